@@ -1,7 +1,7 @@
 // What no call of an actor can be without, by hand: a message with an id, a seed and a time, frozen arguments, a draft that is copied where it is written, a
 // frozen state, what its event is made of, a promise. No schema, no mailbox, no bounds, nobody who listens, and nothing that is thrown is seen to.
 import { type Outgoing, systemClock, systemEntropy } from "troupe/contract";
-import { freezeDeep } from "../src/contract/internal.ts";
+import { freezeDeep } from "../src/core/contract/internal.ts";
 
 type Row = Record<PropertyKey, unknown>;
 

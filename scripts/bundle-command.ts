@@ -1,10 +1,11 @@
-import { cpSync, existsSync, readdirSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 
-/** Met in the bundle by no name of their own: as entries they would be more files to load. */
-const UNNAMED = new Set(["mud", "platform", "schema"]);
+const { exports }: { readonly exports: Readonly<Record<string, { readonly default: string }>> } = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../package.json"), "utf8"),
+);
 
 /**
  * By name: the command, the threads it starts, and what a served module may import, since that has to meet the command's own
@@ -13,13 +14,13 @@ const UNNAMED = new Set(["mud", "platform", "schema"]);
 const entriesOf = (dist: string): Record<string, string> => ({
   main: join(dist, "cli/main.js"),
   "resolve-hook": join(dist, "cli/resolve-hook.js"),
-  worker: join(dist, "wasm/pool/worker.js"),
-  "transpile-worker": join(dist, "wasm/jco/transpile-worker.js"),
-  index: join(dist, "index.js"),
+  worker: join(dist, "bridges/wasm/pool/worker.js"),
+  "transpile-worker": join(dist, "bridges/wasm/jco/transpile-worker.js"),
   ...Object.fromEntries(
-    readdirSync(dist)
-      .map((folder) => [folder, join(dist, folder, "index.js")] as const)
-      .filter(([folder, file]) => !UNNAMED.has(folder) && existsSync(file)),
+    Object.entries(exports)
+      // The MUD is compiled by itself.
+      .filter(([name]) => name !== "./mud")
+      .map(([name, { default: file }]) => [name === "." ? "index" : name.slice("./".length), join(dist, "..", file)]),
   ),
 });
 

@@ -1,82 +1,98 @@
 // The import table of ARCHITECTURE.md, held by a test: a folder is a concept, entered through its index.ts.
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { test } from "node:test";
 
 const root = resolve(import.meta.dirname, "..");
 const src = join(root, "src");
 
+/** The groups of folders, and the groups each may import beside itself. */
+const mayUse: Readonly<Record<string, readonly string[]>> = {
+  core: [],
+  mcp: ["core"],
+  bridges: ["core", "mcp"],
+  hosts: ["core"],
+  testing: ["core", "mcp", "bridges"],
+};
+
+/** The folders each folder may import; what is in a group must also be allowed by `mayUse`. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  contract: [],
-  actor: ["contract", "schema"],
-  chain: ["contract"],
-  engine: ["contract", "chain"],
-  store: ["contract"],
-  restate: ["contract", "chain"],
-  cluster: ["contract"],
-  dynamo: ["contract"],
-  platform: [],
-  schema: ["contract", "platform"],
-  source: ["contract", "platform", "schema"],
-  gateway: ["contract", "platform", "schema", "source"],
-  transport: ["contract", "gateway"],
-  server: ["contract", "source", "gateway", "transport", "store"],
-  lambda: ["contract"],
-  sdk: ["contract", "source"],
-  packet: ["contract", "actor", "platform", "schema", "source"],
-  wasm: ["contract", "chain", "platform"],
-  theater: ["contract", "chain", "platform", "source", "transport", "wasm"],
-  agentic: ["contract", "source"],
-  telemetry: ["contract"],
-  embed: ["contract", "gateway", "agentic"],
-  testing: ["contract", "chain", "source", "gateway", "engine", "store", "agentic"],
-  "packet-testing": ["contract", "packet", "engine", "gateway", "testing"],
+  "core/contract": [],
+  "core/actor": ["core/contract", "core/schema"],
+  "core/chain": ["core/contract"],
+  "core/engine": ["core/contract", "core/chain"],
+  "core/store": ["core/contract"],
+  "core/platform": [],
+  "core/schema": ["core/contract", "core/platform"],
+  "mcp/source": ["core/contract", "core/platform", "core/schema"],
+  "mcp/gateway": ["core/contract", "core/platform", "core/schema", "mcp/source"],
+  "mcp/transport": ["core/contract", "mcp/gateway"],
+  "mcp/server": ["core/contract", "core/store", "mcp/source", "mcp/gateway", "mcp/transport"],
+  "mcp/mount": ["core/contract", "mcp/source"],
+  "bridges/agentic": ["core/contract", "mcp/source"],
+  "bridges/embed": ["core/contract", "mcp/gateway", "bridges/agentic"],
+  "bridges/packet": ["core/contract", "core/actor", "core/platform", "core/schema", "mcp/source"],
+  "bridges/wasm": ["core/contract", "core/chain", "core/platform"],
+  "bridges/theater": ["core/contract", "core/chain", "core/platform", "mcp/source", "mcp/transport", "bridges/wasm"],
+  "hosts/restate": ["core/contract", "core/chain"],
+  "hosts/cluster": ["core/contract"],
+  "hosts/dynamo": ["core/contract"],
+  "hosts/lambda": ["core/contract"],
+  "hosts/telemetry": ["core/contract"],
+  testing: ["core/contract", "core/chain", "core/engine", "core/store", "mcp/source", "mcp/gateway", "bridges/agentic", "bridges/packet"],
 };
 
 /** Ways into a folder beside its index.ts, and who may take them: to what no public subpath shall lead, or for less to load at a start. */
 const sideDoors: Readonly<Record<string, readonly string[]>> = {
-  "contract/internal.ts": [
-    "actor",
-    "agentic",
-    "chain",
+  "core/contract/internal.ts": [
+    "core/actor",
+    "bridges/agentic",
+    "core/chain",
     "cli",
-    "engine",
-    "gateway",
-    "packet",
-    "restate",
-    "schema",
-    "server",
-    "source",
-    "store",
-    "telemetry",
-    "theater",
-    "transport",
+    "core/engine",
+    "mcp/gateway",
+    "bridges/packet",
+    "hosts/restate",
+    "core/schema",
+    "mcp/server",
+    "mcp/source",
+    "core/store",
+    "hosts/telemetry",
+    "bridges/theater",
+    "mcp/transport",
   ],
-  "chain/internal.ts": ["engine", "restate", "testing"],
-  "packet/client-error.ts": ["cli"],
-  "packet/client-reply.ts": ["cli"],
-  "packet/client.ts": ["cli"],
-  "packet/config.ts": ["cli"],
-  "packet/packet-error.ts": ["cli"],
-  "source/handle.ts": ["cli"],
-  "source/merge.ts": ["cli"],
-  "store/memory-sessions.ts": ["cli"],
-  "store/memory-streams.ts": ["cli"],
-  "store/mended-sessions.ts": ["cli"],
-  "store/sqlite.ts": ["cli"],
-  "transport/address.ts": ["theater"],
-  "transport/end-refused.ts": ["theater"],
-  "transport/http.ts": ["cli"],
-  "transport/listen.ts": ["cli", "theater"],
-  "transport/stdio.ts": ["cli"],
-  "transport/tcp.ts": ["cli"],
-  "transport/unix-socket.ts": ["theater"],
-  "wasm/guest-state.ts": ["cli"],
+  "core/chain/internal.ts": ["core/engine", "hosts/restate", "testing"],
+  "bridges/packet/client-error.ts": ["cli"],
+  "bridges/packet/client-reply.ts": ["cli"],
+  "bridges/packet/client.ts": ["cli"],
+  "bridges/packet/config.ts": ["cli"],
+  "bridges/packet/packet-error.ts": ["cli"],
+  "mcp/source/handle.ts": ["cli"],
+  "mcp/source/merge.ts": ["cli"],
+  "core/store/memory-sessions.ts": ["cli"],
+  "core/store/memory-streams.ts": ["cli"],
+  "core/store/mended-sessions.ts": ["cli"],
+  "core/store/sqlite.ts": ["cli"],
+  "mcp/transport/address.ts": ["bridges/theater"],
+  "mcp/transport/end-refused.ts": ["bridges/theater"],
+  "mcp/transport/http.ts": ["cli"],
+  "mcp/transport/listen.ts": ["cli", "bridges/theater"],
+  "mcp/transport/stdio.ts": ["cli"],
+  "mcp/transport/tcp.ts": ["cli"],
+  "mcp/transport/unix-socket.ts": ["bridges/theater"],
+  "bridges/wasm/guest-state.ts": ["cli"],
 };
 
 /** The composition roots: they may import every folder, and nobody imports them. */
 const roots = new Set(["cli", "index.ts"]);
+
+/** These groups hold folders; the others are one folder each. */
+const grouped = new Set(["core", "mcp", "bridges", "hosts"]);
+
+const { exports }: { readonly exports: Readonly<Record<string, { readonly "troupe-source": string }>> } = JSON.parse(
+  readFileSync(join(root, "package.json"), "utf8"),
+);
 
 const files = globSync("**/*.ts", { cwd: src }).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
 
@@ -96,11 +112,18 @@ const imports = (file: string): readonly Import[] =>
     const specifier = from ?? bare ?? late ?? "";
     const typesOnly = /^\s+type\b/.test(names ?? "");
     if (specifier.startsWith(".")) return { target: relative(src, resolve(join(src, dirname(file)), specifier)), typesOnly };
-    const [self, folder] = specifier.split("/");
-    return self === "troupe" ? { target: join(folder ?? "", "index.ts"), typesOnly } : [];
+    const own = specifier === "troupe" ? "." : specifier.replace(/^troupe\//, "./");
+    const target = own === specifier ? undefined : exports[own]?.["troupe-source"];
+    return target === undefined ? [] : { target: relative(src, join(root, target)), typesOnly };
   });
 
-const folderOf = (file: string): string => file.split("/")[0] ?? file;
+const groupOf = (file: string): string => file.split("/")[0] ?? file;
+/** `core/engine` of `core/engine/cell.ts`; what is in no group is a folder itself. */
+const folderOf = (file: string): string =>
+  file
+    .split("/")
+    .slice(0, grouped.has(groupOf(file)) ? 2 : 1)
+    .join("/");
 
 void test("the walk sees the sources and their imports", () => {
   assert.ok(files.length > 10);
@@ -124,6 +147,18 @@ void test("every import follows the import table, and enters a folder through it
         wrong.push(`${file} → ${target} (go through ${to}/index.ts)`);
     }
   }
+  assert.deepEqual(wrong, []);
+});
+
+void test("a group of folders imports only the groups below it", () => {
+  const wrong = files.flatMap((file) => {
+    const from = groupOf(file);
+    const allowed = roots.has(from) ? Object.keys(mayUse) : mayUse[from];
+    return imports(file)
+      .map(({ target }) => groupOf(target))
+      .filter((to) => to !== from && allowed?.includes(to) !== true)
+      .map((to) => `${file} → ${to}`);
+  });
   assert.deepEqual(wrong, []);
 });
 
@@ -153,15 +188,24 @@ void test("no file needs one that needs it, itself or by others", () => {
   assert.deepEqual(rings, []);
 });
 
-void test("ARCHITECTURE.md carries the same table", () => {
-  const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
-  for (const folder of new Set(files.map(folderOf).filter((name) => !roots.has(name)))) {
-    const row = page.split("\n").findLast((line) => line.startsWith(`| ${folder} |`));
-    assert.ok(row, `ARCHITECTURE.md has no row for ${folder}`);
+void test("ARCHITECTURE.md carries both tables", () => {
+  const lines = readFileSync(join(root, "ARCHITECTURE.md"), "utf8").split("\n");
+  const carries = (row: string | undefined, name: string, allowed: readonly string[]): void => {
+    assert.ok(row, `ARCHITECTURE.md has no row for ${name}`);
     const cell = row.split("|").at(-2)?.trim() ?? "";
-    const told = cell === "nothing" ? [] : cell.split(",").map((name) => name.trim());
-    assert.deepEqual(told.toSorted(), [...(mayImport[folder] ?? [])].toSorted(), `row of ${folder}`);
-  }
+    const named = cell === "nothing" ? [] : cell.split(",").map((one) => one.trim());
+    assert.deepEqual(named.toSorted(), allowed.toSorted(), `row of ${name}`);
+  };
+  // The table of groups is the first of the two.
+  const rowOf = (name: string) => (line: string) => line.startsWith(`| ${name} |`);
+  for (const [group, allowed] of Object.entries(mayUse)) carries(lines.find(rowOf(group)), group, allowed);
+  for (const folder of new Set(files.map(folderOf).filter((name) => !roots.has(name))))
+    carries(
+      lines.findLast(rowOf(folder)),
+      folder,
+      // No two folders have the same name, so the page leaves their groups out.
+      (mayImport[folder] ?? []).map((name) => basename(name)),
+    );
 });
 
 void test("no file is called types, utils, helpers or common, nor anything Manager or Impl", () => {
@@ -169,11 +213,11 @@ void test("no file is called types, utils, helpers or common, nor anything Manag
   assert.deepEqual(bad, []);
 });
 
-void test("JSON-RPC numbers stand in gateway/errors.ts, and a foreign server's in sdk/codes.ts, only", () => {
+void test("JSON-RPC numbers stand in gateway/errors.ts, and a foreign server's in mount/codes.ts, only", () => {
   const bad = files.filter(
     (file) =>
-      file !== "gateway/errors.ts" &&
-      file !== "sdk/codes.ts" &&
+      file !== "mcp/gateway/errors.ts" &&
+      file !== "mcp/mount/codes.ts" &&
       /-32[0-9]{3}\b/.test(readFileSync(join(src, file), "utf8").replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, "")),
   );
   assert.deepEqual(bad, []);

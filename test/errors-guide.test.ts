@@ -4,8 +4,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { describeFailure, EXIT } from "../src/cli/exit-code.ts";
-import { EngineError } from "../src/contract/index.ts";
-import { createServer } from "../src/server/index.ts";
+import { EngineError } from "../src/core/contract/index.ts";
+import { createServer } from "../src/mcp/server/index.ts";
 import { testServer } from "../src/testing/index.ts";
 
 const root = resolve(import.meta.dirname, "..");
@@ -30,7 +30,7 @@ const codesIn = (text: string): readonly string[] => Array.from(text.matchAll(/`
 const first = (title: string): readonly string[] => rowsOf(title).flatMap(([cell = ""]) => codesIn(cell));
 const all = (text: string, pattern: RegExp): readonly string[] => [...new Set(Array.from(text.matchAll(pattern), ([, code = ""]) => code))];
 
-const contract = read("src/contract/errors.ts");
+const contract = read("src/core/contract/errors.ts");
 const union = (name: string): readonly string[] => {
   const body = new RegExp(`export type ${name} =([^;]+);`).exec(contract)?.[1] ?? "";
   return all(body, /"([A-Z_]+)"/g);
@@ -55,8 +55,8 @@ test("the guide to errors has every refusal Troupe itself gives", () => {
     ...all(text, /\brefused\(\s*"([A-Z_]+)"/g),
     ...all(text, /refused: \{\s*code: "([A-Z_]+)"/g),
     ...all(text, /\[REFUSED_META\]: \{ code: "([A-Z_]+)"/g),
-    ...(file.startsWith("src/actor/") ? all(text, /\bcode(?:: | \?\? )"([A-Z_]+)"/g) : []),
-    ...(file.startsWith("src/actor/") ? all(text, /options\?\.code \?\? "([A-Z_]+)"/g) : []),
+    ...(file.startsWith("src/core/actor/") ? all(text, /\bcode(?:: | \?\? )"([A-Z_]+)"/g) : []),
+    ...(file.startsWith("src/core/actor/") ? all(text, /options\?\.code \?\? "([A-Z_]+)"/g) : []),
   ]);
   same(given, first("Refusals"), "refusals");
 });
@@ -72,7 +72,7 @@ test("arguments that do not fit a tool's schema are told by path, as the guide h
 });
 
 test("the guide to errors has the number and status of every fault in either era", () => {
-  const table = /const TABLE = \{([\s\S]*?)\n\} as const/.exec(read("src/gateway/errors.ts"))?.[1] ?? "";
+  const table = /const TABLE = \{([\s\S]*?)\n\} as const/.exec(read("src/mcp/gateway/errors.ts"))?.[1] ?? "";
   const rows = Array.from(
     table.matchAll(/^ {2}([A-Z_]+): \{ legacy: \[(-\d+), (\d+)\], modern: \[(-\d+), (\d+)\] \},$/gm),
     ([, kind = "", old, oldStatus, young, youngStatus]) => [`\`${kind}\``, `${old}, ${oldStatus}`, `${young}, ${youngStatus}`],
@@ -118,7 +118,7 @@ test("the guide to errors has every code of the command line under its exit code
     told.filter((code) => contracts.has(code)),
     "codes of the contract",
   );
-  const flaws = /export type FlawCode =([\s\S]*?);/.exec(read("src/chain/verify.ts"))?.[1] ?? "";
+  const flaws = /export type FlawCode =([\s\S]*?);/.exec(read("src/core/chain/verify.ts"))?.[1] ?? "";
   same(
     all(flaws, /\| "([A-Z_]+)"/g),
     rows.filter(([exit = ""]) => exit.startsWith("`")).flatMap(([code = ""]) => codesIn(code)),

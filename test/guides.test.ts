@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
-import { DEFAULT_POLICY } from "../src/contract/index.ts";
-import { HTTP_LIMITS, TCP_LIMITS } from "../src/transport/index.ts";
+import { DEFAULT_POLICY } from "../src/core/contract/index.ts";
+import { HTTP_LIMITS, TCP_LIMITS } from "../src/mcp/transport/index.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const page = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");
@@ -99,7 +99,7 @@ const allIn = (text: string, pattern: RegExp): readonly string[] =>
   [...new Set(Array.from(text.matchAll(pattern), ([, name = ""]) => name))].toSorted();
 
 test("the guide to clusters names the events of peers that nodes warn of, and no other", () => {
-  const sources = sourcesOf("src/cluster/*.ts");
+  const sources = sourcesOf("src/hosts/cluster/*.ts");
   const [, told = ""] = page("cluster.md").split("| `peers`, with `what.event`: | |\n");
   const named = allIn(told.split("| `fault`")[0] ?? "", /`((?:peer|members)-[a-z-]+)`/g);
   const logged = allIn(sources, /event: "([a-z-]+)"/g);
@@ -147,7 +147,7 @@ test("every link of a page leads to a page, and to a heading that is there", () 
 });
 
 test("the guide to clusters tells the traits that there are", () => {
-  const traits = allIn(/export type Trait =([^;]+);/.exec(sourcesOf("src/contract/engine.ts"))?.[1] ?? "", /"([a-z-]+)"/g);
+  const traits = allIn(/export type Trait =([^;]+);/.exec(sourcesOf("src/core/contract/engine.ts"))?.[1] ?? "", /"([a-z-]+)"/g);
   const told = /\(`traits`\): ([^\n]+)/.exec(page("cluster.md"))?.[1] ?? "";
   assert.deepEqual(allIn(told, /`([a-z-]+)`/g), traits);
 });

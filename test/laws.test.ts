@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { actor } from "../src/actor/index.ts";
-import { stateAt } from "../src/chain/index.ts";
-import type { ActorId, ChainEvent, Engine, Viewer } from "../src/contract/index.ts";
-import { LocalEngine } from "../src/engine/index.ts";
-import { cast, registry } from "../src/source/index.ts";
-import { memoryStore } from "../src/store/index.ts";
+import { actor } from "../src/core/actor/index.ts";
+import { stateAt } from "../src/core/chain/index.ts";
+import type { ActorId, ChainEvent, Engine, Viewer } from "../src/core/contract/index.ts";
+import { LocalEngine } from "../src/core/engine/index.ts";
+import { cast, registry } from "../src/mcp/source/index.ts";
+import { memoryStore } from "../src/core/store/index.ts";
 
 const jar = actor("jar", {
   describe: "A jar.",
@@ -56,12 +56,13 @@ test("law 1: a state is written by its actor's own turns alone: views, readers a
 test("law 1: only engines, and what the command line does to a chain, hand entries to a store", () => {
   const src = resolve(import.meta.dirname, "../src");
   const writers = globSync("**/*.ts", { cwd: src })
-    .filter((file) => !/\.(test|fixture)\.ts$|^(store|testing)\//.test(file))
+    .filter((file) => !/\.(test|fixture)\.ts$|^(core\/store|testing)\//.test(file))
     .filter((file) => /\b(?:store\.commit|handOverTo)\(/.test(readFileSync(join(src, file), "utf8")));
   assert.ok(writers.length > 0);
   assert.deepEqual(
     writers.filter(
-      (file) => !file.startsWith("engine/") && !["cli/chain-operations.ts", "cli/store-here.ts", "contract/hand-over.ts"].includes(file),
+      (file) =>
+        !file.startsWith("core/engine/") && !["cli/chain-operations.ts", "cli/store-here.ts", "core/contract/hand-over.ts"].includes(file),
     ),
     [],
   );

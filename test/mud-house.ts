@@ -1,12 +1,12 @@
 // The MUD in this process: one world in memory, entered as often as a test likes.
 import { createHash } from "node:crypto";
 import { loadWorld, mud, type World, worlds } from "../examples/mud/index.ts";
-import type { Entropy, Gateway, Source, Store } from "../src/contract/index.ts";
-import { LocalEngine } from "../src/engine/index.ts";
-import { createGateway, type GatewayOptions } from "../src/gateway/index.ts";
-import { cast } from "../src/source/index.ts";
-import { memorySessionStore, memoryStore, memoryStreamStore } from "../src/store/index.ts";
-import { connectInMemory } from "../src/transport/index.ts";
+import type { Entropy, Gateway, Source, Store } from "../src/core/contract/index.ts";
+import { LocalEngine } from "../src/core/engine/index.ts";
+import { createGateway, type GatewayOptions } from "../src/mcp/gateway/index.ts";
+import { cast } from "../src/mcp/source/index.ts";
+import { memorySessionStore, memoryStore, memoryStreamStore } from "../src/core/store/index.ts";
+import { connectInMemory } from "../src/mcp/transport/index.ts";
 import { type Bag, envelope, isBag } from "./wire.ts";
 
 /** A client that says what a test wants and keeps what it hears. */

@@ -1,5 +1,5 @@
 import { homesOf, type World } from "../examples/mud/world/world.ts";
-import type { ActorId } from "../src/contract/index.ts";
+import type { ActorId } from "../src/core/contract/index.ts";
 import { at } from "./wire.ts";
 
 const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);

@@ -15,7 +15,7 @@ import {
   REPLY_TYPES,
   REQUEST_PACKET_SCHEMA,
   REQUEST_TYPES,
-} from "../src/packet/index.ts";
+} from "../src/bridges/packet/index.ts";
 import { root, serveChild } from "./serve-child.ts";
 
 const page = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");

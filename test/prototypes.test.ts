@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import { actor } from "../src/actor/index.ts";
-import { readDump } from "../src/chain/index.ts";
-import { canonical, own } from "../src/contract/internal.ts";
-import type { Bag, Json } from "../src/contract/index.ts";
-import { capability, readConfig, readPacket, RefusedPacket } from "../src/packet/index.ts";
-import { packetTest } from "../src/packet-testing/index.ts";
+import { actor } from "../src/core/actor/index.ts";
+import { readDump } from "../src/core/chain/index.ts";
+import { canonical, own } from "../src/core/contract/internal.ts";
+import type { Bag, Json } from "../src/core/contract/index.ts";
+import { capability, readConfig, readPacket, RefusedPacket } from "../src/bridges/packet/index.ts";
+import { packetTest } from "../src/testing/packets/index.ts";
 import { type TestClient, testServer } from "../src/testing/index.ts";
-import { readManifest } from "../src/wasm/manifest/index.ts";
+import { readManifest } from "../src/bridges/wasm/manifest/index.ts";
 import { parseWorld } from "../examples/mud/world/load.ts";
 
 const KEYS = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "plain"] as const;

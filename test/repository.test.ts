@@ -26,10 +26,10 @@ const lock = z
   .object({ packages: z.record(z.string(), z.object({ hasInstallScript: z.boolean().optional(), dev: z.boolean().optional() })) })
   .parse(JSON.parse(read("package-lock.json")));
 
-test("the package is ESM under Apache-2.0, with the command and an export for each folder that has an index", () => {
+test("the package is ESM under Apache-2.0, with the command and an export for each public subpath", () => {
   assert.deepEqual([manifest.license, manifest.type, manifest.bin["troupe"]], ["Apache-2.0", "module", "bin/troupe.js"]);
   assert.match(read("LICENSE"), /Apache License\s+Version 2\.0/);
-  assert.ok("." in manifest.exports && "./*" in manifest.exports && "./mud" in manifest.exports);
+  assert.ok("." in manifest.exports && "./server" in manifest.exports && "./mud" in manifest.exports);
 });
 
 test("Node comes with npm ci, an exact 24 whatever the machine has, and npm's scripts run on it", () => {
@@ -55,9 +55,9 @@ test("CI calls what README says, and nothing else", () => {
   for (const call of calls) assert.ok(readme.includes(call), `README does not say ${call}`);
 });
 
-test("AGENTS.md has 30 lines at most, ARCHITECTURE.md is one page, README's example has 20 lines at most", () => {
+test("AGENTS.md has 30 lines at most, ARCHITECTURE.md two pages, README's example 20 lines", () => {
   assert.ok(read("AGENTS.md").split("\n").length <= 31);
-  assert.ok(read("ARCHITECTURE.md").length <= 9_000);
+  assert.ok(read("ARCHITECTURE.md").length <= 12_000);
   const example = /```ts\n([\s\S]*?)```/.exec(read("README.md"))?.[1] ?? "";
   assert.ok(example.split("\n").length <= 21);
 });

@@ -1,5 +1,5 @@
 import { elicit } from "troupe";
-import { fromMcpServer, type McpServerSource } from "troupe/sdk";
+import { fromMcpServer, type McpServerSource } from "troupe/mount";
 import { createServer, type Server } from "troupe/server";
 import { prefix } from "troupe/source";
 import * as z from "zod";

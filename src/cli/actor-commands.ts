@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Bag, isBag, type Json, StoreError } from "../contract/index.ts";
+import { type Bag, isBag, type Json, StoreError } from "../core/contract/index.ts";
 import { eachActor } from "./each-actor.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
@@ -10,7 +10,7 @@ import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
 import { write } from "./write.ts";
-import { hasOwn } from "../contract/internal.ts";
+import { hasOwn } from "../core/contract/internal.ts";
 
 const parseJson = (text: string, what: string): Json => {
   try {

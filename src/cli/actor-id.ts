@@ -1,4 +1,4 @@
-import type { ActorId } from "../contract/index.ts";
+import type { ActorId } from "../core/contract/index.ts";
 import { usage } from "./exit-code.ts";
 
 const isActorId = (text: string): text is ActorId => /^[a-z][a-z0-9-]{0,63}\/[^/\s]+$/.test(text);

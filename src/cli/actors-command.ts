@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import type { ActorId, Change } from "../contract/index.ts";
-import { kindOf, defined } from "../contract/internal.ts";
+import type { ActorId, Change } from "../core/contract/index.ts";
+import { kindOf, defined } from "../core/contract/internal.ts";
 import { type DataDirectory, moreUnread } from "./data-directory.ts";
 import { actorId } from "./actor-id.ts";
 import { type Place, placed } from "./cluster-place.ts";

@@ -2,7 +2,7 @@ import { lstatSync, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
-import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../core/contract/index.ts";
 import { CommandError, EXIT, type ExitCode } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
 import { textOr } from "./text-or.ts";

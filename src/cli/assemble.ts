@@ -1,8 +1,8 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { Engine, Source } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import { cast, type CastOptions, dotted, merge, type Names, prefix, strict } from "../source/index.ts";
-import { checkNames } from "../source/merge.ts";
+import type { Engine, Source } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import { cast, type CastOptions, dotted, merge, type Names, prefix, strict } from "../mcp/source/index.ts";
+import { checkNames } from "../mcp/source/merge.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";

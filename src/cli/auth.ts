@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { isBag, type Json } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import { type Authenticator, authenticator, type KeySource, type TrustedIssuer } from "../transport/index.ts";
+import { isBag, type Json } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import { type Authenticator, authenticator, type KeySource, type TrustedIssuer } from "../mcp/transport/index.ts";
 import { usage } from "./exit-code.ts";
 import { keysIn } from "./key-file.ts";
 import type { ServeOptions } from "./options.ts";

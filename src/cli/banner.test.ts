@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Behaviour, DEFAULT_POLICY } from "../contract/index.ts";
-import { capability } from "../packet/index.ts";
+import { type Behaviour, DEFAULT_POLICY } from "../core/contract/index.ts";
+import { capability } from "../bridges/packet/index.ts";
 import { banner, type BannerFacts } from "./banner.ts";
 import type { Part } from "./load.ts";
 

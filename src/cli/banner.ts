@@ -1,4 +1,4 @@
-import type { Catalogue } from "../contract/index.ts";
+import type { Catalogue } from "../core/contract/index.ts";
 import type { Part } from "./load.ts";
 import type { NodeAddress } from "./ground.ts";
 import { counted, type Painter } from "./output.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { isBag, type Json, type Receipt } from "../contract/index.ts";
-import { jsonIn, defined } from "../contract/internal.ts";
+import { isBag, type Json, type Receipt } from "../core/contract/index.ts";
+import { jsonIn, defined } from "../core/contract/internal.ts";
 import { actorId } from "./actor-id.ts";
 import { eachActor } from "./each-actor.ts";
 import { namedActor } from "./named-actor.ts";

@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import { checkpointEntry, forkEntry, readBody, readHeader } from "../chain/index.ts";
-import { type ActorId, type Entry, isBag, type Json, type Store, systemClock, systemEntropy } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
-import type { LocalEngine } from "../engine/index.ts";
+import { checkpointEntry, forkEntry, readBody, readHeader } from "../core/chain/index.ts";
+import { type ActorId, type Entry, isBag, type Json, type Store, systemClock, systemEntropy } from "../core/contract/index.ts";
+import { kindOf } from "../core/contract/internal.ts";
+import type { LocalEngine } from "../core/engine/index.ts";
 import { eventsOfState } from "./events-of-state.ts";
 import { usage } from "./exit-code.ts";
 

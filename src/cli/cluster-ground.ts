@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
-import { joinCluster, type Cluster } from "../cluster/index.ts";
-import { EngineError, type Engine, type SessionStore, type StreamStore } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import { RestateEngine } from "../restate/index.ts";
+import { joinCluster, type Cluster } from "../hosts/cluster/index.ts";
+import { EngineError, type Engine, type SessionStore, type StreamStore } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import { RestateEngine } from "../hosts/restate/index.ts";
 import { clusterSecret } from "./cluster/secret.ts";
 import { restateSdk } from "./cluster/restate-sdk.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";

@@ -1,6 +1,6 @@
-import { type Bag, type Json, StoreError } from "../contract/index.ts";
-import { kindOf, defined } from "../contract/internal.ts";
-import type { RestateOperator, TransferOptions } from "../restate/index.ts";
+import { type Bag, type Json, StoreError } from "../core/contract/index.ts";
+import { kindOf, defined } from "../core/contract/internal.ts";
+import type { RestateOperator, TransferOptions } from "../hosts/restate/index.ts";
 import { actorId } from "./actor-id.ts";
 import { textOr } from "./text-or.ts";
 import { NAME_SECRET } from "./cluster-place.ts";

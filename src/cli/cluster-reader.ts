@@ -1,4 +1,4 @@
-import { RestateOperator, type TransferOptions } from "../restate/index.ts";
+import { RestateOperator, type TransferOptions } from "../hosts/restate/index.ts";
 import { RestateAdmin } from "./cluster/restate-admin.ts";
 import { notFound } from "./exit-code.ts";
 import type { Reader } from "./reading.ts";

@@ -1,4 +1,4 @@
-import { TroupeError } from "../contract/index.ts";
+import { TroupeError } from "../core/contract/index.ts";
 import { CommandError, describeFailure } from "./exit-code.ts";
 
 /** The engine speaks to authors, of `start` and behaviours; whoever typed a command needs its options instead. Code and exit stay. */

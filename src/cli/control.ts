@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Bag, isBag, type Json } from "../contract/index.ts";
+import { type Bag, isBag, type Json } from "../core/contract/index.ts";
 import { CommandError, describeFailure, EXIT } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
 

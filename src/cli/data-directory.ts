@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { isBag, StoreError } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { isBag, StoreError } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
 import { makeDirectory } from "./make-directory.ts";
 import { isSealed, othersMayWrite, sealNote } from "./note-seal.ts";

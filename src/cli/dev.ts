@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { systemClock } from "../contract/index.ts";
+import { systemClock } from "../core/contract/index.ts";
 import { twice } from "../testing/index.ts";
 import { describeFailure } from "./exit-code.ts";
 import { reportImpureOnce } from "./impure-once.ts";

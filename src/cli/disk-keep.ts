@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import type { SessionStore, Store, StreamStore, TaskStore } from "../contract/index.ts";
+import type { SessionStore, Store, StreamStore, TaskStore } from "../core/contract/index.ts";
 // Each by its own file: the folder's index would load exports, imports and contents, too.
-import { mendedSessionStores } from "../store/mended-sessions.ts";
-import { sqliteStore } from "../store/sqlite.ts";
+import { mendedSessionStores } from "../core/store/mended-sessions.ts";
+import { sqliteStore } from "../core/store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { defined } from "../contract/internal.ts";
+import { defined } from "../core/contract/internal.ts";
 import type { GroundOptions } from "./ground.ts";
 
 /** A data directory that is this process's. */

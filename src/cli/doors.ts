@@ -1,8 +1,8 @@
 import { createServer } from "node:net";
-import type { Log } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import { isBag } from "../contract/index.ts";
-import type { Authenticator, StdioDoor, TcpDoor, TcpOptions } from "../transport/index.ts";
+import type { Log } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import { isBag } from "../core/contract/index.ts";
+import type { Authenticator, StdioDoor, TcpDoor, TcpOptions } from "../mcp/transport/index.ts";
 import type { HostPort } from "./address.ts";
 import { usage } from "./exit-code.ts";
 import { forLog, type ServerLog } from "./log.ts";
@@ -44,7 +44,7 @@ const withoutAddresses =
   };
 
 // Each door by its own file: the folder's index would load them all.
-const serveTcp = async (options: TcpOptions): Promise<TcpDoor> => (await import("../transport/tcp.ts")).serveTcp(options);
+const serveTcp = async (options: TcpOptions): Promise<TcpDoor> => (await import("../mcp/transport/tcp.ts")).serveTcp(options);
 
 /** Without a door that is named, there is HTTP. */
 export const hasOtherDoor = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
@@ -69,7 +69,7 @@ export const checkAddresses = async (options: ServeOptions, authenticated: boole
   await using open = new AsyncDisposableStack();
   for (const { name, at } of listeners) {
     if (typeof at !== "object" || !("port" in at)) continue;
-    const { listenAt, refuseOpenDoor } = await import("../transport/listen.ts");
+    const { listenAt, refuseOpenDoor } = await import("../mcp/transport/listen.ts");
     if (name !== undefined) refuseOpenDoor(name, at.host, authenticated, insecure);
     const server = createServer((socket) => socket.destroy());
     await listenAt(server, at.host, at.port);
@@ -107,7 +107,7 @@ export class Doors {
     const at = httpAddress(options);
     const perPeer = defined({ connectionsPerPeer: options.connectionsPerPeer });
     if (at !== undefined) {
-      const { serveHttp } = await import("../transport/http.ts");
+      const { serveHttp } = await import("../mcp/transport/http.ts");
       const { url } = this.#opened(
         await serveHttp({
           ...common,
@@ -140,7 +140,7 @@ export class Doors {
   /** Last: from here on the standard output is the client's. `before` runs just before that. */
   async openStdio(before: () => void): Promise<StdioDoor> {
     const { options, log } = this.#how;
-    const { serveStdio } = await import("../transport/stdio.ts");
+    const { serveStdio } = await import("../mcp/transport/stdio.ts");
     before();
     const door = serveStdio({
       gateway: this.#served.gateway,

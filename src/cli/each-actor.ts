@@ -1,4 +1,4 @@
-import type { ActorId } from "../contract/index.ts";
+import type { ActorId } from "../core/contract/index.ts";
 import { describeFailure, EXIT } from "./exit-code.ts";
 import { namedActor } from "./named-actor.ts";
 import { failureLine } from "./output.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stateAt } from "../chain/index.ts";
-import type { ActorId } from "../contract/index.ts";
-import { LocalEngine } from "../engine/index.ts";
-import { memoryStore } from "../store/index.ts";
+import { stateAt } from "../core/chain/index.ts";
+import type { ActorId } from "../core/contract/index.ts";
+import { LocalEngine } from "../core/engine/index.ts";
+import { memoryStore } from "../core/store/index.ts";
 import { tallyKind } from "../testing/index.ts";
 import { eventsOfState } from "./events-of-state.ts";
 import { chainOf } from "./reading.ts";

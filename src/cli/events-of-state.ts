@@ -1,5 +1,5 @@
-import { readBody } from "../chain/index.ts";
-import type { ActorId, ChainEvent } from "../contract/index.ts";
+import { readBody } from "../core/chain/index.ts";
+import type { ActorId, ChainEvent } from "../core/contract/index.ts";
 import { noActor, notFound } from "./exit-code.ts";
 import { eventsOf, type Reader, refuseErased } from "./reading.ts";
 

@@ -1,4 +1,4 @@
-import { TroupeError } from "../contract/index.ts";
+import { TroupeError } from "../core/contract/index.ts";
 
 /** What the process tells its caller; documented in docs/guide/cli.md. */
 export const EXIT = {

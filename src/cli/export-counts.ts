@@ -1,5 +1,5 @@
-import type { DumpCounts } from "../chain/index.ts";
-import { systemClock } from "../contract/index.ts";
+import type { DumpCounts } from "../core/chain/index.ts";
+import { systemClock } from "../core/contract/index.ts";
 import { counted, printLine, visible } from "./output.ts";
 
 const TOLD_EVERY_MS = 200;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EngineError, TroupeError } from "../contract/index.ts";
+import { EngineError, TroupeError } from "../core/contract/index.ts";
 import { faultFields } from "./fault-fields.ts";
 
 test("a fault is told with what it came from, each with its own place, and an author's words only in full", () => {

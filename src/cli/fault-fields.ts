@@ -1,5 +1,5 @@
-import { TroupeError } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { TroupeError } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
 
 export type FaultFields = {
   /** What kind of error. */

@@ -1,4 +1,15 @@
-import type { ActorId, Bag, Behaviour, Engine, Json, Observer, Peers, SessionStore, StreamStore, TaskStore } from "../contract/index.ts";
+import type {
+  ActorId,
+  Bag,
+  Behaviour,
+  Engine,
+  Json,
+  Observer,
+  Peers,
+  SessionStore,
+  StreamStore,
+  TaskStore,
+} from "../core/contract/index.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";

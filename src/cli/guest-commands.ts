@@ -1,4 +1,4 @@
-import { type Bag, isBag, isList } from "../contract/index.ts";
+import { type Bag, isBag, isList } from "../core/contract/index.ts";
 import type { Command } from "commander";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { common, type Common } from "./options.ts";

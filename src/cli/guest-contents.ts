@@ -1,4 +1,4 @@
-import { GUEST } from "../wasm/guest-state.ts";
+import { GUEST } from "../bridges/wasm/guest-state.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { actorsOf, openToRead } from "./reading.ts";
 

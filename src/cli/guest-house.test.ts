@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { memoryStore } from "../store/index.ts";
-import { LocalEngine } from "../engine/index.ts";
+import { memoryStore } from "../core/store/index.ts";
+import { LocalEngine } from "../core/engine/index.ts";
 import { GuestHouse } from "./guest-house.ts";
 
 test("where manifests lie beside the data directory, neither what guests wrote there is one, nor is the server's key read", async () => {

@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path";
-import type { Bag, Engine, Json } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import { memoryContents, sqliteContents } from "../store/index.ts";
-import { createGuests, type Guests, ManifestFinder } from "../wasm/index.ts";
-import { ChainTails } from "../theater/index.ts";
+import type { Bag, Engine, Json } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import { memoryContents, sqliteContents } from "../core/store/index.ts";
+import { createGuests, type Guests, ManifestFinder } from "../bridges/wasm/index.ts";
+import { ChainTails } from "../bridges/theater/index.ts";
 import { actorId } from "./actor-id.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { notFound, usage } from "./exit-code.ts";

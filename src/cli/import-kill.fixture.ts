@@ -1,8 +1,8 @@
 /** An import that is killed at a counted point: after so many steps of its importer. Arguments: file, directory, steps. */
 import { createReadStream } from "node:fs";
-import { readDump } from "../chain/index.ts";
-import type { Importer } from "../contract/index.ts";
-import { sqliteImporter } from "../store/index.ts";
+import { readDump } from "../core/chain/index.ts";
+import type { Importer } from "../core/contract/index.ts";
+import { sqliteImporter } from "../core/store/index.ts";
 
 const [file = "", directory = "", steps = "0", flushes = "never"] = process.argv.slice(2);
 let left = Number(steps);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Importer, Message, Viewer } from "../contract/index.ts";
+import type { Importer, Message, Viewer } from "../core/contract/index.ts";
 import { ImportMessages } from "./import-messages.ts";
 
 const message = (viewer?: Viewer): Message => ({

@@ -1,4 +1,4 @@
-import type { Importer, Message } from "../contract/index.ts";
+import type { Importer, Message } from "../core/contract/index.ts";
 import { counted, visible } from "./output.ts";
 
 const MOST_VIEWERS = 100;

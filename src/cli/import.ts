@@ -1,10 +1,10 @@
 import { createReadStream, type ReadStream, statSync } from "node:fs";
 import { createGunzip } from "node:zlib";
 import { pipeline } from "node:stream";
-import { type DumpProgress, noProgress, readDump } from "../chain/index.ts";
-import { type Importer, StoreError } from "../contract/index.ts";
-import { restateImporter, resumeImported } from "../restate/index.ts";
-import { sqliteImporter } from "../store/index.ts";
+import { type DumpProgress, noProgress, readDump } from "../core/chain/index.ts";
+import { type Importer, StoreError } from "../core/contract/index.ts";
+import { restateImporter, resumeImported } from "../hosts/restate/index.ts";
+import { sqliteImporter } from "../core/store/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, describeFailure, usage } from "./exit-code.ts";
 import type { ImportOptions } from "./export-commands.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actor } from "../actor/index.ts";
-import type { Behaviour } from "../contract/index.ts";
+import { actor } from "../core/actor/index.ts";
+import type { Behaviour } from "../core/contract/index.ts";
 import { rehearse } from "../testing/index.ts";
 import { faultFields } from "./fault-fields.ts";
 import { reportImpureOnce } from "./impure-once.ts";

@@ -1,4 +1,4 @@
-import { defined } from "../contract/internal.ts";
+import { defined } from "../core/contract/internal.ts";
 import type { ServerLog } from "./log.ts";
 
 /**

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Json } from "../contract/index.ts";
+import type { Json } from "../core/contract/index.ts";
 import { keysIn } from "./key-file.ts";
 
 const sha256 = "a".repeat(64);

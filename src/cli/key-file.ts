@@ -1,6 +1,6 @@
-import type { ApiKey } from "../transport/index.ts";
-import { isBag, type Json } from "../contract/index.ts";
-import { isTexts } from "../contract/internal.ts";
+import type { ApiKey } from "../mcp/transport/index.ts";
+import { isBag, type Json } from "../core/contract/index.ts";
+import { isTexts } from "../core/contract/internal.ts";
 import { usage } from "./exit-code.ts";
 import { utcTime } from "./utc-time.ts";
 

@@ -1,4 +1,4 @@
-import type { Collected, ContentStore, Digest } from "../contract/index.ts";
+import type { Collected, ContentStore, Digest } from "../core/contract/index.ts";
 
 /** A content store that guests know before its directory is taken. */
 export class LateContents implements ContentStore {

@@ -1,7 +1,7 @@
-import { type Bag, isBag, type Json, TroupeError, isList } from "../contract/index.ts";
-import { jsonIn } from "../contract/internal.ts";
-import { errorIn } from "../packet/client-reply.ts";
-import { Capabilities, capability } from "../packet/index.ts";
+import { type Bag, isBag, type Json, TroupeError, isList } from "../core/contract/index.ts";
+import { jsonIn } from "../core/contract/internal.ts";
+import { errorIn } from "../bridges/packet/client-reply.ts";
+import { Capabilities, capability } from "../bridges/packet/index.ts";
 import { textOr } from "./text-or.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { output, table } from "./output.ts";

@@ -45,7 +45,6 @@ const remedy = (code: string, message: string): string => {
   if (pack !== undefined) return `: install it there (npm install ${pack})`;
   if (code === "ERR_PACKAGE_PATH_NOT_EXPORTED") return ": import one of the names its `exports` has";
   const missing = /^Cannot find module '([^']+)'/.exec(message)?.[1] ?? "";
-  if (/\/node_modules\/troupe\//.test(missing)) return ": the package has no module of that name; its `exports` has those there are";
   const ending = ENDINGS.find((one) => extname(missing) === "" && existsSync(missing + one));
   return ending === undefined ? "" : `: an import names the whole file, with ${ending}`;
 };

@@ -1,10 +1,10 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Behaviour, type Source, TroupeError } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import type { Capability } from "../packet/index.ts";
-import type { Names } from "../source/index.ts";
+import { type Behaviour, type Source, TroupeError } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import type { Capability } from "../bridges/packet/index.ts";
+import type { Names } from "../mcp/source/index.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import { loadFailure, noteScripts } from "./load-failure.ts";
 
@@ -126,7 +126,7 @@ export interface ServiceSettings {
 /** Few modules export a service, so what makes a source of one is loaded for those alone. */
 const agenticSource = async (value: unknown, name: string | undefined, settings: ServiceSettings): Promise<readonly Source[]> => {
   if (!isObject(value)) return [];
-  const { fromAgenticService, isAgenticService } = await import("../agentic/index.ts");
+  const { fromAgenticService, isAgenticService } = await import("../bridges/agentic/index.ts");
   if (!isAgenticService(value)) return [];
   return [fromAgenticService(value, { ...settings, ...defined({ name }) })];
 };

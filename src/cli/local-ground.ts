@@ -1,8 +1,8 @@
-import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore, TaskStore } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import { LocalEngine } from "../engine/index.ts";
-import { memorySessionStore } from "../store/memory-sessions.ts";
-import { memoryStreamStore } from "../store/memory-streams.ts";
+import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore, TaskStore } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import { LocalEngine } from "../core/engine/index.ts";
+import { memorySessionStore } from "../core/store/memory-sessions.ts";
+import { memoryStreamStore } from "../core/store/memory-streams.ts";
 import type { DiskKeep } from "./disk-keep.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Ground, GroundOptions } from "./ground.ts";

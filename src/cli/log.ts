@@ -1,5 +1,5 @@
-import { type Bag, isBag, type Log } from "../contract/index.ts";
-import { defined, RepeatedLines } from "../contract/internal.ts";
+import { type Bag, isBag, type Log } from "../core/contract/index.ts";
+import { defined, RepeatedLines } from "../core/contract/internal.ts";
 import { textOr } from "./text-or.ts";
 import { oneLine, paintError } from "./output.ts";
 

@@ -1,6 +1,6 @@
-import type { ActorId, Bag, Json, Store } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import type { LocalEngine } from "../engine/index.ts";
+import type { ActorId, Bag, Json, Store } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import type { LocalEngine } from "../core/engine/index.ts";
 import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
 import { noActor, notFound, usage } from "./exit-code.ts";

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Bag, Json } from "../contract/index.ts";
+import type { Bag, Json } from "../core/contract/index.ts";
 
 /** Where a command writes: people get text, machines one JSON value per line. */
 export interface Output {

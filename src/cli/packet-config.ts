@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { extname } from "node:path";
 import { parse } from "yaml";
-import { TroupeError } from "../contract/index.ts";
-import { type Config, readConfig } from "../packet/config.ts";
+import { TroupeError } from "../core/contract/index.ts";
+import { type Config, readConfig } from "../bridges/packet/config.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import { readTextFile } from "./text-file.ts";
 

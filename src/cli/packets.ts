@@ -1,6 +1,6 @@
-import type { ActorId, Caller, Engine, Log, Rate, Source } from "../contract/index.ts";
-import { defaultRate, systemClock, TokenBuckets } from "../contract/index.ts";
-import { peerOf, defined } from "../contract/internal.ts";
+import type { ActorId, Caller, Engine, Log, Rate, Source } from "../core/contract/index.ts";
+import { defaultRate, systemClock, TokenBuckets } from "../core/contract/index.ts";
+import { peerOf, defined } from "../core/contract/internal.ts";
 import {
   Capabilities,
   capabilityOf,
@@ -16,8 +16,8 @@ import {
   type Searches,
   searchesOf,
   REQUEST_PACKET_SCHEMA,
-} from "../packet/index.ts";
-import type { CastOptions } from "../source/index.ts";
+} from "../bridges/packet/index.ts";
+import type { CastOptions } from "../mcp/source/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { behindCapabilities, type Loaded } from "./load.ts";

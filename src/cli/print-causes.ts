@@ -1,4 +1,4 @@
-import { causeTree, type Cause, rootCause } from "../chain/index.ts";
+import { causeTree, type Cause, rootCause } from "../core/chain/index.ts";
 import { notFound } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
 import { oneLine, output, paint } from "./output.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { exportLine, readBody, readHeader } from "../chain/index.ts";
-import { type ChainEvent, isBag } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { exportLine, readBody, readHeader } from "../core/chain/index.ts";
+import { type ChainEvent, isBag } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
 import { namedActor } from "./named-actor.ts";
 import { noActor } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";

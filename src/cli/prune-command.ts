@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type Ended, systemClock } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { type Ended, systemClock } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
 import { ageMs } from "./age.ts";
 import { DataDirectory, moreUnread } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";

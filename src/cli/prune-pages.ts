@@ -1,7 +1,7 @@
-import { type Bag, isBag, isList, type ActorId, type Ended, type Json, systemClock } from "../contract/index.ts";
-import { isTexts, defined } from "../contract/internal.ts";
-import { prune, type Pruned, type Pruning } from "../engine/index.ts";
-import { sqliteStore } from "../store/index.ts";
+import { type Bag, isBag, isList, type ActorId, type Ended, type Json, systemClock } from "../core/contract/index.ts";
+import { isTexts, defined } from "../core/contract/internal.ts";
+import { prune, type Pruned, type Pruning } from "../core/engine/index.ts";
+import { sqliteStore } from "../core/store/index.ts";
 import { actorId } from "./actor-id.ts";
 import { askControl } from "./ask-control.ts";
 import type { DataDirectory } from "./data-directory.ts";

@@ -1,5 +1,5 @@
-import type { ActorId, Change, ChainEvent, Damaged, Snapshot, Store } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import type { ActorId, Change, ChainEvent, Damaged, Snapshot, Store } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
 import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { noActor, notFound } from "./exit-code.ts";
@@ -28,7 +28,7 @@ export const openToRead = async (place: Place): Promise<{ readonly store: Reader
   const directory = new DataDirectory(place.data);
   directory.refuseLoss();
   if (!directory.holdsActors()) throw directory.noActors();
-  const { sqliteStore } = await import("../store/index.ts");
+  const { sqliteStore } = await import("../core/store/index.ts");
   const store = sqliteStore({
     directory: directory.path,
     readOnly: true,
@@ -42,7 +42,7 @@ const stateIn =
   async (id) => {
     const stored = await store.load(id);
     if (stored === undefined) return undefined;
-    const { stateFrom } = await import("../chain/index.ts");
+    const { stateFrom } = await import("../core/chain/index.ts");
     const { seq, head, row } = stored;
     const { uid, status, version, createdAt, lastMessageAt, messageCount } = row;
     return { uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, state: stateFrom(stored.tail).state ?? null };

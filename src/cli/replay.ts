@@ -1,6 +1,6 @@
-import { diffStates, type Mismatch, readBody, Reexecuting, stateAt } from "../chain/index.ts";
-import type { ActorId, Behaviour, Json } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
+import { diffStates, type Mismatch, readBody, Reexecuting, stateAt } from "../core/chain/index.ts";
+import type { ActorId, Behaviour, Json } from "../core/contract/index.ts";
+import { kindOf } from "../core/contract/internal.ts";
 import { namedActor } from "./named-actor.ts";
 import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";

@@ -1,23 +1,29 @@
-import { existsSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { PackageModules } from "./package-modules.ts";
 
 const HERE = import.meta.url;
 const SOURCES = HERE.endsWith(".ts");
+const PACKAGE = new URL("../../", HERE);
+const NAMED = /^troupe(?:\/[a-z-]+)?$/;
 
-/** Three folders are the package's own affair, as its `exports` say. */
-const NAMED = /^troupe(\/(?!(?:cli|platform|schema)$)[a-z-]+)?$/;
+/** Names of this package that a module may import, and the source file of each. */
+type Entries = Readonly<Record<string, { readonly "troupe-source": string }>>;
 
-/**
- * Where `troupe`, or `/server` of it, is: among the sources, or bundled with the command (`scripts/bundle-command.ts`), which has
- * files of its own beside. Undefined: the package has no such name.
- */
-const entry = (subpath: string): string | undefined => {
-  if (subpath === "/mud") return new URL(SOURCES ? "../../examples/mud/index.ts" : "../mud/index.js", HERE).href;
-  const own = new URL(`..${subpath}/index.${SOURCES ? "ts" : "js"}`, HERE);
-  if (!existsSync(own)) return undefined;
-  return SOURCES ? own.href : new URL(subpath === "" ? "index.js" : `.${subpath}.js`, HERE).href;
-};
+function readEntries(): Entries {
+  const { exports }: { readonly exports: Entries } = JSON.parse(readFileSync(new URL("package.json", PACKAGE), "utf8"));
+  return exports;
+}
+
+/** Where a name is: among the sources, or bundled with the command (`scripts/bundle-command.ts`). Undefined: there is no such name. */
+function locate(entries: Entries, name: string): string | undefined {
+  const key = name === "troupe" ? "." : name.replace("troupe", ".");
+  const entry = Object.hasOwn(entries, key) ? entries[key] : undefined;
+  if (entry === undefined) return undefined;
+  if (SOURCES) return new URL(entry["troupe-source"], PACKAGE).href;
+  if (key === "./mud") return new URL("dist/mud/index.js", PACKAGE).href;
+  return new URL(key === "." ? "./index.js" : `${key}.js`, HERE).href;
+}
 
 /**
  * Says where this Troupe's modules are, and what is in those of packages, this one among them.
@@ -27,10 +33,10 @@ const entry = (subpath: string): string | undefined => {
  */
 export const resolveToThisTroupe = (): void => {
   const packages = new PackageModules();
+  let entries: Entries | undefined;
   registerHooks({
     resolve(specifier, context, next) {
-      const match = NAMED.exec(specifier);
-      const url = match === null ? undefined : entry(match[1] ?? "");
+      const url = NAMED.test(specifier) ? locate((entries ??= readEntries()), specifier) : undefined;
       if (url === undefined) return packages.resolve(specifier, context, next);
       return SOURCES ? { url, format: "module-typescript", shortCircuit: true } : packages.known(url);
     },

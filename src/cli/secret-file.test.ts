@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { keptSecret } from "./cluster/kept-secret.ts";
-import { systemEntropy } from "../contract/index.ts";
+import { systemEntropy } from "../core/contract/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { createFile, replaceFile } from "./secret-file.ts";
 

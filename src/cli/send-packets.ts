@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
-import { type Bag, isBag, type Json } from "../contract/index.ts";
-import { jsonIn, withoutBom } from "../contract/internal.ts";
-import { errorIn } from "../packet/client-reply.ts";
+import { type Bag, isBag, type Json } from "../core/contract/index.ts";
+import { jsonIn, withoutBom } from "../core/contract/internal.ts";
+import { errorIn } from "../bridges/packet/client-reply.ts";
 import { CommandError, usage } from "./exit-code.ts";
 import { output, visible } from "./output.ts";
 import { openClient, packetFailure, type PacketPlace } from "./packet-place.ts";

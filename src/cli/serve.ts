@@ -1,5 +1,5 @@
-import { type Behaviour, systemClock } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
+import { type Behaviour, systemClock } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
 import { namesOf } from "./assemble.ts";
 import { banner } from "./banner.ts";
 import { CommandError, EXIT } from "./exit-code.ts";

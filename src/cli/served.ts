@@ -1,6 +1,6 @@
-import { type Bag, type Behaviour, type Gateway, type Log, type Source, systemClock } from "../contract/index.ts";
-import { defined, watchClock } from "../contract/internal.ts";
-import { createGateway } from "../gateway/index.ts";
+import { type Bag, type Behaviour, type Gateway, type Log, type Source, systemClock } from "../core/contract/index.ts";
+import { defined, watchClock } from "../core/contract/internal.ts";
+import { createGateway } from "../mcp/gateway/index.ts";
 import { handleSecret, assemble } from "./assemble.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
 import { usage } from "./exit-code.ts";

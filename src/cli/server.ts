@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { type Behaviour, systemClock } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import type { Authenticator } from "../transport/index.ts";
+import { type Behaviour, systemClock } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import type { Authenticator } from "../mcp/transport/index.ts";
 import { type Addresses, checkAddresses, Doors } from "./doors.ts";
 import { usage } from "./exit-code.ts";
 import type { NodeAddress } from "./ground.ts";

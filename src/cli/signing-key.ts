@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { signingKey } from "../chain/index.ts";
-import { withoutBom } from "../contract/internal.ts";
+import { signingKey } from "../core/chain/index.ts";
+import { withoutBom } from "../core/contract/internal.ts";
 import { usage } from "./exit-code.ts";
 import { whyUnreadable } from "./text-file.ts";
 

@@ -1,5 +1,5 @@
-import type { Bag, Json } from "../contract/index.ts";
-import { sqliteStore } from "../store/index.ts";
+import type { Bag, Json } from "../core/contract/index.ts";
+import { sqliteStore } from "../core/store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { noActor } from "./exit-code.ts";
 import { operateOnStore } from "./operate.ts";

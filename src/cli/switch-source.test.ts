@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OfferRef, Source, Viewer } from "../contract/index.ts";
-import { registry } from "../source/index.ts";
+import type { OfferRef, Source, Viewer } from "../core/contract/index.ts";
+import { registry } from "../mcp/source/index.ts";
 import { switchSource } from "./switch-source.ts";
 
 const viewer: Viewer = { scopes: [] };

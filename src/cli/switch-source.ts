@@ -1,4 +1,4 @@
-import type { ContentOf, Dirty, Source, Viewer } from "../contract/index.ts";
+import type { ContentOf, Dirty, Source, Viewer } from "../core/contract/index.ts";
 
 interface Watcher {
   readonly viewer: Viewer;

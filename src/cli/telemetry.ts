@@ -1,5 +1,5 @@
-import type { Observer } from "../contract/index.ts";
-import { flush, isHeard, isOpenTelemetryApi, openTelemetry } from "../telemetry/index.ts";
+import type { Observer } from "../core/contract/index.ts";
+import { flush, isHeard, isOpenTelemetryApi, openTelemetry } from "../hosts/telemetry/index.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import type { ServerLog } from "./log.ts";
 import { optionalPackage } from "./optional-package.ts";

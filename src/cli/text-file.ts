@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { withoutBom } from "../contract/internal.ts";
+import { withoutBom } from "../core/contract/internal.ts";
 import { usage } from "./exit-code.ts";
 
 const REASONS: Readonly<Record<string, string>> = {

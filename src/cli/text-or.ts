@@ -1,4 +1,4 @@
-import type { Json } from "../contract/index.ts";
+import type { Json } from "../core/contract/index.ts";
 
 /** A text field, or what to say instead. */
 export const textOr = (value: Json | undefined, otherwise: string): string => (typeof value === "string" ? value : otherwise);

@@ -1,8 +1,8 @@
-import { systemClock } from "../contract/index.ts";
-import { createGateway } from "../gateway/index.ts";
-import { memorySessionStore, memoryStreamStore } from "../store/index.ts";
-import { faceMessageBytes, remoteStage, THEATER_INFO, theaterFace } from "../theater/index.ts";
-import { serveHttp, serveStdio, serveTcp } from "../transport/index.ts";
+import { systemClock } from "../core/contract/index.ts";
+import { createGateway } from "../mcp/gateway/index.ts";
+import { memorySessionStore, memoryStreamStore } from "../core/store/index.ts";
+import { faceMessageBytes, remoteStage, THEATER_INFO, theaterFace } from "../bridges/theater/index.ts";
+import { serveHttp, serveStdio, serveTcp } from "../mcp/transport/index.ts";
 import type { HostPort } from "./address.ts";
 import { holdOutput } from "./hold-output.ts";
 import { forLog, serverLog } from "./log.ts";

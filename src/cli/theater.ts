@@ -9,11 +9,19 @@ import {
   type Json,
   type Log,
   systemClock,
-} from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import { createGateway, refusal } from "../gateway/index.ts";
-import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../store/index.ts";
-import { EngineStage, saveChains, serveTheater, THEATER_INFO, type TheaterDoor, theaterFace, faceMessageBytes } from "../theater/index.ts";
+} from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import { createGateway, refusal } from "../mcp/gateway/index.ts";
+import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../core/store/index.ts";
+import {
+  EngineStage,
+  saveChains,
+  serveTheater,
+  THEATER_INFO,
+  type TheaterDoor,
+  theaterFace,
+  faceMessageBytes,
+} from "../bridges/theater/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";

@@ -1,5 +1,5 @@
-import type { TransferOptions } from "../restate/index.ts";
-import { defined } from "../contract/internal.ts";
+import type { TransferOptions } from "../hosts/restate/index.ts";
+import { defined } from "../core/contract/internal.ts";
 import type { Place } from "./cluster-place.ts";
 import { clusterSecretIfAny } from "./cluster/secret.ts";
 

@@ -1,4 +1,4 @@
-import type { Behaviour } from "../contract/index.ts";
+import type { Behaviour } from "../core/contract/index.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 

@@ -1,5 +1,5 @@
-import type { ActorId, Store } from "../contract/index.ts";
-import { kindOf, defined } from "../contract/internal.ts";
+import type { ActorId, Store } from "../core/contract/index.ts";
+import { kindOf, defined } from "../core/contract/internal.ts";
 
 /** A kind of which there are actors, and how many have not ended. */
 export interface KindCount {

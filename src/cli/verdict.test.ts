@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sqliteStore } from "../store/index.ts";
+import { sqliteStore } from "../core/store/index.ts";
 import { ChainWriter } from "../testing/index.ts";
 import { isThere, verdictOn } from "./verdict.ts";
 

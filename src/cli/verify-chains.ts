@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import type { Verdict } from "../chain/index.ts";
-import type { ActorId, Receipt, StoreError } from "../contract/index.ts";
-import { defined } from "../contract/internal.ts";
-import { checkFile } from "../store/index.ts";
+import type { Verdict } from "../core/chain/index.ts";
+import type { ActorId, Receipt, StoreError } from "../core/contract/index.ts";
+import { defined } from "../core/contract/internal.ts";
+import { checkFile } from "../core/store/index.ts";
 import { actorId } from "./actor-id.ts";
 import { namedActor } from "./named-actor.ts";
 import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";

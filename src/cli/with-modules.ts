@@ -1,4 +1,4 @@
-import { systemClock } from "../contract/index.ts";
+import { systemClock } from "../core/contract/index.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { holdOutput } from "./hold-output.ts";
 import { load, type Loaded } from "./load.ts";

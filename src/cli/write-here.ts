@@ -1,6 +1,6 @@
-import { type Bag, EngineError, type Json } from "../contract/index.ts";
-import { LocalEngine } from "../engine/index.ts";
-import { sqliteStore } from "../store/index.ts";
+import { type Bag, EngineError, type Json } from "../core/contract/index.ts";
+import { LocalEngine } from "../core/engine/index.ts";
+import { sqliteStore } from "../core/store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { CommandError, describeFailure } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";

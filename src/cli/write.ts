@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../contract/index.ts";
+import type { Bag, Json } from "../core/contract/index.ts";
 import { askControl } from "./ask-control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
@@ -43,7 +43,7 @@ const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? tex
 
 /** A program of one's own has no socket: that it runs is known by its lock alone. Throws `STORE_LOCKED`. */
 const refuseHeld = async (directory: DataDirectory): Promise<void> => {
-  const { sqliteStore } = await import("../store/index.ts");
+  const { sqliteStore } = await import("../core/store/index.ts");
   await using _ = sqliteStore({ directory: directory.path });
 };
 

@@ -1,4 +1,4 @@
-import { StoreError, type ActorId, type Damaged, type Entry, type Message, type Settling, type Store } from "../contract/index.ts";
+import { StoreError, type ActorId, type Damaged, type Entry, type Message, type Settling, type Store } from "../core/contract/index.ts";
 
 /** Before the store is asked, or after it has answered and before the asker hears. */
 export type FaultPlace = `${"before" | "after"} ${Asked}`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actor } from "../actor/index.ts";
-import { type Behaviour, DEFAULT_POLICY, type Message, type Turn } from "../contract/index.ts";
+import { actor } from "../core/actor/index.ts";
+import { type Behaviour, DEFAULT_POLICY, type Message, type Turn } from "../core/contract/index.ts";
 import { rehearse, twice } from "./index.ts";
 
 function kindWith(run: (state: { n: number; list: number[] }) => unknown) {

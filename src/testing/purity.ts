@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Behaviour, EngineError, type Message } from "../contract/index.ts";
+import { type Behaviour, EngineError, type Message } from "../core/contract/index.ts";
 
 /**
  * The same behaviour, each pure turn run twice and compared (law 4); `troupe dev` serves

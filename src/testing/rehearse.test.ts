@@ -1,9 +1,9 @@
 // What a turn leaves at a rehearsal is what the server would leave, and what that refuses is refused in the same words.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actor } from "../actor/index.ts";
-import { type Behaviour, DEFAULT_POLICY, type Turn } from "../contract/index.ts";
-import { LocalEngine } from "../engine/index.ts";
+import { actor } from "../core/actor/index.ts";
+import { type Behaviour, DEFAULT_POLICY, type Turn } from "../core/contract/index.ts";
+import { LocalEngine } from "../core/engine/index.ts";
 import { rehearse } from "./index.ts";
 
 type State = Record<string, unknown>;

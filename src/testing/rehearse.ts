@@ -1,5 +1,18 @@
-import { type Base, begin, kindFrom, OK_NULL, planTurn, received } from "../chain/internal.ts";
-import type { ActorId, Behaviour, Context, Json, Message, Outgoing, Reply, Surface, Turn, Viewer, Wake, Work } from "../contract/index.ts";
+import { type Base, begin, kindFrom, OK_NULL, planTurn, received } from "../core/chain/internal.ts";
+import type {
+  ActorId,
+  Behaviour,
+  Context,
+  Json,
+  Message,
+  Outgoing,
+  Reply,
+  Surface,
+  Turn,
+  Viewer,
+  Wake,
+  Work,
+} from "../core/contract/index.ts";
 import { twice } from "./purity.ts";
 
 export interface RehearsalOptions<S> {

@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from "../contract/index.ts";
+import type { Clock, Entropy } from "../core/contract/index.ts";
 
 interface Timer {
   at: number;

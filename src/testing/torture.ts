@@ -14,7 +14,7 @@ import {
   type Outgoing,
   type Reply,
   type Store,
-} from "../contract/index.ts";
+} from "../core/contract/index.ts";
 import { FaultyStore, type Fault, type FaultPlace } from "./faulty-store.ts";
 import { SimulatedClock, SimulatedEntropy } from "./simulated-clock.ts";
 

@@ -11,7 +11,7 @@ import type {
   Row,
   Travelling,
   Undelivered,
-} from "../contract/index.ts";
+} from "../core/contract/index.ts";
 import { SimulatedClock } from "./simulated-clock.ts";
 import { ChainWriter, type EntryOptions, messageTo } from "./store-entries.ts";
 

@@ -10,7 +10,7 @@ import {
   type Json,
   type Outgoing,
   type Reply,
-} from "../contract/index.ts";
+} from "../core/contract/index.ts";
 import { SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
 import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
 

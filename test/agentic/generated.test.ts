@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { type AgenticServiceOptions, fromAgenticService } from "../../src/agentic/index.ts";
-import { action, act, Count, flagsOf, okOf, Puppet, viewer } from "../../src/agentic/service.fixture.ts";
-import type { Json } from "../../src/contract/index.ts";
-import { listed, sameJson } from "../../src/source/index.ts";
+import { type AgenticServiceOptions, fromAgenticService } from "../../src/bridges/agentic/index.ts";
+import { action, act, Count, flagsOf, okOf, Puppet, viewer } from "../../src/bridges/agentic/service.fixture.ts";
+import type { Json } from "../../src/core/contract/index.ts";
+import { listed, sameJson } from "../../src/mcp/source/index.ts";
 import { SimulatedClock } from "../../src/testing/index.ts";
 
 const SERVICES = 5;

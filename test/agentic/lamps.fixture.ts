@@ -1,4 +1,4 @@
-import { lamp } from "../../src/embed/lamp.fixture.ts";
+import { lamp } from "../../src/bridges/embed/lamp.fixture.ts";
 
 export const desk = lamp();
 export default desk;

@@ -1,5 +1,5 @@
 // A service of no library, served with options: `troupe serve notes.fixture.ts`.
-import { type AgenticService, fromAgenticService, type Observe } from "../../src/agentic/index.ts";
+import { type AgenticService, fromAgenticService, type Observe } from "../../src/bridges/agentic/index.ts";
 
 let notes: readonly string[] = ["milk"];
 const listeners = new Set<(notes: readonly string[]) => void>();

@@ -40,7 +40,7 @@ describe("an AgenticService with options", () => {
 });
 
 it("what serves a service uses nothing that only Node has", () => {
-  const files = globSync("src/agentic/*.ts", { cwd: root }).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
+  const files = globSync("src/bridges/agentic/*.ts", { cwd: root }).filter((file) => !/\.(test|fixture)\.ts$/.test(file));
   assert.ok(files.length > 15);
   const bad = files.filter((file) =>
     /["']node:|\bBuffer\b|\bprocess\.|\bsetImmediate\b|\brequire\(/.test(readFileSync(join(root, file), "utf8").replaceAll(/\/\/.*/g, "")),

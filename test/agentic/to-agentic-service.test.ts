@@ -4,11 +4,11 @@ import { describe, it } from "node:test";
 import type { Observe } from "@adobe/data/observe";
 import { AgenticService } from "@adobe/data/service";
 import * as z from "zod";
-import { actor, blob, refuse } from "../../src/actor/index.ts";
-import { fromAgenticService, isAgenticService, toAgenticService } from "../../src/agentic/index.ts";
-import { type ActorId, BLOB, CONTENT, type Viewer } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { listed } from "../../src/source/index.ts";
+import { actor, blob, refuse } from "../../src/core/actor/index.ts";
+import { fromAgenticService, isAgenticService, toAgenticService } from "../../src/bridges/agentic/index.ts";
+import { type ActorId, BLOB, CONTENT, type Viewer } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { listed } from "../../src/mcp/source/index.ts";
 
 const viewer: Viewer = { principal: "ana", scopes: [] };
 

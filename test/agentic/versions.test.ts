@@ -5,9 +5,9 @@ import type { Database as CurrentDatabase } from "@adobe/data/ecs";
 import type { Observe as CurrentObserve } from "@adobe/data/observe";
 import type { AgenticService as CurrentService } from "@adobe/data/service";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { type AgenticService, fromAgenticService, isAgenticService, toJSONSchema } from "../../src/agentic/index.ts";
-import { act, flagsOf, okOf, resourceUris, tick, toolNames, viewer } from "../../src/agentic/service.fixture.ts";
-import { listed } from "../../src/source/index.ts";
+import { type AgenticService, fromAgenticService, isAgenticService, toJSONSchema } from "../../src/bridges/agentic/index.ts";
+import { act, flagsOf, okOf, resourceUris, tick, toolNames, viewer } from "../../src/bridges/agentic/service.fixture.ts";
+import { listed } from "../../src/mcp/source/index.ts";
 import { install, moduleOf, VERSIONS } from "./install.ts";
 
 interface Library {

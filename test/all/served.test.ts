@@ -4,7 +4,7 @@ import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { packetClient } from "../../src/packet/index.ts";
+import { packetClient } from "../../src/bridges/packet/index.ts";
 import { runningIn, troupe } from "../cli/run.ts";
 import { CLIENTS, connect } from "../clients.ts";
 import { bearer, keyOf, writeKeys } from "../packet/api-keys.ts";

@@ -1,7 +1,7 @@
 // The program of examples/all in a process of its own, as a user starts it, and the ways to ada in it.
 import { join } from "node:path";
-import { packetClient, type PacketClient } from "../../src/packet/index.ts";
-import { remoteStage, type Stage } from "../../src/theater/index.ts";
+import { packetClient, type PacketClient } from "../../src/bridges/packet/index.ts";
+import { remoteStage, type Stage } from "../../src/bridges/theater/index.ts";
 import { runningScript, type Running } from "../cli/run.ts";
 import { connect, type Player, type Which } from "../clients.ts";
 import { root } from "../serve-child.ts";

@@ -1,5 +1,5 @@
 // One request of a transcript as a door hands it to the gateway, and what came back. What only a door decides is not here.
-import type { Answer, Channel, Gateway } from "../../src/contract/index.ts";
+import type { Answer, Channel, Gateway } from "../../src/core/contract/index.ts";
 import type { Frame, StepRequest } from "./fixture.ts";
 
 export interface Got {

@@ -1,7 +1,14 @@
 // The gateway a transcript's setup asks for: its ids come from the file, and events are counted within a session.
-import { type Entropy, type Gateway, type Json, type SessionStore, type StreamStore, systemEntropy } from "../../src/contract/index.ts";
-import { createGateway, type GatewayOptions } from "../../src/gateway/index.ts";
-import { memorySessionStore } from "../../src/store/index.ts";
+import {
+  type Entropy,
+  type Gateway,
+  type Json,
+  type SessionStore,
+  type StreamStore,
+  systemEntropy,
+} from "../../src/core/contract/index.ts";
+import { createGateway, type GatewayOptions } from "../../src/mcp/gateway/index.ts";
+import { memorySessionStore } from "../../src/core/store/index.ts";
 import type { Setup } from "./fixture.ts";
 import { fixtureSource } from "./fixture-source.ts";
 

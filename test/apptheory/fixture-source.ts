@@ -1,7 +1,7 @@
 // The registry a transcript's setup asks for.
-import { CONTENT, type Json } from "../../src/contract/index.ts";
-import { registry, type Registry, type RegistryPrompt, type RegistryResource, type RegistryTool } from "../../src/source/index.ts";
-import { refuse } from "../../src/actor/index.ts";
+import { CONTENT, type Json } from "../../src/core/contract/index.ts";
+import { registry, type Registry, type RegistryPrompt, type RegistryResource, type RegistryTool } from "../../src/mcp/source/index.ts";
+import { refuse } from "../../src/core/actor/index.ts";
 import type { Setup } from "./fixture.ts";
 import { PROMPTS, TOOLS } from "./handlers.ts";
 

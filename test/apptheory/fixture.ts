@@ -1,7 +1,7 @@
 // One transcript as its file has it. What a file says beyond this has no part in what is compared.
 import { readFileSync } from "node:fs";
 import * as z from "zod";
-import type { Json } from "../../src/contract/index.ts";
+import type { Json } from "../../src/core/contract/index.ts";
 
 /** Writers of other languages have null for what there is not. */
 const list = <T extends z.ZodType>(one: T) => z.preprocess((value) => value ?? [], z.array(one));

@@ -1,6 +1,6 @@
 // What transcripts call their handlers by.
-import type { HandlerContext } from "../../src/source/index.ts";
-import type { Bag } from "../../src/contract/index.ts";
+import type { HandlerContext } from "../../src/mcp/source/index.ts";
+import type { Bag } from "../../src/core/contract/index.ts";
 
 type Run = (args: Bag, context: HandlerContext) => unknown;
 

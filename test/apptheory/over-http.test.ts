@@ -1,10 +1,10 @@
 // The profile apptheory over HTTP: what goes over the wire, and what official clients make of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createGateway } from "../../src/gateway/index.ts";
-import { registry } from "../../src/source/index.ts";
-import { memorySessionStore, memoryStreamStore } from "../../src/store/index.ts";
-import { serveHttp } from "../../src/transport/index.ts";
+import { createGateway } from "../../src/mcp/gateway/index.ts";
+import { registry } from "../../src/mcp/source/index.ts";
+import { memorySessionStore, memoryStreamStore } from "../../src/core/store/index.ts";
+import { serveHttp } from "../../src/mcp/transport/index.ts";
 import { CLIENTS } from "../clients.ts";
 import { callerOf } from "../server/progress.ts";
 

@@ -1,8 +1,8 @@
 // Plays one transcript against the gateway it asks for, and says where an answer is another than the one it has.
 import { isDeepStrictEqual } from "node:util";
-import type { Json } from "../../src/contract/index.ts";
-import { claimedRevision } from "../../src/gateway/claimed-revision.ts";
-import type { GatewayOptions } from "../../src/gateway/index.ts";
+import type { Json } from "../../src/core/contract/index.ts";
+import { claimedRevision } from "../../src/mcp/gateway/claimed-revision.ts";
+import type { GatewayOptions } from "../../src/mcp/gateway/index.ts";
 import type { Expected, Fixture, StepRequest } from "./fixture.ts";
 import { type Got, send } from "./fixture-exchange.ts";
 import { fixtureGateway } from "./fixture-gateway.ts";

@@ -1,5 +1,5 @@
 // A `requestState` is the server's own text and nobody else's to read: what a transcript has stands for what this server gave there.
-import type { Bag, Json } from "../../src/contract/index.ts";
+import type { Bag, Json } from "../../src/core/contract/index.ts";
 
 const isBag = (value: Json | undefined): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
 

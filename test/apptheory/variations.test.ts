@@ -1,7 +1,7 @@
 // Transcripts as those of the folder, of other names, ids and orders: what is meant, not what one example says.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Bag, Json } from "../../src/contract/index.ts";
+import type { Bag, Json } from "../../src/core/contract/index.ts";
 import { fixtureOf } from "./fixture.ts";
 import { play } from "./play.ts";
 

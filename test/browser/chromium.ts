@@ -25,7 +25,7 @@ const browserPlatform = {
     onResolve(filter: { readonly filter: RegExp }, run: (args: { readonly importer: string }) => object | undefined): void;
   }) =>
     build.onResolve({ filter: /^\.\/node\.ts$/ }, ({ importer }) =>
-      importer === join(here, "../../src/platform/index.ts") ? { path: join(here, "../../src/platform/browser.ts") } : undefined,
+      importer === join(here, "../../src/core/platform/index.ts") ? { path: join(here, "../../src/core/platform/browser.ts") } : undefined,
     ),
 };
 

@@ -2,8 +2,8 @@
 import { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
-import { lamp } from "../../src/embed/lamp.fixture.ts";
-import { overPort, serve } from "../../src/embed/index.ts";
+import { lamp } from "../../src/bridges/embed/lamp.fixture.ts";
+import { overPort, serve } from "../../src/bridges/embed/index.ts";
 
 const textOf = (value: unknown): string => JSON.stringify(value);
 

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import type { ActorId } from "../../src/contract/index.ts";
-import { sqliteStore } from "../../src/store/index.ts";
+import type { ActorId } from "../../src/core/contract/index.ts";
+import { sqliteStore } from "../../src/core/store/index.ts";
 import { ChainWriter } from "../../src/testing/store-entries.ts";
 import { troupe } from "./run.ts";
 

@@ -4,7 +4,7 @@ import { checkpointEntry, forkEntry, signingKey } from "troupe/chain";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import { chainOf, messageTo, type SimulatedClock, SimulatedEntropy, tallyKind, until } from "troupe/testing";
-import type { ActorId, Json, Viewer } from "../../src/contract/index.ts";
+import type { ActorId, Json, Viewer } from "../../src/core/contract/index.ts";
 
 const viewer: Viewer = { principal: "ann", scopes: [] };
 

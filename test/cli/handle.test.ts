@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor } from "../../src/actor/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { cast } from "../../src/source/index.ts";
-import { sqliteStore } from "../../src/store/index.ts";
+import { actor } from "../../src/core/actor/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { cast } from "../../src/mcp/source/index.ts";
+import { sqliteStore } from "../../src/core/store/index.ts";
 import { lines, troupe } from "./run.ts";
 
 const order = actor("order", {

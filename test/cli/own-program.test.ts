@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor } from "../../src/actor/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { sqliteStore } from "../../src/store/index.ts";
+import { actor } from "../../src/core/actor/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { sqliteStore } from "../../src/core/store/index.ts";
 import { troupe } from "./run.ts";
 
 const order = actor("order", {

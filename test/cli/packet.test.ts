@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { type Answering, httpPackets, tcpPackets } from "../../src/packet/packet-server.fixture.ts";
+import { type Answering, httpPackets, tcpPackets } from "../../src/bridges/packet/packet-server.fixture.ts";
 import { root } from "../serve-child.ts";
 import { lines, type Ran, troupe } from "./run.ts";
 

@@ -246,14 +246,11 @@ describe("troupe serve", () => {
     try {
       mkdirSync(join(folder, "node_modules"));
       symlinkSync(root, join(folder, "node_modules", "troupe"));
-      for (const [name, sentence] of [
-        ["typo", /t\.ts: the package has no module of that name; its `exports` has those there are\n$/],
-        ["cli", /t\.ts: import one of the names its `exports` has\n$/],
-      ] as const) {
+      for (const name of ["typo", "cli", "core/engine"]) {
         writeFileSync(join(folder, "t.ts"), `import "troupe/${name}";\n`);
         const ran = await troupe("serve", join(folder, "t.ts"), "--stdio");
         assert.equal(ran.code, 1);
-        assert.match(ran.stderr, sentence);
+        assert.match(ran.stderr, /t\.ts: import one of the names its `exports` has\n$/);
       }
     } finally {
       rmSync(folder, { recursive: true, force: true });

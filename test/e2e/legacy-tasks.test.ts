@@ -15,10 +15,10 @@ import {
   RELATED_TASK_META_KEY,
 } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
-import { actor, elicit } from "../../src/actor/index.ts";
-import type { Bag } from "../../src/contract/index.ts";
-import { createServer } from "../../src/server/index.ts";
-import { sqliteSessionStores } from "../../src/store/index.ts";
+import { actor, elicit } from "../../src/core/actor/index.ts";
+import type { Bag } from "../../src/core/contract/index.ts";
+import { createServer } from "../../src/mcp/server/index.ts";
+import { sqliteSessionStores } from "../../src/core/store/index.ts";
 import { settle, type TestClient, testServer } from "../../src/testing/index.ts";
 
 const HOUR = 3_600_000;

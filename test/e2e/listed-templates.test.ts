@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor } from "../../src/actor/index.ts";
-import { type Json, TroupeError } from "../../src/contract/index.ts";
-import { createServer } from "../../src/server/index.ts";
-import { merge, prefix } from "../../src/source/index.ts";
+import { actor } from "../../src/core/actor/index.ts";
+import { type Json, TroupeError } from "../../src/core/contract/index.ts";
+import { createServer } from "../../src/mcp/server/index.ts";
+import { merge, prefix } from "../../src/mcp/source/index.ts";
 import { testServer } from "../../src/testing/index.ts";
 
 const unseen = (value: unknown) => Object(value);

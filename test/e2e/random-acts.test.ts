@@ -1,8 +1,8 @@
 // A thousand random acts by five clients, against a model that lists before and after.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Store } from "../../src/contract/index.ts";
-import { memoryStore, sqliteStore } from "../../src/store/index.ts";
+import type { Store } from "../../src/core/contract/index.ts";
+import { memoryStore, sqliteStore } from "../../src/core/store/index.ts";
 import { chance, mudHouse, type Visitor } from "../mud-house.ts";
 import { folder } from "../quest-hands.ts";
 import { at, type Bag, isBag } from "../wire.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor } from "../../src/actor/index.ts";
+import { actor } from "../../src/core/actor/index.ts";
 import { testServer } from "../../src/testing/index.ts";
 
 const oven = actor("oven", {

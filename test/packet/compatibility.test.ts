@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import type { Bag } from "../../src/contract/index.ts";
+import type { Bag } from "../../src/core/contract/index.ts";
 import {
   actorCapability,
   auditLog,
@@ -13,8 +13,8 @@ import {
   mcpCapability,
   PacketError,
   type PacketSession,
-} from "../../src/packet/index.ts";
-import { anyMutant, anyRequest } from "../../src/packet/packets.fixture.ts";
+} from "../../src/bridges/packet/index.ts";
+import { anyMutant, anyRequest } from "../../src/bridges/packet/packets.fixture.ts";
 import { at, isBag } from "../wire.ts";
 import { wholeFlow, type WholeFlow } from "./whole-flow.ts";
 

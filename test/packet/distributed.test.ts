@@ -1,10 +1,10 @@
 // Capabilities whose actors are on a Restate server: the same packets, the same replies, on whichever node.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type Engine, systemClock, systemEntropy } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { actorCapability, Capabilities, type Capability, PacketFlow } from "../../src/packet/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { type Engine, systemClock, systemEntropy } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { actorCapability, Capabilities, type Capability, PacketFlow } from "../../src/bridges/packet/index.ts";
+import { memoryStore } from "../../src/core/store/index.ts";
 import { install } from "../restate/install.ts";
 import { openOn } from "../restate/open-engine.ts";
 import { RestateServer } from "../restate/restate-server.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as fc from "fast-check";
 import * as z from "zod";
-import type { Bag, Json } from "../../src/contract/index.ts";
+import type { Bag, Json } from "../../src/core/contract/index.ts";
 import {
   actorCapability,
   capability,
@@ -13,8 +13,8 @@ import {
   readPacket,
   RefusedPacket,
   type ReplyPacket,
-} from "../../src/packet/index.ts";
-import { anyMutant, anyRequest } from "../../src/packet/packets.fixture.ts";
+} from "../../src/bridges/packet/index.ts";
+import { anyMutant, anyRequest } from "../../src/bridges/packet/packets.fixture.ts";
 import { at } from "../wire.ts";
 import { wholeFlow, type WholeFlow } from "./whole-flow.ts";
 

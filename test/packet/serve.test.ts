@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { packetClient } from "../../src/packet/index.ts";
+import { packetClient } from "../../src/bridges/packet/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { lines, running, troupe } from "../cli/run.ts";
 import { CLIENTS, connect } from "../clients.ts";
@@ -297,7 +297,7 @@ describe("troupe dev --packets", () => {
     const write = (word: string): void =>
       writeFileSync(
         join(modules, "index.ts"),
-        `import { capability } from ${JSON.stringify(join(root, "src/packet/index.ts"))};
+        `import { capability } from ${JSON.stringify(join(root, "src/bridges/packet/index.ts"))};
 export const say = capability("say", { intent: "Say it", execute: () => ({ said: ${JSON.stringify(word)} }) });`,
       );
     write("one");

@@ -1,4 +1,4 @@
-import { actorCapability } from "../../src/packet/index.ts";
+import { actorCapability } from "../../src/bridges/packet/index.ts";
 
 /** Works for as long as it is told, and remembers that it has. */
 export const slow = actorCapability("slow", {

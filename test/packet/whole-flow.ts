@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { createGateway } from "../../src/gateway/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { createGateway } from "../../src/mcp/gateway/index.ts";
 import {
   Capabilities,
   type Capability,
@@ -13,8 +13,8 @@ import {
   PacketFlow,
   type PacketFlowOptions,
   type PacketSession,
-} from "../../src/packet/index.ts";
-import { sqliteStore } from "../../src/store/index.ts";
+} from "../../src/bridges/packet/index.ts";
+import { sqliteStore } from "../../src/core/store/index.ts";
 import { SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
 
 export interface WholeFlow extends AsyncDisposable {

@@ -1,9 +1,9 @@
 // Nodes lose half of what they tell each other: whoever listens ends at the right state all the same, and soon.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { joinCluster, type Cluster } from "../../src/cluster/index.ts";
-import { systemClock, type ActorId, type Clock } from "../../src/contract/index.ts";
-import { isRestateSdk, RestateEngine } from "../../src/restate/index.ts";
+import { joinCluster, type Cluster } from "../../src/hosts/cluster/index.ts";
+import { systemClock, type ActorId, type Clock } from "../../src/core/contract/index.ts";
+import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { at } from "../wire.ts";
 import { install } from "./install.ts";

@@ -1,10 +1,10 @@
 // The same concurrent work on both engines: what holds of one holds of the other.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine, Receipt } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { isRestateSdk, RestateEngine } from "../../src/restate/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import type { Engine, Receipt } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
+import { memoryStore } from "../../src/core/store/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { freshSeed, seeded, withSeed } from "../torture/seed.ts";
 import { install } from "./install.ts";

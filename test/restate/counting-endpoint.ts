@@ -1,5 +1,5 @@
 import { createServer } from "node:http2";
-import { isRestateSdk } from "../../src/restate/sdk.ts";
+import { isRestateSdk } from "../../src/hosts/restate/sdk.ts";
 import { install } from "./install.ts";
 import { onLoopback } from "../on-loopback.ts";
 

@@ -1,5 +1,5 @@
 import type { World } from "../../examples/mud/world/world.ts";
-import type { Engine } from "../../src/contract/index.ts";
+import type { Engine } from "../../src/core/contract/index.ts";
 import { misplaced as misplacedIn } from "../mud-items.ts";
 
 /** Items that are not in exactly one place, with where they are; one that is on its way from one to another is nowhere. */

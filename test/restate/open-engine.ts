@@ -1,5 +1,5 @@
-import type { Behaviour } from "../../src/contract/index.ts";
-import { isRestateSdk, RestateEngine } from "../../src/restate/index.ts";
+import type { Behaviour } from "../../src/core/contract/index.ts";
+import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
 import { settle, SimulatedClock, type OpenEngine } from "../../src/testing/index.ts";
 import type { RestateServer } from "./restate-server.ts";
 

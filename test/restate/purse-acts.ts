@@ -1,4 +1,4 @@
-import type { ActorId } from "../../src/contract/index.ts";
+import type { ActorId } from "../../src/core/contract/index.ts";
 import type { Seeded } from "../torture/seed.ts";
 
 /** What somebody does, each under a name of its own that is in its arguments. */

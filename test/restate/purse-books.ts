@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { readBody, readHeader, verify } from "../../src/chain/index.ts";
-import type { ActorId, ChainEvent, Engine, Json, Receipt } from "../../src/contract/index.ts";
+import { readBody, readHeader, verify } from "../../src/core/chain/index.ts";
+import type { ActorId, ChainEvent, Engine, Json, Receipt } from "../../src/core/contract/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { at } from "../wire.ts";
 import type { Act } from "./purse-acts.ts";

@@ -1,4 +1,4 @@
-import type { Receipt } from "../../src/contract/index.ts";
+import type { Receipt } from "../../src/core/contract/index.ts";
 import { connect, type Player, type Which } from "../clients.ts";
 import { at, type HttpAnswer, isBag, modern, opened, resumed } from "../wire.ts";
 import type { Act } from "./purse-acts.ts";

@@ -1,10 +1,10 @@
-// The distributed engine against a real server: what the unit tests of src/restate claim, shown.
+// The distributed engine against a real server: what the unit tests of src/hosts/restate claim, shown.
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { readBody, readHeader, reexecute, sha256, verify } from "../../src/chain/index.ts";
+import { readBody, readHeader, reexecute, sha256, verify } from "../../src/core/chain/index.ts";
 import {
   DEFAULT_POLICY,
   systemClock,
@@ -16,10 +16,10 @@ import {
   type Entropy,
   type Outgoing,
   type Receipt,
-} from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { isRestateSdk, RestateEngine, type RestateOptions } from "../../src/restate/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+} from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { isRestateSdk, RestateEngine, type RestateOptions } from "../../src/hosts/restate/index.ts";
+import { memoryStore } from "../../src/core/store/index.ts";
 import { chainOf, golden, goldenCalls, runGolden, tallyKind, until } from "../../src/testing/index.ts";
 import { install } from "./install.ts";
 import { RestateServer } from "./restate-server.ts";

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { readDump, verify, writeDump } from "../../src/chain/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { sqliteExporter, sqliteImporter, sqliteStore } from "../../src/store/index.ts";
+import { readDump, verify, writeDump } from "../../src/core/chain/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { sqliteExporter, sqliteImporter, sqliteStore } from "../../src/core/store/index.ts";
 import { chainOf, ChainWriter, exportedBy, messageTo, SimulatedClock, tallyKind, transferSuite, until } from "../../src/testing/index.ts";
 import {
   systemClock,
@@ -18,7 +18,7 @@ import {
   type Importer,
   type Json,
   type Row,
-} from "../../src/contract/index.ts";
+} from "../../src/core/contract/index.ts";
 import {
   isRestateSdk,
   RestateEngine,
@@ -26,7 +26,7 @@ import {
   restateImporter,
   resumeImported,
   type TransferOptions,
-} from "../../src/restate/index.ts";
+} from "../../src/hosts/restate/index.ts";
 import { CHILD, DUE, FORK, KEYED, kinds, LIVES, MAIN, makeWorld, OLD, OTHER, PARENT, WAITING, WAKE_MS } from "../cli/export-world.ts";
 import { lines, troupe } from "../cli/run.ts";
 import { at } from "../wire.ts";

@@ -1,7 +1,7 @@
 // The same questions to a server of the official SDK over its own transport, and through Troupe: the answers are alike.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { fromMcpServer } from "troupe/sdk";
+import { fromMcpServer } from "troupe/mount";
 import { createServer } from "troupe/server";
 import { until } from "troupe/testing";
 import { CLIENTS, type Which } from "../clients.ts";

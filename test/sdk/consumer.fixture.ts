@@ -2,7 +2,7 @@
 import { McpServer as McpServerV1 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { Server as ServerV1 } from "@modelcontextprotocol/sdk/server/index.js";
 import { McpServer as McpServerV2, Server as ServerV2 } from "@modelcontextprotocol/server";
-import { fromMcpServer, type McpServerSource } from "troupe/sdk";
+import { fromMcpServer, type McpServerSource } from "troupe/mount";
 
 const INFO = { name: "fits", version: "1.0.0" };
 

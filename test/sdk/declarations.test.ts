@@ -26,7 +26,7 @@ it("servers of both SDKs fit the emitted declarations, which name neither", asyn
       JSON.stringify({
         extends: join(root, "tsconfig.json"),
         compilerOptions: options,
-        files: [join(root, "src/sdk/index.ts")],
+        files: [join(root, "src/mcp/mount/index.ts")],
         include: [],
       }),
     );
@@ -39,7 +39,7 @@ it("servers of both SDKs fit the emitted declarations, which name neither", asyn
     const consumer = {
       noEmit: true,
       customConditions: [],
-      paths: { "troupe/sdk": [join(out, "dist/sdk/index.d.ts")] },
+      paths: { "troupe/mount": [join(out, "dist/sdk/index.d.ts")] },
       typeRoots: options.typeRoots,
     };
     writeFileSync(

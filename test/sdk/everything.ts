@@ -1,6 +1,6 @@
 // What the servers with everything have in common, whichever SDK they are written with.
 import type { InMemoryTransport } from "@modelcontextprotocol/server";
-import type { SdkServer } from "troupe/sdk";
+import type { SdkServer } from "troupe/mount";
 
 export const PIXEL = "iVBORw0KGgo=";
 export const CITIES = ["Athens", "Amsterdam", "Berlin"];

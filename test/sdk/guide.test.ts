@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor, refuse } from "troupe";
 import type { Viewer } from "troupe/contract";
-import { fromMcpServer, type McpServerOptions } from "troupe/sdk";
+import { fromMcpServer, type McpServerOptions } from "troupe/mount";
 import {
   type Arguments,
   audio,

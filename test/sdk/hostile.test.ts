@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { type Bag, Cancellation, type Json, type Reply } from "troupe/contract";
-import { fromMcpServer, type McpServerOptions, type SdkServer, type SdkTransport } from "troupe/sdk";
+import { fromMcpServer, type McpServerOptions, type SdkServer, type SdkTransport } from "troupe/mount";
 import { SimulatedClock, until } from "troupe/testing";
 
 type Handler = (message: Bag, transport: SdkTransport) => unknown;

@@ -8,7 +8,7 @@ import {
   Server,
   UrlElicitationRequiredError as UrlElicitationRequiredErrorV2,
 } from "@modelcontextprotocol/server";
-import { fromMcpServer, type McpServerOptions, type SdkServer } from "troupe/sdk";
+import { fromMcpServer, type McpServerOptions, type SdkServer } from "troupe/mount";
 import { createServer } from "troupe/server";
 import { connectInMemory } from "troupe/transport";
 import { prefix } from "troupe/source";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Server } from "@modelcontextprotocol/server";
-import { fromMcpServer } from "troupe/sdk";
+import { fromMcpServer } from "troupe/mount";
 import { prefix } from "troupe/source";
 import { testServer } from "troupe/testing";
 

@@ -8,7 +8,7 @@ import { audio, content, contents, createServer, embeddedResource, failure, imag
 import { cast, prefix } from "troupe/source";
 import { memoryStore } from "troupe/store";
 import * as z from "zod";
-import { lamp } from "../../src/embed/lamp.fixture.ts";
+import { lamp } from "../../src/bridges/embed/lamp.fixture.ts";
 import { until } from "../../src/testing/index.ts";
 import { CLIENTS, connect, type Which } from "../clients.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Server as SdkServer } from "@modelcontextprotocol/server";
 import { EngineError, type Log, type Source } from "troupe/contract";
-import { fromMcpServer } from "troupe/sdk";
+import { fromMcpServer } from "troupe/mount";
 import { createServer } from "troupe/server";
 import { prefix, registry } from "troupe/source";
 import { assertHasTools, assertToolResult, testServer, type Wires } from "troupe/testing";

@@ -1,5 +1,5 @@
-import type { Store } from "../../src/contract/index.ts";
-import { StoreError } from "../../src/contract/index.ts";
+import type { Store } from "../../src/core/contract/index.ts";
+import { StoreError } from "../../src/core/contract/index.ts";
 
 /** What befalls a store at its nth writing. */
 export interface Fate {

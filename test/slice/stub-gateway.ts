@@ -1,5 +1,5 @@
-import type { Json, OfferRef, Source, Viewer } from "../../src/contract/index.ts";
-import { listed } from "../../src/source/index.ts";
+import type { Json, OfferRef, Source, Viewer } from "../../src/core/contract/index.ts";
+import { listed } from "../../src/mcp/source/index.ts";
 
 /** As much of a gateway as the design needs to be proven: it knows `Source` and nothing of what is behind one. */
 export interface StubGateway {

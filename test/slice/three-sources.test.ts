@@ -9,11 +9,11 @@ import { Database } from "@adobe/data/ecs";
 import { Observe } from "@adobe/data/observe";
 import { AgenticService } from "@adobe/data/service";
 import * as z from "zod";
-import { actor } from "../../src/actor/index.ts";
-import { fromAgenticService } from "../../src/agentic/index.ts";
-import type { Source, Viewer } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { cast, merge, prefix, registry, tool } from "../../src/source/index.ts";
+import { actor } from "../../src/core/actor/index.ts";
+import { fromAgenticService } from "../../src/bridges/agentic/index.ts";
+import type { Source, Viewer } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { cast, merge, prefix, registry, tool } from "../../src/mcp/source/index.ts";
 import { stubGateway } from "./stub-gateway.ts";
 
 const viewer: Viewer = { principal: "ana", scopes: [] };

@@ -6,11 +6,11 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import * as fc from "fast-check";
-import type { Json, OfferRef, Reply, Source, Store, Viewer } from "../../src/contract/index.ts";
-import { EngineError } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { cast, listed } from "../../src/source/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import type { Json, OfferRef, Reply, Source, Store, Viewer } from "../../src/core/contract/index.ts";
+import { EngineError } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { cast, listed } from "../../src/mcp/source/index.ts";
+import { memoryStore } from "../../src/core/store/index.ts";
 import { type Fate, type Mortal, mortal } from "./mortal-store.ts";
 import { player, room } from "./two-rooms.ts";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { actor, refuse } from "../../src/actor/index.ts";
+import { actor, refuse } from "../../src/core/actor/index.ts";
 
 /** A room holds things and people; things leave it and come to it by messages only. */
 export const room = actor("room", {

@@ -11,7 +11,7 @@ import {
   type Reply,
   type Snapshot,
   type Turn,
-} from "../../src/contract/index.ts";
+} from "../../src/core/contract/index.ts";
 
 interface Held {
   state: unknown;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { actor, refuse } from "../../src/actor/index.ts";
+import { actor, refuse } from "../../src/core/actor/index.ts";
 
 /** Two kinds that need each other: a player, and the room its link leads to. */
 export const room = actor("room", {

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor } from "../../src/actor/index.ts";
-import type { Behaviour, Viewer } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { cast, listed } from "../../src/source/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { actor } from "../../src/core/actor/index.ts";
+import type { Behaviour, Viewer } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { cast, listed } from "../../src/mcp/source/index.ts";
+import { memoryStore } from "../../src/core/store/index.ts";
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 const looked: string[] = [];

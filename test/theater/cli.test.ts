@@ -9,7 +9,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { until } from "../../src/testing/index.ts";
-import { WireClient } from "../../src/theater/server/wire-client.fixture.ts";
+import { WireClient } from "../../src/bridges/theater/server/wire-client.fixture.ts";
 import { running, troupe } from "../cli/run.ts";
 import { connect, INFO } from "../clients.ts";
 import { installJudges } from "../foreign/install.ts";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { faced } from "../../src/theater/face/face.fixture.ts";
-import { FACE_LIMITS, THEATER_INFO } from "../../src/theater/face/index.ts";
+import { faced } from "../../src/bridges/theater/face/face.fixture.ts";
+import { FACE_LIMITS, THEATER_INFO } from "../../src/bridges/theater/face/index.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
@@ -81,7 +81,7 @@ test("the guide tells the face's bounds, and every name an error of Theater has"
     ),
     Object.fromEntries(Object.entries(FACE_LIMITS).map(([name, limit]) => [name, value(name, limit)])),
   );
-  const codes = /export type StageCode =([^;]+);/.exec(read("src/theater/stage.ts"))?.[1] ?? "";
+  const codes = /export type StageCode =([^;]+);/.exec(read("src/bridges/theater/stage.ts"))?.[1] ?? "";
   const told = rows("What can be done").filter((cells) => cells.length === 2);
   assert.deepEqual(
     told.flatMap(([names]) => quoted(names)).toSorted(),

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { THEATER_LIMITS } from "../../src/theater/server/limits.ts";
-import { GUEST_LIMITS, MOST_GUEST_LIMITS, readManifest } from "../../src/wasm/index.ts";
-import { ELSEWHERE, HANDLERS } from "../../src/wasm/manifest/handlers.ts";
+import { THEATER_LIMITS } from "../../src/bridges/theater/server/limits.ts";
+import { GUEST_LIMITS, MOST_GUEST_LIMITS, readManifest } from "../../src/bridges/wasm/index.ts";
+import { ELSEWHERE, HANDLERS } from "../../src/bridges/wasm/manifest/handlers.ts";
 
 const guide = readFileSync(join(resolve(import.meta.dirname, "../.."), "docs/guide/theater.md"), "utf8");
 const section = (title: string): string => guide.split(/^## /m).find((one) => one.startsWith(`${title}\n`)) ?? assert.fail(title);

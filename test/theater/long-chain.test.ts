@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { remoteStage } from "../../src/theater/remote/index.ts";
-import type { StageEvent } from "../../src/theater/stage.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
+import type { StageEvent } from "../../src/bridges/theater/stage.ts";
 import { manifestOf, openServer } from "./own-places.ts";
 
 test("a chain that is longer than one answer is told by pages over TCP: its newest, those before, those after, and one by its id", async () => {

@@ -1,8 +1,8 @@
 // Theater's own TypeScript client, as its author published it, drives our server.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MadeStage } from "../../src/theater/server/stage.fixture.ts";
-import { serveTheater } from "../../src/theater/index.ts";
+import { MadeStage } from "../../src/bridges/theater/server/stage.fixture.ts";
+import { serveTheater } from "../../src/bridges/theater/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { npmClient } from "./npm-client.ts";
 import { playScenario } from "./npm-scenario.ts";

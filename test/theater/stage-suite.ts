@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { until } from "../../src/testing/index.ts";
-import type { ChannelPeer, Stage, StageChange, StageCode, StageEvent } from "../../src/theater/stage.ts";
+import type { ChannelPeer, Stage, StageChange, StageCode, StageEvent } from "../../src/bridges/theater/stage.ts";
 
 /** Where a stage is tried. Disposing of it ends the stage, and what it plays on. */
 export interface StagePlace extends AsyncDisposable {

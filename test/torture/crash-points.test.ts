@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadWorld, worlds } from "../../examples/mud/index.ts";
-import { EngineError, type Reply, type Viewer } from "../../src/contract/index.ts";
-import { checkFile } from "../../src/store/index.ts";
+import { EngineError, type Reply, type Viewer } from "../../src/core/contract/index.ts";
+import { checkFile } from "../../src/core/store/index.ts";
 import { type Life, Machine, rounds } from "./crashing-machine.ts";
 import { type Called, isActorId, Ledger } from "./ledger.ts";
 import { type Act, LOOKS, restless } from "./restless.ts";

@@ -2,10 +2,10 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, tru
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mud, type World } from "../../examples/mud/index.ts";
-import { type Clock, type Source, type Store, systemClock } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { cast } from "../../src/source/index.ts";
-import { sqliteStore } from "../../src/store/index.ts";
+import { type Clock, type Source, type Store, systemClock } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { cast } from "../../src/mcp/source/index.ts";
+import { sqliteStore } from "../../src/core/store/index.ts";
 import { type Fault, type FaultPlace, FaultyStore, SimulatedEntropy } from "../../src/testing/index.ts";
 import type { Seeded } from "./seed.ts";
 

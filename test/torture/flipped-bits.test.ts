@@ -6,12 +6,20 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { loadWorld, mud, worlds } from "../../examples/mud/index.ts";
 import type { World } from "../../examples/mud/world/world.ts";
-import { type Flaw, stateAt } from "../../src/chain/index.ts";
+import { type Flaw, stateAt } from "../../src/core/chain/index.ts";
 import { verdictOn } from "../../src/cli/verdict.ts";
-import { type ActorId, type ChainEvent, type Json, type Receipt, StoreError, TroupeError, type Viewer } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { cast } from "../../src/source/index.ts";
-import { checkFile, sqliteStore } from "../../src/store/index.ts";
+import {
+  type ActorId,
+  type ChainEvent,
+  type Json,
+  type Receipt,
+  StoreError,
+  TroupeError,
+  type Viewer,
+} from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { cast } from "../../src/mcp/source/index.ts";
+import { checkFile, sqliteStore } from "../../src/core/store/index.ts";
 import { SimulatedEntropy } from "../../src/testing/index.ts";
 import { troupe } from "../cli/run.ts";
 import { actorsOf, chainOf } from "./ledger.ts";

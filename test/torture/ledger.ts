@@ -4,8 +4,8 @@
  * event that follows from it.
  */
 import assert from "node:assert/strict";
-import { readBody, readHeader, verify } from "../../src/chain/index.ts";
-import type { ActorId, ChainEvent, Header, Json, Receipt, Store } from "../../src/contract/index.ts";
+import { readBody, readHeader, verify } from "../../src/core/chain/index.ts";
+import type { ActorId, ChainEvent, Header, Json, Receipt, Store } from "../../src/core/contract/index.ts";
 import { at } from "../wire.ts";
 
 /** A caller's call, whatever became of it. */

@@ -1,5 +1,5 @@
 import { at, isBag, modern, opened, resumed, type Bag, type HttpAnswer } from "../wire.ts";
-import type { Receipt } from "../../src/contract/index.ts";
+import type { Receipt } from "../../src/core/contract/index.ts";
 
 /** What a tool call came to. */
 export type Told =

@@ -1,7 +1,7 @@
 /** The MUD's own books, read from a store and from nothing else: every item is in exactly one place, everybody in one room. */
 import assert from "node:assert/strict";
-import type { Json, Message, Store } from "../../src/contract/index.ts";
-import { stateFrom } from "../../src/chain/index.ts";
+import type { Json, Message, Store } from "../../src/core/contract/index.ts";
+import { stateFrom } from "../../src/core/chain/index.ts";
 import type { World } from "../../examples/mud/world/world.ts";
 import { misplaced as misplacedIn } from "../mud-items.ts";
 import { at, isBag } from "../wire.ts";

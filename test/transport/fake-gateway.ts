@@ -1,5 +1,5 @@
 // A gateway that knows no MCP: it echoes, and lets a test see and decide what passes the seam.
-import type { Answer, Caller, Channel, Connection, Exchange, Gateway, Json } from "../../src/contract/index.ts";
+import type { Answer, Caller, Channel, Connection, Exchange, Gateway, Json } from "../../src/core/contract/index.ts";
 
 export interface FakeConnection {
   readonly caller: Caller;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, describe, it } from "node:test";
-import type { Json } from "../../src/contract/index.ts";
+import type { Json } from "../../src/core/contract/index.ts";
 import { SimulatedClock } from "../../src/testing/index.ts";
 import {
   type HttpOptions,
@@ -11,7 +11,7 @@ import {
   type Verdict,
   webDoor,
   type WebOptions,
-} from "../../src/transport/index.ts";
+} from "../../src/mcp/transport/index.ts";
 import { fakeGateway } from "./fake-gateway.ts";
 import { head, post, type RawSocket, rawSocket } from "./raw-socket.ts";
 import { takenIn } from "./taken-in.ts";

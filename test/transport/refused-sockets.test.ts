@@ -1,10 +1,10 @@
 // A refused client that keeps its side of the connection open must not keep ours.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { authenticator, hashApiKey, serveHttp, serveTcp } from "../../src/transport/index.ts";
+import { authenticator, hashApiKey, serveHttp, serveTcp } from "../../src/mcp/transport/index.ts";
 import { SimulatedClock } from "../../src/testing/index.ts";
-import { serveTheater } from "../../src/theater/server/index.ts";
-import { MadeStage } from "../../src/theater/server/stage.fixture.ts";
+import { serveTheater } from "../../src/bridges/theater/server/index.ts";
+import { MadeStage } from "../../src/bridges/theater/server/stage.fixture.ts";
 import { fakeGateway } from "./fake-gateway.ts";
 import { head, rawSocket } from "./raw-socket.ts";
 import { eventually } from "./settle.ts";

@@ -7,7 +7,7 @@ import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import * as z from "zod";
 import { refuse } from "troupe";
-import { fromMcpServer } from "troupe/sdk";
+import { fromMcpServer } from "troupe/mount";
 import { prefix } from "troupe/source";
 import { content, createServer, failure, message, messages, type Server } from "troupe/server";
 import { strictJson } from "../judge.ts";

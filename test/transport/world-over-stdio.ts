@@ -1,6 +1,6 @@
 // A program of its own: the small world of the gateway's tests, over its standard streams.
-import { gatewayOf, world } from "../../src/gateway/kit.fixture.ts";
-import { serveStdio } from "../../src/transport/index.ts";
+import { gatewayOf, world } from "../../src/mcp/gateway/kit.fixture.ts";
+import { serveStdio } from "../../src/mcp/transport/index.ts";
 
 const { source } = world();
 await using gateway = gatewayOf(source);

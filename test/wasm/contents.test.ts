@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { array, assert as holds, asyncProperty, constantFrom, integer, nat, record } from "fast-check";
-import { type ActorId, type Clock, systemClock } from "../../src/contract/index.ts";
-import { verifyTheater } from "../../src/theater/chain/index.ts";
-import { guestIn } from "../../src/theater/engine/guest-in.ts";
+import { type ActorId, type Clock, systemClock } from "../../src/core/contract/index.ts";
+import { verifyTheater } from "../../src/bridges/theater/chain/index.ts";
+import { guestIn } from "../../src/bridges/theater/engine/guest-in.ts";
 import { until } from "../../src/testing/index.ts";
-import type { GuestState } from "../../src/wasm/index.ts";
+import type { GuestState } from "../../src/bridges/wasm/index.ts";
 import { bytes, grounds, type Grounds, never, text } from "./grounds.ts";
 import { labelled, refusal } from "./mischief.ts";
 

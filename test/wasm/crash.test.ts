@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../../src/testing/index.ts";
-import type { Stage } from "../../src/theater/stage.ts";
+import type { Stage } from "../../src/bridges/theater/stage.ts";
 import { troupe } from "../cli/run.ts";
 import { root } from "../serve-child.ts";
 import { bytes, clientOf, folder, started, textOf } from "../theater/process.ts";

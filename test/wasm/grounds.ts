@@ -1,13 +1,13 @@
 // Guests on a stage of our engine, with all there is beneath to look at.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { Verifier } from "../../src/chain/index.ts";
-import { type ActorId, type ContentStore, type Engine, systemClock, systemEntropy } from "../../src/contract/index.ts";
-import { LocalEngine } from "../../src/engine/index.ts";
-import { memoryContents, memoryStore, sqliteContents, sqliteStore } from "../../src/store/index.ts";
-import { EngineStage } from "../../src/theater/engine/engine-stage.ts";
-import type { StageActor } from "../../src/theater/stage.ts";
-import type { TheaterStage } from "../../src/theater/theater-stage.ts";
+import { Verifier } from "../../src/core/chain/index.ts";
+import { type ActorId, type ContentStore, type Engine, systemClock, systemEntropy } from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { memoryContents, memoryStore, sqliteContents, sqliteStore } from "../../src/core/store/index.ts";
+import { EngineStage } from "../../src/bridges/theater/engine/engine-stage.ts";
+import type { StageActor } from "../../src/bridges/theater/stage.ts";
+import type { TheaterStage } from "../../src/bridges/theater/theater-stage.ts";
 import {
   checkGranted,
   createGuests,
@@ -17,8 +17,8 @@ import {
   readComponent,
   type Sandbox,
   type SandboxOptions,
-} from "../../src/wasm/index.ts";
-import type { GuestOptions } from "../../src/wasm/guest-options.ts";
+} from "../../src/bridges/wasm/index.ts";
+import type { GuestOptions } from "../../src/bridges/wasm/guest-options.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const MEBIBYTE = 1_048_576;

@@ -4,13 +4,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
-import type { ActorId } from "../../src/contract/index.ts";
-import { memoryContents } from "../../src/store/index.ts";
+import type { ActorId } from "../../src/core/contract/index.ts";
+import { memoryContents } from "../../src/core/store/index.ts";
 import { SimulatedClock, until } from "../../src/testing/index.ts";
-import { component } from "../../src/wasm/component.fixture.ts";
-import { LIMITS, type Sandboxed, sandboxed } from "../../src/wasm/guest/sandboxed.fixture.ts";
-import { textOf } from "../../src/wasm/guest/stage.fixture.ts";
-import { createComponentReader, type ComponentReaderOptions } from "../../src/wasm/jco/index.ts";
+import { component } from "../../src/bridges/wasm/component.fixture.ts";
+import { LIMITS, type Sandboxed, sandboxed } from "../../src/bridges/wasm/guest/sandboxed.fixture.ts";
+import { textOf } from "../../src/bridges/wasm/guest/stage.fixture.ts";
+import { createComponentReader, type ComponentReaderOptions } from "../../src/bridges/wasm/jco/index.ts";
 import { installPinned } from "../install-pinned.ts";
 
 const toolchain = resolve(import.meta.dirname, "../../examples/wasm");

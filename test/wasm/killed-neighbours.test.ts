@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readBody } from "../../src/chain/index.ts";
+import { readBody } from "../../src/core/chain/index.ts";
 import { until } from "../../src/testing/index.ts";
 import { bytes, componentOf, granting, grounds, type Grounds, never, text } from "./grounds.ts";
 import { refusal } from "./mischief.ts";

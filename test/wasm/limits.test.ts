@@ -1,11 +1,11 @@
 // Much at once: calls that wait, channels, bytes, and those who do not read what they asked for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Log } from "../../src/contract/index.ts";
+import type { Log } from "../../src/core/contract/index.ts";
 import { until } from "../../src/testing/index.ts";
-import { serveTheater, theaterFace } from "../../src/theater/index.ts";
-import { remoteStage } from "../../src/theater/remote/index.ts";
-import { WireClient } from "../../src/theater/server/wire-client.fixture.ts";
+import { serveTheater, theaterFace } from "../../src/bridges/theater/index.ts";
+import { remoteStage } from "../../src/bridges/theater/remote/index.ts";
+import { WireClient } from "../../src/bridges/theater/server/wire-client.fixture.ts";
 import { bytes, grounds, never, text } from "./grounds.ts";
 import { labelled, refusal } from "./mischief.ts";
 

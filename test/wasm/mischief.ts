@@ -1,6 +1,6 @@
 // Ways to bring the hostile guest to do what a letter of its README says.
 import assert from "node:assert/strict";
-import { StageError } from "../../src/theater/stage.ts";
+import { StageError } from "../../src/bridges/theater/stage.ts";
 import { ALL, bytes, componentOf, type Grounds, never, text } from "./grounds.ts";
 
 /** Those that fail at once, those that do not, and those that fail with the next call. */

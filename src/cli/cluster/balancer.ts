@@ -1,5 +1,5 @@
 import { createServer, connect, type Socket } from "node:net";
-import { TroupeError } from "../../contract/index.ts";
+import { TroupeError } from "../../core/contract/index.ts";
 import type { HostPort } from "../address.ts";
 
 /** More connections than that wait in the system's own queue. */

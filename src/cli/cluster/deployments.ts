@@ -1,4 +1,4 @@
-import { isBag } from "../../contract/index.ts";
+import { isBag } from "../../core/contract/index.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT, notFound } from "../exit-code.ts";
 import { type AdminAnswer, bags, type RestateAdmin, toldBy, unexpected } from "./restate-admin.ts";

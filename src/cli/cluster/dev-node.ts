@@ -1,4 +1,4 @@
-import type { Bag, Clock } from "../../contract/index.ts";
+import type { Bag, Clock } from "../../core/contract/index.ts";
 import { type NodePlace, NodeProcess, type NodeProgram } from "./node-process.ts";
 
 /** It has drained long before; this is for one that hangs. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { defined } from "../../contract/internal.ts";
+import { defined } from "../../core/contract/internal.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import type { DevClusterOptions } from "./dev-options.ts";

@@ -1,4 +1,4 @@
-import type { Clock, Entropy } from "../../contract/index.ts";
+import type { Clock, Entropy } from "../../core/contract/index.ts";
 import type { HostPort } from "../address.ts";
 import type { ServerLog, ServerLogLevel } from "../log.ts";
 import type { NodePlace, NodeProgram } from "./node-process.ts";

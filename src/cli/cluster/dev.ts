@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { systemClock, systemEntropy } from "../../contract/index.ts";
+import { systemClock, systemEntropy } from "../../core/contract/index.ts";
 import { CommandError, EXIT, usage } from "../exit-code.ts";
 import { type ServerLog, serverLog } from "../log.ts";
 import { bearGoneReaders, paintError, printLine } from "../output.ts";

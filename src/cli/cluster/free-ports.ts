@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { systemEntropy, type Entropy } from "../../contract/index.ts";
+import { systemEntropy, type Entropy } from "../../core/contract/index.ts";
 
 /** Below those that systems hand out by themselves, to whoever connects anywhere: these are taken by nobody in between. */
 const LOWEST = 15_000;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isBag, TroupeError } from "../../contract/index.ts";
+import { isBag, TroupeError } from "../../core/contract/index.ts";
 import type { HostPort } from "../address.ts";
 import { replaceFile } from "../secret-file.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";

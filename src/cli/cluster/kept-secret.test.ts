@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { systemEntropy } from "../../contract/index.ts";
+import { systemEntropy } from "../../core/contract/index.ts";
 import { keptSecret } from "./kept-secret.ts";
 
 describe("what nodes share", () => {

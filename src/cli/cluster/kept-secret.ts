@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Entropy } from "../../contract/index.ts";
+import type { Entropy } from "../../core/contract/index.ts";
 import { replaceFile } from "../secret-file.ts";
 import { clusterSecret, clusterSecretIfAny } from "./secret.ts";
 

@@ -1,5 +1,5 @@
-import { isBag, systemClock } from "../../contract/index.ts";
-import { jsonIn } from "../../contract/internal.ts";
+import { isBag, systemClock } from "../../core/contract/index.ts";
+import { jsonIn } from "../../core/contract/internal.ts";
 import { serverLog, type ServerLogLevel } from "../log.ts";
 import { visible } from "../output.ts";
 

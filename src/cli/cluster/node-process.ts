@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { type Bag, type Clock, isBag } from "../../contract/index.ts";
-import { jsonIn } from "../../contract/internal.ts";
+import { type Bag, type Clock, isBag } from "../../core/contract/index.ts";
+import { jsonIn } from "../../core/contract/internal.ts";
 import type { HostPort } from "../address.ts";
 import { endChild, hasEnded } from "./end-child.ts";
 import { endWithProcess } from "./end-with-process.ts";

@@ -1,5 +1,5 @@
-import { type Bag, type Clock, isBag, type Json, systemClock } from "../../contract/index.ts";
-import { jsonIn } from "../../contract/internal.ts";
+import { type Bag, type Clock, isBag, type Json, systemClock } from "../../core/contract/index.ts";
+import { jsonIn } from "../../core/contract/internal.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { boundedText } from "./bounded-text.ts";

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { type Bag, isBag } from "../../contract/index.ts";
-import { jsonIn } from "../../contract/internal.ts";
+import { type Bag, isBag } from "../../core/contract/index.ts";
+import { jsonIn } from "../../core/contract/internal.ts";
 
 export interface RestatePorts {
   readonly ingress: number;

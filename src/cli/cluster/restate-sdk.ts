@@ -1,4 +1,4 @@
-import { isRestateSdk, type RestateSdk } from "../../restate/index.ts";
+import { isRestateSdk, type RestateSdk } from "../../hosts/restate/index.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { optionalPackage } from "../optional-package.ts";
 

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import { type Clock, systemClock } from "../../contract/index.ts";
-import { defined } from "../../contract/internal.ts";
+import { type Clock, systemClock } from "../../core/contract/index.ts";
+import { defined } from "../../core/contract/internal.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { endChild, hasEnded, killChild } from "./end-child.ts";
 import { endWithProcess } from "./end-with-process.ts";

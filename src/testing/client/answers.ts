@@ -1,4 +1,4 @@
-import type { Bag } from "../../contract/index.ts";
+import type { Bag } from "../../core/contract/index.ts";
 import type { Notification, Question } from "./message.ts";
 
 /** Results one after the other, or a function of the question. */

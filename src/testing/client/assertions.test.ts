@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { refuse } from "../../actor/index.ts";
-import { isBag, type Json } from "../../contract/index.ts";
-import { registry } from "../../source/index.ts";
+import { refuse } from "../../core/actor/index.ts";
+import { isBag, type Json } from "../../core/contract/index.ts";
+import { registry } from "../../mcp/source/index.ts";
 import { house } from "./house.fixture.ts";
 import {
   assertError,

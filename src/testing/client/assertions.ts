@@ -1,6 +1,6 @@
 import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
-import { type Bag, isBag } from "../../contract/index.ts";
+import { type Bag, isBag } from "../../core/contract/index.ts";
 import { isBags, type TestReply } from "./message.ts";
 import { shapes, type ToolResult } from "./results.ts";
 

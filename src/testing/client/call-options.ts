@@ -1,4 +1,4 @@
-import type { Bag } from "../../contract/index.ts";
+import type { Bag } from "../../core/contract/index.ts";
 import type { AnswerScripts } from "./answers.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { TestEra } from "./wire.ts";

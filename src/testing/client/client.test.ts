@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
-import { createGateway } from "../../gateway/index.ts";
-import { registry } from "../../source/index.ts";
+import { createGateway } from "../../mcp/gateway/index.ts";
+import { registry } from "../../mcp/source/index.ts";
 import { counterKind } from "./counter.fixture.ts";
 import { house } from "./house.fixture.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Bag } from "../../contract/index.ts";
+import type { Bag } from "../../core/contract/index.ts";
 import type { CallMore, TestClientOptions } from "./call-options.ts";
 import { Conversation } from "./conversation.ts";
 import type { Exchanging, HttpCall, HttpRequest } from "./http-call.ts";

@@ -1,4 +1,4 @@
-import { type Bag, isBag } from "../../contract/index.ts";
+import { type Bag, isBag } from "../../core/contract/index.ts";
 import { unanswered } from "./answers.ts";
 import type { CallMore } from "./call-options.ts";
 import type { HttpCall } from "./http-call.ts";

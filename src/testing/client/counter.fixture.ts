@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { actor } from "../../actor/index.ts";
+import { actor } from "../../core/actor/index.ts";
 
 /** A count of everybody's own, with dice and a watch. */
 export const counterKind = actor("counter", {

@@ -1,4 +1,4 @@
-import type { Channel } from "../../contract/index.ts";
+import type { Channel } from "../../core/contract/index.ts";
 
 /** One event of an event stream. */
 export interface Frame {

@@ -1,5 +1,5 @@
-import type { Bag } from "../../contract/index.ts";
-import { registry, type Registry } from "../../source/index.ts";
+import type { Bag } from "../../core/contract/index.ts";
+import { registry, type Registry } from "../../mcp/source/index.ts";
 
 /** A source with one of everything a client can meet. */
 export function house(gate: Promise<void> = Promise.resolve()): { readonly source: Registry; readonly shut: () => void } {

@@ -1,4 +1,4 @@
-import type { Answer, Caller, Exchange, Gateway } from "../../contract/index.ts";
+import type { Answer, Caller, Exchange, Gateway } from "../../core/contract/index.ts";
 import { type Frame, Frames } from "./frames.ts";
 
 /** One request of a test client, for whoever answers: also with all its headers. */

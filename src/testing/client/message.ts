@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
 
 /** A JSON-RPC request, as the builders make it. */
 export interface TestRequest {

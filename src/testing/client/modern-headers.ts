@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
 import { bagIn } from "./message.ts";
 
 const NAMED: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { abortSignalOf, type Answer, type Caller } from "../../contract/index.ts";
+import { abortSignalOf, type Answer, type Caller } from "../../core/contract/index.ts";
 import { type EventText, readEvents } from "./event-text.ts";
 import type { Exchanging, TestExchange } from "./http-call.ts";
 

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import type { Json } from "../../contract/index.ts";
+import type { Json } from "../../core/contract/index.ts";
 import type { ReplyError } from "./message.ts";
 
 /** The server answered a call of the test client with a JSON-RPC error. */

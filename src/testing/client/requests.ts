@@ -1,4 +1,4 @@
-import type { Bag } from "../../contract/index.ts";
+import type { Bag } from "../../core/contract/index.ts";
 import type { TestRequest } from "./message.ts";
 
 type Id = number | string;

@@ -1,6 +1,6 @@
 import { AssertionError } from "node:assert/strict";
 import { inspect } from "node:util";
-import { type Bag, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
 import { isBags } from "./message.ts";
 
 /** An entry of a list, as the server shows it. */

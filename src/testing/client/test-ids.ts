@@ -1,4 +1,4 @@
-import type { Entropy } from "../../contract/index.ts";
+import type { Entropy } from "../../core/contract/index.ts";
 import { SimulatedEntropy } from "../simulated-clock.ts";
 
 // What a header and a JSON string both carry as it is: a session's id goes through both.

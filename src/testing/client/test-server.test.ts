@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor } from "../../actor/index.ts";
+import { actor } from "../../core/actor/index.ts";
 import { testServer } from "../index.ts";
 
 const leaf = actor("leaf", {

@@ -1,9 +1,9 @@
-import { type AgenticService, fromAgenticService, isAgenticService } from "../../agentic/index.ts";
-import type { Behaviour, Clock, Engine, Entropy, SessionStore, Source, StreamStore } from "../../contract/index.ts";
-import { LocalEngine } from "../../engine/index.ts";
-import { createGateway, type GatewayOptions } from "../../gateway/index.ts";
-import { cast } from "../../source/index.ts";
-import { memorySessionStore, memoryStore, memoryStreamStore } from "../../store/index.ts";
+import { type AgenticService, fromAgenticService, isAgenticService } from "../../bridges/agentic/index.ts";
+import type { Behaviour, Clock, Engine, Entropy, SessionStore, Source, StreamStore } from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
+import { cast } from "../../mcp/source/index.ts";
+import { memorySessionStore, memoryStore, memoryStreamStore } from "../../core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts";
 import type { TestClientOptions } from "./call-options.ts";
 import { TestClient } from "./client.ts";

@@ -1,4 +1,4 @@
-import { type Bag, type Caller, isBag } from "../../contract/index.ts";
+import { type Bag, type Caller, isBag } from "../../core/contract/index.ts";
 import { Answers, type AnswerScripts, unanswered } from "./answers.ts";
 import type { Frame } from "./frames.ts";
 import { type Exchanging, HttpCall, type HttpRequest } from "./http-call.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Exchange } from "../../contract/index.ts";
-import { registry } from "../../source/index.ts";
+import type { Exchange } from "../../core/contract/index.ts";
+import { registry } from "../../mcp/source/index.ts";
 import { counterKind } from "../client/counter.fixture.ts";
 import { clientMatrix, type Finding, testServer, type TestServer } from "../index.ts";
 

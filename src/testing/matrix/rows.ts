@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Bag } from "../../contract/index.ts";
+import type { Bag } from "../../core/contract/index.ts";
 import type { TestClientOptions } from "../client/call-options.ts";
 import type { TestClient } from "../client/client.ts";
 import { RequestError } from "../client/request-error.ts";

@@ -1,4 +1,4 @@
-import { isBag, type Json } from "../../contract/index.ts";
+import { isBag, type Json } from "../../core/contract/index.ts";
 import type { HttpCall } from "../client/http-call.ts";
 import { isReply, parsed, questionIn } from "../client/message.ts";
 import { sameMessage } from "./same-message.ts";

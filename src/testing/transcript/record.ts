@@ -1,4 +1,4 @@
-import { type Bag, isBag } from "../../contract/index.ts";
+import { type Bag, isBag } from "../../core/contract/index.ts";
 import type { TestClientOptions } from "../client/call-options.ts";
 import { TestClient } from "../client/client.ts";
 import type { Frame } from "../client/frames.ts";

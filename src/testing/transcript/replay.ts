@@ -1,4 +1,4 @@
-import type { Caller, Exchange } from "../../contract/index.ts";
+import type { Caller, Exchange } from "../../core/contract/index.ts";
 import { type Exchanging, HttpCall } from "../client/http-call.ts";
 import { settle } from "../simulated-clock.ts";
 import { type Difference, differences } from "./differences.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isBag, type Json } from "../../contract/index.ts";
+import { isBag, type Json } from "../../core/contract/index.ts";
 import { parsed } from "../client/message.ts";
 import type { SameNames } from "./same-names.ts";
 

@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
 import { bagIn, parsed } from "../client/message.ts";
 import type { TranscriptAnswer } from "./transcript.ts";
 

@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json } from "../../contract/index.ts";
+import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
 import type { Frame } from "../client/frames.ts";
 import { isBags } from "../client/message.ts";
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Json } from "../../../src/contract/index.ts";
+import type { Json } from "../../../src/core/contract/index.ts";
 
 /** As it goes over the wire. */
 export type MockEvent = { readonly [key: string]: Json } & { readonly hash: readonly number[] };

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import type { Json } from "../../../src/contract/index.ts";
+import type { Json } from "../../../src/core/contract/index.ts";
 import type { MockActor, MockActors, MockEvent } from "./actors.ts";
 import { CLOSE, SILENCE, type Fields, type MockAnswer, type MockCommand, type Say } from "./server.ts";
 

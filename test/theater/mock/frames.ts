@@ -1,6 +1,6 @@
-import type { Json } from "../../../src/contract/index.ts";
+import type { Json } from "../../../src/core/contract/index.ts";
 
-/** Written apart from src/theater/wire on purpose: a mistake in one does not hide in the other. */
+/** Written apart from src/bridges/theater/wire on purpose: a mistake in one does not hide in the other. */
 export type MockCodec = "raw" | "fragmenting";
 
 export function framed(text: string): Buffer {

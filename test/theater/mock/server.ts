@@ -1,5 +1,5 @@
 import { createServer, type Socket } from "node:net";
-import type { Json } from "../../../src/contract/index.ts";
+import type { Json } from "../../../src/core/contract/index.ts";
 import { decoded, encoded, splitter, type MockCodec } from "./frames.ts";
 import { onLoopback } from "../../on-loopback.ts";
 

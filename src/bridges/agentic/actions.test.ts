@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type CallOptions, CONTENT, type TroupeError } from "../../core/contract/index.ts";
+import { listed } from "../../mcp/source/index.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { fromAgenticService } from "./index.ts";
+import { act, action, okOf, Puppet, toolNames, viewer } from "./service.fixture.ts";
+
+const codeOf = (error: unknown): unknown => (typeof error === "object" && error !== null && "code" in error ? error.code : error);
+
+describe("actions of a service", () => {
+  it("get by option what the service does not say of them", async () => {
+    const annotations = { readOnlyHint: true, title: "Look" };
+    using source = fromAgenticService(new Puppet({ actions: { look: action(), secret: action(), plain: action() } }), {
+      actions: { look: { title: "Look around", annotations }, secret: { hidden: true } },
+    });
+    assert.deepEqual(listed(await source.surface(viewer), "dynamic").tools[0], {
+      name: "look",
+      title: "Look around",
+      description: "Does it.",
+      inputSchema: { type: "object", properties: {}, additionalProperties: false },
+      annotations,
+    });
+    assert.deepEqual(await toolNames(source), ["look", "plain"]);
+    const hidden = await act(source, "tools/secret");
+    assert.deepEqual(hidden, await act(source, "tools/never"), "law 3");
+  });
+
+  it("are confirmed by the person first, where that is wanted and the client can ask", async () => {
+    const service = new Puppet({ actions: { wipe: action([{ type: "object", properties: { all: { type: "boolean" } } }]) } });
+    const confirm = (args: Readonly<Record<string, unknown>>): string | undefined => (args["all"] === true ? "Wipe all?" : undefined);
+    using source = fromAgenticService(service, { actions: { wipe: { confirm } } });
+    const call = (all: boolean, options: CallOptions): ReturnType<typeof act> => source.act(viewer, "tools/wipe", { all }, options);
+    const can = ["elicitation"];
+    const asked = await call(true, { can });
+    assert.ok("needs" in asked);
+    assert.match(JSON.stringify(asked.needs["confirm"]), /elicitation\/create.*Wipe all\?/);
+    assert.equal(service.calls.length, 0);
+    const said = (content: object) => ({ can, answers: { confirm: { action: "accept", content: { ...content } } } });
+    for (const answers of [{ confirm: { action: "decline" } }, { confirm: 7 }, said({ confirm: false }).answers]) {
+      const reply = await call(true, { can, answers });
+      assert.ok("refused" in reply && reply.refused.code === "NOT_CONFIRMED");
+    }
+    assert.equal(service.calls.length, 0);
+    assert.ok("ok" in (await call(true, said({ confirm: true }))));
+    assert.ok("ok" in (await call(false, { can })));
+    assert.ok("ok" in (await call(true, {})), "a client that cannot be asked has its own way");
+    assert.equal(service.calls.length, 3);
+  });
+
+  it("take one object as it is, a scalar by its title, several by title in order, and what has a title twice by number", async () => {
+    const heard: unknown[][] = [];
+    const several = action(
+      [{ title: "x", type: "number" }, { title: "x", type: "string" }, { title: "a b" }, { title: "arg1", default: 9 }],
+      (...input) => {
+        heard.push([...input]);
+      },
+    );
+    const only = { type: "object", properties: { to: { type: "string" } }, required: ["to"] };
+    const service = new Puppet({ actions: { several, object: action([only]), scalar: action([{ type: "string" }]), nothing: action() } });
+    using source = fromAgenticService(service);
+    const schemas = Object.fromEntries(
+      listed(await source.surface(viewer), "dynamic").tools.map(({ name, inputSchema }) => [name, inputSchema]),
+    );
+    assert.deepEqual(schemas["object"], only);
+    assert.deepEqual(schemas["scalar"], {
+      type: "object",
+      properties: { input: { type: "string" } },
+      required: ["input"],
+      additionalProperties: false,
+    });
+    assert.deepEqual(schemas["nothing"], { type: "object", properties: {}, additionalProperties: false });
+    await act(source, "tools/several", { arg1_: "b", arg2: null, x: 1 });
+    assert.deepEqual(heard, [[1, "b", null, 9]]);
+    await act(source, "tools/object", { to: "north" });
+    await act(source, "tools/scalar", { input: "north" });
+    await act(source, "tools/nothing");
+    assert.deepEqual(service.calls, [
+      ["object", { to: "north" }],
+      ["scalar", "north"],
+      ["nothing", undefined],
+    ]);
+  });
+
+  it("are shown anew where one is given another schema and emitted again", async () => {
+    const first: unknown = { title: "cell", enum: [0, 1] };
+    const move = { ...action(), parameters: [first] };
+    const service = new Puppet({ actions: { move } });
+    using source = fromAgenticService(service);
+    assert.ok("refused" in (await act(source, "tools/move", { cell: 2 })));
+    for (const change of [() => (move.parameters = [{ title: "cell", enum: [2] }]), () => (move.parameters[0] = { title: "cell" })]) {
+      change();
+      service.told.actions.set({ move });
+      assert.ok("ok" in (await act(source, "tools/move", { cell: 2 })));
+    }
+    move.parameters.push({ title: "by" });
+    service.told.actions.set({ move });
+    assert.deepEqual(await act(source, "tools/move", { cell: 2 }), {
+      refused: { code: "INVALID", message: "must have required property 'by'" },
+    });
+  });
+
+  it("get a Blob for each base64 text where their schema says so, and are not done where it is none", async () => {
+    const file = { title: "file", type: "blob", mediaType: "image/png" };
+    const album = {
+      type: "object",
+      properties: { pages: { type: "array", items: file }, name: { type: "string" }, ends: { items: [{ type: "string" }, file] } },
+      additionalProperties: { type: "blob" },
+    };
+    const heard: unknown[][] = [];
+    const both = action([{ title: "name" }, { ...file, default: "" }], (...input) => void heard.push([...input]));
+    const service = new Puppet({ actions: { one: action([file]), album: action([album]), both } });
+    using source = fromAgenticService(service, { actions: { one: { confirm: () => assert.fail("It is asked in vain.") } } });
+    const texts = async (value: unknown): Promise<unknown> => {
+      if (value instanceof Blob) return `${value.type}: ${await value.text()}`;
+      if (Array.isArray(value)) return Promise.all(value.map(texts));
+      if (typeof value !== "object" || value === null) return value;
+      return Object.fromEntries(await Promise.all(Object.entries(value).map(async ([key, one]) => [key, await texts(one)])));
+    };
+    await act(source, "tools/one", { file: "aGk=" });
+    await act(source, "tools/album", { pages: ["aGk=", "aG8="], name: "aGk=", ends: ["aGk=", "aGk=", "aGk="], cover: "aGk=" });
+    assert.deepEqual(await texts(service.calls), [
+      ["one", "image/png: hi"],
+      ["album", { pages: ["image/png: hi", "image/png: ho"], name: "aGk=", ends: ["aGk=", "image/png: hi", "aGk="], cover: ": hi" }],
+    ]);
+    await act(source, "tools/both", { name: "x", file: "aGk=" });
+    assert.deepEqual(await texts(heard), [["x", "image/png: hi"]]);
+    const wrong = (message: string) => ({ refused: { code: "INVALID", message } });
+    assert.deepEqual(await act(source, "tools/album", { pages: ["aGk=", "!"] }), wrong("pages/1 must be base64"));
+    const asked = source.act(viewer, "tools/one", { file: "!" }, { can: ["elicitation"] });
+    assert.deepEqual(await asked, wrong("file must be base64"));
+    assert.equal(service.calls.length, 2);
+  });
+
+  it("keep the references within a schema that is wrapped", async () => {
+    const tree = { title: "tree", $defs: { node: { type: "object", required: ["id"] } }, type: "array", items: { $ref: "#/$defs/node" } };
+    using source = fromAgenticService(new Puppet({ actions: { plant: action([tree]) } }));
+    assert.ok("ok" in (await act(source, "tools/plant", { tree: [{ id: 1 }] })));
+    assert.ok("refused" in (await act(source, "tools/plant", { tree: [{}] })));
+  });
+
+  it("return nothing, text that is an error, or data; by option text that is data", async () => {
+    const service = new Puppet({ actions: { go: action() } });
+    using source = fromAgenticService(service);
+    using lenient = fromAgenticService(service, { text: "data" });
+    service.answer = () => "No.";
+    assert.deepEqual(await act(source, "tools/go"), { refused: { code: "REFUSED", message: "No." } });
+    assert.deepEqual(await act(lenient, "tools/go"), { ok: "No." });
+    service.answer = () => ({ found: new Float64Array([1]) });
+    assert.deepEqual(await act(source, "tools/go"), { ok: { found: [1] } });
+    service.answer = () => null;
+    assert.deepEqual(await act(source, "tools/go"), { ok: { [CONTENT]: [{ type: "text", text: "null" }], structured: null } });
+    service.answer = () =>
+      new Map<unknown, unknown>([
+        [{ x: 1 }, "a"],
+        [{ x: 2 }, undefined],
+        [1, () => 1],
+        ["1", [2]],
+      ]);
+    assert.deepEqual(okOf(await act(source, "tools/go")), [
+      [{ x: 1 }, "a"],
+      [{ x: 2 }, null],
+      [1, null],
+      ["1", [2]],
+    ]);
+    service.answer = () => new Map([["1", 2]]);
+    assert.deepEqual(okOf(await act(source, "tools/go")), { 1: 2 });
+  });
+
+  it("return bytes as an image, a sound or a resource of their type, and within other data as base64", async () => {
+    const service = new Puppet({ actions: { go: action() }, states: { x: { value: 1 } } });
+    using root = fromAgenticService(new Puppet({ links: { pen: service } }), { name: "desk" });
+    const go = async (answer: unknown) => {
+      service.answer = () => answer;
+      return okOf(await act(root, "tools/pen.go"));
+    };
+    const data = "AQI=";
+    const bytes = new Uint8Array([1, 2]);
+    const resource = (mimeType: string) => ({
+      [CONTENT]: [{ type: "resource", resource: { uri: "mcp://desk/pen/result/go", mimeType, blob: data } }],
+    });
+    assert.deepEqual(await go(new Blob([bytes], { type: "image/png" })), { [CONTENT]: [{ type: "image", data, mimeType: "image/png" }] });
+    assert.deepEqual(await go(new Blob([bytes], { type: "audio/wav" })), { [CONTENT]: [{ type: "audio", data, mimeType: "audio/wav" }] });
+    assert.deepEqual(await go(new Blob([bytes], { type: "application/pdf" })), resource("application/pdf"));
+    assert.deepEqual(await go(bytes.buffer), resource("application/octet-stream"));
+    const page = { title: "One", at: new Map([["pen", [new Blob([bytes]), { ink: new Blob([]) }]]]), none: null };
+    assert.deepEqual(await go(page), { title: "One", at: { pen: [data, { ink: "" }] }, none: null });
+    service.answer = () => {
+      service.told.states.set({ x: { value: { icon: new Blob([bytes]) } } });
+      return new Blob([bytes], { type: "image/png" });
+    };
+    using telling = fromAgenticService(service, { changedStates: true });
+    const structured = { changed: { x: { icon: data } } };
+    assert.deepEqual(okOf(await act(telling, "tools/go")), {
+      [CONTENT]: [
+        { type: "image", data, mimeType: "image/png" },
+        { type: "text", text: JSON.stringify(structured) },
+      ],
+      structured,
+    });
+  });
+
+  it("carry by option the states that changed", async () => {
+    const service = new Puppet({ states: { x: { value: 1 }, y: { value: 1 }, z: { value: 1 } }, actions: { go: action() } });
+    using source = fromAgenticService(service, { changedStates: true, pageLength: 50 });
+    service.answer = () => {
+      service.told.states.set({ x: { value: 2 }, y: { value: 1 }, w: { value: "w".repeat(100) } });
+      return undefined;
+    };
+    assert.deepEqual(okOf(await act(source, "tools/go")), { changed: { x: 2 }, large: ["w"], gone: ["z"] });
+    assert.deepEqual(okOf(await act(source, "tools/go")), { changed: {} });
+    service.answer = () => ({ score: 3 });
+    assert.deepEqual(okOf(await act(source, "tools/go")), { result: { score: 3 }, changed: {} });
+    for (const result of [{ isError: false, value: 3 }, null, false]) {
+      service.answer = () => result;
+      assert.deepEqual(okOf(await act(source, "tools/go")), { result, changed: {} });
+    }
+  });
+
+  it("law 3: that are taken away while a call is on its way are not done", async () => {
+    const service = new Puppet({ actions: { go: action() } });
+    using source = fromAgenticService(service);
+    const reply = act(source, "tools/go");
+    service.told.actions.set({});
+    assert.ok("refused" in (await reply));
+    assert.equal(service.calls.length, 0);
+  });
+
+  it("that throw anything are told with its words, bounded, and go on", async () => {
+    const service = new Puppet({ actions: { go: action(), both: action([{}, {}], () => Promise.reject(new Error("Both failed."))) } });
+    using source = fromAgenticService(service);
+    const thrown: readonly (readonly [unknown, string])[] = [
+      [new TypeError("Bad hand."), "Bad hand."],
+      ["Just text.", "Just text."],
+      [new Error(""), "tools/go failed without saying why."],
+      [{ odd: true }, "tools/go failed without saying why."],
+      [new Error("x".repeat(9_999)), "x".repeat(4_096)],
+    ];
+    for (const [what, message] of thrown) {
+      service.answer = () => {
+        throw what;
+      };
+      await assert.rejects(act(source, "tools/go"), { code: "CRASHED", message });
+    }
+    await assert.rejects(act(source, "tools/both", { arg0: 1, arg1: 2 }), { message: "Both failed." });
+    service.answer = () => 1;
+    assert.equal(okOf(await act(source, "tools/go")), 1);
+  });
+
+  it("whose result or question throws are told with its words as well", async () => {
+    const service = new Puppet({ actions: { go: action() } });
+    const confirm = (): string => {
+      throw new Error("Cannot ask.");
+    };
+    using source = fromAgenticService(service, { actions: { go: { confirm } } });
+    await assert.rejects(source.act(viewer, "tools/go", {}, { can: ["elicitation"] }), { code: "CRASHED", message: "Cannot ask." });
+    assert.equal(service.calls.length, 0);
+    const lazy = (): never => {
+      throw new Error("Not loaded.");
+    };
+    for (const answer of [{ toJSON: lazy }, Object.defineProperty({}, "x", { enumerable: true, get: lazy })]) {
+      service.answer = () => answer;
+      await assert.rejects(act(source, "tools/go"), { code: "CRASHED", message: "Not loaded.", applied: "unknown" });
+    }
+    service.answer = () => ({ toJSON: () => Array.from({ length: 1_000_001 }) });
+    await assert.rejects(act(source, "tools/go"), { code: "STATE_TOO_LARGE", applied: "unknown" });
+  });
+
+  it("that do not end are given up after a time, or when the caller leaves", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ actions: { go: action() } });
+    service.answer = () => new Promise(() => undefined);
+    using source = fromAgenticService(service, { clock, callMs: 500 });
+    const late = act(source, "tools/go").catch(codeOf);
+    await clock.advance(500);
+    assert.equal(await late, "WORK_TIMEOUT");
+    const leaving = new AbortController();
+    const left = source.act(viewer, "tools/go", {}, { signal: leaving.signal }).catch((error: TroupeError) => [error.code, codeOf(error)]);
+    await clock.advance(1);
+    leaving.abort();
+    assert.deepEqual(await left, ["CANCELLED", "CANCELLED"]);
+    await assert.rejects(source.act(viewer, "tools/go", {}, { signal: leaving.signal }), { code: "CANCELLED" });
+    assert.equal(service.calls.length, 2);
+    assert.equal(clock.pending, 0);
+  });
+});

@@ -1,0 +1,221 @@
+import {
+  type ActorId,
+  type Bag,
+  type Behaviour,
+  BLOB,
+  isBag,
+  type Json,
+  type Offer,
+  type Reply,
+  type Snapshot,
+  type Surface,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { hasOwn, kindOf, told } from "../../core/contract/internal.ts";
+import { listed, sameJson } from "../../mcp/source/index.ts";
+import { fromBase64 } from "./base64.ts";
+import type { Observe } from "./agentic-service.ts";
+import type { ActorRef, ShownAction, ShownActor, ShownState } from "./to-agentic-service.ts";
+
+/** What an actor shows at a time. */
+export interface Showing {
+  readonly states: { [key: string]: ShownState };
+  readonly actions: { [key: string]: ShownAction };
+  readonly links: { [key: string]: ShownActor };
+}
+
+export interface FeedOptions extends ActorRef {
+  readonly viewer: Viewer;
+  readonly show: (id: ActorId) => ShownActor;
+}
+
+interface Sight {
+  readonly showing: Showing;
+  /** What of each part a listener could see changed. */
+  readonly print: Readonly<Record<keyof Showing, Json>>;
+}
+
+const NOTHING: Sight = { showing: { states: {}, actions: {}, links: {} }, print: { states: {}, actions: {}, links: {} } };
+const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
+
+/** Reads one actor while anybody listens, and tells each part when it is another. */
+export class ActorFeed {
+  readonly #options: FeedOptions;
+  readonly #listeners = new Set<(before: Sight | undefined, now: Sight) => void>();
+  #unwatch: (() => void) | undefined;
+  #sight: Sight | undefined;
+  #reading = false;
+  #again = false;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  observe<P extends keyof Showing>(part: P): Observe<Showing[P]> {
+    return (notify) => {
+      const listener = (before: Sight | undefined, now: Sight): void => {
+        if (before === undefined || !sameJson(before.print[part], now.print[part])) notify(now.showing[part]);
+      };
+      this.#listeners.add(listener);
+      this.#unwatch ??= this.#options.engine.watch(this.#options.id, () => void this.#read());
+      if (this.#sight === undefined) void this.#read();
+      else notify(this.#sight.showing[part]);
+      return () => {
+        this.#listeners.delete(listener);
+        if (this.#listeners.size > 0) return;
+        this.#unwatch?.();
+        this.#unwatch = undefined;
+        // Nobody would be told when it is no longer so.
+        this.#sight = undefined;
+      };
+    };
+  }
+
+  /** As the actor is now, whoever listens. */
+  async now(): Promise<Showing> {
+    return this.#see(await this.#options.engine.read(this.#options.id)).showing;
+  }
+
+  // One after the other, and once more when something changed meanwhile: a slow read must not overtake a later one.
+  async #read(): Promise<void> {
+    this.#again = true;
+    if (this.#reading) return;
+    this.#reading = true;
+    while (this.#again && this.#listeners.size > 0) {
+      this.#again = false;
+      try {
+        const now = this.#see(await this.#options.engine.read(this.#options.id));
+        const before = this.#sight;
+        if (this.#unwatch === undefined) break;
+        this.#sight = now;
+        for (const listener of this.#listeners) {
+          told(
+            () => listener(before, now),
+            (error) => this.#options.onFault?.(error),
+          );
+        }
+      } catch (error) {
+        this.#options.onFault?.(error);
+      }
+    }
+    this.#reading = false;
+  }
+
+  #see(snapshot: Snapshot | undefined): Sight {
+    const { id, kinds, viewer, show } = this.#options;
+    const behaviour = kinds.find(({ kind }) => kind === kindOf(id));
+    if (behaviour === undefined || !isThere(snapshot, viewer)) return this.#unborn(behaviour, snapshot);
+    const surface = behaviour.surface?.(snapshot.state, viewer) ?? { catalogue: behaviour.catalogue ?? EMPTY.catalogue, off: {} };
+    const states = new Map<string, readonly [ShownState, Json]>();
+    for (const offer of surface.catalogue.resources) {
+      const shown = surface.off[`resources/${offer.name}`] === undefined ? this.#stateOf(behaviour, snapshot.state, offer) : undefined;
+      if (shown !== undefined) states.set(offer.name, shown);
+    }
+    const links = Object.entries(surface.links ?? {}).filter(([, to]) => kinds.some(({ kind }) => kind === kindOf(to)));
+    return this.#sightOf(
+      states,
+      this.#actionsOf(behaviour, surface),
+      Object.fromEntries(links.map(([prefix, to]) => [prefix === "" ? kindOf(to) : prefix, show(to)])),
+      Object.fromEntries(links),
+    );
+  }
+
+  /** Its first action begins it: what that may be, its kind says. What only reads begins nothing. */
+  #unborn(behaviour: Behaviour | undefined, snapshot: Snapshot | undefined): Sight {
+    if (behaviour?.catalogue === undefined || this.#options.start === undefined || snapshot !== undefined) return NOTHING;
+    const tools = behaviour.catalogue.tools.filter(({ readOnly }) => !readOnly);
+    return this.#sightOf(new Map(), this.#actionsOf(behaviour, { catalogue: { ...behaviour.catalogue, tools }, off: {} }), {}, {});
+  }
+
+  #sightOf(
+    states: ReadonlyMap<string, readonly [ShownState, Json]>,
+    actions: ReadonlyMap<string, readonly [ShownAction, Json]>,
+    links: Showing["links"],
+    ids: Bag,
+  ): Sight {
+    return {
+      showing: { states: firsts(states), actions: firsts(actions), links },
+      print: { states: seconds(states), actions: seconds(actions), links: ids },
+    };
+  }
+
+  #stateOf(behaviour: Behaviour, state: unknown, { definition, action }: Offer): readonly [ShownState, Json] | undefined {
+    const uri = definition["uri"] ?? definition["uriTemplate"];
+    // What needs to be told which one is no state but a question.
+    if (typeof uri !== "string" || /\{(?!alias\})/.test(uri)) return undefined;
+    const reply = behaviour.view?.(state, action, {}, this.#options.viewer, this.#options.id);
+    if (reply === undefined || !hasOwn(reply, "ok")) return undefined;
+    const { title, description } = definition;
+    const { value, type, mimeType = definition["mimeType"] } = shownOf(reply.ok);
+    const schema = {
+      ...(typeof title === "string" ? { title } : {}),
+      ...(typeof description === "string" ? { description } : {}),
+      ...(type === undefined ? {} : { type }),
+      ...(typeof mimeType === "string" ? { mediaType: mimeType } : {}),
+    };
+    return [{ schema, value }, [schema, reply.ok]];
+  }
+
+  #actionsOf(behaviour: Behaviour, surface: Surface): ReadonlyMap<string, readonly [ShownAction, Json]> {
+    const offers = new Map(surface.catalogue.tools.map((offer) => [offer.name, offer]));
+    const actions = new Map<string, readonly [ShownAction, Json]>();
+    for (const { name, description, inputSchema } of listed(surface, "dynamic").tools) {
+      const offer = offers.get(name);
+      if (offer === undefined) continue;
+      const parameters = isBag(inputSchema) && !takesNothing(inputSchema) ? [inputSchema] : [];
+      const said = typeof description === "string" ? description : name;
+      const execute = async (...[input]: readonly unknown[]): Promise<Json | undefined> => {
+        const args = parameters.length > 0 && isBag(input) ? input : {};
+        return valueOf(await (offer.readOnly ? this.#view(behaviour, offer, args) : this.#call(offer, args)));
+      };
+      actions.set(name, [{ description: said, parameters, execute }, [said, parameters]]);
+    }
+    return actions;
+  }
+
+  async #view(behaviour: Behaviour, { action }: Offer, args: Bag): Promise<Reply> {
+    const { engine, id, viewer } = this.#options;
+    const snapshot = await engine.read(id);
+    const reply = snapshot === undefined ? undefined : behaviour.view?.(snapshot.state, action, args, viewer, id);
+    return reply ?? { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+  }
+
+  #call({ action }: Offer, args: Bag): Promise<Reply> {
+    const { engine, id, viewer, start } = this.#options;
+    return engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
+  }
+}
+
+function isThere(snapshot: Snapshot | undefined, { principal }: Viewer): snapshot is Snapshot {
+  return snapshot !== undefined && snapshot.status !== "stopped" && (snapshot.owner === undefined || snapshot.owner === principal);
+}
+
+const firsts = <T>(map: ReadonlyMap<string, readonly [T, Json]>): { [key: string]: T } =>
+  Object.fromEntries([...map].map(([key, [shown]]) => [key, shown]));
+const seconds = <T>(map: ReadonlyMap<string, readonly [T, Json]>): Bag =>
+  Object.fromEntries([...map].map(([key, [, print]]) => [key, print]));
+
+/** A resource's value without what only MCP's resources know: bytes are bytes. */
+function shownOf(said: Json): { readonly value: Json | Uint8Array; readonly type?: "blob"; readonly mimeType?: Json | undefined } {
+  const text = isBag(said) ? said[BLOB] : undefined;
+  const bytes = typeof text === "string" ? fromBase64(text) : undefined;
+  if (!isBag(said) || bytes === undefined) return { value: said };
+  return { value: bytes, type: "blob", mimeType: said["mimeType"] };
+}
+
+const SAYS_NOTHING: ReadonlySet<string> = new Set(["type", "title", "description"]);
+
+// Whoever has a schema that cannot be seen through gets to give arguments: those that are not wanted are refused by the actor itself.
+// `properties: {}` alone is what a kind says of a tool without input.
+function takesNothing({ properties, additionalProperties = false, ...more }: Bag): boolean {
+  const isEmpty = isBag(properties) && Object.keys(properties).length === 0 && additionalProperties === false;
+  return isEmpty && Object.keys(more).every((keyword) => SAYS_NOTHING.has(keyword));
+}
+
+// Text alone would be an error to whoever called.
+function valueOf(reply: Reply): Json | undefined {
+  if (hasOwn(reply, "refused")) return reply.refused.message;
+  if (hasOwn(reply, "needs")) return "This asks the person first, who cannot be asked here: use a client that can ask.";
+  if (reply.ok === null) return undefined;
+  return typeof reply.ok === "string" ? { text: reply.ok } : reply.ok;
+}

@@ -1,0 +1,159 @@
+import type { CallOptions, ContentOf, Dirty, Json, OfferRef, Reply, Source, Surface, Viewer } from "../../core/contract/index.ts";
+import { systemClock } from "../../core/contract/index.ts";
+import type { AgenticService } from "./agentic-service.ts";
+import { Faults } from "./faults.ts";
+import type { AgenticServiceOptions } from "./options.ts";
+import { ServiceSource } from "./service-source.ts";
+
+/** The service a viewer meets; undefined: none. Asked once per principal, and again after the viewer was away for long. */
+export type ServiceFor = (viewer: Viewer) => AgenticService | undefined | Promise<AgenticService | undefined>;
+
+export interface PerViewerOptions extends AgenticServiceOptions {
+  /** A viewer's service is let go when nobody has called or listened for so long. Default 30 minutes. */
+  readonly idleMs?: number;
+  /** It was let go. */
+  readonly onRelease?: (service: AgenticService) => void;
+}
+
+interface Met {
+  readonly source: Promise<ServiceSource | undefined>;
+  /** Calls that run and listeners. */
+  users: number;
+  undoIdle: (() => void) | undefined;
+}
+
+/** Who is told of what changes, for as long as it wants, whichever services its viewer meets meanwhile. */
+interface Listener {
+  readonly viewer: Viewer;
+  readonly dirty: Dirty;
+  readonly only: ContentOf | undefined;
+  readonly contents: boolean | undefined;
+  met: Met | undefined;
+  undo: (() => void) | undefined;
+}
+
+const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {}, links: {} };
+const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
+
+/** For each viewer the service a factory gives for it. Those whom nobody knows (no principal) meet the same one. */
+export class PerViewer implements Source, Disposable {
+  readonly instructions?: string;
+  readonly #make: ServiceFor;
+  readonly #options: PerViewerOptions;
+  readonly #met = new Map<string, Met>();
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #faults: Faults;
+  #closed = false;
+
+  constructor(make: ServiceFor, options: PerViewerOptions) {
+    if (options.instructions !== undefined) this.instructions = options.instructions;
+    this.#make = make;
+    this.#options = options;
+    this.#faults = new Faults(options.onFault);
+  }
+
+  surface(viewer: Viewer): Promise<Surface> {
+    return this.#use(viewer, async (source) => source?.surface() ?? NOTHING);
+  }
+
+  act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    return this.#use(viewer, async (source) => source?.act(viewer, ref, args, options) ?? UNKNOWN);
+  }
+
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
+    const key = keyOf(viewer);
+    const listener: Listener = { viewer, dirty, only, contents, met: undefined, undo: undefined };
+    const met = this.#meet(viewer);
+    const listeners = this.#listeners.get(key) ?? new Set();
+    this.#listeners.set(key, listeners.add(listener));
+    this.#listen(listener, met, false);
+    return () => {
+      if (!listeners.delete(listener)) return;
+      if (listeners.size === 0 && this.#listeners.get(key) === listeners) this.#listeners.delete(key);
+      listener.undo?.();
+      if (listener.met !== undefined) this.#leave(viewer, listener.met);
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    for (const met of this.#met.values()) this.#release(met);
+    this.#met.clear();
+    this.#listeners.clear();
+  }
+
+  async #use<T>(viewer: Viewer, run: (source: ServiceSource | undefined) => Promise<T>): Promise<T> {
+    const met = this.#meet(viewer);
+    met.users += 1;
+    try {
+      return await run(await met.source);
+    } finally {
+      this.#leave(viewer, met);
+    }
+  }
+
+  #meet(viewer: Viewer): Met {
+    const key = keyOf(viewer);
+    const known = this.#met.get(key);
+    known?.undoIdle?.();
+    if (known !== undefined) {
+      known.undoIdle = undefined;
+      return known;
+    }
+    const met: Met = { source: this.#open(viewer), users: 0, undoIdle: undefined };
+    if (!this.#closed) this.#met.set(key, met);
+    met.source.catch((error: unknown) => {
+      // The next to ask tries again.
+      if (this.#met.get(key) === met) this.#met.delete(key);
+      this.#faults.tell(error);
+    });
+    // Those who listen already are of a service that could not be made.
+    for (const listener of this.#listeners.get(key) ?? []) this.#listen(listener, met, true);
+    return met;
+  }
+
+  /** What cannot be made is listened to when it is met anew; that it is there then is a change (`isNew`). */
+  #listen(listener: Listener, met: Met, isNew: boolean): void {
+    const { viewer, dirty, only, contents } = listener;
+    listener.met = met;
+    met.users += 1;
+    const listen = async (): Promise<void> => {
+      const source = await met.source;
+      if (this.#listeners.get(keyOf(viewer))?.has(listener) !== true) return;
+      listener.undo = source?.watch(viewer, dirty, only, contents);
+      if (isNew && source !== undefined) dirty(only?.ref);
+    };
+    listen().catch(() => {
+      if (listener.met === met) listener.met = undefined;
+    });
+  }
+
+  async #open(viewer: Viewer): Promise<ServiceSource | undefined> {
+    const service = this.#closed ? undefined : await this.#make(viewer);
+    return service === undefined ? undefined : new ServiceSource(service, this.#options);
+  }
+
+  #leave(viewer: Viewer, met: Met): void {
+    met.users -= 1;
+    // One that could not be made is no longer among them.
+    if (met.users > 0 || this.#met.get(keyOf(viewer)) !== met) return;
+    const { clock = systemClock, idleMs = 30 * 60_000 } = this.#options;
+    met.undoIdle = clock.after(idleMs, () => {
+      this.#met.delete(keyOf(viewer));
+      this.#release(met);
+    });
+  }
+
+  #release(met: Met): void {
+    met.undoIdle?.();
+    const close = async (): Promise<void> => {
+      const source = await met.source;
+      if (source === undefined) return;
+      source[Symbol.dispose]();
+      this.#options.onRelease?.(source.service);
+    };
+    close().catch((error: unknown) => this.#faults.tell(error));
+  }
+}
+
+const keyOf = ({ principal }: Viewer): string => (principal === undefined ? "nobody" : `known ${principal}`);

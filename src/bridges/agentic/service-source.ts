@@ -1,0 +1,378 @@
+import {
+  type Bag,
+  type CallOptions,
+  type Clock,
+  CONTENT,
+  type ContentOf,
+  type Dirty,
+  EngineError,
+  isBag,
+  type Json,
+  type Offer,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  TroupeError,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { defined, hasOwn } from "../../core/contract/internal.ts";
+import { checkJson, dotted, joinName, type Names } from "../../mcp/source/index.ts";
+import type { Action, AgenticService, State } from "./agentic-service.ts";
+import { Book, type Handler } from "./book.ts";
+import { ChangeWaits } from "./change-waits.ts";
+import { type Callable, callAction, type CallSettings, DONE } from "./call-action.ts";
+import { Faults } from "./faults.ts";
+import { isAgenticService } from "./is-agentic-service.ts";
+import type { AgenticServiceOptions } from "./options.ts";
+import { GET_STATE, keysIn, LIST_LINKS, linksResource, pageTemplate } from "./own-offers.ts";
+import { parametersOf, type Signature, signatureOf } from "./parameters.ts";
+import { type Met, ServiceGraph } from "./service-graph.ts";
+import { type Heard, type Look, Revisions, type StateCell } from "./state-cell.ts";
+import { snapshotOf } from "./snapshot.ts";
+import { contentOf, pageOf, stateReply } from "./state-content.ts";
+import { nameOf, States } from "./states.ts";
+import { Subscriber } from "./subscriber.ts";
+import { describeState } from "./state-description.ts";
+
+const NOTHING: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name now." } };
+const NO_CELLS: ReadonlyMap<OfferRef, StateCell> = new Map();
+
+/** One service, and what its links lead to, as a source. */
+export class ServiceSource implements Source, Disposable {
+  readonly instructions?: string;
+  readonly service: AgenticService;
+  readonly #options: AgenticServiceOptions;
+  readonly #clock: Clock;
+  readonly #names: Names;
+  readonly #settings: CallSettings;
+  readonly #root: string;
+  readonly #graph: ServiceGraph;
+  readonly #firstEmissionMs: number;
+  readonly #pageLength: number;
+  readonly #waits: ChangeWaits | undefined;
+  readonly #revisions: Revisions;
+  readonly #states: States;
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #fault: (error: unknown) => void;
+  readonly #signatures = new WeakMap<Action, { readonly parameters: readonly unknown[]; readonly signature: Signature }>();
+  #book: Book;
+  #scheduled = false;
+  #closed = false;
+
+  constructor(service: AgenticService, options: AgenticServiceOptions) {
+    const { clock = systemClock, firstEmissionMs = 1_000, maxDepth = 4, maxServices = 64, names = dotted } = options;
+    if (options.instructions !== undefined) this.instructions = options.instructions;
+    this.service = service;
+    this.#options = options;
+    const faults = new Faults(options.onFault);
+    this.#fault = (error) => faults.tell(error);
+    this.#clock = clock;
+    this.#names = names;
+    this.#root = `mcp://${encodeURIComponent((options.name ?? service.serviceName ?? "service").toWellFormed())}`;
+    this.#settings = { clock, callMs: options.callMs ?? 60_000, text: options.text ?? "error", root: this.#root };
+    this.#firstEmissionMs = firstEmissionMs;
+    this.#pageLength = options.pageLength ?? 65_536;
+    this.#revisions = new Revisions(clock.now());
+    this.#states = new States(this.#revisions);
+    const { waitForChange: wait = false } = options;
+    if (wait !== false) {
+      const maxMs = wait === true ? undefined : wait.maxMs;
+      this.#waits = new ChangeWaits({ states: this.#states, clock, maxMs, pageLength: this.#pageLength, wants: this.#isState });
+    }
+    this.#book = new Book(names, this.#fault);
+    this.#graph = new ServiceGraph(service, {
+      clock,
+      firstEmissionMs,
+      maxDepth,
+      maxServices,
+      withStates: options.states !== "omit",
+      followLinks: options.links !== "list",
+      onChange: () => this.#schedule(),
+      onFault: this.#fault,
+    });
+    this.#refresh();
+  }
+
+  surface(): Surface | Promise<Surface> {
+    const late = this.#late();
+    return late === undefined ? this.#book.surface : late.then(() => this.#book.surface);
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    await this.#late();
+    if (options.signal?.aborted === true) throw new EngineError("CANCELLED", `${ref} was cancelled before it began.`);
+    // Of now: an action that was taken away since the list was read would still run, and the service would not say so.
+    this.#refresh();
+    const entry = this.#book.get(ref);
+    if (entry === undefined) return NOTHING;
+    const given = isBag(args) ? args : {};
+    const schema = entry.offer.definition["inputSchema"];
+    // The service checks nothing itself.
+    const checked = isBag(schema) ? checkJson(schema, given) : { value: given };
+    if ("wrong" in checked) return { refused: { code: "INVALID", message: checked.wrong } };
+    return entry.handler(viewer, given, options);
+  }
+
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
+    // What is true now is what the listener knows: later differences count from here.
+    this.#refresh();
+    const subscriber = new Subscriber({
+      viewer,
+      dirty,
+      only: only?.ref,
+      contents,
+      intervalMs: this.#options.stateIntervalMs ?? 100,
+      clock: this.#clock,
+      cells: () => (this.#showsStates || this.#options.links === "list" ? this.#states.cells : NO_CELLS),
+    });
+    this.#subscribers.add(subscriber);
+    return () => {
+      subscriber.close();
+      this.#subscribers.delete(subscriber);
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = true;
+    this.#graph.close();
+    this.#book = new Book(this.#names, this.#fault);
+    for (const subscriber of this.#subscribers) subscriber.close();
+    this.#subscribers.clear();
+    this.#waits?.close();
+  }
+
+  get #showsStates(): boolean {
+    return (this.#options.states ?? "resources") === "resources";
+  }
+
+  /** Settles when what was met has said what there is, or the time for that is over. Undefined: it has. */
+  #late(): Promise<void> | undefined {
+    this.#refresh();
+    return this.#graph.unsettled() === undefined ? undefined : this.#inTime();
+  }
+
+  // One deadline for all: links may lead from one service that is late to the next.
+  async #inTime(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const undo = this.#clock.after(this.#firstEmissionMs, resolve);
+    await Promise.race([promise, this.#settle()]);
+    undo();
+    this.#refresh();
+  }
+
+  async #settle(): Promise<void> {
+    for (let late = this.#graph.unsettled(); late !== undefined && !this.#closed; late = this.#graph.unsettled()) {
+      await late;
+      this.#refresh();
+    }
+  }
+
+  // Services tell one change many times, with what is not yet consistent between: it is looked at when they are done.
+  #schedule(): void {
+    if (this.#scheduled || this.#closed) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      // Nobody called this: what is thrown here would end the process.
+      this.#guard(() => this.#refresh());
+    });
+  }
+
+  /** Looks at what is now; whoever listens is told of what is different from before. */
+  #refresh(): void {
+    if (this.#closed || !this.#graph.isStale) return;
+    const before = this.#book.surface;
+    const book = this.#write(this.#graph.met());
+    this.#book = book;
+    const changed = book.surface !== before;
+    const { tools } = book.surface.catalogue;
+    if (!sameItems(before.catalogue.tools, tools)) this.#waits?.hearTools(tools, this.#revisions.next());
+    for (const subscriber of this.#subscribers) subscriber.hear(changed);
+    this.#waits?.wake();
+  }
+
+  #write(met: readonly Met[]): Book {
+    const book = new Book(this.#names, this.#fault, this.#book);
+    const states = this.#options.states ?? "resources";
+    const links = this.#options.links ?? "namespaced";
+    const heard = new Map<OfferRef, Heard>();
+    if (states === "tool") book.add("tools", GET_STATE, (_viewer, args) => this.#getState(args));
+    const waits = this.#waits;
+    if (waits !== undefined) book.add("tools", waits.offer, (_viewer, args, callOptions) => waits.run(args, callOptions));
+    if (links === "list") {
+      const ref: OfferRef = "resources/list_links";
+      heard.set(ref, { value: this.#linksOf(met) });
+      const read: Handler = () => ({ ok: this.#states.cells.get(ref)?.look().plain ?? null });
+      book.add("tools", LIST_LINKS, read);
+      book.add("resources", linksResource(this.#root), read);
+    }
+    if (states === "resources") book.add("resources", pageTemplate(this.#root), (_viewer, args) => this.#readPage(args));
+    for (const { path, hearing } of met) {
+      for (const [key, action] of Object.entries(hearing.actions))
+        this.#guard(() => this.#addAction(book, path, key, action, hearing.service));
+      for (const [key, state] of Object.entries(hearing.states)) this.#guard(() => this.#addState(book, heard, path, key, state));
+    }
+    this.#states.hear(heard);
+    return book;
+  }
+
+  #addAction(book: Book, path: readonly string[], key: string, action: Action, service: AgenticService): void {
+    const options = this.#options.actions?.[[...path, key].join(".")];
+    if (options?.hidden === true || typeof action?.execute !== "function") return;
+    const name = this.#nameOf(path, key);
+    const signature = this.#signatureOf(action);
+    const { title, annotations } = options ?? {};
+    const offer: Offer = {
+      name,
+      action: key,
+      readOnly: annotations?.["readOnlyHint"] === true,
+      definition: {
+        ...defined({ title }),
+        description: typeof action.description === "string" ? action.description.toWellFormed() : key,
+        inputSchema: signature.inputSchema,
+        ...defined({ annotations }),
+      },
+    };
+    const callable: Callable = { ref: `tools/${name}`, path, key, action, service, signature, options };
+    book.add("tools", offer, (viewer, args, callOptions) => this.#call(viewer, callable, args, callOptions));
+  }
+
+  #addState(book: Book, heard: Map<OfferRef, Heard>, path: readonly string[], key: string, { schema, value }: State): void {
+    const name = this.#nameOf(path, key);
+    const ref: OfferRef = `resources/${name}`;
+    if (heard.has(ref)) throw new TroupeError("NAME_COLLISION", `The state ${name} is there twice: the one nearer to the root is shown.`);
+    if (!this.#showsStates) {
+      heard.set(ref, { value });
+      return;
+    }
+    const { title, description, mediaType, mimeType } = describeState(schema);
+    const told = this.#options.stateDescriptions?.[[...path, key].join(".")] ?? description;
+    const offer: Offer = {
+      name,
+      action: key,
+      readOnly: true,
+      definition: {
+        ...defined({ title, description: told }),
+        uri: this.#options.stateUri?.(key, path) ?? [this.#root, ...[...path, "state", key].map(encodeURIComponent)].join("/"),
+        mimeType,
+      },
+    };
+    if (book.add("resources", offer, () => this.#readState(ref))) heard.set(ref, { value, mediaType, mimeType });
+  }
+
+  // Translated once: actions come again with each change. One that is given other schemas stays the same object.
+  #signatureOf(action: Action): Signature {
+    const parameters = parametersOf(action);
+    const known = this.#signatures.get(action);
+    if (known !== undefined && sameItems(known.parameters, parameters)) return known.signature;
+    const signature = signatureOf(parameters);
+    this.#signatures.set(action, { parameters: [...parameters], signature });
+    return signature;
+  }
+
+  #nameOf(path: readonly string[], key: string): string {
+    if (this.#options.links === "flat") return this.#options.flatName?.(key, path) ?? [...path, key].join("_");
+    return [...path, key].reduceRight((inner, outer) => joinName(this.#names, outer, inner));
+  }
+
+  async #call(viewer: Viewer, callable: Callable, args: Bag, options: CallOptions): Promise<Reply> {
+    const { changedStates = false } = this.#options;
+    const before = changedStates ? this.#states.now() : 0;
+    const reply = await callAction(callable, args, options, this.#settings);
+    this.#refresh();
+    // C8: what this call changed is flagged before its reply, at least to the one who called.
+    for (const subscriber of this.#subscribers) if (isSame(subscriber.viewer, viewer)) subscriber.release();
+    if (!hasOwn(reply, "ok")) return reply;
+    if (!changedStates) return reply.ok === null ? { ok: NULL } : reply;
+    const changes = (await this.#states.since(before, () => true, this.#pageLength)) ?? { changed: {} };
+    return { ok: withChanges(reply.ok, changes) };
+  }
+
+  async #readState(ref: OfferRef): Promise<Reply> {
+    const cell = this.#states.cells.get(ref);
+    return cell === undefined ? NOTHING : stateReply(nameOf(ref), await contentOf(cell, this.#pageLength));
+  }
+
+  async #readPage({ page: id }: Bag): Promise<Reply> {
+    const page = typeof id === "string" ? pageOf(id) : undefined;
+    const cell = page === undefined ? undefined : this.#states.cells.get(`resources/${page.name}`);
+    if (page === undefined || cell === undefined) return NOTHING;
+    const content = await contentOf(cell, this.#pageLength);
+    if (content.look.revision !== page.revision)
+      return { refused: { code: "NOT_NOW", message: `The state ${page.name} has changed: read it again for its pages of now.` } };
+    return content.pages[page.at] ?? NOTHING;
+  }
+
+  async #getState({ keys }: Bag): Promise<Reply> {
+    const wanted = keysIn(keys);
+    const known = [...this.#states.cells.keys()].filter(this.#isState);
+    const missing = [...(wanted ?? [])].filter((ref) => !known.includes(ref)).map(nameOf);
+    if (missing.length > 0) return unknownStates(missing, known.map(nameOf));
+    const looks = [...this.#states.cells].flatMap(([ref, cell]): readonly (readonly [string, Look])[] =>
+      this.#isState(ref) && (wanted === undefined || wanted.has(ref)) ? [[nameOf(ref), cell.look()]] : [],
+    );
+    return { ok: await snapshotOf(looks) };
+  }
+
+  #linksOf([root]: readonly Met[]): readonly Bag[] {
+    const told: Bag[] = [];
+    for (const [key, service] of Object.entries(root?.hearing.links ?? {})) {
+      this.#guard(() => {
+        if (isAgenticService(service)) told.push(this.#linkOf(key, service));
+      });
+    }
+    return told;
+  }
+
+  #linkOf(key: string, service: AgenticService): Bag {
+    const { serviceName } = service;
+    const description = this.#options.linkDescriptions?.[key];
+    const address = this.#options.linkAddress?.(key, service);
+    return {
+      key,
+      ...defined({ service: serviceName, description, address }),
+    };
+  }
+
+  // What is told of links stands among the states.
+  readonly #isState = (ref: OfferRef): boolean => this.#options.links !== "list" || ref !== "resources/list_links";
+
+  // One name that clients refuse, one state that throws, must not take away all others.
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+}
+
+const MOST_NAMED = 50;
+
+const listed = (names: readonly string[]): string =>
+  names.slice(0, MOST_NAMED).join(", ") + (names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "");
+
+function unknownStates(missing: readonly string[], known: readonly string[]): Reply {
+  const there = known.length === 0 ? "There are no states now" : `The states are ${listed(known)}`;
+  return { refused: { code: "INVALID", message: `There is no state ${listed(missing)}. ${there}.` } };
+}
+
+const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal && a.self === b.self;
+
+// As a domain value it would be nothing said; an action that returned it said it.
+const NULL: Json = { [CONTENT]: [{ type: "text", text: "null" }], structured: null };
+
+/** Blocks stand beside what changed: as a member of it nobody would see them. */
+function withChanges(said: Json, changes: Bag): Json {
+  if (said === DONE) return changes;
+  const blocks: unknown = isBag(said) ? said[CONTENT] : undefined;
+  if (!isBag(said) || !Array.isArray(blocks)) return { result: said, ...changes };
+  const structured = said["structured"] === undefined ? changes : { result: said["structured"], ...changes };
+  return { ...said, [CONTENT]: [...blocks, { type: "text", text: JSON.stringify(structured) }], structured };
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}

@@ -1,0 +1,326 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { BLOB, CONTENT, type Json } from "../../core/contract/index.ts";
+import { changedLists, listed } from "../../mcp/source/index.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { fromAgenticService } from "./index.ts";
+import { act, action, Count, flagsOf, okOf, Puppet, resourceUris, tick, toolNames, viewer } from "./service.fixture.ts";
+
+const two = { states: { health: { schema: { type: "number" }, value: 5 }, name: { value: "Ana" } }, actions: { go: action() } };
+
+const isRecord = (value: unknown): value is Readonly<Record<string, Json>> => typeof value === "object" && value !== null;
+
+describe("states of a service", () => {
+  it("are resources by default, subscribable, and updated", async () => {
+    const service = new Puppet(two);
+    using source = fromAgenticService(service, { name: "hero", stateDescriptions: { name: "What it is called." } });
+    assert.deepEqual(await resourceUris(source), ["mcp://hero/state/health", "mcp://hero/state/name"]);
+    assert.equal(listed(await source.surface(viewer), "dynamic").resources[1]?.["description"], "What it is called.");
+    const flags = flagsOf(source, viewer, "resources/health");
+    service.told.states.set({ ...two.states, health: { value: 4 } });
+    await tick();
+    assert.deepEqual(flags, ["resources/health"]);
+    assert.equal(okOf(await act(source, "resources/health")), 4);
+    assert.deepEqual(okOf(await act(source, "resources/name")), { [CONTENT]: [{ type: "text", text: '"Ana"' }] });
+  });
+
+  it("are described anew where a schema was changed in place", async () => {
+    const schema = { type: "string", description: "One." };
+    const service = new Puppet({ states: { x: { schema, value: "a" } } });
+    using source = fromAgenticService(service);
+    schema.description = "Two.";
+    service.told.states.set({ x: { schema, value: "b" } });
+    assert.equal(listed(await source.surface(viewer), "dynamic").resources[0]?.["description"], "Two.");
+  });
+
+  it("are one tool where that is chosen, all of them or those that are asked for", async () => {
+    using source = fromAgenticService(new Puppet(two), { states: "tool" });
+    assert.deepEqual(await resourceUris(source), []);
+    assert.deepEqual(await toolNames(source), ["get_state", "go"]);
+    assert.deepEqual(okOf(await act(source, "tools/get_state")), { health: 5, name: "Ana" });
+    assert.deepEqual(okOf(await act(source, "tools/get_state", { keys: ["name"] })), { name: "Ana" });
+    assert.deepEqual(await act(source, "tools/get_state", { keys: ["name", "none"] }), {
+      refused: { code: "INVALID", message: "There is no state none. The states are health, name." },
+    });
+    assert.deepEqual(okOf(await act(source, "tools/get_state", { keys: [] })), {});
+    assert.ok("refused" in (await act(source, "resources/health")));
+  });
+
+  it("leave the list of tools as it is where these only come in another order in the same tick", async () => {
+    const { go } = two.actions;
+    const service = new Puppet({ actions: { go, stay: go }, states: two.states });
+    using source = fromAgenticService(service);
+    const before = await source.surface(viewer);
+    service.told.actions.set({ stay: go, go });
+    service.told.states.set({ health: two.states.health });
+    const after = await source.surface(viewer);
+    assert.deepEqual(changedLists(before, after, "dynamic"), ["resources"]);
+  });
+
+  it("are omitted where that is chosen, and not even listened to", async () => {
+    const count = new Count();
+    using source = fromAgenticService(new Puppet(two, count), { states: "omit" });
+    assert.deepEqual(await resourceUris(source), []);
+    assert.deepEqual(await toolNames(source), ["go"]);
+    assert.equal(count.begun, 2);
+  });
+
+  it("are served though they violate their own schema", async () => {
+    const states = {
+      winner: { schema: { type: "string", enum: ["X", "O"] }, value: null },
+      none: { schema: false, value: undefined },
+      odd: { schema: "nonsense", value: { at: Number.NaN, by: 3n, as: new Map([["a", new Set([1])]]) } },
+    };
+    using source = fromAgenticService(new Puppet({ states }));
+    assert.equal(okOf(await act(source, "resources/winner")), null);
+    assert.equal(okOf(await act(source, "resources/none")), null);
+    assert.deepEqual(okOf(await act(source, "resources/odd")), { at: null, by: "3", as: { a: [1] } });
+  });
+
+  it("of fast ones a subscriber hears once in an interval, and then of the last value", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ states: { x: { value: 0 } } });
+    using source = fromAgenticService(service, { clock, stateIntervalMs: 100 });
+    const flags = flagsOf(source, viewer, "resources/x");
+    const late = (): Promise<void> => clock.advance(10);
+    for (let x = 1; x <= 5; x += 1) {
+      service.told.states.set({ x: { value: x } });
+      await late();
+    }
+    const other = flagsOf(source, { principal: "ben", scopes: [] }, "resources/x");
+    service.told.states.set({ x: { value: 6 } });
+    await tick();
+    assert.deepEqual([flags.length, other.length], [1, 1], "another has an interval of its own");
+    await clock.advance(100);
+    assert.deepEqual([flags.length, other.length], [2, 1]);
+    assert.equal(okOf(await act(source, "resources/x")), 6);
+    await clock.advance(1_000);
+    assert.deepEqual([flags.length, other.length], [2, 1], "nothing more came");
+    assert.equal(clock.pending, 0);
+  });
+
+  it("are told of after the clock was set back as they were before", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ states: { x: { value: 0 } } });
+    using source = fromAgenticService(service, { clock, stateIntervalMs: 100 });
+    const flags = flagsOf(source, viewer, "resources/x");
+    for (const x of [1, 2, 3]) {
+      service.told.states.set({ x: { value: x } });
+      await clock.advance(1_000);
+      assert.equal(flags.length, x);
+      clock.setBack(100_000);
+    }
+  });
+
+  it("of one that is back where it was when its interval ends nothing is told", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ states: { x: { value: 0 } } });
+    using source = fromAgenticService(service, { clock });
+    const flags = flagsOf(source);
+    for (const x of [1, 2, 1]) {
+      service.told.states.set({ x: { value: x } });
+      await clock.advance(10);
+    }
+    await clock.advance(1_000);
+    assert.equal(flags.length, 1);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("C8 what a caller changed is flagged to it before the reply, however fast", async () => {
+    const clock = new SimulatedClock();
+    const service = new Puppet({ states: { x: { value: 0 } }, actions: { add: action() } });
+    let x = 0;
+    service.answer = () => {
+      x += 1;
+      service.told.states.set({ x: { value: x } });
+      return undefined;
+    };
+    using source = fromAgenticService(service, { clock });
+    const mine = flagsOf(source);
+    const other = flagsOf(source, { principal: "ben", scopes: [] });
+    for (const calls of [1, 2, 3]) {
+      await act(source, "tools/add");
+      assert.equal(mine.length, calls);
+    }
+    assert.equal(other.length, 1);
+  });
+
+  it("that were changed in place are told, and the same object again is not", async () => {
+    const cells = new Float32Array(2);
+    const service = new Puppet({ states: { cells: { value: cells } } });
+    using source = fromAgenticService(service, { stateIntervalMs: 0 });
+    const flags = flagsOf(source);
+    service.told.states.set({ cells: { value: cells } });
+    await tick();
+    assert.deepEqual(flags, []);
+    cells[1] = 1;
+    service.told.states.set({ cells: { value: cells } });
+    await tick();
+    assert.deepEqual(flags, ["resources/cells"]);
+    assert.deepEqual(okOf(await act(source, "resources/cells")), [0, 1]);
+  });
+
+  it("that are huge are read in pages, whose ids are of one value", async () => {
+    const value = Array.from({ length: 100 }, (_, i) => `item ${i} 🎲`);
+    const service = new Puppet({ states: { board: { value } } });
+    using source = fromAgenticService(service, { pageLength: 101 });
+    const index = okOf(await act(source, "resources/board"));
+    assert.ok(isRecord(index) && Array.isArray(index["pages"]));
+    assert.equal(index["large"], true);
+    const pages: readonly Json[] = index["pages"];
+    assert.ok(pages.length > 10);
+    const texts: string[] = [];
+    for (const page of pages) {
+      const text = okOf(await act(source, "resources/state_page of mcp://service", { page }));
+      assert.ok(typeof text === "string" && text.length <= 102 && text.isWellFormed());
+      texts.push(text);
+    }
+    assert.deepEqual(JSON.parse(texts.join("")), value);
+    service.told.states.set({ board: { value: [...value, "more"] } });
+    const stale = await act(source, "resources/state_page of mcp://service", { page: pages[0] ?? "" });
+    assert.ok("refused" in stale && stale.refused.code === "NOT_NOW");
+    for (const page of ["board", "none-1-1", "board-1-0", `${JSON.stringify(pages[0])}9`, 7]) {
+      const reply = await act(source, "resources/state_page of mcp://service", { page });
+      assert.ok("refused" in reply, String(page));
+    }
+    assert.deepEqual(listed(await source.surface(viewer), "dynamic").resourceTemplates[0]?.["uriTemplate"], "mcp://service/page/{page}");
+  });
+
+  it("that are bytes are blobs, in pages where they are many", async () => {
+    const bytes = Uint8Array.from({ length: 1_000 }, (_, i) => i % 256);
+    const states = {
+      icon: { schema: { type: "blob", mediaType: "image/png" }, value: bytes.slice(0, 3) },
+      file: { value: new Blob([bytes.slice(0, 3)], { type: "text/css" }) },
+      raw: { value: bytes.slice(0, 3).buffer },
+      shared: { value: new SharedArrayBuffer(3) },
+      view: { value: new DataView(bytes.buffer, 1, 2) },
+      many: { value: bytes },
+    };
+    using source = fromAgenticService(new Puppet({ states }), { pageLength: 101 });
+    assert.deepEqual(okOf(await act(source, "resources/icon")), { [BLOB]: "AAEC", mimeType: "image/png" });
+    assert.deepEqual(okOf(await act(source, "resources/file")), { [BLOB]: "AAEC", mimeType: "text/css" });
+    assert.deepEqual(okOf(await act(source, "resources/raw")), { [BLOB]: "AAEC", mimeType: "application/octet-stream" });
+    assert.deepEqual(okOf(await act(source, "resources/shared")), { [BLOB]: "AAAA", mimeType: "application/octet-stream" });
+    assert.deepEqual(okOf(await act(source, "resources/view")), { [BLOB]: "AQI=", mimeType: "application/octet-stream" });
+    const index = okOf(await act(source, "resources/many"));
+    assert.ok(isRecord(index) && Array.isArray(index["pages"]) && index["length"] === 1_000);
+    const read: Buffer[] = [];
+    for (const page of index["pages"]) {
+      const blob = okOf(await act(source, "resources/state_page of mcp://service", { page }));
+      assert.ok(isRecord(blob) && typeof blob[BLOB] === "string");
+      read.push(Buffer.from(blob[BLOB], "base64"));
+    }
+    assert.deepEqual(Buffer.concat(read), Buffer.from(bytes));
+  });
+
+  it("are never paged where that is chosen; pages of a length that is none are refused", async () => {
+    const states = { icon: { value: new Uint8Array([1, 2, 3]) }, board: { value: "x".repeat(70_000) } };
+    using source = fromAgenticService(new Puppet({ states }), { pageLength: Infinity });
+    assert.deepEqual(okOf(await act(source, "resources/icon")), { [BLOB]: "AQID", mimeType: "application/octet-stream" });
+    assert.match(JSON.stringify(okOf(await act(source, "resources/board"))), /x{70000}/);
+    for (const pageLength of [0, -1, 1.5, Number.NaN, -Infinity])
+      assert.throws(() => fromAgenticService(new Puppet(), { pageLength }), { code: "DOOR_OPTION", message: /^pageLength has to be / });
+    assert.throws(() => fromAgenticService(() => undefined, { pageLength: 0 }), { code: "DOOR_OPTION" });
+    const misspelt: object = { pageLenght: 5 };
+    assert.throws(() => fromAgenticService(new Puppet(), misspelt), {
+      code: "DOOR_OPTION",
+      message: /no option "pageLenght".*"pageLength"/,
+    });
+  });
+
+  it("whose text is of a media type are that text, in pages too, and what is no text is JSON", async () => {
+    const text = '# "Log"\n'.repeat(40);
+    const mediaType = "text/markdown";
+    const blob = { type: "blob" };
+    const states = {
+      log: { schema: { mediaType }, value: text },
+      none: { schema: { mediaType }, value: null },
+      icon: { schema: blob, value: 7 },
+    };
+    const service = new Puppet({ states: { ...states, many: { schema: blob, value: new Uint8Array(200) } } });
+    using source = fromAgenticService(service, { pageLength: 101 });
+    const listedAs = listed(await source.surface(viewer), "dynamic").resources.map(({ mimeType }) => mimeType);
+    assert.deepEqual(listedAs, [mediaType, mediaType, "application/octet-stream", "application/octet-stream"]);
+    const json = (value: Json) => ({ [CONTENT]: [{ type: "text", text: JSON.stringify(value), mimeType: "application/json" }] });
+    assert.deepEqual(okOf(await act(source, "resources/none")), json(null));
+    assert.deepEqual(okOf(await act(source, "resources/icon")), json(7));
+    for (const [name, length] of [
+      ["log", 320],
+      ["many", 200],
+    ] as const) {
+      const index = okOf(await act(source, `resources/${name}`));
+      assert.ok(isRecord(index) && Array.isArray(index[CONTENT]));
+      const block: unknown = index[CONTENT][0];
+      assert.ok(isRecord(block) && typeof block["text"] === "string");
+      const { large, length: told, pages }: { large: boolean; length: number; pages: readonly string[] } = JSON.parse(block["text"]);
+      assert.deepEqual([block["mimeType"], large, told], ["application/json", true, length]);
+      const read: Json[] = [];
+      for (const page of pages) read.push(okOf(await act(source, "resources/state_page of mcp://service", { page })));
+      if (name === "log") assert.equal(read.map((page) => (typeof page === "string" ? page : "")).join(""), text);
+      else assert.ok(read.every((page) => isRecord(page) && page["mimeType"] === "application/octet-stream"));
+    }
+  });
+
+  it("that get a media type while they stay what they are are told, and read anew", async () => {
+    const service = new Puppet({ states: { x: { schema: {}, value: "# a" } } });
+    using source = fromAgenticService(service);
+    assert.deepEqual(okOf(await act(source, "resources/x")), { [CONTENT]: [{ type: "text", text: '"# a"' }] });
+    const flags = flagsOf(source);
+    service.told.states.set({ x: { schema: { mediaType: "text/markdown" }, value: "# a" } });
+    await tick();
+    assert.deepEqual(flags, ["lists", "resources/x"]);
+    assert.equal(okOf(await act(source, "resources/x")), "# a");
+  });
+
+  it("that have Blobs within give what is in them, and are told where one is another", async () => {
+    const holding = (text: string) => ({ value: { name: "a", files: [new Blob([text])] } });
+    const service = new Puppet({ states: { board: holding("one"), icon: { value: new Blob(["i"]) } } });
+    using source = fromAgenticService(service, { stateIntervalMs: 0, waitForChange: true, pageLength: 60 });
+    using asTool = fromAgenticService(service, { states: "tool" });
+    assert.deepEqual(okOf(await act(source, "resources/board")), { name: "a", files: ["b25l"] });
+    assert.deepEqual(okOf(await act(asTool, "tools/get_state")), { board: { name: "a", files: ["b25l"] }, icon: "aQ==" });
+    const flags = flagsOf(source, viewer, "resources/board");
+    const waiting = act(source, "tools/wait_for_change");
+    await tick();
+    service.told.states.set({ board: holding("two"), icon: { value: new Blob(["i".repeat(50)]) } });
+    await tick();
+    assert.deepEqual(flags, ["resources/board"]);
+    const told = okOf(await waiting);
+    assert.ok(isRecord(told));
+    assert.deepEqual([told["changed"], told["large"]], [{ board: { name: "a", files: ["dHdv"] } }, ["icon"]]);
+    assert.deepEqual(okOf(await act(source, "resources/board")), { name: "a", files: ["dHdv"] });
+  });
+
+  it("that contain themselves or are without bound are cut or refused, and take nothing else away", async () => {
+    const round: Record<string, unknown> = { a: 1 };
+    round["self"] = round;
+    const states = { round: { value: round }, endless: { value: { toJSON: () => Array.from({ length: 1_000_001 }) } }, fine: { value: 1 } };
+    using source = fromAgenticService(new Puppet({ states }));
+    assert.deepEqual(okOf(await act(source, "resources/round")), { a: 1, self: null });
+    await assert.rejects(act(source, "resources/endless"), { code: "STATE_TOO_LARGE" });
+    assert.equal(okOf(await act(source, "resources/fine")), 1);
+  });
+
+  it("that cannot be written are named, and take no other of one tool away", async () => {
+    const lazy = Object.defineProperty({}, "x", {
+      enumerable: true,
+      get: () => {
+        throw new Error("Not loaded.");
+      },
+    });
+    const gone = Object.assign(new Blob(["a"]), { arrayBuffer: () => Promise.reject(new Error("The file is gone.")) });
+    const endless = { toJSON: () => Array.from({ length: 1_000_001 }) };
+    const states = { endless: { value: endless }, fine: { value: 1 }, lazy: { value: lazy }, held: { value: [gone] } };
+    using source = fromAgenticService(new Puppet({ states }), { states: "tool" });
+    const said = okOf(await act(source, "tools/get_state"));
+    assert.ok(isRecord(said));
+    assert.deepEqual([said["structured"], said["isError"]], [{ fine: 1 }, false]);
+    assert.match(JSON.stringify(said[CONTENT]), /endless: This holds more than .* lazy: Not loaded\. held: The file is gone\./);
+    assert.deepEqual(okOf(await act(source, "tools/get_state", { keys: ["fine"] })), { fine: 1 });
+    const none = okOf(await act(source, "tools/get_state", { keys: ["lazy"] }));
+    assert.ok(isRecord(none) && none["isError"] === true);
+    using asResources = fromAgenticService(new Puppet({ states }));
+    await assert.rejects(act(asResources, "resources/lazy"), { code: "CRASHED", message: "Not loaded." });
+    await assert.rejects(act(asResources, "resources/held"), { code: "CRASHED", message: "The file is gone." });
+  });
+});

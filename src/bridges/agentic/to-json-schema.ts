@@ -1,0 +1,175 @@
+import type { Bag, Json } from "../../core/contract/index.ts";
+import { toPlain } from "./plain-json.ts";
+
+const MAX_DEPTH = 64;
+const MAX_NODES = 10_000;
+
+/**
+ * A schema of `@adobe/data`, or any like it, as strict JSON Schema 2020-12: what the standard does not know is mapped where
+ * it means something to a client (`blob`, `typed-buffer`, `mediaType`, tuples and bounds of older drafts) and taken away
+ * where not (`layout`, `precision`, `interpolators`, …); a keyword whose value it does not allow is taken away too. A
+ * schema that contains itself ends in `{}`, which allows anything, as does what lies deeper than 64 levels.
+ */
+export function toJSONSchema(schema: unknown): Bag {
+  return translated(schema, "");
+}
+
+/** The same for a schema that is put at `base` (a JSON pointer) of another: what it says of itself is found there. */
+export function translated(schema: unknown, base: string): Bag {
+  return new Translation(base).of(schema);
+}
+
+type Reader = (value: unknown, schema: Raw, translation: Translation) => Json | undefined;
+type Raw = Readonly<Record<string, unknown>>;
+
+const text = (value: unknown): Json | undefined => (typeof value === "string" ? value.toWellFormed() : undefined);
+const flag = (value: unknown): Json | undefined => (typeof value === "boolean" ? value : undefined);
+const number = (value: unknown): Json | undefined => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
+const positive = (value: unknown): Json | undefined => (typeof value === "number" && value > 0 ? number(value) : undefined);
+const count = (value: unknown): Json | undefined => (Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined);
+const anything = (value: unknown): Json | undefined => (value === undefined || typeof value === "function" ? undefined : toPlain(value));
+const values = (value: unknown): Json | undefined => (Array.isArray(value) ? toPlain(value) : undefined);
+// Whatever is not distinct text would make the whole schema invalid.
+const names = (value: unknown): Json | undefined =>
+  Array.isArray(value) ? [...new Set(value.filter((one) => typeof one === "string").map((one) => one.toWellFormed()))] : undefined;
+const sub: Reader = (value, _schema, translation) =>
+  typeof value === "boolean" ? value : isRaw(value) ? translation.of(value) : undefined;
+const subs: Reader = (value, _schema, translation) => {
+  const list = Array.isArray(value) ? value.map((one: unknown) => sub(one, {}, translation) ?? {}) : [];
+  return list.length > 0 ? list : undefined;
+};
+const subMap: Reader = (value, _schema, translation) =>
+  isRaw(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, one]): [string, Json] => [key.toWellFormed(), sub(one, {}, translation) ?? {}]))
+    : undefined;
+const patternMap: Reader = (value, schema, translation) =>
+  isRaw(value) ? subMap(Object.fromEntries(Object.entries(value).filter(([key]) => isPattern(key))), schema, translation) : undefined;
+
+const READERS: Readonly<Record<string, Reader>> = {
+  $anchor: (value) => (typeof value === "string" && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(value) ? value : undefined),
+  $comment: text,
+  $defs: subMap,
+  // To elsewhere nothing is followed, neither by a client nor here.
+  $ref: (value, _schema, { base }) => {
+    if (typeof value !== "string" || !/^#[!-~]*$/.test(value)) return undefined;
+    return value === "#" || value.startsWith("#/") ? `#${base}${value.slice(1)}` : value;
+  },
+  additionalProperties: sub,
+  allOf: subs,
+  anyOf: subs,
+  const: anything,
+  contains: sub,
+  contentEncoding: text,
+  contentMediaType: text,
+  contentSchema: sub,
+  default: anything,
+  dependentRequired: (value) =>
+    isRaw(value)
+      ? Object.fromEntries(Object.entries(value).map(([key, one]): [string, Json] => [key.toWellFormed(), names(one) ?? []]))
+      : undefined,
+  dependentSchemas: subMap,
+  deprecated: flag,
+  description: text,
+  else: sub,
+  enum: values,
+  examples: values,
+  // Of draft 4: `true` says that `maximum` itself is out.
+  exclusiveMaximum: (value, { maximum }) => number(value === true ? maximum : value),
+  exclusiveMinimum: (value, { minimum }) => number(value === true ? minimum : value),
+  format: text,
+  if: sub,
+  items: (value, schema, translation) =>
+    Array.isArray(value) ? sub(schema["additionalItems"], {}, translation) : sub(value, {}, translation),
+  maxContains: count,
+  maxItems: count,
+  maxLength: count,
+  maxProperties: count,
+  maximum: number,
+  minContains: count,
+  minItems: count,
+  minLength: count,
+  minProperties: count,
+  minimum: number,
+  multipleOf: positive,
+  not: sub,
+  oneOf: subs,
+  pattern: (value) => (typeof value === "string" && isPattern(value) ? value : undefined),
+  patternProperties: patternMap,
+  prefixItems: subs,
+  properties: subMap,
+  propertyNames: sub,
+  readOnly: flag,
+  required: names,
+  title: text,
+  type: (value) => typeOf(value),
+  unevaluatedItems: sub,
+  unevaluatedProperties: sub,
+  uniqueItems: flag,
+  writeOnly: flag,
+};
+
+const READER_OF: ReadonlyMap<string, Reader> = new Map([...Object.entries(READERS), ["then", sub]]);
+
+const TYPES: ReadonlySet<unknown> = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
+
+function typeOf(value: unknown): Json | undefined {
+  if (Array.isArray(value)) {
+    const known = [...new Set(value.filter((one) => TYPES.has(one)).map(String))];
+    return known.length === value.length && known.length > 0 ? known : undefined;
+  }
+  if (value === "typed-buffer") return "array";
+  if (value === "blob") return "string";
+  return typeof value === "string" && TYPES.has(value) ? value : undefined;
+}
+
+class Translation {
+  readonly base: string;
+  #left = MAX_NODES;
+  readonly #above: object[] = [];
+
+  constructor(base: string) {
+    this.base = base;
+  }
+
+  of(schema: unknown): Bag {
+    this.#left -= 1;
+    if (!isRaw(schema) || this.#left < 0 || this.#above.length >= MAX_DEPTH || this.#above.includes(schema)) return {};
+    this.#above.push(schema);
+    const clean: [string, Json][] = [];
+    for (const [keyword, value] of Object.entries(schema)) {
+      const read = READER_OF.get(keyword)?.(value, schema, this);
+      if (read !== undefined) clean.push([keyword, read]);
+    }
+    const mapped = Object.fromEntries([...this.#mapped(schema), ...clean]);
+    this.#above.pop();
+    return mapped;
+  }
+
+  #mapped(schema: Raw): readonly [string, Json][] {
+    const { type, items, mediaType, definitions } = schema;
+    const more: [string, Json][] = [];
+    if (type === "blob") more.push(["contentEncoding", "base64"]);
+    if (typeof mediaType === "string") more.push(["contentMediaType", mediaType.toWellFormed()]);
+    if (Array.isArray(items)) {
+      const each = subs(items, {}, this);
+      if (each !== undefined) more.push(["prefixItems", each]);
+    }
+    if (isRaw(definitions)) {
+      const each = subMap(definitions, {}, this);
+      if (each !== undefined) more.push(["definitions", each]);
+    }
+    return more;
+  }
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u").source !== "";
+  } catch {
+    return false;
+  }
+}
+
+function isRaw(value: unknown): value is Raw {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

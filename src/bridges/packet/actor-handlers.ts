@@ -1,0 +1,205 @@
+import { refuse, type RunContext, type Value, type WorkContext } from "../../core/actor/index.ts";
+import { DEFAULT_POLICY, TroupeError, type Bag, type Clock, type Json } from "../../core/contract/index.ts";
+import type { Asks } from "./asks.ts";
+import type { Routed } from "./capability.ts";
+import { everyOf, expiryIn, TIMEOUT, Timers } from "./actor-timers.ts";
+import { outward } from "./inner-error.ts";
+import type { KeptDraft } from "./kept-state.ts";
+import { matcher, type Matcher } from "./match.ts";
+import { PacketError } from "./packet-error.ts";
+import { PacketRun, PacketWork, packetArgs } from "./packet-run.ts";
+import type { PacketContext } from "./packet.ts";
+import { missing } from "./required.ts";
+import { recordedServers } from "./recorded.ts";
+import type { Servers } from "./servers.ts";
+import type { ActorTimes, Timeout } from "./timeout.ts";
+
+/** A handler with its inference taken off. */
+export interface AnyHandler {
+  readonly match?: object;
+  run?(context: PacketRun): unknown;
+  work?(context: PacketWork): Promise<unknown>;
+  view?(state: unknown, context: { readonly payload: unknown; readonly context: PacketContext; readonly metadata: ActorTimes }): unknown;
+}
+
+export interface AnyPeriodic {
+  readonly everyMs: number;
+  run(context: PacketRun): unknown;
+}
+
+export interface HandlersOptions {
+  readonly id: string;
+  readonly provides: readonly string[];
+  readonly timeout: Timeout | undefined;
+  /** Of its kind, in memory: it ends after so long without a message. */
+  readonly expireMs: number | undefined;
+  readonly messages: Readonly<Record<string, AnyHandler>>;
+  readonly periodic: Readonly<Record<string, AnyPeriodic>>;
+  readonly servers: Servers;
+  readonly asks: Asks;
+  /** For how long calls of other servers took. */
+  readonly clock: Clock;
+}
+
+type Turn = RunContext<KeptDraft, unknown>;
+type Working = WorkContext<KeptDraft, unknown>;
+
+/** A message of an actor, as `actor()` takes it. */
+export type Message = { run(turn: Turn): Value; work?: never } | { work(turn: Working): Promise<Value>; run?: never };
+
+interface Handler {
+  readonly name: string;
+  readonly match: Matcher;
+  readonly handler: AnyHandler;
+}
+
+/** The first message of an actor that begins through this folder. Its arguments: `expire_ms`, as its policy was chosen. */
+export const BEGIN = "begin";
+
+/** What a capability's handlers are to its actor: messages, and what tells which of them a payload is. */
+export class Handlers {
+  readonly #options: HandlersOptions;
+  readonly #handlers: readonly Handler[];
+  readonly #timers: Timers;
+
+  constructor(options: HandlersOptions) {
+    this.#options = options;
+    this.#handlers = Object.entries(options.messages).map(([name, handler]) => {
+      checkHandler(options.id, name, handler, options.periodic);
+      return { name, handler, match: matcher(handler.match, `${options.id}: messages.${name}`) };
+    });
+    for (const [name, { everyMs }] of Object.entries(options.periodic))
+      if (!(Number.isFinite(everyMs) && everyMs >= DEFAULT_POLICY.minEveryMs))
+        throw new TroupeError(
+          "BAD_DEFINITION",
+          `${options.id}: periodic.${name} needs \`everyMs\`, of at least ${DEFAULT_POLICY.minEveryMs} milliseconds.`,
+        );
+    this.#timers = new Timers(options);
+    if (this.#handlers.length === 0) throw new TroupeError("BAD_DEFINITION", `${options.id} takes no messages: name one.`);
+  }
+
+  /** Its first message sets timers. */
+  get timed(): boolean {
+    return this.#timers.fingerprint !== undefined;
+  }
+
+  /** The first pattern, in the order they were written, that it matches. */
+  route(payload: Bag): Routed | undefined {
+    const found = this.#handlers.find(({ match }) => match(payload) !== undefined);
+    return found && { action: found.name, reads: found.handler.view !== undefined };
+  }
+
+  /** A read of a durable state (law 2). */
+  read(action: string, state: Json, metadata: ActorTimes, payload: Bag, context: PacketContext): unknown {
+    const found = this.#handlers.find(({ name }) => name === action);
+    const matched = found?.match(payload);
+    if (matched === undefined) return undefined;
+    const result = found?.handler.view?.(state, { payload: matched.payload, context, metadata });
+    const where = `${this.#options.id}: messages.${action}`;
+    if (isPromise(result)) {
+      // Its own failure is nobody's news any more.
+      Promise.resolve(result).catch(() => undefined);
+      throw new TroupeError("BAD_DEFINITION", `${where}: a \`view\` gave a promise. What waits is \`work\`.`);
+    }
+    return valueOf(result, where);
+  }
+
+  messages(): Record<string, Message> {
+    const messages: Record<string, Message> = {};
+    for (const { name, handler, match } of this.#handlers) {
+      const message = this.#message(name, handler, match);
+      if (message !== undefined) messages[name] = message;
+    }
+    for (const [name, periodic] of Object.entries(this.#options.periodic))
+      messages[everyOf(name)] = {
+        run: (turn) => {
+          this.#timers.catchUp(turn);
+          const result = periodic.run(new PacketRun(turn, null, {}, { ...turn.state.metadata }));
+          return isPromise(result) ? result : undefined;
+        },
+      };
+    messages[BEGIN] = { run: (turn) => void this.#timers.catchUp(turn, expiryIn(turn.args)) };
+    messages[TIMEOUT] = { run: (turn) => this.#timers.timeUp(turn) };
+    return messages;
+  }
+
+  #message(name: string, handler: AnyHandler, match: Matcher): Message | undefined {
+    const { id, servers, clock, asks } = this.#options;
+    if (handler.run !== undefined)
+      return {
+        run: (turn) => {
+          const { payload, context, metadata } = this.#enter(name, match, turn);
+          try {
+            return this.#leave(turn, handler.run?.(new PacketRun(turn, payload, context, metadata)));
+          } catch (error) {
+            throw asRefusal(error);
+          }
+        },
+      };
+    if (handler.work === undefined) return undefined;
+    return {
+      work: async (turn) => {
+        const { payload, context, metadata } = this.#enter(name, match, turn);
+        const { record, signal, progress } = turn;
+        const mcp = recordedServers(servers, clock, { record, signal, progress });
+        try {
+          return this.#leave(turn, await handler.work?.(new PacketWork(turn, payload, context, metadata, mcp, asks)));
+        } catch (error) {
+          throw asRefusal(error instanceof PacketError ? outward(id, error) : error);
+        }
+      },
+    };
+  }
+
+  #enter(
+    name: string,
+    match: Matcher,
+    turn: Turn,
+  ): { readonly payload: unknown; readonly context: PacketContext; readonly metadata: ActorTimes } {
+    const { payload, context } = packetArgs(turn.args);
+    const matched = match(payload);
+    if (matched === undefined) return refuse(`No message "${name}" of ${this.#options.id} is like that.`, { code: "UNKNOWN" });
+    this.#timers.catchUp(turn);
+    const { metadata } = turn.state;
+    const { created_at, last_message_at, message_count } = metadata;
+    const before = { created_at, last_message_at, message_count };
+    metadata.message_count = message_count + 1;
+    metadata.last_message_at = turn.now;
+    return { payload: matched.payload, context, metadata: before };
+  }
+
+  /** What it promised is looked at before anything is kept: a broken promise changes nothing (C3). */
+  #leave(turn: Turn, result: unknown): Value {
+    if (isPromise(result)) return result;
+    const { id, provides } = this.#options;
+    const lacking = missing(provides, result);
+    if (lacking.length > 0)
+      refuse(`${id} did not give what it promises: ${lacking.join(", ")}.`, { code: "contract_violation", data: { missing: lacking } });
+    this.#timers.ask(turn);
+    return valueOf(result, id);
+  }
+}
+
+/** A `PacketError` says no, and is no crash: its type comes to the caller through whatever engine. */
+function asRefusal(error: unknown): unknown {
+  return error instanceof PacketError ? refuse(error.message, { code: error.type, data: error.details }) : error;
+}
+
+/** What a turn awaits is lost: `actor()` says so, where it is given the promise. */
+const isPromise = (value: unknown): value is object => typeof value === "object" && value !== null && "then" in value;
+
+/** Left away in silence, it would be a reply that says nothing. */
+function valueOf(result: unknown, where: string): Value {
+  if (isValue(result)) return result;
+  throw new TroupeError("BAD_DEFINITION", `${where} gave a ${typeof result}, which no reply can hold: return JSON.`);
+}
+
+const isValue = (value: unknown): value is Value => ["string", "number", "boolean", "undefined", "object"].includes(typeof value);
+
+function checkHandler(id: string, name: string, handler: AnyHandler, periodic: Readonly<Record<string, AnyPeriodic>>): void {
+  const where = `${id}: messages.${name}`;
+  if ([handler.run !== undefined, handler.work !== undefined, handler.view !== undefined].filter(Boolean).length !== 1)
+    throw new TroupeError("BAD_DEFINITION", `${where} needs one of \`run\` (a turn), \`work\` (what waits) and \`view\` (a read).`);
+  if (name === BEGIN || name === TIMEOUT || Object.keys(periodic).some((every) => everyOf(every) === name))
+    throw new TroupeError("BAD_NAME", `${where}: "${name}" is a message of its own of every such actor: call it otherwise.`);
+}

@@ -1,0 +1,121 @@
+import type { RunContext } from "../../core/actor/index.ts";
+import { type Behaviour, isBag, type Message, TroupeError } from "../../core/contract/index.ts";
+import type { KeptDraft } from "./kept-state.ts";
+import type { Timeout } from "./timeout.ts";
+
+export interface TimersOptions {
+  readonly id: string;
+  readonly timeout: Timeout | undefined;
+  /** Of its kind, in memory: it ends after so long without a message. */
+  readonly expireMs: number | undefined;
+  readonly periodic: Readonly<Record<string, { readonly everyMs: number }>>;
+}
+
+type Turn = RunContext<KeptDraft, unknown>;
+
+export const TIMEOUT = "timeout";
+const IDLE = "idle";
+const EVERY = "every-";
+
+/** The message, and the wake, of a periodic handler. */
+export const everyOf = (name: string): string => `${EVERY}${name}`;
+
+/** What a state keeps that has set no timers yet in this life. */
+export const UNSET = "";
+
+/** The wakes that a definition gives its actors. A state keeps which it has set: after new code its next turn sets what differs. */
+export class Timers {
+  /** Text, since each turn compares it: as a value it would be walked through the draft. Absent: none. */
+  readonly fingerprint: string | undefined;
+  readonly #options: TimersOptions;
+
+  constructor(options: TimersOptions) {
+    this.#options = options;
+    const { periodic, timeout } = options;
+    const every = Object.fromEntries(Object.entries(periodic).map(([name, { everyMs }]) => [name, everyMs]));
+    // What a function says is asked after each message: that it is one is enough.
+    const ends = typeof timeout === "function" ? "asked" : timeout?.ends === "lifetime" ? timeout.ms : undefined;
+    if (ends !== undefined || Object.keys(every).length > 0)
+      this.fingerprint = JSON.stringify({ every, ...(ends !== undefined && { ends }) });
+  }
+
+  /** True: they were others, and are set now. */
+  catchUp(turn: Turn, expireMs = this.#options.expireMs): boolean {
+    const { timers } = turn.state;
+    if (timers === this.fingerprint) return false;
+    const { periodic, timeout } = this.#options;
+    const before = everyIn(timers);
+    for (const name of before.keys()) if (!Object.hasOwn(periodic, name)) turn.cancel(everyOf(name));
+    for (const [name, { everyMs }] of Object.entries(periodic)) {
+      const action = everyOf(name);
+      if (before.get(name) !== everyMs) turn.wake(action, { afterMs: everyMs, everyMs, action });
+    }
+    // A periodic handler keeps the engine from seeing that nobody else says anything. Not later in a life: only its beginning knows its policy.
+    if (timers === UNSET && expireMs !== undefined && Object.keys(periodic).length > 0) this.#expireIn(turn, expireMs, expireMs);
+    if (typeof timeout === "object" && timeout.ends === "lifetime")
+      turn.wake(TIMEOUT, { at: (turn.state.begun_at ?? turn.state.metadata.created_at) + timeout.ms, action: TIMEOUT });
+    else if (typeof timeout === "function") this.ask(turn);
+    else if (timers !== UNSET) turn.cancel(TIMEOUT);
+    if (this.fingerprint === undefined) delete turn.state.timers;
+    else turn.state.timers = this.fingerprint;
+    return true;
+  }
+
+  /** A function says when it ends: asked again after each message. */
+  ask(turn: Turn): void {
+    const { id, timeout } = this.#options;
+    if (typeof timeout !== "function") return;
+    const inMs = timeout({ ...turn.state.metadata }, turn.now);
+    if (inMs === undefined || inMs === Number.POSITIVE_INFINITY) return turn.cancel(TIMEOUT);
+    const afterMs = Math.max(0, inMs);
+    if (Number.isNaN(afterMs))
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `${id}: its \`timeout\` gave ${String(inMs)}: return milliseconds, or undefined for an actor that does not end by itself.`,
+      );
+    return turn.wake(TIMEOUT, { afterMs, action: TIMEOUT });
+  }
+
+  timeUp(turn: Turn): void {
+    const expireMs = expiryIn(turn.args);
+    const changed = this.catchUp(turn);
+    if (expireMs !== undefined) {
+      const quietMs = turn.now - turn.state.metadata.last_message_at;
+      if (quietMs >= expireMs) turn.stop("timeout");
+      else this.#expireIn(turn, expireMs - quietMs, expireMs);
+      return;
+    }
+    const { timeout } = this.#options;
+    // One that was set by a definition which is no more ends nobody: where the new one says so, it was set anew.
+    if (!changed && (typeof timeout === "function" || timeout?.ends === "lifetime")) turn.stop("timeout");
+  }
+
+  #expireIn(turn: Turn, afterMs: number, expireMs: number): void {
+    turn.wake(IDLE, { afterMs, action: TIMEOUT, args: { expire_ms: expireMs } });
+  }
+}
+
+/** From the arguments of what begins an actor, and of what ends it. */
+export function expiryIn(args: unknown): number | undefined {
+  const ms = isBag(args) ? args["expire_ms"] : undefined;
+  return typeof ms === "number" ? ms : undefined;
+}
+
+function everyIn(timers: string | undefined): ReadonlyMap<string, unknown> {
+  const kept: unknown = timers === undefined || timers === UNSET ? undefined : JSON.parse(timers);
+  const every = isBag(kept) ? kept["every"] : undefined;
+  return new Map(isBag(every) ? Object.entries(every) : []);
+}
+
+/**
+ * The same, where a wake finds no periodic handler: it takes itself off. States that do not say which wakes they have set, as
+ * older ones, would be woken for ever to refuse it.
+ */
+export function withoutStrays<S>(kind: Behaviour<S>, known: (action: string) => boolean): Behaviour<S>["receive"] {
+  return (state, message, life, seq, uid) =>
+    isStray(message, known) ? { wake: { [message.action]: null } } : kind.receive(state, message, life, seq, uid);
+}
+
+/** Nobody outside is: to them it is unknown. */
+const isStray = ({ action, from, to, start }: Message, known: (action: string) => boolean): boolean =>
+  action.startsWith(EVERY) && from === to && start === undefined && !known(action);

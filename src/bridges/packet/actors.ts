@@ -1,0 +1,285 @@
+/**
+ * Actors of capabilities: found, begun, asked and ended by `actor_id`, the key within a capability's kind.
+ *
+ * Law 1: all of it ends in `Engine.call` or `send`. Effects are told of what `Running` runs, not of what is sent here.
+ */
+import { actorId, keyOf } from "../../core/actor/index.ts";
+import {
+  EngineError,
+  type ActorId,
+  type Bag,
+  type CancelSignal,
+  type Clock,
+  type Engine,
+  type Entropy,
+  type Json,
+  type Log,
+  type Outgoing,
+  type Progress,
+  type Reply,
+  type Snapshot,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { defined } from "../../core/contract/internal.ts";
+import { OwnKinds } from "./own-kinds.ts";
+import type { CastOptions } from "../../mcp/source/index.ts";
+import { isAnothers, livesFor, notFound, plain, stateOf } from "./actor-sight.ts";
+import { Births } from "./births.ts";
+import type { Capabilities } from "./capabilities.ts";
+import type { ActorRef, ActorState, Acts, Routed } from "./capability.ts";
+import { packetErrorOf, resultOf } from "./engine-error.ts";
+import { PacketError } from "./packet-error.ts";
+import type { ActorOptions, PacketContext } from "./packet.ts";
+import { checkPayload } from "./payload-check.ts";
+
+/** Of a list, at a time. */
+const PAGE = 256;
+/** Of one list: each takes its time, whether or not it is in the list in the end. */
+const MOST_EXAMINED = 2_000;
+
+export interface ActorsOptions {
+  readonly engine: Engine;
+  readonly capabilities: Capabilities;
+  readonly clock: Clock;
+  /** Of one user at a time. Default 10. */
+  readonly maxPerUser: number;
+  /** Of capabilities that do not say when their actors end: so long without a message. */
+  readonly idleMs: number;
+  /** How long a reply may take. */
+  readonly replyMs: number;
+  readonly entropy: Entropy;
+  readonly handles?: CastOptions["handles"];
+}
+
+/** Who sends a message, and how. */
+export interface Sending {
+  readonly viewer: Viewer;
+  readonly context?: PacketContext;
+  readonly options?: ActorOptions;
+  readonly signal?: CancelSignal;
+  /** Of that one message; never longer than the actors' own. */
+  readonly timeoutMs?: number;
+  /** C4: the same reply again. */
+  readonly key?: string;
+  readonly onProgress?: Progress;
+  readonly onLog?: Log;
+  /** What the client answered, and could be asked (`CallOptions`). */
+  readonly answers?: Bag;
+  readonly can?: readonly string[];
+  /** How the actor is called, where another's work asks. Default: from outside. */
+  readonly through?: (message: Outgoing) => Promise<Reply>;
+}
+
+/** What an actor replied, and how many messages it has applied. */
+export interface Replied {
+  readonly result: Json;
+  readonly message_count: number;
+}
+
+export class Actors {
+  readonly #options: ActorsOptions;
+  readonly #births: Births;
+  readonly #own: OwnKinds;
+
+  constructor(options: ActorsOptions) {
+    this.#options = options;
+    this.#births = new Births(options);
+    this.#own = new OwnKinds(options);
+  }
+
+  /** Begins it where it is not there; on disk it goes on with the state it had. Throws `PacketError`, as all that follow. */
+  async getOrCreateActor(capabilityId: string, actor_id: string, sending: Sending): Promise<ActorRef> {
+    const does = this.#acts(capabilityId);
+    if (does.own !== undefined) return { capability_id: capabilityId, actor_id, id: await this.#own.begun(does, actor_id, sending) };
+    const id = this.#id(capabilityId, does, actor_id, sending.viewer);
+    await this.#snapshot(does, actor_id, id, sending);
+    return { capability_id: capabilityId, actor_id, id };
+  }
+
+  /** Settles when the message is durably accepted, not when it was applied: however late that is. */
+  async sendToActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<void> {
+    const does = this.#acts(capabilityId, payload);
+    if (does.own !== undefined) return this.#own.send(capabilityId, does, actor_id, payload, sending);
+    const routed = this.#route(capabilityId, does, actor_id, payload);
+    if (routed.reads)
+      throw new PacketError(
+        "validation_failed",
+        `${capabilityId} only reads by such a payload: request it, since a send brings no reply.`,
+        { actor_id },
+      );
+    const { id } = await this.getOrCreateActor(capabilityId, actor_id, sending);
+    try {
+      await this.#options.engine.send(this.#message(id, routed, payload, sending));
+    } catch (error) {
+      throw packetErrorOf(error, { actor_id, timeout_ms: this.#options.replyMs });
+    }
+  }
+
+  /** `actor_id` is absent where the payload says which actor is meant, or asks for a new one. */
+  async requestFromActor(capabilityId: string, actor_id: string | undefined, payload: Bag, sending: Sending): Promise<Replied> {
+    const does = this.#acts(capabilityId, payload);
+    const timeout_ms = Math.min(sending.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.replyMs);
+    if (does.own !== undefined) return this.#own.request(capabilityId, does, actor_id, payload, sending, timeout_ms);
+    if (actor_id === undefined) throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id.");
+    const id = this.#id(capabilityId, does, actor_id, sending.viewer);
+    try {
+      const routed = this.#route(capabilityId, does, actor_id, payload);
+      if (routed.reads) {
+        const snapshot = await this.#snapshot(does, actor_id, id, sending);
+        const result = does.read(routed, snapshot, payload, sending.context ?? {}, sending.viewer);
+        return { result: plain(result), message_count: does.known(snapshot).metadata.message_count };
+      }
+      const deadline = this.#options.clock.now() + timeout_ms;
+      const message: Outgoing = { ...this.#message(id, routed, payload, sending), deadline };
+      return await this.#called(does, actor_id, message, sending);
+    } catch (error) {
+      throw packetErrorOf(error, { actor_id, timeout_ms });
+    }
+  }
+
+  async getActorState(capabilityId: string, actor_id: string, viewer: Viewer): Promise<ActorState> {
+    const does = this.#acts(capabilityId);
+    if (does.own !== undefined) throw notFound(actor_id);
+    const snapshot = await this.#options.engine.read(this.#id(capabilityId, does, actor_id, viewer));
+    if (!livesFor(snapshot, does, viewer)) throw notFound(actor_id);
+    return stateOf(capabilityId, actor_id, does, snapshot);
+  }
+
+  /** Those of one viewer, or of everybody where they are shared; the first `limit`. Looks at no more than the first 2,000 there are or were. */
+  async listActors(viewer: Viewer, limit = 1_000): Promise<readonly ActorRef[]> {
+    const found: ActorRef[] = [];
+    let examined = 0;
+    for (const { id: capability_id, does } of this.#options.capabilities.list()) {
+      if (does.how !== "actor" || does.own !== undefined || (!does.shared && viewer.principal === undefined)) continue;
+      const { kind } = does.behaviour;
+      const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
+      for (let after: ActorId | undefined; found.length < limit && examined < MOST_EXAMINED;) {
+        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...defined({ after }) });
+        for (const { id, status } of page) {
+          const actor_id = keyOf(id);
+          if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id, id });
+        }
+        examined += page.length;
+        if (page.length < PAGE) break;
+        after = page.at(-1)?.id;
+      }
+    }
+    return found;
+  }
+
+  async terminateActor(capabilityId: string, actor_id: string, reason: string, viewer: Viewer): Promise<void> {
+    const does = this.#acts(capabilityId);
+    const id = does.own === undefined ? this.#id(capabilityId, does, actor_id, viewer) : await this.#own.living(does, actor_id, viewer);
+    if (does.own === undefined) await this.getActorState(capabilityId, actor_id, viewer);
+    try {
+      await this.#options.engine.stop(id, reason);
+    } catch (error) {
+      throw packetErrorOf(error, { actor_id, timeout_ms: this.#options.replyMs });
+    }
+  }
+
+  // ── steps ─────────────────────────────────────────────────────────────────
+
+  /** A payload is held to what the capability declares. */
+  #acts(capabilityId: string, payload?: Bag): Acts {
+    const capability = this.#options.capabilities.get(capabilityId);
+    if (capability === undefined)
+      throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
+    if (capability.does.how !== "actor")
+      throw new PacketError("validation_failed", `${capabilityId} has no actors: send it a capability_request.`);
+    if (payload !== undefined) checkPayload(capability, payload);
+    return capability.does;
+  }
+
+  #id(capabilityId: string, does: Acts, actor_id: string, viewer: Viewer): ActorId {
+    if (isAnothers(capabilityId, does, viewer, actor_id)) throw notFound(actor_id);
+    try {
+      return actorId(does.behaviour.kind, actor_id);
+    } catch (error) {
+      throw new PacketError("validation_failed", "actor_id must be 1 to 256 bytes of well-formed text.", { actor_id }, { cause: error });
+    }
+  }
+
+  #route(capabilityId: string, does: Acts, actor_id: string, payload: Bag): Routed {
+    const routed = does.route(payload);
+    if (routed !== undefined) return routed;
+    throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: see which messages it takes.`, { actor_id });
+  }
+
+  /** What it holds is a copy: who sent it may go on changing what it has. */
+  #message(id: ActorId, routed: Routed, payload: Bag, { viewer, context: { trace_id, ...context } = {} }: Sending): Outgoing {
+    return {
+      to: id,
+      action: routed.action,
+      args: plain(routed.args ?? { payload, context }),
+      viewer,
+      // Apart from what is asked for: sent again under its key, it is the same call within another trace (C4).
+      ...(trace_id === undefined ? {} : { trace: { trace_id } }),
+    };
+  }
+
+  /** The common call finds its actor there, and nothing is asked before it. */
+  async #called(does: Acts, actor_id: string, message: Outgoing, sending: Sending): Promise<Replied> {
+    const { engine } = this.#options;
+    const { signal, key, onProgress, onLog, answers, can, through } = sending;
+    // As it was after this very message: a moment later it may have ended, or applied others.
+    let after: Promise<Snapshot | undefined> | undefined;
+    const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
+    const how = {
+      ...(signal && { signal }),
+      ...defined({ key }),
+      ...(onProgress && { onProgress }),
+      ...(onLog && { onLog }),
+      ...(answers && { answers }),
+      ...(can && { can }),
+      onReceipt: () => void (after = read()),
+    };
+    const call = (): Promise<Reply> => (through === undefined ? engine.call(message, how) : through(message));
+    const result = resultOf(await this.#reply(does, actor_id, message.to, sending, call));
+    const snapshot = await (after ?? read());
+    return { result, message_count: snapshot === undefined ? 0 : does.known(snapshot).metadata.message_count };
+  }
+
+  async #reply(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
+    const mayBegin = sending.options?.create_if_missing !== false;
+    // C4: work that runs again finds what it was answered by how many calls it had made, so it makes one for each request.
+    if (mayBegin && sending.through !== undefined) await this.#births.begin({ does, id, actor_id, sending });
+    for (let lives = 0; ; lives += 1)
+      try {
+        // What comes while it begins waits behind what came before.
+        if (!mayBegin || (lives === 0 && !this.#births.isUnderWay(id))) return await call();
+        return await this.#begun(does, actor_id, id, sending, call);
+      } catch (error) {
+        // Whoever came before may have ended it again, and this message found nobody.
+        if (!(error instanceof EngineError) || !isAbsent(error) || !mayBegin || lives === MOST_LIVES) throw error;
+      }
+  }
+
+  async #begun(does: Acts, actor_id: string, id: ActorId, sending: Sending, call: () => Promise<Reply>): Promise<Reply> {
+    let reply: Promise<Reply> | undefined;
+    const first = (): void => {
+      reply = call();
+      // Where the actor does not begin, that is what is told.
+      reply.catch(() => undefined);
+    };
+    await this.#births.begin({ does, id, actor_id, sending, first });
+    return reply ?? call();
+  }
+
+  async #snapshot(does: Acts, actor_id: string, id: ActorId, sending: Sending): Promise<Snapshot> {
+    const { engine } = this.#options;
+    const mayBegin = sending.options?.create_if_missing !== false;
+    let snapshot = await engine.read(id);
+    if (!livesFor(snapshot, does, sending.viewer) && mayBegin) {
+      await this.#births.begin({ does, id, actor_id, sending });
+      snapshot = await engine.read(id);
+    }
+    if (!livesFor(snapshot, does, sending.viewer)) throw notFound(actor_id);
+    return snapshot;
+  }
+}
+
+/** So often a message lets its actor begin, should others end it each time. */
+const MOST_LIVES = 100;
+
+const isAbsent = ({ code }: EngineError): boolean => code === "NO_ACTOR" || code === "ACTOR_STOPPED";

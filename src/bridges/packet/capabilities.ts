@@ -1,0 +1,161 @@
+import { TroupeError, type Behaviour, type Engine } from "../../core/contract/index.ts";
+import type { Capability, Given } from "./capability.ts";
+import type { Running } from "./running.ts";
+
+/** What a capability must be like: all that is given must hold. */
+export interface Criteria {
+  /** Words: any of them is part of the intent. */
+  readonly intent?: string;
+  /** "Who needs x": they require all of these. */
+  readonly requires?: readonly string[];
+  /** "Who gives x": they provide all of these. */
+  readonly provides?: readonly string[];
+}
+
+type Knows = Pick<Engine, "knows">;
+
+/** What runs capabilities, and where their actors are. */
+interface Flow {
+  readonly engine: Knows;
+  readonly run: Running["run"];
+}
+
+function bind(does: Capability["does"], { run }: Flow): void {
+  if (does.how === "actor") does.asks?.bind(run);
+}
+
+function checkKnown(id: string, kind: string, engine: Knows): void {
+  if (engine.knows?.(kind) === false)
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${id} is an actor of a kind that the engine does not know (${kind}): start the engine with it among its \`kinds\`, and register it then.`,
+    );
+}
+
+/** The capabilities there are, in the order they came. */
+export class Capabilities {
+  readonly #byId = new Map<string, Capability>();
+  readonly #kinds = new Map<string, string>();
+  readonly #listeners = new Set<() => void>();
+  readonly #flows = new Set<Flow>();
+  readonly #given: Given;
+
+  /** Of actors that no configuration was told to yet, it has its own: what runs them is another flow's elsewhere. */
+  constructor(capabilities: readonly Capability[] = [], given: Given = {}) {
+    this.#given = given;
+    this.register(...capabilities);
+  }
+
+  /** Kinds of actors that the engine must know. */
+  get kinds(): readonly Behaviour[] {
+    return this.list().flatMap(({ does }) => (does.how === "actor" ? [does.behaviour] : []));
+  }
+
+  /** All of them or none. Throws `NAME_COLLISION`, and `BAD_DEFINITION` for actors that the engine was not started with. Returns its undo. */
+  register(...capabilities: readonly Capability[]): () => void {
+    const added: Capability[] = [];
+    try {
+      for (const one of capabilities) {
+        const bound = this.#configured(one);
+        this.#add(bound);
+        added.push(bound);
+      }
+    } catch (error) {
+      for (const { id } of added) this.#remove(id);
+      throw error;
+    }
+    if (added.length > 0) this.#tell();
+    return () => {
+      // One of that name that came later is not this one.
+      for (const one of added) if (this.#byId.get(one.id) === one) this.unregister(one.id);
+    };
+  }
+
+  /** Its actors stay where they are. False: there is none. */
+  unregister(id: string): boolean {
+    if (!this.#remove(id)) return false;
+    this.#tell();
+    return true;
+  }
+
+  get(id: string): Capability | undefined {
+    return this.#byId.get(id);
+  }
+
+  list(): readonly Capability[] {
+    return [...this.#byId.values()];
+  }
+
+  /** By words of the intent, case aside: any of them is enough. Or by criteria, which must all hold. */
+  discover(query: string | Criteria): readonly Capability[] {
+    const { intent, requires = [], provides = [] } = typeof query === "string" ? { intent: query } : query;
+    const words = intent
+      ?.toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
+    return this.list().filter((one) => {
+      const said = one.intent.toLowerCase();
+      return (
+        (words === undefined || words.length === 0 || words.some((word) => said.includes(word))) &&
+        requires.every((field) => one.requires.includes(field)) &&
+        provides.every((field) => one.provides.includes(field))
+      );
+    });
+  }
+
+  /** Tells when capabilities come and go. Returns its undo. */
+  onChange(listener: () => void): () => void {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /**
+   * Those that come from now on must be of kinds the engine knows; their handlers ask others by `run`. Throws as `register` where one that
+   * is there is not. Returns its undo.
+   */
+  runOn(engine: Knows, run: Running["run"]): () => void {
+    for (const { does, id } of this.list()) if (does.how === "actor") checkKnown(id, does.behaviour.kind, engine);
+    const flow: Flow = { engine, run };
+    this.#flows.add(flow);
+    for (const { does } of this.list()) bind(does, flow);
+    return () => void this.#flows.delete(flow);
+  }
+
+  #configured(capability: Capability): Capability {
+    const { does } = capability;
+    return does.how === "actor" ? (does.configured?.(this.#given) ?? capability) : capability;
+  }
+
+  #add(capability: Capability): void {
+    const { id, does } = capability;
+    if (this.#byId.has(id))
+      throw new TroupeError(
+        "NAME_COLLISION",
+        `There is a capability ${JSON.stringify(id)} already: unregister it first, or name this one otherwise.`,
+      );
+    if (does.how === "actor") {
+      const { kind } = does.behaviour;
+      const other = this.#kinds.get(kind);
+      if (other !== undefined)
+        throw new TroupeError(
+          "NAME_COLLISION",
+          `The capabilities ${other} and ${id} are both the kind of actor ${kind}: name one otherwise.`,
+        );
+      for (const { engine } of this.#flows) checkKnown(id, kind, engine);
+      this.#kinds.set(kind, id);
+    }
+    this.#byId.set(id, capability);
+    for (const flow of this.#flows) bind(does, flow);
+  }
+
+  #remove(id: string): boolean {
+    const { does } = this.#byId.get(id) ?? {};
+    if (does?.how === "actor") this.#kinds.delete(does.behaviour.kind);
+    return this.#byId.delete(id);
+  }
+
+  #tell(): void {
+    for (const listener of Array.from(this.#listeners)) listener();
+  }
+}

@@ -1,0 +1,154 @@
+import type { ActorId, Bag, Behaviour, Clock, Json, Log, OfferRef, Policy, Progress, Snapshot, Viewer } from "../../core/contract/index.ts";
+import type { Asks } from "./asks.ts";
+import type { Effect } from "./effect.ts";
+import type { Kept } from "./kept-state.ts";
+import type { PacketContext, Persistence } from "./packet.ts";
+import type { Servers } from "./servers.ts";
+
+/** What a capability is, whatever stands behind it. */
+export interface Capability {
+  /** `[A-Za-z][A-Za-z0-9_-]{0,63}`. */
+  readonly id: string;
+  /** What it does, for people, models and discovery. */
+  readonly intent: string;
+  /** Fields its payload must have. */
+  readonly requires: readonly string[];
+  /** Fields its result has. */
+  readonly provides: readonly string[];
+  readonly effects: readonly Effect[];
+  /** JSON Schema of the payload. Absent: inferred from `requires`. */
+  readonly parameters?: Bag;
+  readonly does: Executes | Acts | Offers;
+}
+
+/** No state: a function. */
+export interface Executes {
+  readonly how: "execute";
+  execute(payload: Bag, context: ExecutionContext): unknown;
+}
+
+/** An actor for each `actor_id`. */
+export interface Acts {
+  readonly how: "actor";
+  readonly behaviour: Behaviour;
+  readonly persistence: Persistence;
+  /** Everybody's: otherwise an actor is its starter's alone. */
+  readonly shared: boolean;
+  /** Of a kind that is no capability by itself: which offer a payload calls. Undefined: `no_handler`. */
+  readonly own?: (payload: Bag) => Offered | undefined;
+  /** Says nothing of when it ends: that is the configuration's. */
+  readonly idle: boolean;
+  /** Fields of payloads and results whose text is searchable. */
+  readonly search: readonly string[];
+  /** Which message a payload is: the first pattern in source order that it matches. Undefined: `no_handler`. */
+  route(payload: Bag): Routed | undefined;
+  /** The author's state, and the spec's metadata, of what is durable. */
+  known(snapshot: Snapshot): Kept<Json>;
+  /** A read, for what `route` said reads. */
+  read(routed: Routed, snapshot: Snapshot, payload: Bag, context: PacketContext, viewer: Viewer): unknown;
+  /** Overrides of the policy for an actor that begins. */
+  policyFor(options: { readonly state_timeout?: number; readonly persistence?: Persistence }): Partial<Policy>;
+  /** Which actor is meant where a packet or a tool call names none. Absent: one for each principal or session. */
+  readonly defaultKey?: (viewer: Viewer) => string | undefined;
+  /** The same, with what only a configuration knows. Absent: it was told already, or needs nothing of it. */
+  readonly configured?: (given: Given) => Capability;
+  /** By which its handlers ask other capabilities. Absent: they ask none. */
+  readonly asks?: Pick<Asks, "bind">;
+}
+
+/** What a configuration tells capabilities that are actors. */
+export interface Given {
+  /** Tool servers that handlers may call. */
+  readonly servers?: Servers;
+  /** Of those that do not say where they are kept. */
+  readonly persistence?: Persistence;
+  /** Of those that do not say when they end: so long without a message. Default 30 minutes. */
+  readonly idleMs?: number;
+  readonly clock?: Clock;
+}
+
+export interface Routed {
+  readonly action: string;
+  /** What the message holds. Absent: payload and context. */
+  readonly args?: Json;
+  /** A pure read: no mailbox, no event, not counted. */
+  readonly reads: boolean;
+}
+
+/** A call of an offer of a source. */
+interface Offered {
+  readonly ref: OfferRef;
+  readonly args: Bag;
+}
+
+/** Several tools and no state. */
+export interface Offers {
+  readonly how: "tools";
+  readonly tools: readonly OfferedTool[];
+  handle(tool: string, parameters: Bag, context: ExecutionContext): unknown;
+}
+
+export interface OfferedTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly inputSchema: Bag;
+  /** Its types are guessed from names: they are shown, and nothing is held to them. */
+  readonly guessed?: true;
+}
+
+/** What runs without an actor is given. */
+export interface ExecutionContext {
+  readonly capability_id: string;
+  readonly execution_id: string;
+  readonly trace_id: string;
+  readonly user_id: string | undefined;
+  readonly session_id: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly viewer: Viewer;
+  /** The caller is gone, or time is up. */
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+  readonly log: Log;
+  /** Another capability, within the same trace. Throws `PacketError`. */
+  readonly call: (capabilityId: string, payload: Bag, options?: { readonly actor_id?: string }) => Promise<Json>;
+  /** A tool server by its name in the configuration. */
+  readonly mcp: (server: string) => ForeignServer;
+}
+
+/** Another MCP server, as a capability calls it. */
+export interface ForeignServer {
+  /** Throws `PacketError` (`execution_failed`) where it cannot be reached or the tool failed. */
+  call(tool: string, args?: Bag): Promise<ForeignResult>;
+  tools(): Promise<readonly OfferedTool[]>;
+}
+
+export interface ForeignResult {
+  readonly content: readonly Json[];
+  readonly structured?: Json;
+  /** All text blocks, one after the other. */
+  readonly text: string;
+}
+
+/** What is known of an actor, by the spec's names. */
+export interface ActorState {
+  readonly actor_id: string;
+  readonly capability_id: string;
+  readonly state: Json;
+  readonly metadata: {
+    /** ISO 8601. */
+    readonly created_at: string;
+    readonly last_message_at: string;
+    /** Messages that were applied. */
+    readonly message_count: number;
+    readonly persistence_strategy: Persistence;
+  };
+}
+
+/** A handle on an actor of a capability. */
+export interface ActorRef {
+  readonly capability_id: string;
+  readonly actor_id: string;
+  readonly id: ActorId;
+}

@@ -1,0 +1,220 @@
+import { type Bag, type Clock, type Entropy, type Progress, systemClock, systemEntropy, TroupeError } from "../../core/contract/index.ts";
+import { defined } from "../../core/contract/internal.ts";
+import type { Carrier } from "./client-carrier.ts";
+import { PacketClientError, TimeIsUp } from "./client-error.ts";
+import { HttpCarrier } from "./client-http.ts";
+import { Link } from "./client-link.ts";
+import { errorIn } from "./client-reply.ts";
+import { openTcp } from "./client-tcp.ts";
+import { openWebSocket } from "./client-websocket.ts";
+import { type ActorOptions, PACKET_VERSION, type PacketContext, type ReplyPacket, type RequestPacket } from "./packet.ts";
+import { readPacket } from "./read-packet.ts";
+import { PacketError } from "./packet-error.ts";
+
+export interface PacketClientOptions {
+  /** Whose packets these are, without `Bearer`. A function is asked for each connection, and over HTTP for each packet. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** Goes with each `request` and `heartbeat`; the request's own comes before it. */
+  readonly context?: PacketContext;
+  /** How long a reply may take, with the token that is asked for before it. Default 60,000. */
+  readonly timeoutMs?: number;
+  /** How long an attempt to connect may take, over WebSocket and TCP. Default 10,000. */
+  readonly connectMs?: number;
+  /** How long a packet waits there for a connection, attempt after attempt; 0 is one attempt. Default 10,000. */
+  readonly patienceMs?: number;
+  /** Packets that may wait for their replies at once. Default 1,000. */
+  readonly maxWaiting?: number;
+  /** Of their texts together, in UTF-16 units. Default 16 Mi. */
+  readonly maxWaitingChars?: number;
+  /** Of one packet that comes back, in UTF-16 units. Default 16 Mi. */
+  readonly maxReplyChars?: number;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+}
+
+export interface Asking {
+  /** Aborted: the server is told to cancel, and nobody waits any more. */
+  readonly signal?: AbortSignal;
+  /** Default the client's. */
+  readonly timeoutMs?: number;
+}
+
+export interface SendOptions extends Asking {
+  /** Each `capability_progress`. */
+  readonly onProgress?: (packet: ReplyPacket) => void;
+}
+
+export interface RequestOptions extends Asking {
+  /** The actor that is meant, of a capability that has actors. Default: the one that is the caller's own. */
+  readonly actor_id?: string;
+  readonly actor_options?: ActorOptions;
+  readonly intent?: string;
+  readonly context?: PacketContext;
+  readonly onProgress?: Progress;
+}
+
+/** A packet to send: `version` and `id` are filled in. */
+export type PacketToSend = Pick<RequestPacket, "type"> & Partial<RequestPacket>;
+
+/**
+ * Packets to one server. All that asks throws `PacketClientError` where no reply came: its `applied` says whether the packet
+ * can be sent again as it was. Nothing is ever sent twice by itself.
+ */
+export interface PacketClient extends Disposable {
+  /** Its reply, which may be a `capability_error`. Throws `PacketError` for what is no packet, without sending it, and for a token that is refused. */
+  send(packet: PacketToSend | Bag, options?: SendOptions): Promise<ReplyPacket>;
+  /** The payload of the reply. Throws `PacketError`: what the server says instead. */
+  request(capability_id: string, payload: Bag, options?: RequestOptions): Promise<Bag>;
+  /** Settles when the server has answered. */
+  heartbeat(options?: Asking): Promise<void>;
+  /** What waits is given up (`CLOSED`), and the server cancels what it runs of it. Until then a connection keeps the process alive. */
+  close(): void;
+}
+
+/**
+ * A client for `http(s)://…` (each packet a POST), `ws(s)://…`, and `tcp://host:port`, which needs Node. Without a path it is
+ * `/packets`. WebSocket and TCP keep one connection: it is opened for the first packet, and again after it ended, at first at
+ * once, then after pauses that double up to 10 s. Packets that had been sent fail then (`LOST`), others wait.
+ * Throws `BAD_DEFINITION` for an address that is none.
+ */
+export function packetClient(url: string | URL, options: PacketClientOptions = {}): PacketClient {
+  return new Client(carrierTo(addressOf(url), options), options);
+}
+
+class Client implements PacketClient {
+  readonly #carrier: Carrier;
+  readonly #options: PacketClientOptions;
+  readonly #entropy: Entropy;
+  /** Of packets that wait, how long each is. */
+  readonly #waiting = new Map<string, number>();
+  #chars = 0;
+
+  constructor(carrier: Carrier, options: PacketClientOptions) {
+    this.#carrier = carrier;
+    this.#options = options;
+    this.#entropy = options.entropy ?? systemEntropy;
+  }
+
+  async send(
+    packet: PacketToSend | Bag,
+    { signal, timeoutMs = this.#options.timeoutMs ?? 60_000, onProgress }: SendOptions = {},
+  ): Promise<ReplyPacket> {
+    const { clock = systemClock } = this.#options;
+    const text = JSON.stringify({ version: PACKET_VERSION, ...packet, id: packet["id"] ?? this.#entropy.hex(8) });
+    const read = readPacket(text);
+    if (read instanceof PacketError) throw read;
+    const { id = "" } = read;
+    const stop = new AbortController();
+    const abandon = (): void => stop.abort(signal?.reason);
+    if (signal?.aborted === true) abandon();
+    this.#enter(id, text.length);
+    signal?.addEventListener("abort", abandon, { once: true });
+    const undoLate = clock.after(timeoutMs, () => stop.abort(new TimeIsUp(timeoutMs)));
+    const progressed = (reply: ReplyPacket): void => {
+      try {
+        onProgress?.(reply);
+      } catch (error) {
+        // It is the caller's, who learns of it as the cause; thrown here it would end the process.
+        stop.abort(error);
+      }
+    };
+    try {
+      return await this.#carrier.carry({ packet: read, text, signal: stop.signal, progressed: onProgress && progressed });
+    } finally {
+      undoLate();
+      signal?.removeEventListener("abort", abandon);
+      this.#chars -= this.#waiting.get(id) ?? 0;
+      this.#waiting.delete(id);
+    }
+  }
+
+  async request(capability_id: string, payload: Bag, options: RequestOptions = {}): Promise<Bag> {
+    const { actor_id, actor_options, intent, context, onProgress, signal, timeoutMs } = options;
+    const reply = await this.send(
+      {
+        type: actor_id === undefined ? "capability_request" : "actor_message",
+        capability_id,
+        payload,
+        context: { ...this.#options.context, ...context },
+        ...defined({ intent, actor_id }),
+        ...(actor_options && { actor_options }),
+      },
+      {
+        ...(signal && { signal }),
+        ...defined({ timeoutMs }),
+        ...(onProgress && { onProgress: (packet) => toldBy(packet, onProgress) }),
+      },
+    );
+    if (reply.type === "capability_error") throw errorIn(reply);
+    return reply.payload;
+  }
+
+  async heartbeat(options: Asking = {}): Promise<void> {
+    const reply = await this.send({ type: "heartbeat", context: { ...this.#options.context } }, options);
+    if (reply.type === "capability_error") throw errorIn(reply);
+  }
+
+  close(): void {
+    this.#carrier.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #enter(id: string, chars: number): void {
+    const { maxWaiting = 1_000, maxWaitingChars = 16_777_216 } = this.#options;
+    if (this.#waiting.has(id))
+      throw new PacketClientError(
+        "ID_IN_USE",
+        `A packet of the id ${JSON.stringify(id)} waits for its reply: give each an id of its own, or none.`,
+        {
+          applied: false,
+        },
+      );
+    if (this.#waiting.size >= maxWaiting || (this.#waiting.size > 0 && this.#chars + chars > maxWaitingChars))
+      throw new PacketClientError("FULL", `${this.#waiting.size} packets wait for their replies: wait for one before you send more.`, {
+        applied: false,
+      });
+    this.#waiting.set(id, chars);
+    this.#chars += chars;
+  }
+}
+
+function toldBy({ payload }: ReplyPacket, onProgress: Progress): void {
+  const { progress, total, message } = payload;
+  if (typeof progress === "number")
+    onProgress(progress, typeof total === "number" ? total : undefined, typeof message === "string" ? message : undefined);
+}
+
+const PROTOCOLS = new Set(["http:", "https:", "ws:", "wss:", "tcp:"]);
+
+function addressOf(given: string | URL): URL {
+  const url = URL.parse(String(given));
+  if (url === null || !PROTOCOLS.has(url.protocol) || url.hostname === "" || url.username !== "" || url.password !== "")
+    throw notAddress(given);
+  if (url.protocol === "tcp:") {
+    if (url.port === "" || !/^\/?$/.test(url.pathname)) throw notAddress(given);
+  } else if (url.pathname === "/") url.pathname = "/packets";
+  url.hash = "";
+  return url;
+}
+
+const notAddress = (given: string | URL): TroupeError =>
+  new TroupeError(
+    "BAD_DEFINITION",
+    `${JSON.stringify(String(given))} is no address of packets: give http://host:port, https://, ws://, wss://, or tcp://host:port, without a name and password in it.`,
+  );
+
+function carrierTo(url: URL, options: PacketClientOptions): Carrier {
+  const {
+    clock = systemClock,
+    entropy = systemEntropy,
+    connectMs = 10_000,
+    patienceMs = 10_000,
+    maxReplyChars: maxChars = 16_777_216,
+  } = options;
+  const token = async (): Promise<string | undefined> => (typeof options.token === "function" ? options.token() : options.token);
+  if (url.protocol.startsWith("http")) return new HttpCarrier({ url, token, maxChars });
+  return new Link({ open: url.protocol === "tcp:" ? openTcp : openWebSocket, url, token, maxChars, connectMs, patienceMs, clock, entropy });
+}

@@ -1,0 +1,190 @@
+import { isList, TroupeError } from "../../core/contract/index.ts";
+import { nearest } from "../../core/contract/internal.ts";
+
+/** What is wrong with a configuration, and where. */
+export interface ConfigIssue {
+  /** `mcp.servers.memory.args[0]`; empty: the configuration as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+// A file of nothing but mistakes must not become a message of its size.
+const MOST_TOLD = 50;
+
+/** What is wrong, gathered while everything is read: whoever wrote it mends it once. */
+export class ConfigIssues {
+  readonly #issues: ConfigIssue[] = [];
+  #more = 0;
+
+  add(path: string, message: string): undefined {
+    if (this.#issues.length < MOST_TOLD) this.#issues.push({ path, message });
+    else this.#more += 1;
+  }
+
+  /** Throws `BAD_DEFINITION` that names all of them, with the same as `data.issues`. */
+  throwIfAny(): void {
+    if (this.#issues.length === 0) return;
+    const lines = this.#issues.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+    if (this.#more > 0) lines.push(`… and ${this.#more} more.`);
+    const told = lines.length === 1 ? ` ${lines.join("")}` : `\n  ${lines.join("\n  ")}`;
+    const issues = this.#issues.map(({ path, message }) => ({ path, message }));
+    throw new TroupeError("BAD_DEFINITION", `The configuration is wrong.${told}`, { data: { issues } });
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** What members may be called that have any name, and what they hold. */
+export interface Named {
+  readonly pattern: RegExp;
+  /** What a name that does not fit is told. */
+  readonly sentence: string;
+  readonly maxChars: number;
+  /** Control characters but NUL may be in the text: a key in PEM has line ends. */
+  readonly anyLines?: true;
+}
+
+/** One level of a configuration: each key is read once, and what is left over is named. */
+export class ConfigSection {
+  readonly #issues: ConfigIssues;
+  readonly #path: string;
+  readonly #members: Members;
+
+  private constructor(issues: ConfigIssues, path: string, members: Members) {
+    this.#issues = issues;
+    this.#path = path;
+    this.#members = members;
+  }
+
+  /** Undefined: it is no object, which is told. Absent, and `null` (an empty section of YAML), is an empty one. */
+  static of(issues: ConfigIssues, path: string, value: unknown): ConfigSection | undefined {
+    if (value === undefined || value === null) return new ConfigSection(issues, path, {});
+    if (isMembers(value)) return new ConfigSection(issues, path, value);
+    return issues.add(path, path === "" ? "It must be an object." : "Must be an object, or absent.");
+  }
+
+  static empty(issues: ConfigIssues): ConfigSection {
+    return new ConfigSection(issues, "", {});
+  }
+
+  /** Of what is there: in code, `undefined` is absent. */
+  get keys(): readonly string[] {
+    return Object.keys(this.#members).filter((key) => this.has(key));
+  }
+
+  has(key: string): boolean {
+    return Object.hasOwn(this.#members, key) && this.#members[key] !== undefined;
+  }
+
+  /** Names each key that is not one of these. */
+  only(...allowed: readonly string[]): void {
+    for (const key of this.keys) {
+      if (allowed.includes(key)) continue;
+      const meant = nearest(key, allowed);
+      const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
+      this.wrong(key, `There is no such key.${hint} Here may be: ${allowed.join(", ")}.`);
+    }
+  }
+
+  wrong(key: string, message: string): undefined {
+    return this.#issues.add(this.#at(key), message);
+  }
+
+  section(key: string): ConfigSection | undefined {
+    return ConfigSection.of(this.#issues, this.#at(key), this.#own(key));
+  }
+
+  text(key: string, fallback: string, maxChars: number): string {
+    return this.optionalText(key, maxChars) ?? fallback;
+  }
+
+  /** One to `maxChars` characters, none of them a control character. */
+  optionalText(key: string, maxChars: number): string | undefined {
+    const value = this.#own(key);
+    if (value === undefined || isText(value, maxChars)) return value;
+    return this.wrong(key, `Must be text of 1 to ${maxChars} characters on one line${quoted(value)}.`);
+  }
+
+  flag(key: string, fallback: boolean): boolean {
+    const value = this.#own(key);
+    if (value === undefined) return fallback;
+    if (typeof value === "boolean") return value;
+    this.wrong(key, "Must be true or false.");
+    return fallback;
+  }
+
+  /** A whole number from 1 to `most`. `unit`: how the number is meant, for the sentence. */
+  count(key: string, fallback: number, most: number, unit = "a whole number"): number {
+    const value = this.#own(key);
+    if (value === undefined) return fallback;
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= most) return value;
+    this.wrong(key, `Must be ${unit} from 1 to ${most}.`);
+    return fallback;
+  }
+
+  choice<T extends string>(key: string, fallback: T, choices: readonly T[]): T {
+    const value = this.#own(key);
+    if (value === undefined) return fallback;
+    const chosen = choices.find((one) => one === value);
+    if (chosen !== undefined) return chosen;
+    const meant = typeof value === "string" ? nearest(value, choices) : undefined;
+    this.wrong(key, `Must be one of ${choices.join(", ")}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
+    return fallback;
+  }
+
+  /** Undefined: absent, or wrong, which is told of each item that is. */
+  texts(key: string, maxItems: number, maxChars: number): readonly string[] | undefined {
+    const value = this.#own(key);
+    if (value === undefined) return undefined;
+    if (!isList(value) || value.length > maxItems) return this.wrong(key, `Must be a list of at most ${maxItems} texts.`);
+    return value.flatMap((item, at) => {
+      if (isLines(item, maxChars)) return [item];
+      this.#issues.add(`${this.#at(key)}[${at}]`, `Must be text of 1 to ${maxChars} characters${quoted(item)}.`);
+      return [];
+    });
+  }
+
+  /** Undefined: absent, or wrong, which is told of each member that is. */
+  textsByName(key: string, named: Named): Readonly<Record<string, string>> | undefined {
+    if (!this.has(key)) return undefined;
+    const section = this.section(key);
+    return section && Object.fromEntries(section.keys.flatMap((name) => section.#named(name, named)));
+  }
+
+  is(key: string, value: unknown): boolean {
+    return this.#own(key) === value;
+  }
+
+  isList(key: string): boolean {
+    return isList(this.#own(key));
+  }
+
+  #named(name: string, { pattern, sentence, maxChars, anyLines }: Named): readonly (readonly [string, string])[] {
+    if (!pattern.test(name)) this.wrong(name, sentence);
+    const value = this.#own(name);
+    const fits = anyLines === true ? isLines : isText;
+    // Empty is a value that may be meant, unlike an empty name.
+    if (value === "" || fits(value, maxChars)) return [[name, value]];
+    this.wrong(name, `Must be text of at most ${maxChars} characters${anyLines === true ? "" : " on one line"}${quoted(value)}.`);
+    return [];
+  }
+
+  #own(key: string): unknown {
+    return Object.hasOwn(this.#members, key) ? this.#members[key] : undefined;
+  }
+
+  #at(key: string): string {
+    const step = /^[A-Za-z_][\w-]*$/.test(key) && key.length <= 100 ? key : `[${JSON.stringify(key.slice(0, 100))}]`;
+    return this.#path === "" || step.startsWith("[") ? this.#path + step : `${this.#path}.${step}`;
+  }
+}
+
+const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isLines = (value: unknown, maxChars: number): value is string =>
+  typeof value === "string" && value !== "" && value.length <= maxChars && value.isWellFormed() && !value.includes("\0");
+
+const isText = (value: unknown, maxChars: number): value is string => isLines(value, maxChars) && !/\p{Cc}/u.test(value);
+
+/** In YAML, `version: 1.0` and `debug: yes` are not the texts they look like. */
+const quoted = (value: unknown): string => (typeof value === "number" || typeof value === "boolean" ? `: write "${value}", in quotes` : "");

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { refuse } from "../../core/actor/index.ts";
+import { as, errorOf, typeOf, world } from "./core.fixture.ts";
+import { actorCapability } from "./define-actor.ts";
+import { capability, mcpCapability } from "./define-capability.ts";
+import { PacketError } from "./packet-error.ts";
+
+const shop = actorCapability("shop", {
+  intent: "Sells things",
+  requires: ["item"],
+  provides: ["price"],
+  initialState: { sold: Array<string>() },
+  messages: {
+    refund: {
+      match: { item: "refund" },
+      run({ state }) {
+        state.sold.push("refund");
+        refuse("Nothing is given back.", { code: "NO_REFUND", data: { until: 3 } });
+      },
+    },
+    foreign: {
+      match: { item: "foreign" },
+      async work({ state }) {
+        state.sold.push("foreign");
+        throw new PacketError("execution_failed", "The server is away.", { server: "far" });
+      },
+    },
+    free: {
+      match: { item: "free" },
+      run({ state }) {
+        state.sold.push("free");
+        return { thanks: true };
+      },
+    },
+    slow: {
+      match: { item: "slow" },
+      async work({ state }) {
+        state.sold.push("slow");
+        await Promise.resolve();
+        return { price: null };
+      },
+    },
+    seen: {
+      match: { item: "seen" },
+      view: (state) => {
+        if (state.sold.length === 0) refuse("Nothing was sold.", { code: "NONE" });
+        return { price: state.sold.length };
+      },
+    },
+    sell: {
+      run({ state, payload }) {
+        state.sold.push(JSON.stringify(payload["item"]));
+        return { price: 2 };
+      },
+    },
+  },
+});
+
+void test("what is required is looked at before anything begins", async () => {
+  await using on = await world([shop]);
+  for (const payload of [{}, { item: null }, { other: 1 }]) {
+    const error = errorOf(await on.say("shop", "a", payload));
+    assert.deepEqual(error, { type: "validation_failed", message: "Missing required field: item", details: { missing: ["item"] } });
+  }
+  assert.deepEqual(await on.actors.listActors(as("ada")), []);
+});
+
+void test("C3 what breaks the contract leaves no trace in its actor, turn and work alike", async () => {
+  await using on = await world([shop]);
+  await on.say("shop", "a", { item: "tea" });
+  for (const item of ["free", "slow"]) {
+    const error = errorOf(await on.say("shop", "a", { item }));
+    assert.equal(error?.type, "contract_violation");
+    assert.deepEqual(error?.details, { missing: ["price"] });
+  }
+  const state = await on.actors.getActorState("shop", "a", as("ada"));
+  assert.deepEqual([state.state, state.metadata.message_count], [{ sold: ['"tea"'] }, 1]);
+  assert.equal((await on.say("shop", "a", { item: "tea" })).metadata["message_count"], 2);
+});
+
+void test("a refusal is told with its code and data, of turn, read and work, and changes nothing", async () => {
+  await using on = await world([shop]);
+  assert.deepEqual(errorOf(await on.say("shop", "a", { item: "refund" })), {
+    type: "execution_failed",
+    message: "Nothing is given back.",
+    details: { code: "NO_REFUND", until: 3 },
+  });
+  assert.deepEqual(errorOf(await on.say("shop", "a", { item: "seen" })), {
+    type: "execution_failed",
+    message: "Nothing was sold.",
+    details: { code: "NONE" },
+  });
+  assert.deepEqual(errorOf(await on.say("shop", "a", { item: "foreign" })), {
+    type: "execution_failed",
+    message: "The server is away.",
+    details: { server: "far" },
+  });
+  assert.deepEqual((await on.actors.getActorState("shop", "a", as("ada"))).state, { sold: [] });
+  assert.deepEqual(on.faults, []);
+});
+
+const plainOnes = [
+  capability("adder", {
+    intent: "Adds",
+    requires: ["a", "b"],
+    provides: ["sum"],
+    execute: ({ a, b }) => (a === 0 ? { other: 1 } : { sum: Number(a) + Number(b) }),
+  }),
+  capability("odd", {
+    intent: "Fails in its ways",
+    execute({ how }) {
+      if (how === "refuse") refuse("No.", { code: "NOPE" });
+      if (how === "throw") throw new Error("a secret");
+      return how === "bigint" ? { n: 1n } : how === "function" ? () => 1 : undefined;
+    },
+  }),
+  mcpCapability("tools", {
+    intent: "Two tools",
+    tools: { one: { description: "One" }, two: { description: "Two", parameters: { n: { type: "number" } } } },
+    handleToolCall: (name, parameters) => ({ name, parameters }),
+  }),
+];
+
+void test("a function's contract holds before and after, and what it throws inside stays inside", async () => {
+  await using on = await world(plainOnes);
+  const request = (capability_id: string, payload: object) =>
+    on.send({ type: "capability_request", capability_id, payload: { ...payload } });
+  assert.deepEqual((await request("adder", { a: 1, b: 2 })).payload, { sum: 3 });
+  assert.equal(typeOf(await request("adder", { a: 1 })), "validation_failed");
+  assert.deepEqual(errorOf(await request("adder", { a: 0, b: 2 }))?.details, { missing: ["sum"] });
+  assert.deepEqual(errorOf(await request("odd", { how: "refuse" })), {
+    type: "execution_failed",
+    message: "No.",
+    details: { code: "NOPE" },
+  });
+  for (const how of ["throw", "bigint", "function"]) {
+    const reply = await request("odd", { how });
+    assert.equal(typeOf(reply), "execution_failed", how);
+    assert.ok(!JSON.stringify(reply).includes("a secret"));
+  }
+  assert.deepEqual((await request("odd", {})).payload, { result: null });
+  assert.ok(on.faults.some((fault) => fault instanceof Error && fault.message === "a secret"));
+});
+
+void test("several tools: the one that is named runs, another is no_handler", async () => {
+  await using on = await world(plainOnes);
+  const request = (payload: object) => on.send({ type: "capability_request", capability_id: "tools", payload: { ...payload } });
+  assert.deepEqual((await request({ tool: "two", parameters: { n: 1 } })).payload, { name: "two", parameters: { n: 1 } });
+  for (const tool of ["three", "constructor", ["one"], null]) assert.equal(typeOf(await request({ tool })), "no_handler");
+  assert.equal(typeOf(await on.say("tools", "a", { tool: "one" })), "validation_failed", "it has no actors");
+});

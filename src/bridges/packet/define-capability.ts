@@ -1,0 +1,154 @@
+import { type Bag, isBag, type Json, TroupeError } from "../../core/contract/index.ts";
+import type { Capability, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
+import { fieldSchema } from "./field-schema.ts";
+import { badDefinition, checkEffects, DESCRIBED, entriesOf, isTexts, onlyWords, shown } from "./known-words.ts";
+import { isComposed } from "./tool-schema.ts";
+import { toJsonSchema } from "../../mcp/source/index.ts";
+import type { Effect } from "./effect.ts";
+
+/** What every capability says of itself. */
+export interface Described {
+  readonly intent: string;
+  /** Fields the payload must have. */
+  readonly requires?: readonly string[];
+  /** Fields the result has. */
+  readonly provides?: readonly string[];
+  readonly effects?: readonly Effect[];
+  /** JSON Schema of the payload, as MCP shows it. Absent: inferred from `requires`. */
+  readonly parameters?: Bag;
+}
+
+export interface CapabilityDefinition<R extends string> extends Described {
+  readonly requires?: readonly R[];
+  execute(payload: Payload<R>, context: ExecutionContext): Returned | Promise<Returned>;
+}
+
+/** The fields that are required are there, whatever they are. */
+export type Payload<R extends string> = Bag & { readonly [N in R]: Json };
+
+/** JSON at run time: it is checked when it is returned. */
+export type Returned = string | number | boolean | null | undefined | void | object;
+
+/** A function with a contract: no state, no chain. Throws `BAD_NAME`, `BAD_DEFINITION`. */
+export function capability<const R extends string = never>(id: string, definition: CapabilityDefinition<R>): Capability {
+  onlyWords(id, definition, [...DESCRIBED, "execute"]);
+  if (typeof definition.execute !== "function") throw badDefinition(`${id} does nothing: give \`execute(payload, context)\`.`);
+  const execute = definition.execute.bind(definition);
+  // Whoever runs it has seen that what it requires is there.
+  const does: Executes = { how: "execute", execute: (payload: Payload<R>, context: ExecutionContext) => execute(payload, context) };
+  const about = described(id, definition);
+  checkCompilable(id, about.parameters);
+  return Object.freeze({ ...about, does });
+}
+
+/** What a call must have is each tool's to say. */
+export interface ToolsDefinition extends Omit<Described, "requires" | "parameters"> {
+  /** In the order they are listed. */
+  readonly tools: Readonly<Record<string, ToolDefinition>>;
+  /** One function for all of them. */
+  handleToolCall(name: string, parameters: Bag, context: ExecutionContext): Returned | Promise<Returned>;
+}
+
+export interface ToolDefinition {
+  readonly description: string;
+  /** JSON Schema of an object, or of its properties by name; or names alone, whose types are guessed from them. */
+  readonly parameters?: Bag | readonly string[];
+  /** Names of these. */
+  readonly required?: readonly string[];
+}
+
+/** Several tools, and no state. Throws `BAD_NAME`, `BAD_DEFINITION`. */
+export function mcpCapability(id: string, definition: ToolsDefinition): Capability {
+  for (const word of ["requires", "parameters"])
+    if (Object.hasOwn(definition, word))
+      throw badDefinition(
+        `${id}: what a call must have is each tool's to say: give its \`parameters\` and \`required\`, not ${word} of all.`,
+      );
+  onlyWords(id, definition, ["intent", "provides", "effects", "tools", "handleToolCall"]);
+  if (typeof definition.handleToolCall !== "function")
+    throw badDefinition(`${id} has nothing that runs its tools: give \`handleToolCall(name, parameters, context)\`.`);
+  const named = entriesOf(id, "tools", definition.tools ?? {});
+  for (const [name, tool] of named) onlyWords(`${id}: tools.${name}`, tool, ["description", "parameters", "required"]);
+  const tools = Object.entries(definition.tools ?? {}).map(([name, tool]) => offered(id, name, tool));
+  if (tools.length === 0) throw badDefinition(`${id} has no tools: name one, or use capability().`);
+  const handle = definition.handleToolCall.bind(definition);
+  const does: Offers = { how: "tools", tools, handle };
+  return Object.freeze({ ...described(id, definition), does });
+}
+
+function offered(id: string, name: string, { description, parameters, required }: ToolDefinition): OfferedTool {
+  const where = `${id}: tools.${name}`;
+  if (typeof description !== "string" || description.trim() === "")
+    throw badDefinition(`${where} has no description: say in a sentence what it does, since models choose by that.`);
+  if (parameters !== undefined && !(Array.isArray(parameters) ? isTexts(parameters) : isBag(parameters)))
+    throw badDefinition(`${where}: parameters is a JSON Schema of an object, its properties or a list of names, not ${shown(parameters)}.`);
+  if (required !== undefined && !isTexts(required))
+    throw badDefinition(`${where}: required is a list of names of parameters, not ${shown(required)}.`);
+  const inputSchema = sound(where, inputOf(name, parameters, required));
+  checkCompilable(where, inputSchema);
+  const { properties } = inputSchema;
+  const unknown = isBag(properties) && !isComposed(inputSchema) ? required?.find((field) => !Object.hasOwn(properties, field)) : undefined;
+  if (unknown !== undefined) throw badDefinition(`${where}: required names ${JSON.stringify(unknown)}, which is none of its parameters.`);
+  return {
+    name: checkCapabilityId(name),
+    description,
+    inputSchema,
+    ...(parameters !== undefined && isNames(parameters) && { guessed: true }),
+  };
+}
+
+function inputOf(tool: string, parameters: ToolDefinition["parameters"] = {}, required: readonly string[] | undefined): Bag {
+  const marked = required === undefined ? {} : { required: [...required] };
+  if (isNames(parameters))
+    return { type: "object", properties: Object.fromEntries(parameters.map((field) => [field, fieldSchema(field, tool)])), ...marked };
+  return isBag(parameters["properties"]) ? { ...parameters, ...marked } : { type: "object", properties: parameters, ...marked };
+}
+
+/** One that is none would make the whole list of tools unreadable to clients. */
+function sound(where: string, schema: Bag): Bag {
+  const { properties = {} } = schema;
+  const wrong = isBag(properties)
+    ? Object.entries(properties).find(([, field]) => !isBag(field) && typeof field !== "boolean")
+    : ["properties"];
+  if (schema["type"] !== "object" || wrong !== undefined)
+    throw badDefinition(
+      `${where}: its parameters are no JSON Schema of an object${wrong === undefined ? "" : ` (see ${wrong[0] ?? ""})`}: { type: "object", properties: { … } }.`,
+    );
+  return schema;
+}
+
+const isNames = (parameters: NonNullable<ToolDefinition["parameters"]>): parameters is readonly string[] => Array.isArray(parameters);
+
+/** Compiled at its first use only: what could not be is told where its author reads it. Throws `BAD_DEFINITION`. */
+export function checkCompilable(where: string, parameters: Bag | undefined): void {
+  if (parameters !== undefined) toJsonSchema(parameters, "input", `${where}: the schema of its parameters`);
+}
+
+export function described(
+  id: string,
+  { intent, requires = [], provides = [], effects = [], parameters }: Described,
+): Omit<Capability, "does"> {
+  if (typeof intent !== "string" || intent.trim() === "")
+    throw badDefinition(`${id} has no intent: say in a sentence what it does, since it is found by that.`);
+  for (const [name, list] of Object.entries({ requires, provides }))
+    if (!Array.isArray(list) || !list.every((field) => typeof field === "string"))
+      throw badDefinition(`${id}: ${name} is a list of names of fields, ["user_id"].`);
+  checkEffects(id, effects);
+  return {
+    id: checkCapabilityId(id),
+    intent,
+    requires: Object.freeze([...requires]),
+    provides: Object.freeze([...provides]),
+    effects: Object.freeze([...effects]),
+    ...(parameters === undefined ? {} : { parameters: sound(id, parameters) }),
+  };
+}
+
+/** A name that every MCP client takes. */
+function checkCapabilityId(id: string): string {
+  if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(id)) return id;
+  throw new TroupeError(
+    "BAD_NAME",
+    `${JSON.stringify(id)} is no name for a capability: a letter, then letters, digits, _ and -, 64 in all.`,
+  );
+}

@@ -1,0 +1,157 @@
+import { type Json, untilAborted } from "../../core/contract/index.ts";
+import { defined } from "../../core/contract/internal.ts";
+import { SessionForgotten } from "./bounded-fetch.ts";
+import { boundedJson } from "./bounded-json.ts";
+import { ForeignConnection, NEVER_MS } from "./foreign-connection.ts";
+import type { ForeignCaller, HttpServer, LinkOptions, StdioServer } from "./foreign-options.ts";
+import { type AskOptions, type McpClient, mcpLibrary } from "./mcp-client.ts";
+import { PacketError } from "./packet-error.ts";
+import { pause } from "./pause.ts";
+import { reasonOf, shortened } from "./reason-of.ts";
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+/** A connection that held for so long was no failed attempt. */
+const STEADY_MS = 60_000;
+
+class OutOfTime extends Error {}
+class CallerGone extends Error {}
+
+/** The one way to one server: connects when it is first needed, and again once the connection was lost. */
+export class ForeignLink {
+  readonly #name: string;
+  readonly #server: StdioServer | HttpServer;
+  readonly #options: LinkOptions;
+  readonly #closing = new AbortController();
+  #opening: Promise<ForeignConnection> | undefined;
+  #connection: ForeignConnection | undefined;
+  /** Whether it is of the old era, where that was found out. */
+  #isLegacy = false;
+  #calls = 0;
+  #failures = 0;
+  #notBefore = 0;
+  #lastFailure: string | undefined;
+
+  constructor(name: string, server: StdioServer | HttpServer, options: LinkOptions) {
+    this.#name = name;
+    this.#server = server;
+    this.#options = options;
+  }
+
+  /** Throws `PacketError`: `cancelled` where the caller has gone, otherwise `execution_failed`. */
+  async ask(
+    tool: string | undefined,
+    caller: ForeignCaller,
+    request: (client: McpClient, options: AskOptions) => Promise<unknown>,
+  ): Promise<Json> {
+    const { clock, timeoutMs, maxCalls } = this.#options;
+    if (this.#calls >= maxCalls) throw this.failed(tool, `${maxCalls} calls are under way already: wait until some have ended`);
+    const stop = new AbortController();
+    const leave = (): void => stop.abort(new CallerGone("the caller has gone"));
+    if (caller.signal?.aborted === true) leave();
+    caller.signal?.addEventListener("abort", leave, { once: true });
+    const undo = clock.after(timeoutMs, () => stop.abort(new OutOfTime(`no answer within ${timeoutMs} ms`)));
+    this.#calls += 1;
+    let connection: ForeignConnection | undefined;
+    const options = { timeout: NEVER_MS, signal: stop.signal, ...progressOf(caller) };
+    const attempt = async (): Promise<unknown> => {
+      connection = await untilAborted(stop.signal, () => this.#connected());
+      const { client, signal: ended } = connection;
+      try {
+        return await untilAborted(ended, () => untilAborted(stop.signal, () => request(client, options)));
+      } catch (error) {
+        if (error instanceof SessionForgotten) connection.forgotten(error);
+        throw error;
+      }
+    };
+    try {
+      const answer = await attempt().catch((error: unknown) => {
+        // What was refused for its session has done nothing, and may be sent again in another.
+        if (error instanceof SessionForgotten) return attempt();
+        throw error;
+      });
+      const found = boundedJson(answer, this.#options);
+      if ("tooMuch" in found) throw new Error(`what it answered ${found.tooMuch}`);
+      return found.json;
+    } catch (thrown) {
+      const error: unknown = stop.signal.aborted ? stop.signal.reason : thrown;
+      if (error instanceof CallerGone) throw this.failed(tool, error.message, "cancelled");
+      if (error instanceof PacketError) throw error;
+      if (!(error instanceof OutOfTime)) throw this.failed(tool, reasonOf(error), "execution_failed", error);
+      connection?.doubt();
+      const why = connection === undefined && this.#lastFailure !== undefined ? ` (it is not connected: ${this.#lastFailure})` : "";
+      throw this.failed(tool, `${error.message}${why}`);
+    } finally {
+      this.#calls -= 1;
+      undo();
+      caller.signal?.removeEventListener("abort", leave);
+    }
+  }
+
+  failed(
+    tool: string | undefined,
+    reason: string,
+    type: "cancelled" | "execution_failed" = "execution_failed",
+    cause?: unknown,
+  ): PacketError {
+    const what = tool === undefined ? "The list of its tools" : `The tool ${JSON.stringify(tool)}`;
+    const details = { server: this.#name, ...defined({ tool }), reason };
+    return new PacketError(type, `${what} of the server ${JSON.stringify(this.#name)} failed: ${reason}`, details, { cause });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("Troupe's connections to other servers are closed"));
+    await this.#connection?.close();
+  }
+
+  kill(): void {
+    this.#connection?.kill();
+  }
+
+  #connected(): Promise<ForeignConnection> {
+    return (this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    }));
+  }
+
+  async #open(): Promise<ForeignConnection> {
+    const library = await mcpLibrary();
+    await this.#pause();
+    this.#closing.signal.throwIfAborted();
+    const { clock } = this.#options;
+    const connection = new ForeignConnection(library, this.#server, this.#options);
+    this.#connection = connection;
+    let openedAt = Number.POSITIVE_INFINITY;
+    connection.signal.addEventListener("abort", () => {
+      this.#opening = undefined;
+      this.#connection = undefined;
+      this.#failures = clock.now() - openedAt >= STEADY_MS ? 1 : this.#failures + 1;
+      this.#notBefore = clock.now() + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - 1));
+      this.#lastFailure = reasonOf(connection.signal.reason);
+    });
+    const wasLegacy = this.#isLegacy;
+    // Where the server was replaced by a newer one, the next attempt finds out.
+    this.#isLegacy = false;
+    await connection.open(wasLegacy);
+    openedAt = clock.now();
+    this.#isLegacy = connection.isLegacy;
+    return connection;
+  }
+
+  /** A server that keeps dying is not begun anew each time somebody calls. */
+  async #pause(): Promise<void> {
+    const { clock } = this.#options;
+    const wait = this.#notBefore - clock.now();
+    if (wait <= 0) return;
+    const { over, undo } = pause(clock, Math.min(wait, LONGEST_PAUSE_MS));
+    await untilAborted(this.#closing.signal, () => over).finally(undo);
+  }
+}
+
+function progressOf({ progress }: ForeignCaller): Pick<AskOptions, "onprogress"> {
+  if (progress === undefined) return {};
+  return {
+    onprogress: ({ progress: done, total, message }) => progress(done, total, message === undefined ? undefined : shortened(message)),
+  };
+}

@@ -1,0 +1,356 @@
+// MCP inside packets: through a whole gateway, one message at a time.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bag, type Caller, type Channel, EngineError, type Gateway, type Json } from "../../core/contract/index.ts";
+import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
+import { registry } from "../../mcp/source/index.ts";
+import { settle, SimulatedClock, SimulatedEntropy, until } from "../../testing/index.ts";
+import { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";
+
+const ANN: Caller = { principal: "ann", scopes: [] };
+const BOB: Caller = { principal: "bob", scopes: [] };
+const ENVELOPE = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+function world(options: Partial<TunnelOptions> = {}, gatewayOptions: Partial<GatewayOptions> = {}) {
+  const clock = new SimulatedClock();
+  const aborted: string[] = [];
+  const waiting = new Map<string, () => void>();
+  const source = registry({
+    tools: {
+      who: { describe: "Who?", run: (_args, { viewer }) => ({ principal: viewer.principal ?? null, scopes: viewer.scopes }) },
+      progress: {
+        describe: "Says things.",
+        run(_args, { progress, log }) {
+          progress(1, 2);
+          log("error", "hm");
+          return "done";
+        },
+      },
+      wait: {
+        describe: "Waits.",
+        input: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+        run: ({ name = null }, { signal }) =>
+          new Promise((resolve, reject) => {
+            waiting.set(textOf(name), () => resolve(textOf(name)));
+            signal.addEventListener("abort", () => {
+              aborted.push(textOf(name));
+              reject(new EngineError("CANCELLED", "Cancelled."));
+            });
+          }),
+      },
+      ask: {
+        describe: "Asks.",
+        run: (_args, { ask }) =>
+          ask({ a: { method: "elicitation/create", params: { message: "?", requestedSchema: { type: "object", properties: {} } } } }),
+      },
+    },
+  });
+  const gateway = createGateway({ source, info: { name: "t", version: "1" }, clock, entropy: new SimulatedEntropy(), ...gatewayOptions });
+  const open = new Set<Channel>();
+  let connects = 0;
+  const counted: Pick<Gateway, "connect"> = {
+    connect(channel, caller) {
+      connects += 1;
+      open.add(channel);
+      channel.gone.addEventListener("abort", () => open.delete(channel));
+      return gateway.connect(channel, caller);
+    },
+  };
+  const tunnel = new McpTunnel({ gateway: counted, clock, ...options });
+  return {
+    clock,
+    tunnel,
+    gateway,
+    aborted,
+    waiting,
+    open,
+    connects: () => connects,
+    async [Symbol.asyncDispose]() {
+      await tunnel[Symbol.asyncDispose]();
+      await gateway[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
+const call = (id: Json, name: string, args: Bag = {}): Bag => ({
+  jsonrpc: "2.0",
+  id,
+  method: "tools/call",
+  params: { name, arguments: args },
+});
+const list = (id: Json): Bag => ({ jsonrpc: "2.0", id, method: "tools/list" });
+const initialize = (id: Json, protocolVersion: string, capabilities: Bag = {}): Bag => ({
+  jsonrpc: "2.0",
+  id,
+  method: "initialize",
+  params: { protocolVersion, capabilities, clientInfo: { name: "t", version: "1" } },
+});
+const structured = (response: Bag | undefined): unknown => Object(Object(response)["result"])["structuredContent"];
+const codeOf = (response: Bag | undefined): unknown => Object(Object(response)["error"])["code"];
+
+test("a client that never initialized is answered as its viewer", async () => {
+  await using w = world();
+  const response = await w.tunnel.request(call(1, "who"), { principal: "ann", scopes: ["s"] }, "s1");
+  assert.deepEqual([response?.["jsonrpc"], response?.["id"]], ["2.0", 1]);
+  assert.deepEqual(structured(response), { principal: "ann", scopes: ["s"] });
+});
+
+test("an initialize is answered by the server itself, and its revision holds for the session's later packets", async () => {
+  await using w = world();
+  const response = await w.tunnel.request(initialize(0, "2024-11-05"), ANN, "s1");
+  assert.equal(Object(response?.["result"])["protocolVersion"], "2024-11-05");
+  assert.equal(await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/initialized" }, ANN, "s1"), undefined);
+  assert.equal(structured(await w.tunnel.request(call(1, "who"), ANN, "s1")), undefined, "that revision has none");
+  assert.ok(structured(await w.tunnel.request(call(1, "who"), ANN, "s2")) !== undefined, "another session is not that one");
+  const again = await w.tunnel.request(initialize(1, "2025-11-25"), ANN, "s1");
+  assert.equal(Object(again?.["result"])["protocolVersion"], "2025-11-25", "a client may begin anew");
+  assert.ok(structured(await w.tunnel.request(call(2, "who"), ANN, "s1")) !== undefined);
+  assert.equal(w.open.size, 2);
+});
+
+test("messages of 2026-07-28 pass as they are, beside a legacy session", async () => {
+  await using w = world();
+  await w.tunnel.request(list(1), ANN, "s1");
+  const modern = await w.tunnel.request({ ...list(1), params: { _meta: ENVELOPE } }, ANN, "s1");
+  assert.equal(Object(modern?.["result"])["resultType"], "complete");
+  const discovered = await w.tunnel.request({ jsonrpc: "2.0", id: "d", method: "server/discover", params: { _meta: ENVELOPE } }, ANN, "s1");
+  assert.ok(Array.isArray(Object(discovered?.["result"])["supportedVersions"]));
+  assert.equal("resultType" in Object((await w.tunnel.request(list(2), ANN, "s1"))?.["result"]), false);
+  assert.equal(w.connects(), 2);
+});
+
+test("one connection for each principal, session and set of scopes", async () => {
+  await using w = world();
+  for (const _time of [1, 2]) {
+    await w.tunnel.request(list(1), ANN, "s1");
+    await w.tunnel.request(list(1), ANN, "s2");
+    await w.tunnel.request(list(1), ANN, undefined);
+    await w.tunnel.request(list(1), BOB, "s1");
+  }
+  assert.equal(w.connects(), 4);
+  const admin = { principal: "ann", scopes: ["admin", "x"] };
+  assert.deepEqual(structured(await w.tunnel.request(call(1, "who"), admin, "s1")), admin);
+  assert.deepEqual(structured(await w.tunnel.request(call(1, "who"), ANN, "s1")), ANN);
+  assert.equal(w.connects(), 5);
+});
+
+test("without a principal no connection is shared: another's session_id leads nowhere", async () => {
+  await using w = world();
+  const nobody: Caller = { scopes: [] };
+  const [one, two] = [await w.tunnel.request(call(1, "who"), nobody, "s1"), await w.tunnel.request(call(1, "who"), nobody, "s1")];
+  assert.notDeepEqual(structured(one), structured(two));
+  assert.equal(
+    await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } }, nobody, "s1"),
+    undefined,
+  );
+  await until("they are closed", () => w.open.size === 0);
+});
+
+test("a JSON-RPC error is a response like any other", async () => {
+  await using w = world();
+  assert.equal(codeOf(await w.tunnel.request({ jsonrpc: "2.0", id: 1, method: "no/such" }, ANN, "s")), -32601);
+  assert.deepEqual(Object(await w.tunnel.request(call("x", "never"), ANN, "s"))["error"], { code: -32602, message: "Unknown tool: never" });
+});
+
+test("what is no JSON-RPC is answered as the gateway answers it, with the id it could read, and needs no session", async () => {
+  await using w = world();
+  const cases: readonly (readonly [Json, Json, number])[] = [
+    [{}, null, -32600],
+    [7, null, -32600],
+    [{ jsonrpc: "2.0", id: null, method: "ping" }, null, -32600],
+    [{ jsonrpc: "2.0", id: 1.5, method: "ping" }, null, -32600],
+    [{ jsonrpc: "2.0", id: 3, method: 7 }, 3, -32600],
+    [{ jsonrpc: "1.0", id: 4, method: "ping" }, 4, -32600],
+    [{ jsonrpc: "2.0", id: 5, method: "ping", params: [1] }, 5, -32602],
+    [{ jsonrpc: "2.0", id: "x".repeat(300), method: "ping" }, null, -32600],
+  ];
+  for (const [message, id, code] of cases) {
+    const response = await w.tunnel.request(message, ANN, "s");
+    assert.equal(codeOf(response), code, JSON.stringify(message).slice(0, 80));
+    assert.equal(response?.["id"], id);
+  }
+  assert.equal(await w.tunnel.request({ jsonrpc: "2.0", id: 1, result: {} }, ANN, "s"), undefined, "a response to nothing");
+});
+
+test("responses find their requests, whichever ends first and whatever the ids are", async () => {
+  await using w = world();
+  const ids: readonly Json[] = [1, "1", -1, 0, "", Number.MAX_SAFE_INTEGER];
+  const running = ids.map((id) => w.tunnel.request(call(id, "wait", { name: JSON.stringify(id) }), ANN, "s"));
+  await until("all wait", () => w.waiting.size === ids.length);
+  for (const go of [...w.waiting.values()].toReversed()) go();
+  const responses = await Promise.all(running);
+  for (const [index, id] of ids.entries()) {
+    assert.equal(responses[index]?.["id"], id);
+    assert.equal(Object(responses[index]?.["result"])["content"][0].text, JSON.stringify(id));
+  }
+});
+
+test("an id that still runs in the session is refused, and what runs under it is not disturbed", async () => {
+  await using w = world();
+  const running = w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s");
+  await until("it waits", () => w.waiting.has("a"));
+  await assert.rejects(w.tunnel.request(list(1), ANN, "s"), { type: "protocol_error" });
+  assert.equal(codeOf(await w.tunnel.request(list(1), ANN, "other")), undefined);
+  w.waiting.get("a")?.();
+  assert.equal((await running)?.["id"], 1);
+  assert.equal(codeOf(await w.tunnel.request(list(1), ANN, "s")), undefined);
+});
+
+test("batches and listening are refused with what to do instead", async () => {
+  await using w = world();
+  await assert.rejects(w.tunnel.request([list(1)], ANN, "s"), { type: "protocol_error", message: /packet of its own/ });
+  const listen = { jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: { _meta: ENVELOPE, notifications: {} } };
+  await assert.rejects(w.tunnel.request(listen, ANN, "s"), { type: "protocol_error", message: /MCP endpoint/ });
+});
+
+test("notifications of the server are no answers", async () => {
+  await using w = world();
+  await w.tunnel.request(initialize(0, "2025-11-25"), ANN, "s");
+  await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/initialized" }, ANN, "s");
+  const message = { ...call(1, "progress"), params: { name: "progress", arguments: {}, _meta: { progressToken: 1 } } };
+  const response = await w.tunnel.request(message, ANN, "s");
+  assert.deepEqual(Object(response)["result"]["content"], [{ type: "text", text: "done" }]);
+});
+
+test("whatever a client says it can be asked, no packet asks it: the tool that would is told so", async () => {
+  await using w = world();
+  await w.tunnel.request(initialize(0, "2025-11-25", { elicitation: {}, sampling: {}, roots: {}, experimental: { x: {} } }), ANN, "s");
+  const response = await w.tunnel.request(call(1, "ask"), ANN, "s");
+  assert.equal(Object(response)["result"]["isError"], true);
+  assert.match(JSON.stringify(response), /elicitation/);
+});
+
+test("a request that takes too long is called off, and its id is free again", async () => {
+  await using w = world({ timeoutMs: 1_000 });
+  const late = assert.rejects(w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s"), {
+    type: "execution_failed",
+    details: { timeout_ms: 1_000 },
+  });
+  await until("it waits", () => w.waiting.has("a"));
+  await w.clock.advance(999);
+  assert.deepEqual(w.aborted, []);
+  await w.clock.advance(1);
+  await late;
+  assert.deepEqual(w.aborted, ["a"]);
+  assert.equal((await w.tunnel.request(list(1), ANN, "s"))?.["id"], 1);
+});
+
+test("a caller who leaves, or who sends notifications/cancelled, calls off that request alone", async () => {
+  await using w = world();
+  const leaving = new AbortController();
+  const cancelled = { type: "cancelled" };
+  const one = assert.rejects(w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s", { signal: leaving.signal }), cancelled);
+  const two = assert.rejects(w.tunnel.request(call(2, "wait", { name: "b" }), ANN, "s"), cancelled);
+  const three = w.tunnel.request(call(3, "wait", { name: "c" }), ANN, "s");
+  await until("they wait", () => w.waiting.size === 3);
+  leaving.abort();
+  await one;
+  await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } }, BOB, "s");
+  await settle();
+  assert.deepEqual(w.aborted, ["a"], "another's notification reaches nothing");
+  await w.tunnel.request({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } }, ANN, "s");
+  await two;
+  await until("it is aborted", () => w.aborted.length === 2);
+  w.waiting.get("c")?.();
+  assert.equal((await three)?.["id"], 3);
+  const gone = new AbortController();
+  gone.abort();
+  await assert.rejects(w.tunnel.request(call(4, "wait", { name: "d" }), ANN, "s", { signal: gone.signal }), cancelled);
+  assert.equal(w.waiting.has("d"), false, "it is not begun");
+});
+
+test("sessions are bounded: the longest unused makes room, one that is at work never", async () => {
+  await using w = world({ sessions: 3, sessionsEach: 2 });
+  const running = w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s1");
+  await until("it waits", () => w.waiting.has("a"));
+  await w.tunnel.request(list(1), ANN, "s2");
+  await w.tunnel.request(list(1), ANN, "s3");
+  await until("s2 made room", () => w.open.size === 2);
+  await w.tunnel.request(list(1), BOB, "s1");
+  await w.tunnel.request(list(1), { principal: "cy", scopes: [] }, "s1");
+  await until("s3 made room", () => w.open.size === 3);
+  assert.equal(w.connects(), 5);
+  await w.tunnel.request(list(1), BOB, "s1");
+  assert.equal(w.connects(), 5, "bob's was kept");
+  const more = w.tunnel.request(call(1, "wait", { name: "b" }), ANN, "s4");
+  await until("it waits", () => w.waiting.has("b"));
+  await assert.rejects(w.tunnel.request(list(1), ANN, "s5"), { type: "rate_limited", details: { limit: 2, used: 2, reset: 1 } });
+  for (const go of w.waiting.values()) go();
+  assert.deepEqual([(await running)?.["id"], (await more)?.["id"]], [1, 1]);
+});
+
+test("what makes room is what was used longest ago, not what began first", async () => {
+  await using w = world({ sessions: 2 });
+  const cy: Caller = { principal: "cy", scopes: [] };
+  for (const caller of [ANN, BOB, ANN, cy]) await w.tunnel.request(list(1), caller, "s");
+  assert.equal(w.connects(), 3);
+  await w.tunnel.request(list(1), ANN, "s");
+  assert.equal(w.connects(), 3, "ann's was kept");
+  await w.tunnel.request(list(1), BOB, "s");
+  assert.equal(w.connects(), 4, "bob's had made room");
+});
+
+test("where the gateway ends a connection, what waits is told to ask again", async () => {
+  const channels: Channel[] = [];
+  const gateway: Pick<Gateway, "connect"> = {
+    connect(channel) {
+      channels.push(channel);
+      return { receive: () => undefined, close: async () => undefined };
+    },
+  };
+  await using tunnel = new McpTunnel({ gateway, clock: new SimulatedClock() });
+  const running = assert.rejects(tunnel.request({ ...list(1), params: { _meta: ENVELOPE } }, ANN, "s"), {
+    type: "execution_failed",
+    message: /again/,
+  });
+  await until("it is connected", () => channels.length === 1);
+  await settle();
+  channels[0]?.close();
+  await running;
+});
+
+test("a session nobody uses is let go after its time; one that is used or at work stays", async () => {
+  await using w = world({ idleMs: 1_000, timeoutMs: 100_000 });
+  const timers = w.clock.pending;
+  await w.tunnel.request(list(1), ANN, "idle");
+  await w.tunnel.request(list(1), ANN, "used");
+  const running = w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "busy");
+  await until("it waits", () => w.waiting.has("a"));
+  await w.clock.advance(600);
+  await w.tunnel.request(list(1), ANN, "used");
+  await w.clock.advance(400);
+  assert.equal(w.open.size, 2);
+  await w.clock.advance(10_000);
+  assert.equal(w.open.size, 1);
+  w.waiting.get("a")?.();
+  assert.equal((await running)?.["id"], 1);
+  await w.clock.advance(2_000);
+  assert.equal(w.open.size, 0);
+  assert.equal(w.clock.pending, timers, "nobody is waited for any more");
+  assert.equal((await w.tunnel.request(list(1), ANN, "idle"))?.["id"], 1, "it begins again");
+});
+
+test("where the gateway refuses to begin a session, the request gets that error under its own id", async () => {
+  await using w = world();
+  await w.gateway.drain(0);
+  const response = await w.tunnel.request(list("mine"), ANN, "s");
+  assert.equal(response?.["id"], "mine");
+  assert.match(JSON.stringify(response?.["error"]), /shutting down/);
+  await until("nothing of it is kept", () => w.open.size === 0);
+});
+
+test("disposed, the tunnel calls off what runs and takes nothing more", async () => {
+  await using w = world();
+  const running = assert.rejects(w.tunnel.request(call(1, "wait", { name: "a" }), ANN, "s"), { type: "cancelled" });
+  await until("it waits", () => w.waiting.has("a"));
+  await w.tunnel[Symbol.asyncDispose]();
+  await running;
+  assert.deepEqual(w.aborted, ["a"]);
+  assert.equal(w.open.size, 0);
+  await assert.rejects(w.tunnel.request(list(1), ANN, "s"), { type: "cancelled" });
+});

@@ -1,0 +1,177 @@
+import { type Bag, type Caller, isBag, type Json } from "../../core/contract/index.ts";
+import { type HeldMessages, isHeavy } from "../../core/contract/internal.ts";
+import { guestOf, viewerOf } from "./viewer-of.ts";
+import type { McpTunnel } from "./mcp-tunnel.ts";
+import { PacketError } from "./packet-error.ts";
+import type { PacketSession, Reception } from "./packet-flow.ts";
+import { memberOf } from "./packet-json.ts";
+import type { RequestPacket, ReplyPacket } from "./packet.ts";
+import { readPacket } from "./read-packet.ts";
+import { errorTo, heartbeatTo, progressOf, responseTo } from "./reply.ts";
+import type { Ran, Running } from "./running.ts";
+
+export interface SessionHost {
+  readonly running: Running;
+  /** Absent: nothing is served over MCP here. */
+  readonly tunnel: McpTunnel | undefined;
+  /** Takes a token of whoever asks. Throws `rate_limited`. */
+  readonly admit: (caller: Caller) => void;
+  /** Packets that are being worked on. */
+  readonly held: HeldMessages;
+  readonly traceId: () => string;
+  /** Milliseconds, for durations. */
+  readonly elapsed: () => number;
+  readonly fault: (error: unknown, packet: RequestPacket) => void;
+}
+
+/** A request under way, and how it is given up. */
+interface Underway {
+  readonly packet: RequestPacket;
+  readonly abort: AbortController;
+  readonly since: number;
+}
+
+/** As MCP has it in `_meta`. */
+const CALL_ID = "troupe/callId";
+
+/** One client's packets. Every one is answered with one packet, whatever becomes of it. */
+export class Session implements PacketSession {
+  readonly #host: SessionHost;
+  readonly #reception: Reception;
+  readonly #underway = new Map<Underway, Promise<ReplyPacket>>();
+  #closed = false;
+
+  constructor(host: SessionHost, reception: Reception) {
+    this.#host = host;
+    this.#reception = reception;
+  }
+
+  receive(text: string | Uint8Array): Promise<ReplyPacket> {
+    const since = this.#host.elapsed();
+    const packet = readPacket(text);
+    if (packet instanceof PacketError) {
+      const { trace_id = this.#host.traceId() } = packet.echo.context;
+      return Promise.resolve(errorTo(packet.echo, packet, { execution_time_ms: this.#took(since), trace_id }));
+    }
+    const underway: Underway = { packet, abort: new AbortController(), since };
+    const reply = this.#answer(underway, text).finally(() => this.#underway.delete(underway));
+    this.#underway.set(underway, reply);
+    return reply;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    // The last first: what waits for another's end must not begin by it.
+    const ended = [...this.#underway.values()];
+    for (const { abort } of [...this.#underway.keys()].toReversed()) abort.abort();
+    await Promise.allSettled(ended);
+  }
+
+  async #answer(underway: Underway, text: string | Uint8Array): Promise<ReplyPacket> {
+    const { packet, since } = underway;
+    const trace_id = packet.context.trace_id ?? this.#host.traceId();
+    try {
+      if (this.#closed) throw new PacketError("cancelled", "The connection is closing.");
+      this.#host.admit(this.#reception.caller);
+      return await (isHeavy(text) ? this.#heavy(text, underway, trace_id) : this.#replied(underway, trace_id));
+    } catch (error) {
+      // What failed in a capability was told where it ran.
+      if (!(error instanceof PacketError)) this.#host.fault(error, packet);
+      const failure = error instanceof PacketError ? error : new PacketError("execution_failed", "It failed inside: the log says where.");
+      return errorTo(packet, failure, {
+        execution_time_ms: this.#took(since),
+        trace_id,
+        ...(packet.actor_id === undefined && actorOf(failure)),
+      });
+    }
+  }
+
+  /** Of a packet that takes room for as long as it is worked on. Apart, since what a closure holds is put on the heap each time. */
+  #heavy(text: string | Uint8Array, underway: Underway, trace_id: string): Promise<ReplyPacket> | ReplyPacket {
+    return this.#host.held.during(text, this.#reception.caller, () => this.#replied(underway, trace_id));
+  }
+
+  async #replied({ packet, abort, since }: Underway, trace_id: string): Promise<ReplyPacket> {
+    const facts = (): { readonly execution_time_ms: number; readonly trace_id: string } => ({
+      execution_time_ms: this.#took(since),
+      trace_id,
+    });
+    switch (packet.type) {
+      case "heartbeat":
+        return heartbeatTo(packet, facts());
+      case "cancel":
+        return responseTo(packet, { ...facts(), result: { cancelled: this.#cancel(packet.payload["id"]) } });
+      case "mcp_request":
+        return responseTo(packet, { ...facts(), result: await this.#tunnelled(packet, abort.signal) });
+      case "capability_request":
+      case "actor_message":
+        return responseTo(packet, { ...(await this.#ran(packet, abort.signal, trace_id, since)), ...facts() });
+      default:
+        return packet.type satisfies never;
+    }
+  }
+
+  #ran(packet: RequestPacket, signal: AbortSignal, trace_id: string, since: number): Promise<Ran> {
+    const { capability_id = "", payload, context, actor_id, actor_options } = packet;
+    const { tell, caller } = this.#reception;
+    const viewer = guestOf(viewerOf(caller, context), context);
+    return this.#host.running.run(capability_id, payload, {
+      viewer,
+      context: { ...context, trace_id, ...(viewer.principal === undefined ? {} : { user_id: viewer.principal }) },
+      signal,
+      actorOnly: packet.type === "actor_message",
+      ...keyIn(packet),
+      ...(actor_id === undefined ? {} : { actor_id }),
+      ...(actor_options === undefined ? {} : { actor_options }),
+      ...(tell === undefined
+        ? {}
+        : {
+            onProgress: (progress, total, message) =>
+              tell(
+                progressOf(
+                  packet,
+                  { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) },
+                  { execution_time_ms: this.#took(since), trace_id },
+                ),
+              ),
+          }),
+    });
+  }
+
+  async #tunnelled({ payload, context }: RequestPacket, signal: AbortSignal): Promise<Bag> {
+    const { tunnel } = this.#host;
+    if (tunnel === undefined) throw new PacketError("capability_not_found", "Nothing is served over MCP here.");
+    const { principal, scopes } = guestOf(viewerOf(this.#reception.caller, context), context);
+    const { peer } = this.#reception.caller;
+    const caller: Caller = { scopes, ...(principal === undefined ? {} : { principal }), ...(peer === undefined ? {} : { peer }) };
+    const response = await tunnel.request(memberOf(payload, "mcp_message") ?? null, caller, context.session_id, { signal });
+    return response === undefined ? {} : { mcp_message: response };
+  }
+
+  /** How many requests of that id were under way. */
+  #cancel(id: Json | undefined): number {
+    const meant = [...this.#underway.keys()].filter(
+      ({ packet, abort }) => packet.id === id && packet.type !== "cancel" && !abort.signal.aborted,
+    );
+    for (const { abort } of meant.toReversed()) abort.abort();
+    return meant.length;
+  }
+
+  /** In milliseconds, to the microsecond. */
+  #took(since: number): number {
+    return Math.round((this.#host.elapsed() - since) * 1_000) / 1_000;
+  }
+}
+
+/** C4: a packet that is sent again under it has its first reply again. */
+function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
+  const key = metadata === undefined ? undefined : memberOf(metadata, CALL_ID);
+  if (key === undefined) return {};
+  if (typeof key === "string" && key !== "" && key.length <= 256) return { key };
+  throw new PacketError("validation_failed", `metadata["${CALL_ID}"] is text of 1 to 256 characters.`);
+}
+
+function actorOf({ details }: PacketError): { readonly actor_id?: string } {
+  const actor_id = isBag(details) ? memberOf(details, "actor_id") : undefined;
+  return typeof actor_id === "string" ? { actor_id } : {};
+}

@@ -1,0 +1,115 @@
+import { type Bag, type Json, isList } from "../../core/contract/index.ts";
+import { tooManyValues } from "../../core/contract/internal.ts";
+import { textOf, utf8Length } from "../../core/platform/index.ts";
+import type { PacketLimits } from "./packet-limits.ts";
+
+/** What is wrong with a packet, and where. */
+export interface PacketIssue {
+  /** JSON Pointer; empty: the packet as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface ParsedText {
+  /** Absent: it could not be read. Present beside an issue, it must not be used further than to tell whom to answer. */
+  readonly value?: Json;
+  readonly issue?: PacketIssue;
+}
+
+/** Text as the one JSON value it is, where whoever else reads it sees the same value in it. Never throws. */
+export function parsePacketText(given: string | Uint8Array, limits: PacketLimits): ParsedText {
+  if (tooLong(given, limits.bytes)) return whole(`A packet has at most ${limits.bytes} bytes: send less, or in parts.`);
+  const excess = tooManyValues(given, limits);
+  if (excess !== undefined) return whole(`${excess}: send less at once.`);
+  const text = typeof given === "string" ? given : textOf(given);
+  if (text === undefined || !text.isWellFormed()) return whole("A packet is UTF-8: encode it as that, bytes as base64.");
+  let value: Json;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return whole("A packet is one whole JSON value without a byte order mark: send what a JSON library writes.");
+  }
+  const walk = new Walk(limits.depth);
+  const issue = walk.flaw(value, 0);
+  if (issue !== undefined) return { value, issue };
+  if (walk.members === membersIn(text)) return { value };
+  return { value, issue: { path: "", message: "An object names a member twice, and readers differ in which counts: name it once." } };
+}
+
+const whole = (message: string): ParsedText => ({ issue: { path: "", message } });
+
+function tooLong(given: string | Uint8Array, bytes: number): boolean {
+  // No UTF-16 unit takes more than three bytes: most texts need not be counted.
+  return given.length > bytes || (typeof given === "string" && given.length * 3 > bytes && utf8Length(given) > bytes);
+}
+
+/** Whether a value nests no deeper than that and can be written as JSON text again, unchanged. */
+export const isSound = (value: Json, depth: number): boolean => new Walk(depth).flaw(value, 0) === undefined;
+
+class Walk {
+  members = 0;
+  readonly #depth: number;
+
+  constructor(depth: number) {
+    this.#depth = depth;
+  }
+
+  flaw(value: Json, above: number): PacketIssue | undefined {
+    if (typeof value === "string") return value.isWellFormed() ? undefined : lone();
+    if (typeof value === "number")
+      return Number.isFinite(value) ? undefined : { path: "", message: "A number is too large for a double: send it as text." };
+    if (typeof value !== "object" || value === null) return undefined;
+    if (above >= this.#depth) return { path: "", message: `A packet nests at most ${this.#depth} levels deep: flatten it.` };
+    return isList(value) ? this.#items(value, above + 1) : this.#fields(value, above + 1);
+  }
+
+  #items(list: readonly Json[], above: number): PacketIssue | undefined {
+    for (let at = 0; at < list.length; at += 1) {
+      const flaw = this.flaw(list[at] ?? null, above);
+      if (flaw !== undefined) return { ...flaw, path: `/${at}${flaw.path}` };
+    }
+    return undefined;
+  }
+
+  #fields(bag: Bag, above: number): PacketIssue | undefined {
+    for (const key of Object.keys(bag)) {
+      this.members += 1;
+      if (!key.isWellFormed()) return lone();
+      const flaw = this.flaw(bag[key] ?? null, above);
+      if (flaw !== undefined) return { ...flaw, path: `/${segment(key)}${flaw.path}` };
+    }
+    return undefined;
+  }
+}
+
+const lone = (): PacketIssue => ({
+  path: "",
+  message: "Text with a lone surrogate is no Unicode: send whole characters, bytes as base64.",
+});
+
+/** Cut where it is long: a path is for reading, and goes back to whoever sent it. */
+const segment = (key: string): string => key.slice(0, 100).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** Members as the text of a JSON value names them: JSON.parse keeps the last of two alike, and says nothing. */
+function membersIn(text: string): number {
+  let members = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === COLON) members += 1;
+    else if (unit === QUOTE) at = endOfString(text, at);
+  }
+  return members;
+}
+
+const COLON = 0x3a;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end;
+    while (text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
+    if ((end - before) % 2 === 0) return end;
+  }
+  return text.length;
+}

@@ -1,0 +1,90 @@
+import { type Bag, isBag, type Json, TroupeError } from "../../core/contract/index.ts";
+import type { PacketEcho } from "./packet-echo.ts";
+import type { PacketError } from "./packet-error.ts";
+import { memberOf } from "./packet-json.ts";
+import { PACKET_VERSION, type ReplyPacket, type ReplyType } from "./packet.ts";
+
+/** What a reply tells beside its request's own fields. */
+export interface ReplyFacts {
+  /** From the packet's arrival to its reply. */
+  readonly execution_time_ms: number;
+  /** The actor that was meant where the packet named none. */
+  readonly actor_id?: string;
+  /** Messages that the actor has applied, this one included. Absent: no actor answered. */
+  readonly message_count?: number;
+  /** Made up where the packet brought none. */
+  readonly trace_id?: string;
+}
+
+/**
+ * The `capability_response`. A result that is no object travels as `{ result }`. Its metadata: `execution_time_ms`, and of
+ * an actor `message_count`, of anything else `cache_hit`, which is false: nothing is answered from a cache.
+ */
+export function responseTo(to: PacketEcho, ran: ReplyFacts & { readonly result: Json }): ReplyPacket {
+  const metadata =
+    ran.message_count === undefined
+      ? { execution_time_ms: ran.execution_time_ms, cache_hit: false }
+      : { execution_time_ms: ran.execution_time_ms, message_count: ran.message_count };
+  return reply("capability_response", to, ran, isBag(ran.result) ? ran.result : { result: ran.result }, metadata);
+}
+
+/**
+ * The `capability_error`. Its metadata: `execution_time_ms`; `error_code`, which is `details.code` where the capability gave
+ * one, else the code of the `TroupeError` that caused it, else the type in capitals; and `retry_after` in whole seconds where
+ * `details` say `retry_after` or `reset`.
+ */
+export function errorTo(to: PacketEcho, error: PacketError, facts: ReplyFacts): ReplyPacket {
+  const retry_after = retryAfter(error.details);
+  const metadata = {
+    execution_time_ms: facts.execution_time_ms,
+    ...(facts.message_count === undefined ? undefined : { message_count: facts.message_count }),
+    error_code: codeOf(error),
+    ...(retry_after === undefined ? undefined : { retry_after }),
+  };
+  const { type, message, details } = error;
+  return reply("capability_error", to, facts, { error: { type, message, details } }, metadata);
+}
+
+/** How far a request is, as its capability says. */
+export interface PacketProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** A `capability_progress`: more follow, and one response or error at last. */
+export function progressOf(to: PacketEcho, { progress, total, message }: PacketProgress, facts: ReplyFacts): ReplyPacket {
+  const payload = { progress, ...(total === undefined ? undefined : { total }), ...(message === undefined ? undefined : { message }) };
+  return reply("capability_progress", to, facts, payload, { execution_time_ms: facts.execution_time_ms });
+}
+
+/** A heartbeat for a heartbeat. */
+export function heartbeatTo(to: PacketEcho, facts: ReplyFacts): ReplyPacket {
+  return reply("heartbeat", to, facts, {}, { execution_time_ms: facts.execution_time_ms });
+}
+
+function reply(type: ReplyType, to: PacketEcho, facts: ReplyFacts, payload: Bag, metadata: Bag): ReplyPacket {
+  const actor_id = facts.actor_id ?? to.actor_id;
+  return {
+    version: PACKET_VERSION,
+    type,
+    ...(to.id === undefined ? undefined : { id: to.id }),
+    ...(to.intent === undefined ? undefined : { intent: to.intent }),
+    ...(to.capability_id === undefined ? undefined : { capability_id: to.capability_id }),
+    ...(actor_id === undefined ? undefined : { actor_id }),
+    payload,
+    context: facts.trace_id === undefined ? to.context : { ...to.context, trace_id: facts.trace_id },
+    metadata,
+  };
+}
+
+function codeOf({ details, cause, type }: PacketError): string {
+  const code = memberOf(details, "code");
+  if (typeof code === "string" && code !== "") return code;
+  return cause instanceof TroupeError ? cause.code : type.toUpperCase();
+}
+
+function retryAfter(details: Bag): number | undefined {
+  const seconds = memberOf(details, "retry_after") ?? memberOf(details, "reset");
+  return typeof seconds === "number" && Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
+}

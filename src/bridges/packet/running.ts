@@ -1,0 +1,275 @@
+import {
+  abortSignalOf,
+  type Bag,
+  type CancelSignal,
+  type Clock,
+  EngineError,
+  type Entropy,
+  isBag,
+  type Json,
+  type Log,
+  type Outgoing,
+  type Progress,
+  type Reply,
+  untilAborted,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { defined } from "../../core/contract/internal.ts";
+import { refusalOf } from "./engine-error.ts";
+import type { Actors } from "./actors.ts";
+import { jsonCopy } from "./packet-json.ts";
+import type { Capabilities } from "./capabilities.ts";
+import type { Capability, ExecutionContext } from "./capability.ts";
+import type { Emitted } from "./effect.ts";
+import { fromInner, outward } from "./inner-error.ts";
+import { ownName } from "./own-name.ts";
+import { PacketError, type PacketErrorType } from "./packet-error.ts";
+import type { ActorOptions, PacketContext } from "./packet.ts";
+import { argumentsFor, checkPayload } from "./payload-check.ts";
+import { missing } from "./required.ts";
+import type { Servers } from "./servers.ts";
+
+export interface RunOptions {
+  readonly viewer: Viewer;
+  readonly context: PacketContext;
+  readonly actor_id?: string;
+  readonly actor_options?: ActorOptions;
+  readonly signal?: CancelSignal;
+  /** A message to an actor: refused by a capability that has none. */
+  readonly actorOnly?: boolean;
+  /** C4, for actors. */
+  readonly key?: string;
+  readonly onProgress?: Progress;
+  readonly onLog?: Log;
+  /** What the client answered, and could be asked (`CallOptions`). */
+  readonly answers?: Bag;
+  readonly can?: readonly string[];
+  /** Never longer than the configuration's own. */
+  readonly timeoutMs?: number;
+  /** How actors are called where an actor's work asks: the engine's own way, by which it knows who waits for whom. */
+  readonly through?: (message: Outgoing) => Promise<Reply>;
+}
+
+export interface Ran {
+  readonly result: Json;
+  readonly actor_id?: string;
+  readonly message_count?: number;
+  readonly execution_time_ms: number;
+  readonly trace_id: string;
+}
+
+export interface RunningHost {
+  readonly capabilities: Capabilities;
+  readonly actors: Actors;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly servers: Servers;
+  /** Of what runs without an actor. */
+  readonly timeoutMs: number;
+  /** Milliseconds, for durations. */
+  readonly elapsed: () => number;
+  readonly emitted: (emitted: Emitted) => void;
+  /** What failed inside, and not by the caller's doing. An actor's own crash its engine tells. */
+  readonly fault: (error: unknown, about: { readonly capability_id: string; readonly trace_id: string }) => void;
+}
+
+const OURS: ReadonlySet<PacketErrorType> = new Set(["persistence_failed", "contract_violation"]);
+
+/** How deep capabilities call one another. */
+const MOST_NESTED = 16;
+
+/** Runs capabilities: what one requires is looked at first, then it runs, then what it promises is looked at, and it is told of. */
+export class Running {
+  readonly #host: RunningHost;
+  constructor(host: RunningHost) {
+    this.#host = host;
+  }
+
+  /** Throws `PacketError`. */
+  run(capabilityId: string, payload: Bag, options: RunOptions): Promise<Ran> {
+    const capability = this.#host.capabilities.get(capabilityId);
+    if (capability === undefined)
+      return Promise.reject(
+        new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`),
+      );
+    return this.#run(capability, payload, options, 0);
+  }
+
+  async #run(capability: Capability, payload: Bag, options: RunOptions, depth: number): Promise<Ran> {
+    const { elapsed } = this.#host;
+    const trace_id = options.context.trace_id ?? this.#host.entropy.hex(16);
+    const context: PacketContext = { ...options.context, trace_id };
+    const from = elapsed();
+    let actor_id: string | undefined;
+    try {
+      // An actor's is looked at with its message.
+      if (capability.does.how !== "actor") checkPayload(capability, payload);
+      if (options.actorOnly === true && capability.does.how !== "actor")
+        throw new PacketError("validation_failed", `${capability.id} has no actors: send it a capability_request.`);
+      if (capability.does.how === "actor") {
+        actor_id = options.actor_id ?? defaultActor(capability, options);
+        const replied = await this.#host.actors.requestFromActor(capability.id, actor_id, payload, {
+          ...options,
+          context,
+          ...(options.actor_options && { options: options.actor_options }),
+        });
+        promised(capability, replied.result);
+        const took = elapsed() - from;
+        this.#tell(capability, options, { ...defined({ actor_id }), trace_id, took });
+        return { ...replied, ...defined({ actor_id }), execution_time_ms: took, trace_id };
+      }
+      const result = await this.#executed(capability, payload, options, context, depth);
+      promised(capability, result);
+      const took = elapsed() - from;
+      this.#tell(capability, options, { trace_id, took });
+      return { result, execution_time_ms: took, trace_id };
+    } catch (error) {
+      const said = error instanceof PacketError ? outward(capability.id, error) : refusalOf(error);
+      if (said === undefined || OURS.has(said.type)) this.#host.fault(error, { capability_id: capability.id, trace_id });
+      else if (failedReading(capability, said)) this.#host.fault(said.cause, { capability_id: capability.id, trace_id });
+      const failure = said ?? new PacketError("execution_failed", `${capability.id} failed.`, {}, { cause: error });
+      this.#tell(capability, options, {
+        ...(actor_id !== undefined && { actor_id }),
+        trace_id,
+        took: elapsed() - from,
+        error: failure.type,
+      });
+      throw failure;
+    }
+  }
+
+  async #executed({ id, does }: Capability, payload: Bag, options: RunOptions, context: PacketContext, depth: number): Promise<Json> {
+    const { clock, entropy, timeoutMs, servers } = this.#host;
+    const mostMs = Math.min(timeoutMs, options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    const timeout = new AbortController();
+    const undo = clock.after(mostMs, () => timeout.abort());
+    const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
+    const trace_id = context.trace_id ?? "";
+    // What it does after its reply, or after it was given up, is nobody's: it tells and calls no more.
+    let over = false;
+    const given: ExecutionContext = {
+      capability_id: id,
+      execution_id: entropy.hex(16),
+      trace_id,
+      user_id: options.viewer.principal,
+      session_id: context.session_id,
+      now: clock.now(),
+      viewer: options.viewer,
+      signal,
+      progress: (...how) => void (over || options.onProgress?.(...how)),
+      log: (...what) => void (over || options.onLog?.(...what)),
+      call: async (capabilityId, inner, { actor_id } = {}) => {
+        if (over) throw new PacketError("cancelled", `${id} is over: await what it calls.`);
+        if (depth + 1 >= MOST_NESTED)
+          throw new PacketError("execution_failed", `Capabilities call one another ${MOST_NESTED} deep: ${id} does not call on.`);
+        return await fromInner(capabilityId, async () => {
+          const capability = this.#host.capabilities.get(capabilityId);
+          if (capability === undefined)
+            throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
+          const ran = await this.#run(
+            capability,
+            bagOf(inner),
+            {
+              viewer: options.viewer,
+              context,
+              signal,
+              ...(options.through !== undefined && { through: options.through }),
+              ...(actor_id === undefined ? {} : { actor_id }),
+            },
+            depth + 1,
+          );
+          return ran.result;
+        });
+      },
+      mcp: (name) => servers.get(name, { signal, ...(options.onProgress && { progress: options.onProgress }) }),
+    };
+    try {
+      if (does.how === "tools") {
+        const { tool, parameters } = payload;
+        const offered = does.tools.find(({ name }) => name === tool);
+        if (offered === undefined)
+          throw new PacketError(
+            "no_handler",
+            `${id} has no tool ${JSON.stringify(tool ?? null)}: name one of ${does.tools.map(({ name }) => name).join(", ")} as "tool".`,
+          );
+        const args = argumentsFor(offered, parameters);
+        return plain(await untilAborted(signal, () => does.handle(offered.name, args, given)));
+      }
+      if (does.how === "execute") return plain(await untilAborted(signal, () => does.execute(payload, given)));
+      return null;
+    } catch (error) {
+      if (timeout.signal.aborted)
+        throw new PacketError(
+          "execution_failed",
+          `${id} did not end within ${mostMs} ms and was given up.`,
+          { timeout_ms: mostMs },
+          { cause: error },
+        );
+      if (options.signal?.aborted === true) throw new PacketError("cancelled", `${id} was cancelled.`, {}, { cause: error });
+      throw error;
+    } finally {
+      over = true;
+      undo();
+    }
+  }
+
+  #tell(
+    { id, effects }: Capability,
+    { viewer }: RunOptions,
+    {
+      actor_id,
+      trace_id,
+      took,
+      error,
+    }: { readonly actor_id?: string; readonly trace_id: string; readonly took: number; readonly error?: string },
+  ): void {
+    const at = this.#host.clock.now();
+    for (const effect of effects)
+      this.#host.emitted({
+        effect,
+        capability_id: id,
+        ...(actor_id === undefined ? {} : { actor_id }),
+        trace_id,
+        ...(viewer.principal === undefined ? {} : { user_id: viewer.principal }),
+        at,
+        duration_ms: took,
+        value: effect.effect === "metric" && effect.metric === "histogram" ? took : 1,
+        ...(error === undefined ? {} : { error }),
+      });
+  }
+}
+
+/** What broke in a turn the engine tells; a read has none. */
+const failedReading = ({ does }: Capability, { type, cause }: PacketError): boolean =>
+  does.how === "actor" &&
+  type === "execution_failed" &&
+  cause !== undefined &&
+  !(cause instanceof EngineError || cause instanceof PacketError);
+
+function promised({ id, provides }: Capability, result: Json): void {
+  const lacking = missing(provides, result);
+  if (lacking.length > 0)
+    throw new PacketError("contract_violation", `${id} did not give what it promises: ${lacking.join(", ")}.`, { missing: lacking });
+}
+
+function defaultActor({ id, does }: Capability, { viewer, context }: RunOptions): string | undefined {
+  if (does.how === "actor" && does.defaultKey !== undefined) return does.defaultKey(viewer);
+  const whose = viewer.principal ?? context.session_id;
+  if (whose === undefined)
+    throw new PacketError("validation_failed", "Which actor is meant? Name one as actor_id, or send user_id or session_id in the context.");
+  return ownName(id, whose);
+}
+
+/** A copy: what is called next gets nothing to change of who called. */
+function bagOf(payload: Bag): Bag {
+  const copy = plain(payload);
+  if (isBag(copy)) return copy;
+  throw new PacketError("validation_failed", "A payload is an object: name its fields.");
+}
+
+/** What a function returned: nothing is null, and what JSON cannot hold is a mistake. */
+function plain(value: unknown): Json {
+  const copy = jsonCopy(value);
+  if (copy !== undefined || value === undefined) return copy ?? null;
+  throw new PacketError("execution_failed", "It returned what JSON cannot hold: text, numbers, lists and plain objects can be.");
+}

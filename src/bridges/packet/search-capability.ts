@@ -1,0 +1,113 @@
+import { actorId, keyOf } from "../../core/actor/index.ts";
+import { type ActorId, type Bag, type Engine, isBag, type Json } from "../../core/contract/index.ts";
+import { defined } from "../../core/contract/internal.ts";
+import type { Acts, Capability, ExecutionContext } from "./capability.ts";
+import { capability } from "./define-capability.ts";
+import { PacketError } from "./packet-error.ts";
+import { memberOf } from "./packet-json.ts";
+import { searchIndex, type Search, type SearchKind } from "./search/index.ts";
+
+/** How long a search waits for what was said just now. */
+const FRESH_MS = 500;
+
+/** What of a capability's actors an index has to read; undefined: nothing of it is searchable. */
+function searchKind({ does }: Capability): SearchKind | undefined {
+  if (does.how !== "actor" || does.search.length === 0) return undefined;
+  const { kind, policy } = does.behaviour;
+  return { kind, policy, fields: does.search, payload: (args) => (isBag(args) ? memberOf(args, "payload") : undefined) };
+}
+
+export interface Searches extends AsyncDisposable {
+  /** `<id>_search`, for each capability with searchable fields. */
+  readonly capabilities: readonly Capability[];
+  /** Something of these actors was erased, or they are gone: the index follows in a moment. */
+  erased(ids: readonly ActorId[]): void;
+}
+
+/** Undefined where nothing is searchable. `file`: of the index, or ":memory:". */
+export function searchesOf(
+  capabilities: readonly Capability[],
+  engine: Engine,
+  file: string,
+  onFault?: (error: unknown) => void,
+): Searches | undefined {
+  const kinds = capabilities.flatMap((one) => searchKind(one) ?? []);
+  if (kinds.length === 0) return undefined;
+  const search = searchIndex({ engine, file, kinds, ...(onFault === undefined ? {} : { onFault: (error) => onFault(error) }) });
+  return {
+    capabilities: capabilities.flatMap((one) =>
+      one.does.how === "actor" && one.does.search.length > 0 ? [searchCapability(one, one.does, search, engine)] : [],
+    ),
+    erased(ids) {
+      for (const id of ids) search.rebuild(id).catch((error: unknown) => onFault?.(error));
+    },
+    [Symbol.asyncDispose]: () => search[Symbol.asyncDispose](),
+  };
+}
+
+function searchCapability(of: Capability, does: Acts, search: Search, engine: Engine): Capability {
+  const { kind } = does.behaviour;
+  return capability(`${of.id}_search`, {
+    intent: `Search what was said to ${of.id}: ${of.intent}`,
+    requires: ["query"],
+    provides: ["hits"],
+    parameters: {
+      type: "object",
+      properties: {
+        query: {
+          type: "string",
+          minLength: 1,
+          maxLength: 512,
+          description: 'All of these words; "a phrase"; the beginning of a word: begin*',
+        },
+        actor_id: { type: "string", description: "Of that actor alone. Absent: of all of your own" },
+        limit: { type: "integer", minimum: 1, maximum: 50, default: 10 },
+      },
+      required: ["query"],
+    },
+    async execute(payload: Bag, { viewer }: ExecutionContext) {
+      const { query, actor_id, limit } = payload;
+      if (
+        typeof query !== "string" ||
+        (actor_id !== undefined && typeof actor_id !== "string") ||
+        (limit !== undefined && typeof limit !== "number")
+      )
+        throw new PacketError("validation_failed", "query and actor_id are text, limit is a number.");
+      const actor = actor_id === undefined ? undefined : named(kind, actor_id);
+      await fresh(search, engine, actor);
+      const hits = await search.search(query, {
+        owner: viewer.principal,
+        kind,
+        ...defined({ actor, limit }),
+      });
+      const found: Json = hits.map(({ actor: id, seq, event, at, field, snippet, score }) => ({
+        actor_id: keyOf(id),
+        seq,
+        event,
+        at: new Date(at).toISOString(),
+        field,
+        snippet,
+        score,
+      }));
+      return { hits: found };
+    },
+  });
+}
+
+function named(kind: string, actor_id: string): ActorId {
+  try {
+    return actorId(kind, actor_id);
+  } catch (error) {
+    throw new PacketError("validation_failed", "actor_id must be 1 to 256 bytes of well-formed text.", { actor_id }, { cause: error });
+  }
+}
+
+/** Whoever has just said something wants to find it. An index that is far behind is asked as it is. */
+async function fresh(search: Search, engine: Engine, actor: ActorId | undefined): Promise<void> {
+  try {
+    if (actor === undefined) await search.caughtUp(undefined, 0, FRESH_MS);
+    else await search.caughtUp(actor, (await engine.read(actor))?.seq ?? 0, FRESH_MS);
+  } catch (error) {
+    if (!(error instanceof PacketError) || error.type !== "persistence_failed") throw error;
+  }
+}

@@ -1,0 +1,127 @@
+import { closeSync, existsSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { StoreError } from "../../../core/contract/index.ts";
+
+/**
+ * `text` holds what is shown, `words` finds it. A `doc` is one event; its id is its owner's number and its time, so that an
+ * owner's texts lie together, newest last, and a search walks those alone. `words` keeps no text: it would be the second copy.
+ */
+const TABLES = `
+  CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE owner(id INTEGER PRIMARY KEY, principal TEXT NOT NULL UNIQUE, late INTEGER NOT NULL DEFAULT 0);
+  CREATE TABLE actor(
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, life TEXT NOT NULL, owner TEXT, seq INTEGER NOT NULL, head TEXT NOT NULL);
+  CREATE UNIQUE INDEX actor_name ON actor(kind, key);
+  CREATE TABLE doc(id INTEGER PRIMARY KEY, actor INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, event BLOB NOT NULL, text TEXT NOT NULL);
+  CREATE UNIQUE INDEX doc_event ON doc(actor, seq);
+  CREATE VIRTUAL TABLE words USING fts5(
+    text, scope, content='', prefix='3', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co'");
+`;
+/** Raised with every change of what is written: an older file is made anew. */
+const LAYOUT = 2;
+const BUSY = 5;
+const CORRUPT = 11;
+const READ_ONLY = 8;
+const FULL = 13;
+const NOT_A_DATABASE = 26;
+
+const codeOf = (error: unknown): number | undefined =>
+  error instanceof Error && "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+
+/** A column or a row that is not what was written. */
+export class Unreadable extends Error {
+  override readonly name = "Unreadable";
+}
+
+export const isDamage = (error: unknown): boolean =>
+  error instanceof Unreadable || codeOf(error) === CORRUPT || codeOf(error) === NOT_A_DATABASE;
+
+/** Says in which file, and what to do. */
+function fileFault(error: unknown, file: string): StoreError {
+  if (error instanceof StoreError) return error;
+  const code = codeOf(error);
+  const system = error instanceof Error && "code" in error ? error.code : undefined;
+  const fault = (name: ConstructorParameters<typeof StoreError>[0], what: string): StoreError =>
+    new StoreError(name, `The search index ${file} ${what}`, { cause: error });
+  if (code === BUSY) return fault("STORE_LOCKED", "belongs to another process: stop that one, or name another file.");
+  if (code === READ_ONLY || system === "EACCES" || system === "EROFS" || system === "EPERM")
+    return fault("STORE_READ_ONLY", "cannot be written: check who owns its directory, or name another file.");
+  if (code === FULL || system === "ENOSPC")
+    return fault("STORE_FULL", "has no space left: free some. What is missing in it is added then.");
+  return fault("STORE_IO", `cannot be used (${error instanceof Error ? error.message : String(error)}): name another file.`);
+}
+
+/** As a store's file is opened: what the schema of a file says is not trusted. */
+const connect = (file: string): DatabaseSync =>
+  new (process.getBuiltinModule("node:sqlite").DatabaseSync)(file, { timeout: 0, defensive: true });
+
+/**
+ * Opens the index; makes it anew where that is wanted, and where it is missing, damaged, or made for another `purpose`. One
+ * process at a time has it. Throws `StoreError`.
+ */
+export function openIndex(file: string, purpose: string, anew: boolean): DatabaseSync {
+  try {
+    if (file === ":memory:") return made(connect(file), purpose);
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    return (anew ? undefined : existing(file, purpose)) ?? made(fresh(file), purpose);
+  } catch (error) {
+    throw fileFault(error, file);
+  }
+}
+
+/** Undefined: what is there is of no use. */
+function existing(file: string, purpose: string): DatabaseSync | undefined {
+  if (!existsSync(file)) return undefined;
+  let database: DatabaseSync | undefined;
+  try {
+    database = prepared(connect(file));
+    const known = database.prepare("SELECT value FROM meta WHERE name = 'purpose'").get()?.["value"];
+    // Reads the words' own directory too.
+    database.prepare("SELECT rowid FROM words WHERE words MATCH '\"a\"' LIMIT 1").get();
+    if (known === stamped(purpose)) return database;
+  } catch (error) {
+    database?.close();
+    // What is no index of ours lacks our tables (1); whose file it is must be known before it is thrown away.
+    if (isDamage(error) || codeOf(error) === 1) return undefined;
+    throw error;
+  }
+  database.close();
+  return undefined;
+}
+
+/** An empty file in its place. What was erased elsewhere is in none of its pages. */
+function fresh(file: string): DatabaseSync {
+  for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(file + end, { force: true });
+  // SQLite would make it for all to read; its WAL takes the mode of the file.
+  closeSync(openSync(file, "a", 0o600));
+  return prepared(connect(file));
+}
+
+/** A loss of power takes the last commits, rows and cursors alike: they are read again. So `synchronous` need not be FULL. */
+function prepared(database: DatabaseSync): DatabaseSync {
+  try {
+    // What goes is overwritten: it may have been erased.
+    database.exec(
+      "PRAGMA trusted_schema = OFF; PRAGMA secure_delete = ON; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16000; PRAGMA journal_size_limit = 16777216; BEGIN EXCLUSIVE; COMMIT",
+    );
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function made(database: DatabaseSync, purpose: string): DatabaseSync {
+  try {
+    database.exec(`BEGIN; ${TABLES}; INSERT INTO words(words, rank) VALUES('secure-delete', 1)`);
+    database.prepare("INSERT INTO meta VALUES('purpose', ?)").run(stamped(purpose));
+    database.exec("COMMIT");
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+const stamped = (purpose: string): string => `${LAYOUT} ${purpose}`;

@@ -1,0 +1,182 @@
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { ActorId } from "../../../core/contract/index.ts";
+import { Unreadable } from "./index-file.ts";
+import { EVERYBODY, freeId, MOST_OWNERS, NOBODY } from "./place.ts";
+import type { Owner } from "./read-event.ts";
+import { fold, spread } from "./text.ts";
+
+/** How far an actor's history has been read. */
+export interface Cursor {
+  readonly life: string;
+  /** Undefined: it cannot be told whose that life is, so nothing of it is kept. */
+  readonly owner: Owner | undefined;
+  readonly seq: number;
+  readonly head: string;
+}
+
+/** A text for the index. */
+export interface Doc {
+  readonly seq: number;
+  readonly at: number;
+  readonly event: string;
+  readonly text: string;
+  readonly owner: Owner;
+}
+
+/** What one look at an actor's history brought. */
+export interface Step {
+  readonly id: ActorId;
+  /** All that was known of it goes first. */
+  readonly anew: boolean;
+  /** Absent: it is gone. */
+  readonly cursor?: Cursor;
+  readonly docs: readonly Doc[];
+}
+
+type Columns = Readonly<Record<string, SQLOutputValue>>;
+
+export function int(value: SQLOutputValue | undefined): number {
+  if (typeof value === "number") return value;
+  throw new Unreadable("a number is missing");
+}
+
+export function text(value: SQLOutputValue | undefined): string {
+  if (typeof value === "string") return value;
+  throw new Unreadable("a text is missing");
+}
+
+function big(value: SQLOutputValue | undefined): bigint {
+  if (typeof value === "bigint") return value;
+  throw new Unreadable("an id is missing");
+}
+
+/** Writes: rows of texts and the place in the history they came from, always together. */
+export class Rows {
+  readonly #database: DatabaseSync;
+  readonly #actor: StatementSync;
+  readonly #put: StatementSync;
+  readonly #drop: StatementSync;
+  readonly #docs: StatementSync;
+  readonly #dropDocs: StatementSync;
+  readonly #forget: StatementSync;
+  readonly #taken: StatementSync;
+  readonly #doc: StatementSync;
+  readonly #words: StatementSync;
+  readonly #owner: StatementSync;
+  readonly #addOwner: StatementSync;
+  readonly #late: StatementSync;
+  readonly #page: StatementSync;
+  readonly #kinds = new Map<string, number>();
+
+  constructor(database: DatabaseSync, kinds: readonly string[]) {
+    for (const [n, kind] of kinds.entries()) this.#kinds.set(kind, n);
+    this.#database = database;
+    this.#actor = database.prepare("SELECT * FROM actor WHERE kind = ? AND key = ?");
+    this.#put = database.prepare(
+      `INSERT INTO actor(kind, key, life, owner, seq, head) VALUES(?,?,?,?,?,?)
+       ON CONFLICT(kind, key) DO UPDATE SET life = excluded.life, owner = excluded.owner, seq = excluded.seq, head = excluded.head RETURNING id`,
+    );
+    this.#drop = database.prepare("DELETE FROM actor WHERE id = ?");
+    this.#docs = database.prepare("SELECT id, text FROM doc WHERE actor = ?");
+    this.#docs.setReadBigInts(true);
+    this.#dropDocs = database.prepare("DELETE FROM doc WHERE actor = ?");
+    // With the words themselves: by its number alone FTS5 would only mark a row as gone, and keep its words.
+    this.#forget = database.prepare("INSERT INTO words(words, rowid, text, scope) VALUES('delete', ?, ?, ?)");
+    this.#taken = database.prepare("SELECT 1 FROM doc WHERE id = ?");
+    this.#doc = database.prepare("INSERT INTO doc VALUES(?,?,?,?,unhex(?),?)");
+    this.#words = database.prepare("INSERT INTO words(rowid, text, scope) VALUES(?,?,?)");
+    this.#owner = database.prepare("SELECT id FROM owner WHERE principal = ?");
+    this.#addOwner = database.prepare("INSERT INTO owner(principal) VALUES(?) RETURNING id");
+    this.#late = database.prepare("UPDATE owner SET late = ?2 WHERE id = ?1 AND late < ?2");
+    this.#page = database.prepare("SELECT key FROM actor WHERE kind = ? AND key > ? AND key <= ? ORDER BY key LIMIT ?");
+    // The two that are no principal are rows too, for how late their texts are.
+    database.exec(`INSERT OR IGNORE INTO owner(id, principal) VALUES(${EVERYBODY}, 'everybody'), (${NOBODY}, 'nobody')`);
+  }
+
+  cursor(id: ActorId): Cursor | undefined {
+    const columns = this.#actor.get(...split(id));
+    if (columns === undefined) return undefined;
+    const { life, owner, seq, head } = columns;
+    return { life: text(life), owner: ownerIn(owner), seq: int(seq), head: text(head) };
+  }
+
+  /** Keys of a kind that are known, in order, after one and up to another, both in their order as text. */
+  known(kind: string, after: string, last: string, limit: number): readonly string[] {
+    return this.#page.all(kind, after, last, limit).map((columns) => text(columns["key"]));
+  }
+
+  /** All or nothing. */
+  write(steps: readonly Step[]): void {
+    this.#database.exec("BEGIN IMMEDIATE");
+    try {
+      const words: [bigint, string, string][] = [];
+      for (const step of steps) this.#step(step, words);
+      // A smaller id than the last one makes FTS5 write what it has gathered: in order, that is once.
+      words.sort(([one], [other]) => (one < other ? -1 : 1));
+      for (const one of words) this.#words.run(...one);
+      this.#database.exec("COMMIT");
+    } finally {
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+    }
+  }
+
+  #step({ id, anew, cursor, docs }: Step, words: [bigint, string, string][]): void {
+    const [kind, key] = split(id);
+    if (anew) this.#remove(kind, this.#actor.get(kind, key));
+    if (cursor === undefined) return;
+    const { life, owner, seq, head } = cursor;
+    const actor = int(this.#put.get(kind, key, life, ownerText(owner), seq, head)?.["id"]);
+    const scope = this.#scope(kind, actor);
+    for (const doc of docs) {
+      const number = this.#number(doc.owner);
+      const place = freeId(number, doc.at, actor * 31 + doc.seq, (taken) => this.#taken.get(taken) !== undefined);
+      if (place.late > 0) this.#late.run(number, place.late);
+      this.#doc.run(place.id, actor, doc.seq, doc.at, doc.event, doc.text);
+      words.push([place.id, wordsOf(doc.text), scope]);
+    }
+  }
+
+  #scope(kind: string, actor: number): string {
+    return `k${this.#kinds.get(kind) ?? 0} a${actor}`;
+  }
+
+  #remove(kind: string, columns: Columns | undefined): void {
+    if (columns === undefined) return;
+    const actor = int(columns["id"]);
+    const scope = this.#scope(kind, actor);
+    for (const doc of this.#docs.all(actor)) this.#forget.run(big(doc["id"]), wordsOf(text(doc["text"])), scope);
+    this.#dropDocs.run(actor);
+    this.#drop.run(actor);
+  }
+
+  #number(owner: Owner): number {
+    if (owner === "everybody") return EVERYBODY;
+    if (owner === "nobody") return NOBODY;
+    const principal = principalText(owner.principal);
+    const id = int((this.#owner.get(principal) ?? this.#addOwner.get(principal))?.["id"]);
+    if (id > MOST_OWNERS)
+      throw new Error(`the texts of ${MOST_OWNERS} principals are in it: rebuild it, so that those who are gone leave it`);
+    return id;
+  }
+}
+
+/** As it is found: the same of a text each time, or what is taken out again would not be what was put in. */
+const wordsOf = (shown: string): string => spread(fold(shown));
+
+/** Apart from the two that are none. */
+export const principalText = (principal: string): string => `=${principal}`;
+
+const ownerText = (owner: Owner | undefined): string | null =>
+  owner === undefined ? null : typeof owner === "string" ? owner : principalText(owner.principal);
+
+function ownerIn(value: SQLOutputValue | undefined): Owner | undefined {
+  if (value === null) return undefined;
+  const owner = text(value);
+  if (owner === "everybody" || owner === "nobody") return owner;
+  return { principal: owner.slice(1) };
+}
+
+export function split(id: ActorId): readonly [kind: string, key: string] {
+  const slash = id.indexOf("/");
+  return [id.slice(0, slash), id.slice(slash + 1)];
+}

@@ -1,0 +1,173 @@
+import { type ActorId, type Clock, type Engine, systemClock, TroupeError } from "../../../core/contract/index.ts";
+import { defined } from "../../../core/contract/internal.ts";
+import { PacketError } from "../packet-error.ts";
+import { Fields, type SearchKind } from "./fields.ts";
+import type { Found } from "./find.ts";
+import { Follower } from "./follower.ts";
+import { isDamage } from "./index-file.ts";
+import type { Searched } from "./look.ts";
+import type { Times } from "./place.ts";
+import { readQuery, type Query } from "./query.ts";
+import { SearchIndex } from "./search-index.ts";
+import { snippetOf } from "./snippet.ts";
+import { split } from "./rows.ts";
+import { parted } from "./text.ts";
+
+export interface SearchIndexOptions {
+  readonly engine: Engine;
+  /** A file of its own, made where absent, with its directory; `:memory:` for none. Can be thrown away at any time. */
+  readonly file: string;
+  readonly kinds: readonly SearchKind[];
+  readonly clock?: Clock;
+  /** Of each event's texts together; what is longer is cut off. Default 16,384 UTF-16 units, at most 1,048,576. */
+  readonly maxChars?: number;
+  /** Told what no caller is: an actor whose history cannot be read, a file that failed. Default: nothing. */
+  readonly onFault?: (error: unknown, actor?: ActorId) => void;
+}
+
+export interface SearchOptions extends Times {
+  /** The principal that asks: it finds what is in its own actors and in those of everybody. Undefined: in the latter alone. */
+  readonly owner: string | undefined;
+  readonly kind?: string;
+  /** One actor. One that nobody in particular has begun is found by this alone. */
+  readonly actor?: ActorId;
+  /** 1–50. Default 10. */
+  readonly limit?: number;
+  /** Of each snippet, in UTF-16 units, 20–2,000. Default 240. */
+  readonly snippetChars?: number;
+}
+
+/** An event of an actor in which all that was looked for occurs. */
+export interface Hit {
+  readonly actor: ActorId;
+  readonly seq: number;
+  /** The event's id. */
+  readonly event: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The declared field that has most of it: `payload:message`, `result:notes.*.text`. */
+  readonly field: string;
+  /** Its text around the first match: plain, on one line, with "…" where it goes on. */
+  readonly snippet: string;
+  /** Of the best hit 1, of others less. */
+  readonly score: number;
+}
+
+/** What actors were told and answered, searchable: a projection of their chains, a moment behind them. */
+export interface Search extends AsyncDisposable {
+  /**
+   * The best first; equally good ones, the newest first. Throws `PacketError`: `validation_failed` says what to ask instead,
+   * `persistence_failed` that the index is being made anew.
+   */
+  search(query: string, options: SearchOptions): Promise<readonly Hit[]>;
+  /**
+   * Settles when that event, and all before it of that actor, can be found; without an actor, when all can that has been told of.
+   * Throws `PacketError`: `persistence_failed` after `withinMs` (default 10,000), `cancelled` where the index is closed.
+   */
+  caughtUp(actor?: ActorId, seq?: number, withinMs?: number): Promise<void>;
+  /**
+   * One actor, or all: reads the chains again. Of bodies that were erased there nothing is found any more, nor left in the file.
+   * Settles when done. Of an actor in memory the last event alone is left.
+   */
+  rebuild(actor?: ActorId): Promise<void>;
+  /** Actors with something that is not to be found yet, one more while the chains are still being walked along. 0: none. */
+  readonly lag: number;
+}
+
+const CHARS = 16_384;
+const MOST_CHARS = 1_048_576;
+const WITHIN_MS = 10_000;
+const HITS = 10;
+const MOST_HITS = 50;
+const SNIPPET = 240;
+
+/** Follows the engine until it is disposed of; disposes of no engine. Throws `StoreError` for its file, `BAD_DEFINITION` for its fields. */
+export function searchIndex(options: SearchIndexOptions): Search {
+  const { engine, file, clock = systemClock, maxChars = CHARS, onFault } = options;
+  if (!Number.isInteger(maxChars) || maxChars < 1 || maxChars > MOST_CHARS)
+    throw new TroupeError("BAD_DEFINITION", `Search: maxChars is ${maxChars}, not from 1 to ${MOST_CHARS}.`);
+  // In one order, however they are given: they are numbered in the file.
+  const specs = options.kinds.toSorted((one, other) => (one.kind < other.kind ? -1 : 1));
+  const kinds = new Map<string, Searched>();
+  for (const spec of specs) {
+    if (kinds.has(spec.kind)) throw new TroupeError("BAD_DEFINITION", `Search: ${spec.kind} is named twice. Put all its fields into one.`);
+    kinds.set(spec.kind, { spec, fields: new Fields(spec, maxChars) });
+  }
+  const purpose = JSON.stringify([maxChars, specs.map(({ kind, policy, fields }) => [kind, policy.owner, policy.persistence, fields])]);
+  const index = new SearchIndex(file, purpose, [...kinds.keys()]);
+  const fault = (error: unknown, actor?: ActorId): void => {
+    try {
+      onFault?.(error, actor);
+    } catch {
+      // Whoever listens to faults must not make more of them.
+    }
+  };
+  const follower = new Follower({ engine, index, kinds, clock, fault });
+  let closed: Promise<void> | undefined;
+  return {
+    async search(query, wanted) {
+      if (closed) throw new PacketError("cancelled", "The search index has been closed: open it again.");
+      const read = readQuery(query);
+      const limit = bounded("limit", wanted.limit ?? HITS, 1, MOST_HITS);
+      const chars = bounded("snippetChars", wanted.snippetChars ?? SNIPPET, 20, 2_000);
+      const times = timesOf(wanted);
+      const { finder } = index;
+      if (finder === undefined) throw unavailable();
+      try {
+        const { owner, kind, actor } = wanted;
+        const found = finder.find({
+          match: read.match,
+          owner,
+          limit,
+          ...times,
+          ...defined({ kind, actor }),
+        });
+        return hitsOf(found, read, kinds, chars);
+      } catch (error) {
+        fault(error);
+        if (isDamage(error)) follower.rebuild();
+        throw unavailable(error);
+      }
+    },
+    caughtUp: (actor, seq = 1, withinMs = WITHIN_MS) => follower.caughtUp(actor, seq, withinMs),
+    async rebuild(actor) {
+      follower.rebuild(actor);
+      await follower.caughtUp(undefined, 0, undefined);
+    },
+    get lag() {
+      return follower.lag;
+    },
+    [Symbol.asyncDispose]: () => (closed ??= follower.close().finally(() => index.close())),
+  };
+}
+
+const unavailable = (cause?: unknown): PacketError =>
+  new PacketError(
+    "persistence_failed",
+    "The search index cannot be read now, and is made anew where it is damaged: ask again in a while.",
+    {},
+    { cause },
+  );
+
+const bad = (field: string, message: string): PacketError =>
+  new PacketError("validation_failed", message, { issues: [{ field, message }] });
+
+function bounded(field: string, value: number, least: number, most: number): number {
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw bad(field, `${field} is ${value}: give a whole number from ${least} to ${most}.`);
+}
+
+function timesOf({ after, before }: Times): Times {
+  for (const [field, value] of Object.entries({ after, before }))
+    if (value !== undefined && !Number.isSafeInteger(value)) throw bad(field, `${field} is no time: give milliseconds since 1970.`);
+  return defined({ after, before });
+}
+
+function hitsOf(found: readonly Found[], { terms }: Query, kinds: ReadonlyMap<string, Searched>, chars: number): readonly Hit[] {
+  const best = found[0]?.rank ?? -1;
+  return found.map(({ actor, seq, event, at, text, rank }) => {
+    const { field, snippet } = snippetOf(parted(text), terms, chars);
+    const name = kinds.get(split(actor)[0])?.fields.name(field) ?? "";
+    return { actor, seq, event, at, field: name, snippet, score: best === 0 ? 1 : rank / best };
+  });
+}

@@ -1,0 +1,67 @@
+import type { ActorId, ContentStore, Engine } from "../../../core/contract/index.ts";
+import type { TheaterEvent } from "../theater-stage.ts";
+import { Projector } from "./projector.ts";
+
+/** Of one chain. */
+const MOST_EVENTS = 1_000;
+const MOST_BYTES = 2 * 1_048_576;
+const MOST_CHAINS = 32;
+
+/**
+ * The newest events of chains. An event's hash follows from all before it, so each chain has to be told from its first event, but
+ * only once: of those asked for last it is kept how far they were told, and they are told on from there. An event that is erased
+ * or a content that is collected afterwards changes no hash of what was told before.
+ */
+export class ChainTails {
+  readonly #engine: Pick<Engine, "history">;
+  readonly #get: ContentStore["get"];
+  /** The one asked for last is last. */
+  readonly #tails = new Map<ActorId, Tail>();
+
+  constructor(engine: Pick<Engine, "history">, get: ContentStore["get"]) {
+    this.#engine = engine;
+    this.#get = get;
+  }
+
+  /** Oldest first: at most 1,000, and of at most 2 MiB. */
+  newest(id: ActorId): Promise<readonly TheaterEvent[]> {
+    const tail = this.#tails.get(id) ?? new Tail(new Projector(this.#get));
+    this.#tails.delete(id);
+    this.#tails.set(id, tail);
+    for (const oldest of this.#tails.keys()) {
+      if (this.#tails.size <= MOST_CHAINS) break;
+      this.#tails.delete(oldest);
+    }
+    return tail.newest((seq) => this.#engine.history(id, seq));
+  }
+}
+
+class Tail {
+  readonly #projector: Projector;
+  readonly #events: TheaterEvent[] = [];
+  #bytes = 0;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(projector: Projector) {
+    this.#projector = projector;
+  }
+
+  /** One reader at a time: a projector takes events in their order. */
+  async newest(after: (seq: number) => ReturnType<Engine["history"]>): Promise<readonly TheaterEvent[]> {
+    const read = this.#reading.then(() => this.#readOn(after));
+    // Whoever comes next goes on from where this one could not.
+    this.#reading = read.catch(() => undefined);
+    await read;
+    return Array.from(this.#events);
+  }
+
+  async #readOn(after: (seq: number) => ReturnType<Engine["history"]>): Promise<void> {
+    for await (const event of after(this.#projector.seq)) for (const told of await this.#projector.next(event)) this.#add(told);
+  }
+
+  #add(event: TheaterEvent): void {
+    this.#events.push(event);
+    this.#bytes += event.data.length;
+    while (this.#events.length > MOST_EVENTS || this.#bytes > MOST_BYTES) this.#bytes -= this.#events.shift()?.data.length ?? 0;
+  }
+}

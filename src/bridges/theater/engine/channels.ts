@@ -1,0 +1,110 @@
+import { type ActorId, type Change, type Engine, type Entropy, isBag, type Json } from "../../../core/contract/index.ts";
+import { defined } from "../../../core/contract/internal.ts";
+import type { ChannelPeer, StageChannel } from "../stage.ts";
+import { StageError } from "../stage.ts";
+import { staged, valueOf } from "./engine-fault.ts";
+import { guestAnswer } from "./guest-answer.ts";
+
+interface Open {
+  readonly actor: ActorId;
+  readonly peer: ChannelPeer;
+  readonly unwatch: () => void;
+}
+
+const CLOSED = "closed by its other end";
+const encode = (data: Uint8Array): string => Buffer.from(data).toString("base64");
+const decode = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "base64"));
+
+/** Channels between guests and whoever is outside: they live as long as this process. */
+export class Channels {
+  readonly #open = new Map<string, Open>();
+  readonly #engine: Engine;
+  readonly #entropy: Entropy;
+  readonly #host: string;
+
+  /** `host` names this process in what guests keep of their channels. */
+  constructor(engine: Engine, entropy: Entropy, host: string) {
+    this.#engine = engine;
+    this.#entropy = entropy;
+    this.#host = host;
+  }
+
+  /** Throws `ChannelRejected` where the guest does not accept. */
+  async open(actor: ActorId, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
+    const id = `ch_${this.#entropy.hex(8)}`;
+    const channel: Open = { actor, peer, unwatch: this.#engine.watch(actor, (change) => this.#told(id, change)) };
+    // Before the guest is asked: it may send on the channel as it accepts it.
+    this.#open.set(id, channel);
+    try {
+      const args = { channel: id, data: encode(initial), end: { host: this.#host } };
+      const answer = guestAnswer(valueOf(await this.#engine.call({ to: actor, action: "channel-open", args })));
+      const greeting = typeof answer["data"] === "string" ? decode(answer["data"]) : undefined;
+      if (answer["accepted"] !== true) {
+        const why = greeting === undefined ? "" : ` It says: ${new TextDecoder().decode(greeting.subarray(0, 500))}`;
+        throw new StageError("ChannelRejected", `The actor did not accept the channel.${why}`);
+      }
+      if (!this.#open.has(id)) throw ended(id);
+      return {
+        id,
+        ...defined({ greeting }),
+        send: (data) => staged(() => this.#send(id, data)),
+        close: () => staged(() => this.#close(id)),
+      };
+    } catch (error) {
+      this.#forget(id);
+      throw error;
+    }
+  }
+
+  /** Nobody outside is there any more. Sent, since a guest may be busy for longer than anybody waits: it hears it all the same, if need be from the next process. */
+  async closeAll(): Promise<void> {
+    const closed = [...this.#open].map(([channel, { actor }]) => {
+      this.#forget(channel);
+      return this.#engine.send({ to: actor, action: "channel-close", args: { channel, why: CLOSED } });
+    });
+    await Promise.allSettled(closed);
+  }
+
+  async #send(id: string, data: Uint8Array): Promise<void> {
+    const channel = this.#open.get(id);
+    if (channel === undefined) throw ended(id);
+    guestAnswer(
+      valueOf(await this.#engine.call({ to: channel.actor, action: "channel-message", args: { channel: id, data: encode(data) } })),
+    );
+  }
+
+  async #close(id: string): Promise<void> {
+    const channel = this.#forget(id);
+    if (channel === undefined) return;
+    valueOf(await this.#engine.call({ to: channel.actor, action: "channel-close", args: { channel: id, why: CLOSED } }));
+  }
+
+  #forget(id: string): Open | undefined {
+    const channel = this.#open.get(id);
+    this.#open.delete(id);
+    channel?.unwatch();
+    return channel;
+  }
+
+  #told(id: string, { status, emit }: Change): void {
+    const channel = this.#open.get(id);
+    if (channel === undefined) return;
+    for (const line of emit ?? []) {
+      const { channel: of, data, closed } = fieldsOf(line);
+      if (of !== id) continue;
+      if (typeof data === "string") channel.peer.message(decode(data));
+      if (typeof closed === "string") {
+        this.#forget(id);
+        channel.peer.closed(closed);
+        return;
+      }
+    }
+    if (status !== "stopped") return;
+    this.#forget(id);
+    channel.peer.closed("the actor has stopped");
+  }
+}
+
+const ended = (id: string): StageError => new StageError("ChannelClosed", `The channel ${id} has ended: open another.`);
+
+const fieldsOf = (value: unknown): Readonly<Record<string, Json | undefined>> => (isBag(value) ? value : {});

@@ -1,0 +1,66 @@
+import { EngineError, type Reply, TroupeError } from "../../../core/contract/index.ts";
+import { hasOwn, own } from "../../../core/contract/internal.ts";
+import { ManifestError, WasmError } from "../../wasm/index.ts";
+import { StageError, type StageCode } from "../stage.ts";
+
+const CODES: Readonly<Partial<Record<string, StageCode>>> = {
+  NO_ACTOR: "ActorNotFound",
+  UNKNOWN_KIND: "InvalidRequest",
+  BAD_ID: "ActorNotFound",
+  UNKNOWN: "InvalidRequest",
+  INVALID: "InvalidRequest",
+  INVALID_PARAMS: "InvalidRequest",
+  ACTOR_STOPPED: "ActorNotRunning",
+  ACTOR_FAILED: "ActorError",
+  PAUSED: "ActorError",
+  DEADLINE: "Timeout",
+  WORK_TIMEOUT: "Timeout",
+  CANCELLED: "Timeout",
+  OUTCOME_UNKNOWN: "CommunicationError",
+  DRAINING: "RuntimeError",
+  MAILBOX_FULL: "RuntimeError",
+  // As guests' actors say it themselves.
+  ActorAlreadyExists: "ActorAlreadyExists",
+  ActorNotRunning: "ActorNotRunning",
+  ChannelNotFound: "ChannelNotFound",
+};
+
+const codeFor = (code: string): StageCode => own(CODES, code) ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
+
+/** Where the engine's own sentence speaks of what nobody has at these doors. */
+const SAID: Readonly<Partial<Record<string, string>>> = {
+  NO_ACTOR: "There is no such actor: list_actors tells who is there.",
+  ACTOR_STOPPED: "The actor has stopped: start_actor begins another.",
+};
+
+/** Whatever an engine, a store or a sandbox threw, as Theater calls it. `onFault` is told of what has no name there. */
+function stageError(error: unknown, onFault: ((error: unknown) => void) | undefined): StageError {
+  if (error instanceof StageError) return error;
+  if (error instanceof ManifestError || error instanceof WasmError)
+    return new StageError("InvalidRequest", error.message, { cause: error });
+  // A store that failed beneath a guest's work, which is told by its own name.
+  if (error instanceof EngineError && error.code === "CRASHED" && error.cause instanceof TroupeError)
+    return stageError(error.cause, onFault);
+  if (error instanceof TroupeError) return new StageError(codeFor(error.code), own(SAID, error.code) ?? error.message, { cause: error });
+  onFault?.(error);
+  return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });
+}
+
+/** The value of a reply that has one. Throws what stands in its place. */
+export function valueOf(reply: Reply): unknown {
+  if (hasOwn(reply, "ok")) return reply.ok;
+  if (hasOwn(reply, "refused")) throw new StageError(codeFor(reply.refused.code), reply.refused.message);
+  throw new StageError(
+    "InvalidRequest",
+    "The actor asks its caller a question first, which this protocol cannot carry: use its tools over MCP.",
+  );
+}
+
+/** Runs it; what it throws is a `StageError`. */
+export async function staged<T>(run: () => Promise<T>, onFault?: (error: unknown) => void): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw stageError(error, onFault);
+  }
+}

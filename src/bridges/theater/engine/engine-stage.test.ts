@@ -1,0 +1,352 @@
+import assert from "node:assert/strict";
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { loadChain, verifyTheater } from "../chain/index.ts";
+import { isBag } from "../../../core/contract/index.ts";
+import { until } from "../../../testing/index.ts";
+import { createGuests } from "../../wasm/index.ts";
+import { EngineStage } from "./engine-stage.ts";
+import { saveChains } from "./save-chains.ts";
+import { manifest, openStage } from "./engine-stage.fixture.ts";
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const text = (data: Uint8Array | undefined): string | undefined => (data === undefined ? undefined : new TextDecoder().decode(data));
+const never = new AbortController().signal;
+const BOTH = manifest(["runtime", "message-server"]);
+
+describe("our engine as a stage", () => {
+  it("starts a guest, talks to it, tells its state, and stops it", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const began = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    assert.deepEqual([began.name, began.status], ["player", "RUNNING"]);
+    assert.equal(text(await stage.request(began.id, bytes("hello"), never)), "hello");
+    assert.equal(text(await stage.request("echo", bytes("by name"), never)), "by name");
+    await stage.send("echo", bytes("kept"));
+    while (text(await stage.state("echo")) !== "kept") await new Promise((done) => setTimeout(done, 5));
+    const details = await stage.actor("echo");
+    assert.equal(details.manifestContent, BOTH);
+    assert.deepEqual(
+      (await stage.list(10)).map(({ id }) => id),
+      [began.id],
+    );
+    await stage.stop("echo");
+    await assert.rejects(stage.request("echo", bytes("?"), never), { code: "ActorNotRunning" });
+    assert.equal((await stage.actor(began.id)).status, "STOPPED");
+    assert.deepEqual(await stage.list(10), []);
+  });
+
+  it("starts an actor that is no guest, and takes JSON for it", async () => {
+    await using on = await openStage();
+    const began = await on.stage.start({ manifest: "kind:door", name: "front" });
+    const reply = await on.stage.request(began.id, bytes('{"action":"tools/push"}'), never);
+    assert.equal(text(reply), '"It opens."');
+    assert.equal(text(await on.stage.state("door/front")), '{"open":true}');
+    await assert.rejects(on.stage.request(began.id, bytes("push"), never), { code: "InvalidRequest" });
+    await assert.rejects(on.stage.start({ manifest: "kind:door", name: "front" }), { code: "ActorAlreadyExists" });
+    await assert.rejects(on.stage.start({ manifest: "kind:window" }), { code: "InvalidRequest", message: /door/ });
+  });
+
+  it("what an actor's links offer is requested of it, and it is its own act", async () => {
+    await using on = await openStage();
+    const { id } = await on.stage.start({ manifest: "kind:door", name: "front" });
+    const call = bytes('{"action":"tools/call"}');
+    await assert.rejects(on.stage.request(id, call, never), { code: "InvalidRequest" });
+    await on.stage.request(id, bytes('{"action":"tools/push"}'), never);
+    assert.equal(text(await on.stage.request(id, call, never)), '"It echoes for door/front."');
+    assert.equal(text(await on.stage.state("hall/main")), '{"heard":1}');
+    await assert.rejects(on.stage.send(id, call), { code: "InvalidRequest", message: /request it/ });
+    await assert.rejects(on.stage.request(id, call, never), { code: "ActorError", message: "It echoes still." });
+    assert.equal(text(await on.stage.state("door/front")), '{"open":true}');
+  });
+
+  it("a guest that traps is paused: its last state stays, its failed event is told, and a restart resumes", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "villain" });
+    await assert.rejects(stage.request(id, bytes("u"), never), { code: "ActorError", message: /unreachable/ });
+    const paused = await stage.actor(id);
+    assert.equal(paused.status, "PAUSED");
+    const [failed] = await stage.events(id, { limit: 1 });
+    assert.ok(failed !== undefined && isBag(failed.data) && isBag(failed.data["record"]));
+    assert.deepEqual([paused.halted?.after, failed.data["record"]["end"]], [failed.id, "trap"]);
+    const refused = { code: "ActorError", message: new RegExp(`paused after event ${failed.id} .*restart_actor resumes`) };
+    await assert.rejects(stage.request(id, bytes("x"), never), refused);
+    await assert.rejects(stage.send(id, bytes("x")), refused);
+    assert.equal((await stage.restart(id)).status, "RUNNING");
+    assert.equal(text(await stage.request(id, bytes("."), never)), "still here");
+    await assert.rejects(stage.request(id, bytes("l"), never), { code: "ActorError", message: /500 ms|longer/ });
+    assert.equal((await stage.restart("villain")).id, id);
+    assert.equal(text(await stage.request(id, bytes("."), never)), "still here");
+  });
+
+  it("a guest's metrics count its calls and failures, and measure time, memory and what waits", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "villain" });
+    await stage.request(id, bytes("."), never);
+    const { metrics: well } = await stage.actor(id);
+    assert.ok(well !== null && well.totalMs !== null && well.maxMs !== null && well.minMs !== null);
+    assert.deepEqual([well.operations, well.failedOperations, well.queued], [2, 0, 0]);
+    assert.ok(well.minMs >= 0 && well.minMs <= well.maxMs && well.maxMs <= well.totalMs);
+    assert.ok(well.memoryBytes !== null && well.memoryBytes >= 65_536 && well.memoryBytes % 65_536 === 0);
+    await assert.rejects(stage.request(id, bytes("u"), never), { code: "ActorError" });
+    const { metrics: trapped } = await stage.actor(id);
+    assert.deepEqual([trapped?.operations, trapped?.failedOperations, trapped?.memoryBytes], [3, 1, null]);
+    await stage.restart(id);
+    const computing = stage.request(id, bytes("l"), never);
+    const waiting = [stage.request(id, bytes("."), never), stage.request(id, bytes("."), never)];
+    await until("both wait for the one that computes", () => on.engine.queued("guest/villain") === 2);
+    await Promise.allSettled([computing, ...waiting]);
+    const { metrics: later } = await stage.actor(id);
+    assert.equal(later?.failedOperations, 2);
+    assert.ok((later?.maxMs ?? 0) >= (well.maxMs ?? 0));
+    const door = await stage.start({ manifest: "kind:door" });
+    assert.deepEqual((await stage.actor(door.id)).metrics?.failedOperations, null);
+    assert.equal((await stage.actor(door.id)).metrics?.queued, 0);
+  });
+
+  it("a guest whose init fails does not run, and another of its name may", async () => {
+    await using on = await openStage();
+    const failing = on.stage.start({ manifest: BOTH, component: on.wasm("hostile"), name: "one", initialState: bytes("u") });
+    await assert.rejects(failing, { code: "ActorInitializationError" });
+    assert.deepEqual(await on.stage.list(10), []);
+    assert.equal((await on.stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "one" })).status, "RUNNING");
+  });
+
+  it("what is wrong with a manifest or a component is told before anything begins", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    await assert.rejects(stage.start({ manifest: "name = " }), { code: "InvalidRequest", message: /line 1/ });
+    await assert.rejects(stage.start({ manifest: BOTH, component: bytes("no component") }), { code: "InvalidRequest" });
+    await assert.rejects(stage.start({ manifest: manifest([]), component: on.wasm("asker") }), {
+      code: "InvalidRequest",
+      message: /handlers/,
+    });
+    await assert.rejects(stage.start({ manifest: "/etc/passwd" }), { code: "InvalidRequest" });
+    await assert.rejects(stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "a/b/c".repeat(100) }), {
+      code: "InvalidRequest",
+    });
+    assert.deepEqual(await stage.list(10), []);
+  });
+
+  it("the name given at the start is shown, and stands for the actor; the manifest's where only one has it", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const started = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "ü b?#%" });
+    assert.deepEqual([started.name, started.given], ["player", "ü b?#%"]);
+    assert.deepEqual(await stage.list(10), [started]);
+    for (const name of ["ü b?#%", "player"]) assert.equal((await stage.actor(name)).id, started.id);
+    const other = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    assert.equal(other.given, undefined);
+    await assert.rejects(stage.actor("player"), { code: "InvalidRequest", message: '2 actors are called "player": say which by its id.' });
+    await stage.stop("ü b?#%");
+    assert.equal((await stage.actor("player")).id, other.id);
+    await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "player" });
+    assert.equal((await stage.actor("player")).given, "player");
+    await assert.rejects(stage.actor("nobody"), { code: "ActorNotFound", message: /list_actors tells who is there/ });
+  });
+
+  it("a UUID is taken in any case, and a list goes on after an actor that is one", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    const other = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    assert.equal((await stage.actor(id.toUpperCase())).id, id);
+    assert.equal(text(await stage.request(id.toUpperCase(), bytes("x"), never)), "x");
+    await assert.rejects(stage.start({ manifest: BOTH, component: on.wasm("echo"), name: id.toUpperCase() }), { code: "InvalidRequest" });
+    const [first, second] = (await stage.list(10)).map((actor) => actor.id);
+    assert.deepEqual(new Set([first, second]), new Set([id, other.id]));
+    assert.deepEqual(
+      (await stage.list(10, first?.toUpperCase())).map((actor) => actor.id),
+      [second],
+    );
+    await stage.stop(first ?? "");
+    assert.deepEqual(
+      (await stage.list(10, first)).map((actor) => actor.id),
+      [second],
+    );
+    await assert.rejects(stage.list(10, "nope"), { code: "InvalidRequest", message: /after an actor that it had/ });
+  });
+
+  it("events: the newest, those before one, those after one, one by its id, with what follows and what they caused", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    for (let n = 0; n < 6; n += 1) await stage.request(id, bytes(String(n)), never);
+    const all = await stage.events(id, { limit: 100 });
+    assert.deepEqual(
+      all.map(({ parent }) => parent),
+      [null, ...all.slice(0, -1).map((event) => event.id)],
+    );
+    assert.deepEqual(
+      all.map(({ children }) => children[0]),
+      [...all.slice(1).map((event) => event.id), undefined],
+    );
+    const ids = async (query: Parameters<typeof stage.events>[1]): Promise<readonly number[]> =>
+      (await stage.events(id, query)).map((event) => all.findIndex((one) => one.id === event.id));
+    assert.deepEqual(await ids({ limit: 3 }), [4, 5, 6]);
+    assert.deepEqual(await ids({ limit: 3, before: all[4]?.id ?? "" }), [1, 2, 3]);
+    assert.deepEqual(await ids({ limit: 3, after: all[0]?.id ?? "" }), [1, 2, 3]);
+    assert.deepEqual(await ids({ limit: 3, after: all[6]?.id ?? "" }), []);
+    assert.deepEqual(await stage.event(all[3]?.id ?? ""), all[3]);
+    assert.equal(await stage.event("0".repeat(64)), undefined);
+    await assert.rejects(stage.events(id, { limit: 3, after: "0".repeat(64) }), { code: "InvalidRequest" });
+    assert.deepEqual([all[0]?.type, all[1]?.type], ["start", "request"]);
+  });
+
+  it("a channel: what the guest says on it, what it is told, its end with the actor", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    const heard: string[] = [];
+    const peer = { message: (data: Uint8Array) => void heard.push(text(data) ?? ""), closed: (why: string) => void heard.push(why) };
+    const channel = await stage.open(id, bytes("hello"), peer);
+    assert.match(channel.id, /^ch_[0-9a-f]{16}$/);
+    assert.equal(text(channel.greeting), "hello");
+    await channel.send(bytes("on it"));
+    assert.equal(text(await stage.state(id)), "on it");
+    await channel.close();
+    assert.equal(text(await stage.state(id)), `closed ${channel.id}`);
+    await assert.rejects(channel.send(bytes("late")), { code: "ChannelClosed" });
+    assert.deepEqual(heard, []);
+    await stage.open(id, bytes("again"), peer);
+    await stage.stop(id);
+    assert.deepEqual(heard, ["the actor has stopped"]);
+    await assert.rejects(stage.open(id, bytes("more"), peer), { code: "ActorNotRunning" });
+  });
+
+  it("StateChanged is where the guest's own state changed, wherever a page begins", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("first") });
+    const channel = await stage.open(id, bytes("first"), { message: () => undefined, closed: () => undefined });
+    await channel.send(bytes("first"));
+    await channel.send(bytes("second"));
+    await stage.request(id, bytes("x"), never);
+    await stage.restart(id);
+    const all = await stage.events(id, { limit: 100 });
+    const changes = ["StateChanged", "channel-open", "channel-message", "StateChanged", "request", "resume"];
+    assert.deepEqual(
+      all.map(({ type }) => type),
+      changes,
+    );
+    for (const [at, { id: event }] of all.entries()) {
+      assert.equal((await stage.event(event))?.type, changes[at]);
+      assert.deepEqual((await stage.events(id, { limit: 1, after: event }))[0]?.type, changes[at + 1]);
+    }
+  });
+
+  it("a restart leaves an event, whether or not the guest was paused, and its state stays", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("kept") });
+    await stage.restart(id);
+    const [event] = await stage.events(id, { limit: 1 });
+    assert.deepEqual([isBag(event?.data) && event.data["action"], event?.type], ["resume", "resume"]);
+    assert.equal(text(await stage.state(id)), "kept");
+    assert.ok((await stage.chain(id)).length > 0);
+  });
+
+  it("C5 who held channels and is gone is told of before anything else, whether it said so or its process ended", async () => {
+    await using on = await openStage();
+    const { stage, engine } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    const peer = { message: () => undefined, closed: () => undefined };
+    const actions = async (): Promise<readonly unknown[]> =>
+      (await stage.events(id, { limit: 100 })).map(({ data }) => (isBag(data) ? data["action"] : undefined));
+    await stage.open(id, bytes("hello"), peer);
+    // Another process, as far as guests can tell.
+    await using house = createGuests({ contents: on.contents });
+    await using next = new EngineStage({ engine, guests: house, kinds: [] });
+    await next.request(id, bytes("who is there"), never);
+    assert.deepEqual(await actions(), ["start", "channel-open", "channel-close", "request"]);
+    const { id: second } = await stage.open(id, bytes("again"), peer);
+    await stage[Symbol.asyncDispose]();
+    await until("it hears it", async () => text(await stage.state(id)) === `closed ${second}`);
+    assert.deepEqual((await actions()).slice(4), ["channel-open", "channel-close"]);
+  });
+
+  it("watchers are told who began, changed and ended, also where a name begins again", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const heard: string[] = [];
+    const undo = stage.watch(({ actor: of, what }) => void heard.push(`${of} ${what}`));
+    const settled = async (many: number): Promise<void> => {
+      while (heard.length < many) await new Promise((done) => setTimeout(done, 2));
+    };
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    await settled(1);
+    await stage.request(id, bytes("1"), never);
+    await settled(2);
+    await stage.stop(id);
+    await settled(3);
+    const again = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    await settled(4);
+    assert.equal(again.id, id);
+    assert.deepEqual(heard, [`${id} began`, `${id} changed`, `${id} ended`, `${id} began`]);
+    undo();
+  });
+
+  it("Theater's chain: whole, linked by SHA-1, followed from now on, and the end of an actor with it", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    const heard: string[] = [];
+    const followed: Uint8Array[] = [];
+    const undo = await stage.follow(id, {
+      event: (event) => void followed.push(event.hash),
+      ended: (end) => void heard.push(end.how),
+    });
+    await stage.request(id, bytes("1"), never);
+    while (followed.length < 2) await new Promise((done) => setTimeout(done, 2));
+    const chain = await stage.chain(id);
+    assert.deepEqual(verifyTheater(chain), { ok: true, events: chain.length });
+    assert.deepEqual(
+      chain.slice(-followed.length).map(({ hash }) => hash),
+      followed,
+    );
+    await stage.stop(id);
+    while (heard.length < 1) await new Promise((done) => setTimeout(done, 2));
+    assert.deepEqual(heard, ["external-stop"]);
+    undo();
+    await stage.follow(id, { event: () => assert.fail(), ended: (end) => void heard.push(`late ${end.how}`) });
+    assert.deepEqual(heard, ["external-stop", "late external-stop"]);
+  });
+
+  it("another component from its next message on, its state kept", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("kept") });
+    await stage.update(id, "globals/globals.wasm");
+    assert.equal(text(await stage.state(id)), "kept");
+    assert.equal(text(await stage.request(id, bytes("x"), never)), "0");
+  });
+
+  it("guests and their calls are run again from the chain, and end as they did", async () => {
+    await using on = await openStage();
+    const { stage } = on;
+    await stage.start({ manifest: BOTH, component: on.wasm("echo"), name: "echo" });
+    for (const said of ["a", "b"]) await stage.request("echo", bytes(said), never);
+    const { run, mismatches } = await on.house.reexecute("guest/echo");
+    assert.deepEqual([run, mismatches], [3, []]);
+  });
+
+  it("the chain of a guest that stops is saved where its manifest says so, and can be read again", async () => {
+    await using on = await openStage();
+    const { stage, engine } = on;
+    using directory = mkdtempDisposableSync(join(tmpdir(), "troupe-chains-"));
+    const faults: unknown[] = [];
+    const saved = saveChains({ engine, stage, directory: directory.path, onFault: (error) => void faults.push(error) });
+    const one = await stage.start({ manifest: manifest(["message-server"], "save_chain = true"), component: on.wasm("echo") });
+    const other = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
+    await stage.request(one.id, bytes("1"), never);
+    for (const { id } of [one, other]) await stage.stop(id);
+    await saved();
+    assert.deepEqual(faults, []);
+    assert.deepEqual(await loadChain(directory.path, one.id), { events: await stage.chain(one.id) });
+    assert.equal(await loadChain(directory.path, other.id), undefined);
+  });
+});

@@ -1,0 +1,354 @@
+import {
+  EngineError,
+  type ActorId,
+  type Behaviour,
+  type Change,
+  type ContentStore,
+  type Engine,
+  type Entropy,
+  type Json,
+  type OfferRef,
+  type Reply,
+  type Snapshot,
+  systemEntropy,
+} from "../../../core/contract/index.ts";
+import { defined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import { readHeader } from "../../../core/chain/index.ts";
+import { Acting } from "../../../mcp/source/index.ts";
+import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
+import type { ChannelPeer, EventQuery, StageActor, StageChange, StageChannel, StageDetails, StageEvent, StageStart } from "../stage.ts";
+import { StageError } from "../stage.ts";
+import type { ActorEnd, ChainPage, TheaterEvent, TheaterStage } from "../theater-stage.ts";
+import { addressed, guestNamed, named, notFound } from "./addresses.ts";
+import { pageOf, single } from "./chain-page.ts";
+import { Channels } from "./channels.ts";
+import { Chains } from "./chains.ts";
+import { staged, valueOf } from "./engine-fault.ts";
+import { guestAnswer } from "./guest-answer.ts";
+import { guestIn } from "./guest-in.ts";
+import { actorOf, detailsOf, haltOf } from "./sight.ts";
+import { bytesOf, said, type Said } from "./speech.ts";
+
+export interface EngineStageOptions {
+  readonly engine: Engine;
+  /** Absent: no guests are started here. */
+  readonly guests?: Guests;
+  /** Default: the guests' own; where there are none, nothing. */
+  readonly contents?: Pick<ContentStore, "get">;
+  /** Those that `kind:<name>` starts. */
+  readonly kinds: readonly Behaviour[];
+  readonly entropy?: Entropy;
+  /** What a listener threw. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+const NO_CONTENTS: Pick<ContentStore, "get"> = { get: async () => undefined };
+const KIND = "kind:";
+/** All actors of all kinds. */
+const ALL = "*/*";
+
+/** Our own engine as a stage: guests and all other actors. */
+export class EngineStage implements TheaterStage {
+  readonly #options: EngineStageOptions & Required<Pick<EngineStageOptions, "contents" | "entropy">>;
+  readonly #engine: Engine;
+  readonly #acting: Acting;
+  readonly #channels: Channels;
+  readonly #chains: Chains;
+
+  constructor(options: EngineStageOptions) {
+    const { engine, guests, kinds, contents = guests?.contents ?? NO_CONTENTS, entropy = systemEntropy } = options;
+    this.#options = { ...options, contents, entropy };
+    this.#engine = engine;
+    this.#acting = new Acting({ engine, kinds });
+    this.#channels = new Channels(engine, entropy, guests?.host ?? entropy.uuid());
+    this.#chains = new Chains(engine, contents);
+  }
+
+  async list(limit: number, after?: string): Promise<readonly StageActor[]> {
+    return this.#staged(async () => {
+      const from = after === undefined ? undefined : (await this.#known(after).catch(notAfter)).id;
+      const changes = await this.#engine.list({ live: true, limit, ...defined({ after: from }) });
+      const read = await Promise.all(changes.map(({ id }) => this.#engine.read(id)));
+      return read.filter((snapshot) => snapshot !== undefined).map(actorOf);
+    });
+  }
+
+  count(): Promise<number> {
+    return this.#staged(() => this.#engine.count({ live: true }));
+  }
+
+  actor(id: string): Promise<StageDetails> {
+    return this.#staged(async () => detailsOf(this.#engine, await this.#known(id), this.#options.contents, this.#options.guests));
+  }
+
+  state(id: string): Promise<Uint8Array | undefined> {
+    return this.#staged(async () => {
+      const snapshot = await this.#known(id);
+      const guest = guestIn(snapshot);
+      if (guest === undefined) return bytesOf(snapshot.state);
+      if (guest.state === null) return undefined;
+      const bytes = await this.#options.contents.get(guest.state);
+      if (bytes === undefined) throw new StageError("StoreError", `The state of ${snapshot.id} is no longer in the content store.`);
+      return bytes;
+    });
+  }
+
+  start(start: StageStart): Promise<StageActor> {
+    return this.#staged(async () => {
+      const to = start.manifest.startsWith(KIND) ? await this.#startKind(start) : await this.#startGuest(start);
+      return actorOf(await this.#known(to));
+    });
+  }
+
+  stop(id: string): Promise<void> {
+    return this.#staged(async () => {
+      const actor = await this.#running(id);
+      await this.#engine.stop(actor.id, "stopped by an operator");
+    });
+  }
+
+  terminate(id: string): Promise<void> {
+    return this.stop(id);
+  }
+
+  restart(id: string): Promise<StageActor> {
+    return this.#staged(async () => {
+      const before = await this.#running(id);
+      await this.#engine.restart(before.id);
+      if (guestIn(before) !== undefined) valueOf(await this.#engine.call({ to: before.id, action: "resume", args: {} }));
+      return actorOf(await this.#known(before.id));
+    });
+  }
+
+  send(id: string, data: Uint8Array): Promise<void> {
+    return this.#staged(async () => {
+      const actor = await this.#playing(id);
+      const message = guestIn(actor) === undefined ? said(data) : { action: "send", args: { data: base64(data) } };
+      if (isTool(message.action) && this.#isLinked(actor, message.action))
+        throw new StageError(
+          "InvalidRequest",
+          `${message.action} is what the actor's links lead to: request it, since whose it is may change before a send arrives.`,
+        );
+      await this.#engine.send({ to: actor.id, ...message });
+    });
+  }
+
+  request(id: string, data: Uint8Array, signal: AbortSignal): Promise<Uint8Array> {
+    return this.#staged(async () => {
+      const actor = await this.#playing(id);
+      const isGuest = guestIn(actor) !== undefined;
+      const asked = isGuest
+        ? this.#engine.call({ to: actor.id, action: "request", args: { data: base64(data) } }, { signal })
+        : this.#ask(actor, said(data), signal);
+      const reply = await asked.catch((error: unknown) => {
+        throw isRestart(error, signal)
+          ? new StageError(
+              "ActorError",
+              `${nameOf(actor)} was restarted before it answered: ask again. Its events tell what it did until then.`,
+            )
+          : error;
+      });
+      if (!isGuest) return bytesOf(valueOf(reply));
+      const answer = guestAnswer(valueOf(reply));
+      return new Uint8Array(Buffer.from(typeof answer["data"] === "string" ? answer["data"] : "", "base64"));
+    });
+  }
+
+  open(id: string, initial: Uint8Array, peer: ChannelPeer): Promise<StageChannel> {
+    return this.#staged(async () => {
+      const actor = await this.#playing(id);
+      if (guestIn(actor) === undefined)
+        throw new StageError("ChannelRejected", `${actor.id} is no WebAssembly guest, and takes no channels: send it messages.`);
+      return this.#channels.open(actor.id, initial, peer);
+    });
+  }
+
+  events(id: string, query: EventQuery): Promise<readonly StageEvent[]> {
+    return this.#staged(async () => {
+      const actor = await this.#known(id);
+      return pageOf(this.#engine, actor.id, actor.uid, actor.seq, query);
+    });
+  }
+
+  event(eventId: string): Promise<StageEvent | undefined> {
+    return this.#staged(async () => {
+      const event = await this.#engine.event(eventId);
+      if (event === undefined) return undefined;
+      const actor = await this.#engine.read(readHeader(event).actor);
+      return single(this.#engine, event, actor?.uid ?? "");
+    });
+  }
+
+  watch(listener: (change: StageChange) => void): () => void {
+    return this.#engine.watch(ALL, (change) => void this.#tell(change, listener));
+  }
+
+  async chain(id: string): Promise<readonly TheaterEvent[]> {
+    return this.#staged(async () => this.#chains.whole(await this.#known(id)));
+  }
+
+  async chainPage(id: string, query: EventQuery): Promise<ChainPage> {
+    return this.#staged(async () => this.#chains.page(await this.#known(id), query));
+  }
+
+  follow(id: string, listener: { event(event: TheaterEvent): void; ended(end: ActorEnd): void }): Promise<() => void> {
+    return this.#staged(async () => this.#chains.follow(await this.#known(id), listener));
+  }
+
+  update(id: string, component: string): Promise<void> {
+    return this.#staged(async () => {
+      const actor = await this.#running(id);
+      const guest = guestIn(actor);
+      if (guest === undefined)
+        throw new StageError(
+          "InvalidRequest",
+          `${actor.id} is no WebAssembly guest: serve its module with other code, and it goes on with that.`,
+        );
+      const digest = await this.#guests().component(component, guest);
+      valueOf(await this.#engine.call({ to: actor.id, action: "update", args: { component: digest, origin: component } }));
+    });
+  }
+
+  async newStore(): Promise<string> {
+    return this.#options.entropy.uuid();
+  }
+
+  content(digest: string): Promise<Uint8Array | undefined> {
+    return this.#staged(() => this.#options.contents.get(digest));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#chains.close();
+    await this.#channels.closeAll();
+  }
+
+  /** What an actor's links offer is asked for as what it offers itself: by the tool's name, and it goes to whom they lead now. */
+  #ask(actor: Snapshot, { action, args }: Said, signal: AbortSignal): Promise<Reply> {
+    if (!isTool(action) || !this.#isLinked(actor, action)) return this.#engine.call({ to: actor.id, action, args }, { signal });
+    const viewer = { scopes: [], ...defined({ principal: actor.owner }) };
+    return this.#acting.act(actor.id, viewer, action, args, { signal });
+  }
+
+  #isLinked({ id }: Snapshot, action: OfferRef): boolean {
+    const own = this.#options.kinds.find(({ kind }) => id.startsWith(`${kind}/`));
+    return own?.catalogue?.tools.every((offer) => offer.action !== action) === true && this.#acting.mayOffer(id, action);
+  }
+
+  #staged<T>(run: () => Promise<T>): Promise<T> {
+    return staged(run, this.#options.onFault);
+  }
+
+  // ── whom it is about ──────────────────────────────────────────────────────
+
+  async #known(id: string): Promise<Snapshot> {
+    const snapshot = (await this.#engine.read(await addressed(this.#engine, id))) ?? (await named(this.#engine, id));
+    if (snapshot === undefined) throw notFound(id);
+    return snapshot;
+  }
+
+  async #running(id: string): Promise<Snapshot> {
+    const snapshot = await this.#known(id);
+    if (snapshot.status === "stopped")
+      throw new StageError("ActorNotRunning", `${nameOf(snapshot)} has stopped: start_actor with its manifest begins another.`);
+    return snapshot;
+  }
+
+  async #playing(id: string): Promise<Snapshot> {
+    const snapshot = await this.#running(id);
+    const guest = guestIn(snapshot);
+    const halt = await haltOf(this.#engine, snapshot);
+    if (halt !== undefined && guest !== undefined)
+      throw new StageError("ActorError", `${nameOf(snapshot)} is paused after event ${halt.after} (${halt.why}); restart_actor resumes.`);
+    if (guest !== undefined) await this.#closeStale(snapshot.id, guest);
+    return snapshot;
+  }
+
+  /** A guest hears it before it is asked anything: what it answers may hang on who is there. If it fails at that, what it is asked fails too. */
+  async #closeStale(id: ActorId, guest: GuestState): Promise<void> {
+    const closes = this.#options.guests?.stale(id, guest) ?? [];
+    if (closes.length > 0) await Promise.allSettled(closes.map((close) => this.#engine.call(close)));
+  }
+
+  // ── beginnings ────────────────────────────────────────────────────────────
+
+  #guests(): Guests {
+    const { guests } = this.#options;
+    if (guests === undefined) throw new StageError("InvalidRequest", `No guests run here: start "${KIND}<name>", one of ${this.#kinds()}.`);
+    return guests;
+  }
+
+  async #startGuest({ manifest, initialState, component, name }: StageStart): Promise<ActorId> {
+    const to: ActorId = name === undefined ? `${GUEST}/${this.#options.entropy.uuid()}` : guestNamed(name);
+    if (name !== undefined) await this.#free(to, name);
+    const message = await this.#guests().prepare({
+      to,
+      manifest,
+      ...defined({ component, initialState }),
+    });
+    guestAnswer(valueOf(await this.#engine.call(message)));
+    return to;
+  }
+
+  async #startKind({ manifest, initialState, component, name }: StageStart): Promise<ActorId> {
+    const kind = manifest.slice(KIND.length);
+    if (component !== undefined)
+      throw new StageError("InvalidRequest", `A component goes with a guest's manifest; "${manifest}" is no guest.`);
+    if (!this.#options.kinds.some((one) => one.kind === kind))
+      throw new StageError("InvalidRequest", `There is no kind "${kind.slice(0, 64)}" here, only ${this.#kinds()}.`);
+    const key = name ?? this.#options.entropy.uuid();
+    const to: ActorId = `${kind}/${encodeURIComponent(key)}`;
+    await this.#free(to, key);
+    const args = initialState === undefined ? {} : jsonOf(initialState);
+    valueOf(await this.#engine.call({ to, action: "begin", args, start: args }));
+    return to;
+  }
+
+  async #free(to: ActorId, name: string): Promise<void> {
+    const there = await this.#engine.read(to);
+    if (there !== undefined && there.status !== "stopped")
+      throw new StageError("ActorAlreadyExists", `"${name}" runs already, as ${there.uid}: stop it first, or give another name.`);
+  }
+
+  #kinds(): string {
+    return this.#options.kinds.map(({ kind }) => kind).join(", ") || "none";
+  }
+
+  // ── what is heard ─────────────────────────────────────────────────────────
+
+  async #tell(change: Change, listener: (change: StageChange) => void): Promise<void> {
+    const snapshot = await this.#engine.read(change.id).catch(() => undefined);
+    if (snapshot === undefined) return;
+    // By its messages, since another life goes on in the same chain.
+    const what = change.status === "stopped" ? "ended" : snapshot.messageCount === 1 ? "began" : "changed";
+    try {
+      listener({ actor: snapshot.uid, what });
+    } catch (error) {
+      this.#options.onFault?.(error);
+    }
+  }
+}
+
+function notAfter(error: unknown): never {
+  if (!(error instanceof StageError) || error.code !== "ActorNotFound") throw error;
+  throw new StageError("InvalidRequest", "A list goes on after an actor that it had: give the id of its last one.", { cause: error });
+}
+
+/** Several may run under one manifest's name. */
+const nameOf = (snapshot: Snapshot): string => `${actorOf(snapshot).name} (${snapshot.uid})`;
+const base64 = (data: Uint8Array): string => Buffer.from(data).toString("base64");
+
+function jsonOf(bytes: Uint8Array): Json {
+  const excess = tooManyValues(bytes, VALUE_LIMITS);
+  if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: begin with less.`);
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw new StageError("InvalidRequest", "The initial state of an actor that is no guest is JSON text.", { cause: error });
+  }
+}
+
+const isTool = (action: string): action is OfferRef => action.startsWith("tools/");
+
+/** A restart cancels what runs, though nobody who asked has left. */
+const isRestart = (error: unknown, signal: AbortSignal): boolean =>
+  error instanceof EngineError && error.code === "CANCELLED" && !signal.aborted;

@@ -1,0 +1,22 @@
+import { type Bag, isBag } from "../../../core/contract/index.ts";
+import { own } from "../../../core/contract/internal.ts";
+import { type StageCode, StageError } from "../stage.ts";
+
+/** A guest that computed too long has failed like any other, and what it did is known: `Timeout` would say that it is not. */
+const CODES: Readonly<Partial<Record<string, StageCode>>> = {
+  ActorInitializationError: "ActorInitializationError",
+  ActorNotRunning: "ActorNotRunning",
+  OUTCOME_UNKNOWN: "CommunicationError",
+};
+
+/** What a guest's actor replied. A call that failed leaves an event, so its actor cannot refuse: it says so in its reply. */
+export function guestAnswer(value: unknown): Bag {
+  if (!isBag(value)) return {};
+  const { failed } = value;
+  if (failed === undefined) return value;
+  const { code, message } = isBag(failed) ? failed : {};
+  throw new StageError(
+    (typeof code === "string" ? own(CODES, code) : undefined) ?? "ActorError",
+    typeof message === "string" ? message : "The guest failed.",
+  );
+}

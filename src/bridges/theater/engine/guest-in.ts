@@ -1,0 +1,11 @@
+import { isBag, type Snapshot } from "../../../core/contract/index.ts";
+import { GUEST, type GuestState } from "../../wasm/index.ts";
+
+/** A guest's state, as its actor keeps it; undefined where the actor is no guest. */
+export function guestIn({ id, state }: Pick<Snapshot, "id" | "state">): GuestState | undefined {
+  if (!id.startsWith(`${GUEST}/`) || !isBag(state)) return undefined;
+  return isGuest(state) ? state : undefined;
+}
+
+const isGuest = (state: Readonly<Record<string, unknown>>): state is Readonly<Record<string, unknown>> & GuestState =>
+  typeof state["name"] === "string" && typeof state["manifest"] === "string" && typeof state["status"] === "string";

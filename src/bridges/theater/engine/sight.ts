@@ -1,0 +1,77 @@
+import { type ActorId, type ContentStore, type Engine, type Snapshot } from "../../../core/contract/index.ts";
+import { kindOf, defined } from "../../../core/contract/internal.ts";
+import type { Guests, GuestState } from "../../wasm/index.ts";
+import { guestIn } from "./guest-in.ts";
+import { UUID } from "./addresses.ts";
+import type { StageActor, StageDetails, StageStatus } from "../stage.ts";
+
+/** The one table of an actor's status. */
+const STATUS = { live: "RUNNING", failed: "FAILED", stopped: "STOPPED" } as const satisfies Readonly<
+  Record<Snapshot["status"], StageStatus>
+>;
+
+const statusOf = (status: Snapshot["status"], guest: GuestState | undefined): StageStatus =>
+  status === "live" && guest?.status === "paused" ? "PAUSED" : STATUS[status];
+
+function givenIn(id: ActorId): string | undefined {
+  const key = decodeURIComponent(id.slice(id.indexOf("/") + 1));
+  // Those that nobody named have a UUID in its place.
+  return UUID.test(key) ? undefined : key;
+}
+
+export function actorOf(snapshot: Snapshot): StageActor {
+  const guest = guestIn(snapshot);
+  const { id, uid, status } = snapshot;
+  const given = guest === undefined ? undefined : givenIn(id);
+  return {
+    id: uid,
+    name: guest === undefined || guest.name === "" ? id : guest.name,
+    ...defined({ given }),
+    status: statusOf(status, guest),
+  };
+}
+
+const utf8 = new TextDecoder();
+
+/** The event after which it takes nothing more, and why. Undefined: it plays. */
+export async function haltOf(engine: Pick<Engine, "history">, snapshot: Snapshot): Promise<StageDetails["halted"]> {
+  const { id, head, status } = snapshot;
+  if (status === "failed") return { after: head, why: "it could not be loaded or begun" };
+  const guest = guestIn(snapshot);
+  if (guest?.status !== "paused") return undefined;
+  if (guest.failed === undefined) return { after: head, why: "its parent failed" };
+  const { seq, message } = guest.failed;
+  for await (const event of engine.history(id, seq - 1)) return { after: event.id, why: message };
+  return { after: head, why: message };
+}
+
+export async function detailsOf(
+  engine: Pick<Engine, "history" | "queued">,
+  snapshot: Snapshot,
+  contents: Pick<ContentStore, "get">,
+  guests: Pick<Guests, "measured"> | undefined,
+): Promise<StageDetails> {
+  const { id, createdAt, lastMessageAt, messageCount } = snapshot;
+  const guest = guestIn(snapshot);
+  const text = guest === undefined || guest.manifest === "" ? undefined : await contents.get(guest.manifest);
+  const halted = await haltOf(engine, snapshot);
+  const measured = guest === undefined ? undefined : guests?.measured(id);
+  return {
+    ...actorOf(snapshot),
+    manifest: guest === undefined ? `kind:${kindOf(id)}` : (guest.origin ?? `store:${guest.manifest}`),
+    ...(text === undefined ? {} : { manifestContent: utf8.decode(text) }),
+    createdAt,
+    metrics: {
+      operations: messageCount,
+      failedOperations: measured?.failed ?? null,
+      totalMs: measured?.totalMs ?? null,
+      maxMs: measured?.maxMs ?? null,
+      minMs: measured?.minMs ?? null,
+      memoryBytes: measured?.memoryBytes ?? null,
+      queued: engine.queued?.(id) ?? null,
+      startedAt: createdAt,
+      lastAt: lastMessageAt,
+    },
+    ...defined({ halted }),
+  };
+}

@@ -1,0 +1,30 @@
+import { isBag, type Json } from "../../../core/contract/index.ts";
+import { tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import { StageError } from "../stage.ts";
+
+/** What an actor that is no guest is told. */
+export interface Said {
+  readonly action: string;
+  readonly args: Json;
+}
+
+const SHAPE = 'JSON text {"action": "tools/look", "args": {…}}';
+const text = new TextDecoder("utf-8", { fatal: true });
+
+/** Messages are bytes at Theater's door and JSON inside: to actors that are no guests they are JSON text of an action and its arguments. */
+export function said(data: Uint8Array): Said {
+  const excess = tooManyValues(data, VALUE_LIMITS);
+  if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: send less at once.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text.decode(data));
+  } catch (error) {
+    throw new StageError("InvalidRequest", `This actor is no WebAssembly guest: send it ${SHAPE}.`, { cause: error });
+  }
+  if (!isBag(value) || typeof value["action"] !== "string" || value["action"] === "")
+    throw new StageError("InvalidRequest", `This actor is no WebAssembly guest: send it ${SHAPE}; this has no action.`);
+  const { action, args = {} } = value;
+  return { action, args };
+}
+
+export const bytesOf = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value ?? null));

@@ -1,0 +1,104 @@
+import type { ChannelPeer, StageChannel } from "../stage.ts";
+import { defined } from "../../../core/contract/internal.ts";
+import type { FaceLimits } from "./options.ts";
+
+export interface Received {
+  readonly messages: readonly Uint8Array[];
+  /** Of those that came before them. */
+  readonly dropped: number;
+  /** Nothing more will come, and why. */
+  readonly closed?: string;
+}
+
+/** One channel of one viewer, and what came on it since it was last asked. */
+export class Channel implements ChannelPeer {
+  readonly owner: string | undefined;
+  readonly #limits: Pick<FaceLimits, "pendingMessages" | "pendingBytes">;
+  readonly #listeners = new Set<() => void>();
+  #actor = "";
+  #stage: StageChannel | undefined;
+  #pending: Uint8Array[] = [];
+  #bytes = 0;
+  #dropped = 0;
+  #closed: string | undefined;
+  /** When its viewer last called. */
+  calledAt: number;
+
+  constructor(owner: string | undefined, now: number, limits: Pick<FaceLimits, "pendingMessages" | "pendingBytes">) {
+    this.owner = owner;
+    this.calledAt = now;
+    this.#limits = limits;
+  }
+
+  opened(actor: string, stage: StageChannel): void {
+    this.#actor = actor;
+    this.#stage = stage;
+  }
+
+  get actor(): string {
+    return this.#actor;
+  }
+
+  /** Undefined: the actor has not accepted it yet. */
+  get stage(): StageChannel | undefined {
+    return this.#stage;
+  }
+
+  /** Why it has ended. */
+  get ended(): string | undefined {
+    return this.#closed;
+  }
+
+  message(data: Uint8Array): void {
+    if (this.#closed !== undefined) return;
+    this.#pending.push(data);
+    this.#bytes += data.length;
+    while (this.#pending.length > this.#limits.pendingMessages || this.#bytes > this.#limits.pendingBytes) {
+      this.#bytes -= this.#pending.shift()?.length ?? 0;
+      this.#dropped += 1;
+    }
+    this.#tell();
+  }
+
+  closed(why: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = why.slice(0, 1_024);
+    this.#tell();
+  }
+
+  /** Takes nothing. */
+  peek(): Received {
+    return {
+      messages: [...this.#pending],
+      dropped: this.#dropped,
+      ...defined({ closed: this.#closed }),
+    };
+  }
+
+  /** The oldest, at most `limit`. That it is closed is told with the last of them. */
+  take(limit: number): Received {
+    const messages = this.#pending.splice(0, limit);
+    for (const { length } of messages) this.#bytes -= length;
+    const dropped = this.#dropped;
+    this.#dropped = 0;
+    const closed = this.#pending.length === 0 ? this.#closed : undefined;
+    if (messages.length > 0) this.#tell();
+    return { messages, dropped, ...defined({ closed }) };
+  }
+
+  /** Whether `take` would give anything. */
+  get waiting(): boolean {
+    return this.#pending.length > 0 || this.#closed !== undefined;
+  }
+
+  /** Told when what waits changed. Returns its undo. */
+  listen(listener: () => void): () => void {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  #tell(): void {
+    for (const listener of Array.from(this.#listeners)) listener();
+  }
+}

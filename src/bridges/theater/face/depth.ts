@@ -1,0 +1,14 @@
+import type { Json } from "../../../core/contract/index.ts";
+
+// JSON is read to any depth, but written with the stack: what a guest says may be deeper than that.
+const DEEPEST = 100;
+
+/** Whether it is nested at most 100 levels deep. */
+export function isShallow(value: Json): boolean {
+  let level: readonly Json[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > DEEPEST) return false;
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  }
+  return true;
+}

@@ -1,0 +1,152 @@
+import {
+  type Bag,
+  type CallOptions,
+  type Catalogue,
+  type ContentOf,
+  type Dirty,
+  isBag,
+  type Json,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  type Viewer,
+} from "../../../core/contract/index.ts";
+import { describeSource } from "../../../mcp/source/index.ts";
+import { actorTools } from "./actor-tools.ts";
+import { Bells } from "./bell.ts";
+import { channelTools, receiveTools } from "./channel-tools.ts";
+import { Channels } from "./channels.ts";
+import { completeActor } from "./completion.ts";
+import { eventTools } from "./event-tools.ts";
+import { Hints } from "./hints.ts";
+import { INSTRUCTIONS } from "./instructions.ts";
+import { Listing } from "./listing.ts";
+import { lookTools } from "./look-tools.ts";
+import { messageTools } from "./message-tools.ts";
+import { FACE_LIMITS, type FaceOptions } from "./options.ts";
+import { Probes } from "./probes.ts";
+import { PROMPTS } from "./prompts.ts";
+import { readResource } from "./read-resource.ts";
+import { promptRefusal, resourceRefusal, toolRefusal } from "./refusal.ts";
+import { RESOURCES } from "./resource-offers.ts";
+import type { Backstage, FaceTool } from "./tool.ts";
+import { watchResource } from "./watch-resource.ts";
+
+const TOOLS: ReadonlyMap<string, FaceTool> = new Map(
+  [...actorTools, ...messageTools, ...channelTools, ...lookTools, ...eventTools, ...receiveTools].map((tool) => [tool.offer.name, tool]),
+);
+
+const CATALOGUE: Catalogue = {
+  tools: Array.from(TOOLS.values(), ({ offer }) => offer),
+  resources: RESOURCES,
+  prompts: Array.from(PROMPTS.values(), ({ offer }) => offer),
+};
+
+const NOTHING: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
+const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+
+/**
+ * Theater as MCP has it, over any stage. Errors of the stage are a tool's errors, under Theater's names. Disposing it ends its
+ * viewers' channels and waits, not the stage.
+ */
+export function theaterFace(options: FaceOptions): Source & AsyncDisposable {
+  const face = new TheaterFace(options);
+  describeSource(face, "Theater's face");
+  return face;
+}
+
+class TheaterFace implements Source, AsyncDisposable {
+  readonly instructions: string;
+  readonly #scope: string | undefined;
+  readonly #listing: Listing;
+  readonly #backstage: Backstage & { readonly probes: Probes };
+
+  constructor({ stage, clock = systemClock, requireScope, instructions = INSTRUCTIONS, limits: given }: FaceOptions) {
+    const limits = { ...FACE_LIMITS, ...given };
+    const hints = new Hints(stage);
+    this.instructions = instructions;
+    this.#scope = requireScope;
+    this.#listing = new Listing(stage, hints, CATALOGUE, { limit: limits.listed, clock });
+    const channels = new Channels(stage, clock, limits);
+    const probes = new Probes(hints, clock);
+    this.#backstage = { stage, clock, limits, hints, listing: this.#listing, channels, bells: new Bells(), probes };
+  }
+
+  surface(viewer: Viewer): Surface | Promise<Surface> {
+    return this.#admits(viewer) ? this.#listing.surface() : NOTHING;
+  }
+
+  // Without the entries of the actors: their URIs are those of a template, so a call need not know who is there.
+  catalogue(viewer: Viewer): Catalogue {
+    return this.#admits(viewer) ? CATALOGUE : NOTHING.catalogue;
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    if (!this.#admits(viewer)) return UNKNOWN;
+    const bag = isBag(args) ? args : {};
+    const [list, name] = partsOf(ref);
+    if (list === "tools") return this.#call(viewer, name, bag, options);
+    return list === "resources" ? this.#read(viewer, name, bag) : this.#prompt(name, bag);
+  }
+
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf): () => void {
+    if (!this.#admits(viewer)) return () => undefined;
+    if (only === undefined) return this.#listing.watch(() => dirty());
+    const [list, name] = partsOf(only.ref);
+    if (list !== "resources") return () => undefined;
+    return watchResource(this.#backstage, name, isBag(only.args) ? only.args : {}, viewer, () => dirty(only.ref));
+  }
+
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, _others: Bag): Promise<readonly string[]> {
+    const { stage, limits } = this.#backstage;
+    const [list] = partsOf(ref);
+    return this.#admits(viewer) && list !== "tools" && argument === "actor_id" ? completeActor(stage, value, limits.listed) : [];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { bells, hints, channels } = this.#backstage;
+    bells.close();
+    hints.close();
+    await channels.close();
+  }
+
+  #admits({ scopes }: Viewer): boolean {
+    return this.#scope === undefined || scopes.includes(this.#scope);
+  }
+
+  async #call(viewer: Viewer, name: string, args: Bag, { signal }: CallOptions): Promise<Reply> {
+    const tool = TOOLS.get(name);
+    if (tool === undefined) return UNKNOWN;
+    try {
+      return { ok: await tool.run(this.#backstage, args, { viewer, signal }) };
+    } catch (error) {
+      return toolRefusal(this.#backstage.stage, error, args["actor_id"]);
+    }
+  }
+
+  async #read(viewer: Viewer, name: string, args: Bag): Promise<Reply> {
+    try {
+      const text = await readResource(this.#backstage, name, args, viewer);
+      return text === undefined ? UNKNOWN : { ok: text };
+    } catch (error) {
+      return resourceRefusal(error);
+    }
+  }
+
+  async #prompt(name: string, args: Bag): Promise<Reply> {
+    const prompt = PROMPTS.get(name);
+    if (prompt === undefined) return UNKNOWN;
+    try {
+      return { ok: await prompt.get(this.#backstage, args) };
+    } catch (error) {
+      return promptRefusal(error);
+    }
+  }
+}
+
+function partsOf(ref: OfferRef): readonly [list: string, name: string] {
+  const slash = ref.indexOf("/");
+  return [ref.slice(0, slash), ref.slice(slash + 1)];
+}

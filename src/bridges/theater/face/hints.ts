@@ -1,0 +1,57 @@
+import { MultiMap } from "../../../core/contract/internal.ts";
+import type { Stage, StageChange } from "../stage.ts";
+
+type Listener = (change: StageChange) => void;
+
+/** The stage's hints, heard once for everybody here, and only while somebody listens: a stage elsewhere pays for being watched. */
+export class Hints {
+  readonly #stage: Pick<Stage, "watch">;
+  readonly #all = new Set<Listener>();
+  readonly #byActor = new MultiMap<string, Listener>();
+  #undo: (() => void) | undefined;
+
+  constructor(stage: Pick<Stage, "watch">) {
+    this.#stage = stage;
+  }
+
+  /** Of every actor. Returns its undo. */
+  all(listener: Listener): () => void {
+    const own: Listener = (change) => listener(change);
+    this.#all.add(own);
+    this.#begin();
+    return () => {
+      this.#all.delete(own);
+      this.#rest();
+    };
+  }
+
+  /** Of one actor, by its id. Returns its undo. */
+  of(actor: string, listener: Listener): () => void {
+    const own: Listener = (change) => listener(change);
+    this.#byActor.put(actor, own);
+    this.#begin();
+    return () => {
+      this.#byActor.take(actor, own);
+      this.#rest();
+    };
+  }
+
+  close(): void {
+    this.#all.clear();
+    this.#byActor.clear();
+    this.#rest();
+  }
+
+  #begin(): void {
+    this.#undo ??= this.#stage.watch((change) => {
+      for (const listener of Array.from(this.#all)) listener(change);
+      for (const listener of Array.from(this.#byActor.get(change.actor) ?? [])) listener(change);
+    });
+  }
+
+  #rest(): void {
+    if (this.#all.size > 0 || this.#byActor.size > 0) return;
+    this.#undo?.();
+    this.#undo = undefined;
+  }
+}

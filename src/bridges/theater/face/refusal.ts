@@ -1,0 +1,64 @@
+import type { Reply } from "../../../core/contract/index.ts";
+import { type Stage, type StageCode, StageError } from "../stage.ts";
+import { InvalidArgument } from "./invalid.ts";
+
+type Refused = Extract<Reply, { refused: unknown }>;
+
+/** What to do next, with the tools there are. */
+const NEXT: Readonly<Partial<Record<StageCode, string>>> = {
+  ActorNotFound: "list_actors shows those there are.",
+  ActorAlreadyExists: "Give another name, or stop_actor the one that has it.",
+  ActorNotRunning: "get_actor shows its status.",
+  ActorError: "get_events shows what happened.",
+  ActorInitializationError: "Correct the manifest, the component or the initial_state, and call start_actor again.",
+  ChannelNotFound: "open_channel opens one.",
+  ChannelClosed: "open_channel opens another.",
+  ChannelRejected: "send_message or request_message may be what it takes.",
+  CommunicationError: "Before repeating what should happen once, see with get_events whether it did.",
+  Timeout: "get_events shows whether it did.",
+};
+
+// Where the actor itself may be what is in the way.
+const MAYBE_HALTED: ReadonlySet<StageCode> = new Set(["ActorError", "ActorNotRunning"]);
+
+// What ends in an example, such as lines of a manifest, ends there.
+const sentence = (text: string): string => (/[.!?]$/.test(text) || text.includes("\n") ? text : `${text}.`);
+
+/** A failure as a tool's error: Theater's name for it, what was wrong, and the next step. Rethrows what is neither. */
+export async function toolRefusal(stage: Pick<Stage, "actor">, error: unknown, actor: unknown): Promise<Refused> {
+  if (error instanceof InvalidArgument) return { refused: { code: "INVALID", message: error.message } };
+  if (!(error instanceof StageError)) throw error;
+  const { code, message } = error;
+  const why = sentence(message === "" ? code : message);
+  const next = (MAYBE_HALTED.has(code) && typeof actor === "string" ? await halted(stage, actor, why) : undefined) ?? NEXT[code];
+  const named =
+    next === undefined || why.includes("\n") || next.split(" ").some((word) => word.includes("_") && why.includes(word)) ? "" : ` ${next}`;
+  return { refused: { code, message: `${code}: ${why}${named}` } };
+}
+
+async function halted(stage: Pick<Stage, "actor">, named: string, why: string): Promise<string | undefined> {
+  const details = await stage.actor(named).catch(() => undefined);
+  if (details?.status !== "PAUSED") return undefined;
+  const resume = "restart_actor resumes it.";
+  if (details.halted === undefined || why.includes("paused")) return resume;
+  return `It is paused after event ${details.halted.after} (${details.halted.why.slice(0, 500)}); ${resume}`;
+}
+
+// A name that no stage could take names nothing either.
+const ABSENT: ReadonlySet<StageCode> = new Set(["ActorNotFound", "ChannelNotFound", "InvalidRequest"]);
+
+/** The same of a resource: what is not there is UNKNOWN. */
+export function resourceRefusal(error: unknown): Refused {
+  if (error instanceof InvalidArgument) return { refused: { code: "UNKNOWN", message: error.message } };
+  if (!(error instanceof StageError)) throw error;
+  const { code, message } = error;
+  return { refused: { code: ABSENT.has(code) ? "UNKNOWN" : code, message: `${code}: ${sentence(message)}` } };
+}
+
+/** The same of a prompt: an actor that is not there is a wrong argument. */
+export function promptRefusal(error: unknown): Refused {
+  if (error instanceof InvalidArgument) return { refused: { code: "INVALID", message: error.message } };
+  if (!(error instanceof StageError)) throw error;
+  const { code, message } = error;
+  return { refused: { code: ABSENT.has(code) ? "INVALID" : code, message: `${code}: ${sentence(message)}` } };
+}

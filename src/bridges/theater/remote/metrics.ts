@@ -1,0 +1,31 @@
+import { isBag, type Json } from "../../../core/contract/index.ts";
+import type { StageMetrics } from "../stage.ts";
+
+const NANOSECONDS = 1_000_000;
+
+const field = (json: Json | undefined, name: string): Json | undefined =>
+  isBag(json) && Object.hasOwn(json, name) ? json[name] : undefined;
+
+const numberIn = (json: Json | undefined, name: string): number | null => {
+  const value = field(json, name);
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : null;
+};
+/** Upstream never measures it: its 0 says nothing. */
+const measuredIn = (json: Json | undefined, name: string): number | null => numberIn(json, name) || null;
+const times = (value: number | null, by: number): number | null => (value === null ? null : value * by);
+
+/** Of a server's metrics: times in nanoseconds, moments in seconds. */
+export function metricsOf(json: Json): StageMetrics {
+  const [operations, resources] = [field(json, "operation_metrics"), field(json, "resource_metrics")];
+  return {
+    operations: numberIn(operations, "total_operations"),
+    failedOperations: measuredIn(operations, "failed_operations"),
+    totalMs: times(numberIn(operations, "total_processing_time"), 1 / NANOSECONDS),
+    maxMs: times(numberIn(operations, "max_processing_time"), 1 / NANOSECONDS),
+    minMs: times(numberIn(operations, "min_processing_time"), 1 / NANOSECONDS),
+    memoryBytes: measuredIn(resources, "memory_usage"),
+    queued: measuredIn(resources, "operation_queue_size"),
+    startedAt: times(measuredIn(json, "start_time"), 1_000),
+    lastAt: times(measuredIn(json, "last_update"), 1_000),
+  };
+}

@@ -1,0 +1,113 @@
+import { systemClock, systemEntropy, type Clock, type Entropy, type Log } from "../../../core/contract/index.ts";
+import { StageError } from "../stage.ts";
+import { WIRE_LIMITS, type Codec, type WireLimits } from "../wire/index.ts";
+
+/** Bounds and intervals. Milliseconds and bytes. */
+export interface RemoteLimits {
+  /** For one attempt to connect. Default 5 s. */
+  readonly connectMs: number;
+  /** To connect, before a call fails. Default 5. */
+  readonly attempts: number;
+  /** Before the second attempt; doubles up to `retryMaxMs`, and half of it is drawn. Default 200 ms, 5 s. */
+  readonly retryMs: number;
+  readonly retryMaxMs: number;
+  /** For a reply. Default 30 s. */
+  readonly replyMs: number;
+  /** For the reply to a request to an actor. Default 300 s. */
+  readonly requestMs: number;
+  /** For what a server may not know: a codec, a command. Default 3 s. */
+  readonly probeMs: number;
+  /** How much longer than the older codec's the newer one's answer may take. Default 50 ms. */
+  readonly graceMs: number;
+  /** A connection nobody used for so long is closed. Default 60 s. */
+  readonly idleMs: number;
+  /** How long a list of actors is good enough to tell that somebody is there. Default 1 s. */
+  readonly freshMs: number;
+  /** Between two looks at who is there, while somebody watches. Default 2 s. */
+  readonly pollMs: number;
+  /** How long a command a server did not know is not tried again. Default 10 min. */
+  readonly unknownMs: number;
+  /** For commands that are answered at once. Default 4. */
+  readonly connections: number;
+  /** Requests under way at once, each on a connection of its own. Default 64. */
+  readonly requests: number;
+  /** Calls that wait for a connection of either sort. Default 1,024. */
+  readonly waiting: number;
+  /** Open at once. Default 64. */
+  readonly channels: number;
+  /** Actors whose events are followed. Default 16. */
+  readonly followed: number;
+  /** Kept of one actor's chain, its newest. Default 10,000. */
+  readonly events: number;
+  /** Of the data of all events kept. Default 64 MiB. */
+  readonly eventBytes: number;
+  /** How long one event is looked for among those of all actors, where only its id is known. Default 20 s. */
+  readonly searchMs: number;
+  /** Of one frame, taken or sent. Default 32 MiB. */
+  readonly frameBytes: number;
+}
+
+const DEFAULTS: RemoteLimits = {
+  connectMs: 5_000,
+  attempts: 5,
+  retryMs: 200,
+  retryMaxMs: 5_000,
+  replyMs: 30_000,
+  requestMs: 300_000,
+  probeMs: 3_000,
+  graceMs: 50,
+  idleMs: 60_000,
+  freshMs: 1_000,
+  pollMs: 2_000,
+  unknownMs: 600_000,
+  connections: 4,
+  requests: 64,
+  waiting: 1_024,
+  channels: 64,
+  followed: 16,
+  events: 10_000,
+  eventBytes: 64 * 1_048_576,
+  searchMs: 20_000,
+  frameBytes: WIRE_LIMITS.frameBytes,
+};
+
+export interface RemoteOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 9000, as Theater's own. */
+  readonly port?: number;
+  /** `raw`: servers until June 2025. `fragmenting`: those since. Default `auto`: found out. */
+  readonly codec?: "auto" | Codec;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+  /** Names, codes and counts; never messages. */
+  readonly log?: Log;
+  readonly limits?: Partial<RemoteLimits>;
+}
+
+/** Options as the parts use them. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  /** How the server is called in sentences. */
+  readonly server: string;
+  readonly codec: "auto" | Codec;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+  readonly limits: RemoteLimits;
+  readonly wire: WireLimits;
+}
+
+/** Throws `InvalidRequest`. */
+export function settingsOf(options: RemoteOptions): Settings {
+  const { host = "127.0.0.1", port = 9_000, codec = "auto", clock = systemClock, entropy = systemEntropy, log = () => undefined } = options;
+  const limits = { ...DEFAULTS, ...options.limits };
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Number.isSafeInteger(value) || value < 1) throw new StageError("InvalidRequest", `limits.${name} must be a whole number above 0.`);
+  }
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new StageError("InvalidRequest", "port must be a number of 1 to 65535.");
+  const server = `the Theater server at ${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const wire = { ...WIRE_LIMITS, frameBytes: limits.frameBytes, messageBytes: Math.max(limits.frameBytes, WIRE_LIMITS.messageBytes) };
+  return { host, port, server, codec, clock, entropy, log, limits, wire };
+}

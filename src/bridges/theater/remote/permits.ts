@@ -1,0 +1,41 @@
+import type { Clock } from "../../../core/contract/index.ts";
+
+/** So many at once; the others wait in a line, for a bounded time. */
+export class Permits {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+  readonly #most: number;
+  readonly #clock: Clock;
+
+  constructor(count: number, waiting: number, clock: Clock) {
+    this.#free = count;
+    this.#most = waiting;
+    this.#clock = clock;
+  }
+
+  /** False: too many wait, or it took too long. */
+  async take(limitMs: number): Promise<boolean> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return true;
+    }
+    if (this.#waiting.length >= this.#most) return false;
+    return await new Promise((resolve) => {
+      const go = (): void => {
+        undo();
+        resolve(true);
+      };
+      const undo = this.#clock.after(limitMs, () => {
+        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        resolve(false);
+      });
+      this.#waiting.push(go);
+    });
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}

@@ -1,0 +1,15 @@
+import type { Clock, Log } from "../../../core/contract/index.ts";
+import type { TheaterStage } from "../theater-stage.ts";
+import type { Channels } from "./channels.ts";
+import type { TheaterLimits } from "./options.ts";
+import type { Subscriptions } from "./subscriptions.ts";
+
+/** What all connections of one server share. */
+export interface House {
+  readonly stage: TheaterStage;
+  readonly limits: TheaterLimits;
+  readonly clock: Clock;
+  readonly log: Log | undefined;
+  readonly channels: Channels;
+  readonly subscriptions: Subscriptions;
+}

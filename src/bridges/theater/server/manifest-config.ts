@@ -1,0 +1,73 @@
+import { parse } from "smol-toml";
+import { isList } from "../../../core/contract/index.ts";
+import type { StageDetails } from "../stage.ts";
+import type { Printable } from "../wire/index.ts";
+
+/** Handlers Theater's `ManifestConfig` knows; clients in Rust refuse the whole of it for another. */
+const HANDLERS: ReadonlySet<unknown> = new Set([
+  "message-server",
+  "filesystem",
+  "http-client",
+  "http-framework",
+  "runtime",
+  "supervisor",
+  "store",
+  "timing",
+  "process",
+  "environment",
+  "random",
+]);
+const DEPTH = 8;
+
+type Table = { readonly [name: string]: unknown };
+const isTable = (value: unknown): value is Table =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+const textIn = (table: Table, ...names: readonly string[]): string | undefined => {
+  const found = names.map((name) => table[name]).find((value) => typeof value === "string");
+  return typeof found === "string" ? found : undefined;
+};
+
+function printable(value: unknown, depth = 0): Printable {
+  if (typeof value === "string" || typeof value === "boolean" || typeof value === "number" || typeof value === "bigint") return value;
+  if (value instanceof Date) return value.toISOString();
+  if (depth >= DEPTH) return null;
+  if (isList(value)) return value.map((item) => printable(item, depth + 1));
+  if (isTable(value)) return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, printable(part, depth + 1)]));
+  return null;
+}
+
+/** `type` with `config` beside, or with its fields inline, as manifests have it since July 2025. */
+function handler(value: unknown): readonly Printable[] {
+  if (!isTable(value) || !HANDLERS.has(value["type"])) return [];
+  const { type, config, ...inline } = value;
+  return [{ type: printable(type), config: printable(isTable(config) ? config : inline) }];
+}
+
+function tableOf(content: string | undefined): Table {
+  try {
+    return content === undefined ? {} : parse(content);
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Theater's `ManifestConfig` of an actor, with the fields of all its years: `component_path` for clients of April 2025, `component`
+ * and `version` for those after. An actor without a manifest has what can be said of it: its name, and what it was started from.
+ */
+export function manifestConfig({ name, manifest, manifestContent }: StageDetails): Printable {
+  const table = tableOf(manifestContent);
+  const component = textIn(table, "component", "component_path", "package") ?? manifest ?? "";
+  const handlers = [table["handlers"], table["handler"]].flatMap((list) => (isList(list) ? list : [])).flatMap(handler);
+  return {
+    name: textIn(table, "name") ?? name,
+    version: textIn(table, "version") ?? "0.0.0",
+    component,
+    component_path: component,
+    description: textIn(table, "description") ?? null,
+    long_description: textIn(table, "long_description") ?? null,
+    save_chain: typeof table["save_chain"] === "boolean" ? table["save_chain"] : null,
+    init_state: textIn(table, "init_state", "initial_state") ?? null,
+    handlers,
+  };
+}

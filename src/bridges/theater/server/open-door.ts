@@ -1,0 +1,12 @@
+import { TroupeError } from "../../../core/contract/index.ts";
+import { isLoopback } from "../../../mcp/transport/address.ts";
+
+/** The protocol knows no authentication: beyond loopback nobody is let in unasked. */
+export function refuseOpenDoor(host: string, insecure: boolean): void {
+  if (insecure || isLoopback(host)) return;
+  throw new TroupeError(
+    "DOOR_UNSAFE",
+    `Theater's protocol has no authentication, and on ${host} everybody who reaches this machine could start and stop actors: ` +
+      "listen on 127.0.0.1 or at a Unix socket, or say insecure (--insecure-no-auth on the command line) when something in front of it authenticates.",
+  );
+}

@@ -1,0 +1,76 @@
+import { createServer, type Server } from "node:net";
+import { systemClock, systemEntropy } from "../../../core/contract/index.ts";
+import { withoutRepeats } from "../../../core/contract/internal.ts";
+import { authority, isLoopback } from "../../../mcp/transport/address.ts";
+import { listenAt } from "../../../mcp/transport/listen.ts";
+import { listenAtPath } from "../../../mcp/transport/unix-socket.ts";
+import { Channels } from "./channels.ts";
+import { Connection } from "./connection.ts";
+import type { House } from "./house.ts";
+import { THEATER_LIMITS } from "./limits.ts";
+import { refuseOpenDoor } from "./open-door.ts";
+import type { TheaterDoor, TheaterOptions } from "./options.ts";
+import { Subscriptions } from "./subscriptions.ts";
+
+/**
+ * Theater's management protocol over TCP or a Unix socket. Which of its codecs a client speaks its first frame says; what differs
+ * between the years follows from that, as `printResponse` tells. Throws `DOOR_UNSAFE` beyond loopback, `DOOR_ADDRESS`, `DOOR_OPTION`.
+ *
+ * Where Theater's own server is silent, hangs up or says yes to what it did not do, this one answers with an error: a command it
+ * cannot read is an `InvalidRequest`, an actor or a channel it does not know is not found. `RestartActor` keeps the actor's id and
+ * state, `UnsubscribeFromActor` ends the subscription, and what an actor says on accepting a channel is that channel's first message.
+ */
+export async function serveTheater(options: TheaterOptions): Promise<TheaterDoor> {
+  const { stage, host = "127.0.0.1", port = 0, path, insecure = false, clock = systemClock, entropy = systemEntropy } = options;
+  const log = withoutRepeats(options.log, clock);
+  const limits = { ...THEATER_LIMITS, ...options.limits };
+  if (path === undefined) refuseOpenDoor(host, insecure);
+  const house: House = {
+    stage,
+    limits,
+    clock,
+    log,
+    channels: new Channels(stage, limits.channels, log),
+    subscriptions: new Subscriptions(stage, limits.subscriptions, entropy),
+  };
+
+  const open = new Set<Connection>();
+  let closing = false;
+  // A client that has said all it wants to say still wants its answers.
+  const server = createServer({ allowHalfOpen: true });
+  server.maxConnections = limits.connections;
+  server.on("drop", () => log?.("warning", { event: "connection-refused", door: "theater", reason: "connections" }));
+  server.on("connection", (socket) => {
+    if (closing) {
+      socket.destroy();
+      return;
+    }
+    const connection = new Connection(socket, house);
+    open.add(connection);
+    socket.once("close", () => open.delete(connection));
+  });
+
+  const at = path === undefined ? await atPort(server, host, port) : { url: `unix:${await listenAtPath(server, path)}`, port: 0 };
+  server.on("error", (error) => log?.("error", { event: "listen-failed", door: "theater", name: error.name }));
+  if (path === undefined && !isLoopback(host)) log?.("warning", { event: "open-door", door: "theater", url: at.url });
+  log?.("info", { event: "listening", door: "theater", url: at.url });
+
+  const closed = Promise.withResolvers<void>();
+  const close = async ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => {
+    if (closing) return closed.promise;
+    closing = true;
+    server.close(() => closed.resolve());
+    for (const connection of open) connection.end();
+    const undoGrace = clock.after(graceMs, () => {
+      for (const connection of open) connection.destroy();
+    });
+    await closed.promise;
+    undoGrace();
+  };
+  return { ...at, close, [Symbol.asyncDispose]: () => close() };
+}
+
+async function atPort(server: Server, host: string, wanted: number): Promise<{ readonly url: string; readonly port: number }> {
+  const port = await listenAt(server, host, wanted);
+  return { url: `tcp://${authority(host, port)}`, port };
+}

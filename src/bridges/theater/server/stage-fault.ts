@@ -1,0 +1,12 @@
+import type { Log } from "../../../core/contract/index.ts";
+import { StageError } from "../stage.ts";
+import { type Fault, WireError } from "../wire/index.ts";
+
+/** What a client is told of what went wrong. What is no `StageError` broke here: the log has it. */
+export function faultOf(error: unknown, log: Log | undefined): Fault {
+  if (error instanceof StageError) return { code: error.code, message: error.message };
+  if (error instanceof WireError) return { code: "InvalidRequest", message: error.message };
+  const { name, message } = error instanceof Error ? error : { name: "unknown", message: String(error) };
+  log?.("error", { event: "command-failed", door: "theater", name, message });
+  return { code: "InternalError", message: "The server failed at this command: its log says of what." };
+}

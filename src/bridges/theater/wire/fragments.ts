@@ -1,0 +1,83 @@
+import type { Clock } from "../../../core/contract/index.ts";
+import { WireError } from "./wire-error.ts";
+import type { WireLimits } from "./wire-limits.ts";
+import type { WireValue } from "./wire-json.ts";
+
+interface Partial {
+  readonly total: number;
+  readonly pieces: Map<number, Uint8Array>;
+  readonly undo: () => void;
+}
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+const whole = (value: WireValue | undefined, name: string, most: number, least = 0): number => {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most)
+    throw new WireError(`Fragment.${name} must be a whole number of ${least} to ${most}.`);
+  return value;
+};
+
+/** Puts messages together from fragments, in whatever order these come. */
+export class Fragments {
+  readonly #limits: WireLimits;
+  readonly #clock: Clock;
+  readonly #partials = new Map<number, Partial>();
+  #bytes = 0;
+
+  constructor(limits: WireLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** The message, where this was its last fragment. Throws `WireError`; the message it was part of is then gone. */
+  add(fragment: ReadonlyMap<string, WireValue>): Uint8Array | undefined {
+    const id = whole(fragment.get("message_id"), "message_id", Number.MAX_SAFE_INTEGER);
+    try {
+      return this.#add(id, fragment);
+    } catch (error) {
+      this.#drop(id);
+      throw error;
+    }
+  }
+
+  /** Nothing is held any more. */
+  clear(): void {
+    for (const id of Array.from(this.#partials.keys())) this.#drop(id);
+  }
+
+  #add(id: number, fragment: ReadonlyMap<string, WireValue>): Uint8Array | undefined {
+    const total = whole(fragment.get("total_fragments"), "total_fragments", this.#limits.fragments, 1);
+    const index = whole(fragment.get("fragment_index"), "fragment_index", total - 1);
+    const data = fragment.get("data");
+    if (typeof data !== "string" || data.length % 4 !== 0 || !BASE64.test(data)) throw new WireError("Fragment.data must be base64.");
+    const piece = Buffer.from(data, "base64");
+
+    const partial = this.#partials.get(id) ?? this.#begin(id, total);
+    if (partial.total !== total)
+      throw new WireError(`Fragment.total_fragments was ${partial.total} for message ${id} before and is ${total} now.`);
+    this.#bytes += piece.length - (partial.pieces.get(index)?.length ?? 0);
+    partial.pieces.set(index, piece);
+    if (this.#bytes > this.#limits.messageBytes)
+      throw new WireError(`Messages in fragments may have at most ${this.#limits.messageBytes} bytes here: send less at once.`);
+    if (partial.pieces.size < total) return undefined;
+    const pieces = Array.from({ length: total }, (_, at) => partial.pieces.get(at) ?? new Uint8Array(0));
+    this.#drop(id);
+    return Buffer.concat(pieces);
+  }
+
+  #begin(id: number, total: number): Partial {
+    if (this.#partials.size >= this.#limits.partials)
+      throw new WireError(`At most ${this.#limits.partials} messages may be under way in fragments: end one before you begin another.`);
+    const partial: Partial = { total, pieces: new Map(), undo: this.#clock.after(this.#limits.partialMs, () => this.#drop(id)) };
+    this.#partials.set(id, partial);
+    return partial;
+  }
+
+  #drop(id: number): void {
+    const partial = this.#partials.get(id);
+    if (partial === undefined) return;
+    partial.undo();
+    this.#partials.delete(id);
+    for (const piece of partial.pieces.values()) this.#bytes -= piece.length;
+  }
+}

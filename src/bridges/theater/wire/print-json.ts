@@ -1,0 +1,68 @@
+import { wellFormed } from "../../../core/contract/internal.ts";
+import { printByteList } from "./byte-lists.ts";
+import { WireError } from "./wire-error.ts";
+
+/** JSON to be printed; bytes as a list of numbers, as Rust's serde prints a `Vec<u8>`. A field that is undefined is left away. */
+export type Printable =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | readonly Printable[]
+  | { readonly [name: string]: Printable | undefined };
+
+const isList = (value: Printable): value is readonly Printable[] => Array.isArray(value);
+
+/** Compact, keys in their order. Throws `WireError` when it gets longer than `most` bytes. */
+export function printJson(value: Printable, most: number): Buffer {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  printPieces(value, (piece) => {
+    length += piece.length;
+    if (length > most) throw new WireError(`This answer is longer than the ${most} bytes that can be sent at once: ask for less.`);
+    pieces.push(piece);
+  });
+  return Buffer.concat(pieces);
+}
+
+/** The same text, given piece by piece as it is printed: for whoever need not hold it. */
+export function printPieces(value: Printable, give: (piece: Buffer) => void): void {
+  let text = "";
+
+  const flush = (): void => {
+    if (text !== "") give(Buffer.from(text));
+    text = "";
+  };
+
+  const print = (one: Printable): void => {
+    if (one instanceof Uint8Array) {
+      flush();
+      printByteList(one, give);
+    } else if (typeof one === "bigint") {
+      text += String(one);
+    } else if (one === null || typeof one !== "object") {
+      text += wellFormed(JSON.stringify(one));
+    } else if (isList(one)) {
+      text += "[";
+      for (const [at, item] of one.entries()) {
+        if (at > 0) text += ",";
+        print(item);
+      }
+      text += "]";
+    } else {
+      let sign = "{";
+      for (const [name, field] of Object.entries(one)) {
+        if (field === undefined) continue;
+        text += `${sign}${wellFormed(JSON.stringify(name))}:`;
+        sign = ",";
+        print(field);
+      }
+      text += sign === "{" ? "{}" : "}";
+    }
+  };
+
+  print(value);
+  flush();
+}

@@ -1,0 +1,79 @@
+import { textOf } from "../../../core/platform/index.ts";
+import { UNBOUNDED } from "./budget.ts";
+import { GuestTrap } from "./errors.ts";
+import type { CoreFunction, CoreMemory } from "./webassembly.ts";
+
+/** Where something was put, and how much of it. */
+export interface Placed {
+  readonly pointer: number;
+  readonly count: number;
+}
+
+/** A guest's memory as the host touches it: nothing is read or written that was not checked, and no view of it leaves. */
+export class GuestMemory {
+  view: DataView<ArrayBuffer>;
+  bytes: Uint8Array<ArrayBuffer>;
+  budget = UNBOUNDED;
+  readonly #memory: CoreMemory;
+  readonly #realloc: CoreFunction;
+
+  constructor(memory: CoreMemory, realloc: CoreFunction) {
+    this.#memory = memory;
+    this.#realloc = realloc;
+    this.view = new DataView(memory.buffer);
+    this.bytes = new Uint8Array(memory.buffer);
+  }
+
+  get size(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  /** After the guest ran: growth gives its memory another buffer, and the old one has no bytes. */
+  refresh(): void {
+    const { buffer } = this.#memory;
+    if (buffer === this.bytes.buffer) return;
+    this.view = new DataView(buffer);
+    this.bytes = new Uint8Array(buffer);
+  }
+
+  /** `pointer` as the guest gave it: that so many bytes are there, from an address of that alignment. */
+  check(pointer: number, size: number, align: number, what: string): void {
+    if (pointer % align !== 0) throw new GuestTrap(`The guest's pointer to ${what}, ${pointer}, is not a multiple of ${align}.`);
+    // No sum overflows: both are below 2^53, whatever the guest said.
+    if (pointer + size > this.bytes.length)
+      throw new GuestTrap(
+        `The guest's ${what}, ${size} bytes at ${pointer}, does not lie inside its memory of ${this.bytes.length} bytes.`,
+      );
+  }
+
+  copy(pointer: number, length: number): Uint8Array {
+    this.check(pointer, length, 1, "list");
+    this.budget.spend(length);
+    return this.bytes.slice(pointer, pointer + length);
+  }
+
+  text(pointer: number, length: number): string {
+    this.check(pointer, length, 1, "string");
+    this.budget.spend(length);
+    const text = textOf(this.bytes.subarray(pointer, pointer + length));
+    if (text === undefined) throw new GuestTrap(`The guest's string, ${length} bytes at ${pointer}, is not UTF-8.`);
+    return text;
+  }
+
+  /** Room in the guest, by its own allocator. */
+  allocate(size: number, align: number): number {
+    const given = this.#realloc(0, 0, align, size);
+    if (typeof given !== "number") throw new GuestTrap("The guest's allocator does not give an address.");
+    this.refresh();
+    const pointer = given >>> 0;
+    this.check(pointer, size, align, "allocation");
+    return pointer;
+  }
+
+  put(bytes: Uint8Array): Placed {
+    this.budget.spend(bytes.length);
+    const pointer = this.allocate(bytes.length, 1);
+    this.bytes.set(bytes, pointer);
+    return { pointer, count: bytes.length };
+  }
+}

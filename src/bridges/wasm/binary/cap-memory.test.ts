@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { engine } from "../abi/webassembly.ts";
+import { type Bytes, MODULE, coreModule, leb, section, text, vec } from "./core-module.fixture.ts";
+import { readComponent } from "../read-component.ts";
+import { WasmError } from "../wasm-error.ts";
+import { capMemory } from "./cap-memory.ts";
+
+const PAGE = 65_536;
+const FUNCREF = 0x70;
+
+const module = (memory: Bytes, ...tables: readonly Bytes[]): Uint8Array => Uint8Array.from(coreModule({ functions: [], memory, tables }));
+
+const refused = (says: string) => (error: unknown) => {
+  assert.ok(error instanceof WasmError, String(error));
+  assert.equal(error.code, "MEMORY_LIMIT");
+  assert.ok(error.message.includes(says), error.message);
+  return true;
+};
+
+/** How many pages its memory has at most: it is grown until it cannot. */
+function most(bytes: Uint8Array): number {
+  const { memory } = new engine.Instance(new engine.Module(bytes), {}).exports;
+  assert.ok(memory instanceof engine.Memory);
+  const grow: unknown = Reflect.get(memory, "grow");
+  assert.ok(typeof grow === "function");
+  try {
+    for (;;) grow.call(memory, 1);
+  } catch {
+    return memory.buffer.byteLength / PAGE;
+  }
+}
+
+void test("a memory grows as far as it may, whether it says how far or not", () => {
+  assert.equal(most(capMemory(module([0, 1]), 4 * PAGE)), 4);
+  assert.equal(most(capMemory(module([1, 1, ...leb(1_000)]), 200 * PAGE)), 200);
+  assert.equal(most(capMemory(module([1, 1, 3]), 200 * PAGE)), 3);
+  assert.equal(most(capMemory(module([0, 2]), 2 * PAGE + 100)), 2);
+});
+
+void test("a memory that begins with more than it may have is refused, with both numbers", () => {
+  assert.throws(() => capMemory(module([0, 17]), 16 * PAGE), refused("1114112 bytes of memory, and it may have 1048576"));
+});
+
+void test("a memory that could not be bounded is refused", () => {
+  assert.throws(() => capMemory(module([3, 1, 2]), PAGE), refused("shared"));
+  assert.throws(() => capMemory(module([4, 1]), PAGE), refused("64 bits"));
+  assert.throws(() => capMemory(module([8, 1, 0]), PAGE), refused("another size"));
+  assert.throws(
+    () =>
+      capMemory(
+        Uint8Array.from([
+          ...MODULE,
+          ...section(
+            5,
+            vec([
+              [0, 1],
+              [0, 1],
+            ]),
+          ),
+        ]),
+        PAGE,
+      ),
+    refused("2 memories"),
+  );
+  for (const imported of [
+    [2, 0, 1],
+    [1, FUNCREF, 0, 1],
+    [3, 0x7f, 0],
+  ])
+    assert.throws(
+      () => capMemory(Uint8Array.from([...MODULE, ...section(2, vec([[...text("env"), ...text("x"), ...imported]]))]), PAGE),
+      refused("imports"),
+    );
+});
+
+void test("what lives outside a memory is bounded too: tables and garbage-collected types", () => {
+  const capped = capMemory(module([0, 1], [FUNCREF, 0, 1], [FUNCREF, 1, 1, ...leb(10_000_000)], [0x6f, 1, 2, 5]), PAGE);
+  assert.ok(new engine.Module(capped));
+  const limit = [1, 1, ...leb(1_000_000)];
+  assert.ok(
+    Buffer.from(capped).includes(
+      Buffer.from(
+        section(
+          4,
+          vec([
+            [FUNCREF, ...limit],
+            [FUNCREF, ...limit],
+            [0x6f, 1, 2, 5],
+          ]),
+        ),
+      ),
+    ),
+  );
+  assert.throws(() => capMemory(module([0, 1], [FUNCREF, 0, ...leb(1_000_001)]), PAGE), refused("1000001 elements"));
+  assert.throws(() => capMemory(module([0, 1], ...Array.from({ length: 17 }, () => [FUNCREF, 0, 1])), PAGE), refused("17 tables"));
+  assert.throws(() => capMemory(module([0, 1], [0x63, 0, 0, 1]), PAGE), refused("typed references"));
+  assert.throws(() => capMemory(module([0, 1], [0x40, 0, FUNCREF, 0, 1, 0xd0, FUNCREF, 0x0b]), PAGE), refused("initial element"));
+  const array: Bytes = [0x5e, 0x7f, 1];
+  assert.throws(() => capMemory(Uint8Array.from(coreModule({ functions: [], types: [array] })), PAGE), refused("garbage-collected"));
+});
+
+void test("each guest's module stays valid, and as it was but for the limit", () => {
+  const root = resolve(import.meta.dirname, "../../../..");
+  const paths = globSync(["examples/wasm/*/*.wasm", "test/wasm/guests/!(wasi)/*.wasm"], { cwd: root });
+  assert.ok(paths.length >= 9);
+  for (const path of paths) {
+    const before = readComponent(readFileSync(resolve(root, path))).module;
+    const after = capMemory(before, 64 * PAGE);
+    assert.ok(new engine.Module(after), path);
+    assert.deepEqual(capMemory(after, 64 * PAGE), after, "once is enough");
+  }
+});
+
+void test("what is no core module is refused", () => {
+  assert.throws(() => capMemory(Uint8Array.of(0, 1, 2), PAGE), WasmError);
+  const whole = module([0, 1]);
+  assert.throws(() => capMemory(whole.subarray(0, whole.length - 1), PAGE), WasmError);
+});

@@ -1,0 +1,79 @@
+import type { Digest, Outgoing } from "../../../core/contract/index.ts";
+import type { Beginning, GuestOptions, GuestStart, Reader } from "../guest-options.ts";
+import type { GuestState } from "../guest-state.ts";
+import { isOperators, ManifestError, referenceOf, showsMachine } from "../manifest/index.ts";
+import type { Manifest } from "../manifest.ts";
+import { firstState } from "./first-state.ts";
+import type { Library } from "./library.ts";
+
+/** A guest that starts another. `allow` throws where it may not. */
+export interface Starter extends Reader {
+  allow(manifest: Manifest, origin: string | undefined): void;
+}
+
+/** Puts manifest, component and first state into the content store. Throws what is wrong with them: nothing has begun then. */
+export async function prepare(options: GuestOptions, library: Library, start: GuestStart, starter?: Starter): Promise<Outgoing> {
+  const { manifests } = options;
+  const { text, origin } = await manifests.find(start.manifest, starter);
+  // What it grants is for the component that it names: a starter's own would read the machine by it.
+  if (start.component !== undefined && origin !== undefined)
+    throw new ManifestError(
+      "NOT_ALLOWED",
+      `A component goes with a manifest's own text; ${JSON.stringify(origin.slice(0, 200))} names its own: leave the component away, or give a manifest as text.`,
+    );
+  const manifest = await manifests.read(text, origin);
+  starter?.allow(manifest, origin);
+  const component = await library.putComponent(start.component ?? (await named(options, manifest, origin, starter)), manifest.grants);
+  const digest = await library.put(Buffer.from(text));
+  const own = start.resume ? undefined : manifest.initialState;
+  const base = own === undefined ? undefined : await manifests.content(own, origin, starter);
+  const state = firstState(base, start.initialState);
+  const beginning: Beginning = {
+    manifest: digest,
+    ...(origin === undefined ? {} : { origin }),
+    component,
+    name: manifest.name,
+    ...(state === undefined ? {} : { initialState: await library.put(state) }),
+    ...(start.resume === undefined ? {} : { resume: true }),
+    ...(start.generation === undefined ? {} : { generation: start.generation }),
+  };
+  return { to: start.to, action: "start", args: {}, start: { ...beginning } };
+}
+
+function named(
+  { manifests }: GuestOptions,
+  manifest: Manifest,
+  origin: string | undefined,
+  reader: Reader | undefined,
+): Promise<Uint8Array> {
+  if (manifest.component === undefined)
+    throw new ManifestError(
+      "BAD_MANIFEST",
+      `The manifest of ${JSON.stringify(manifest.name)} names no component: add component = "path.wasm", or give its bytes beside the manifest's text.`,
+    );
+  return manifests.content(manifest.component, origin, reader);
+}
+
+// A path is one from the manifests directory, as everywhere else that an operator gives one; as a manifest would name it, it is found too.
+async function found(manifests: GuestOptions["manifests"], reference: string, origin: string | undefined): Promise<Uint8Array> {
+  try {
+    return await manifests.content(reference, undefined);
+  } catch (error) {
+    if (origin === undefined || !(error instanceof ManifestError) || error.code !== "NOT_FOUND") throw error;
+    return manifests.content(reference, origin).catch((): never => {
+      throw error;
+    });
+  }
+}
+
+/** Another component for a guest that runs: what `update` is told. Throws what is wrong with it. */
+export async function replacement({ manifests }: GuestOptions, library: Library, reference: string, guest: GuestState): Promise<Digest> {
+  const { manifest } = await library.program(guest.manifest, guest.component, guest.origin);
+  // Whoever starts guests brings bytes into the store: a first state is enough.
+  if (showsMachine(manifest.grants) && !isOperators(referenceOf(reference)))
+    throw new ManifestError(
+      "NOT_ALLOWED",
+      `${JSON.stringify(manifest.name)} is granted a directory or variables, and takes only what the operator put there: name the component by a path below the manifests directory, or by store:<label>.`,
+    );
+  return library.putComponent(await found(manifests, reference, guest.origin), manifest.grants);
+}

@@ -1,0 +1,126 @@
+/** WebAssembly guests as actors. */
+import {
+  type ActorId,
+  type Behaviour,
+  type ContentStore,
+  type Digest,
+  type Engine,
+  type Outgoing,
+  systemClock,
+  systemEntropy,
+} from "../../core/contract/index.ts";
+import { guestKind } from "./guest/behaviour.ts";
+import { Company } from "./guest/company.ts";
+import { Library } from "./guest/library.ts";
+import { liveIn } from "./guest/live.ts";
+import { prepare, replacement } from "./guest/prepare.ts";
+import { type GuestMeasures, Ran } from "./guest/ran.ts";
+import { reexecuteGuest, type GuestReexecution } from "./guest/reexecute.ts";
+import type { Room } from "./guest/room.ts";
+import { staleIn, toClose } from "./guest/stale-ends.ts";
+import { GUEST_LIMITS, MOST_GUEST_LIMITS } from "./guest-limits.ts";
+import type { GuestHouseOptions, GuestOptions, GuestStart } from "./guest-options.ts";
+import { GUEST, type GuestState } from "./guest-state.ts";
+import { createComponentReader } from "./jco/index.ts";
+import { ManifestFinder } from "./manifest/index.ts";
+import { createSandbox } from "./pool/index.ts";
+import { checkGranted } from "./world/grants.ts";
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+export interface Guests extends AsyncDisposable {
+  /** What they are made of, and are left as. */
+  readonly contents: ContentStore;
+  readonly kind: Behaviour<GuestState>;
+  /** The `host` of channels that somebody outside holds by this process. */
+  readonly host: string;
+  /** Once the engine has started; what is delivered to guests before waits. Returns its undo. */
+  attach(engine: Engine): () => void;
+  /** What this process measured of its calls; undefined: none has ended here. */
+  measured(id: ActorId): GuestMeasures | undefined;
+  /** The message a guest begins with. Throws what is wrong with its manifest or its component. */
+  prepare(start: GuestStart): Promise<Outgoing>;
+  /** For `update`: the digest of another component, found as a manifest's is. Throws what is wrong with it. */
+  component(reference: string, guest: GuestState): Promise<Digest>;
+  /** What tells it of channels that somebody outside held by a process before this one. */
+  stale(id: ActorId, guest: GuestState): readonly Outgoing[];
+  /** Runs each call in its chain again, in a fresh instance that is answered from the record, and compares. */
+  reexecute(id: ActorId): Promise<GuestReexecution>;
+  /** What live guests are made of and were left as, what manifests with a label name, and what was put lately: not garbage, of the contents there are. */
+  live(): AsyncIterable<Digest>;
+}
+
+/**
+ * Guests as a kind of actor for an engine: `{ kinds: [guests.kind, …] }`, then `guests.attach(engine)`. Kept on disk, in a sandbox of
+ * their own, and shown nothing of the environment, unless said otherwise. Dispose of it after the engine.
+ */
+export function createGuests({ contents, manifests, sandbox: given, ...more }: GuestHouseOptions): Guests {
+  const sandbox = given ?? createSandbox();
+  const options: GuestOptions = {
+    clock: systemClock,
+    entropy: systemEntropy,
+    persistence: "disk",
+    limits: GUEST_LIMITS,
+    most: more.limits === undefined ? MOST_GUEST_LIMITS : {},
+    readComponent: createComponentReader({ contents, clock: more.clock ?? systemClock }),
+    checkGranted,
+    variables: {},
+    ...more,
+    contents,
+    sandbox,
+    manifests:
+      typeof manifests === "object"
+        ? manifests
+        : new ManifestFinder({
+            contents,
+            ...(manifests === undefined ? {} : { directory: manifests }),
+            ...(more.directory === undefined ? {} : { closed: [more.directory] }),
+          }),
+  };
+  let attached: Engine | undefined;
+  let attaching = Promise.withResolvers<void>();
+  const engine = (): Engine => {
+    if (attached === undefined) throw new Error("There is no engine yet: attach one before guests run.");
+    return attached;
+  };
+  const library = new Library(options);
+  const room: Room = {
+    options,
+    library,
+    process: options.entropy.uuid(),
+    ran: new Ran(options.sandbox),
+    company: new Company(engine),
+    engine,
+    attached: () => (attached === undefined ? attaching.promise : undefined),
+  };
+  return {
+    kind: guestKind(room),
+    host: room.process,
+    attach(started) {
+      attached = started;
+      attaching.resolve();
+      const unwatch = started.watch(`${GUEST}/*`, ({ id, seq, status }) => {
+        library.young.kept(id, seq);
+        if (status !== "stopped") return;
+        room.ran.ended(id);
+        void room.company.ended(id);
+      });
+      return () => {
+        unwatch();
+        if (attached !== started) return;
+        attached = undefined;
+        attaching = Promise.withResolvers();
+      };
+    },
+    measured: (id) => room.ran.measured(id),
+    prepare: (start) => prepare(options, library, start),
+    component: (reference, guest) => replacement(options, library, reference, guest),
+    stale: (id, { channels }) => staleIn(channels, { process: room.process, gone: NOBODY }).map((channel) => toClose(id, channel)),
+    reexecute: (id) => reexecuteGuest(room, id),
+    live: () => liveIn(room),
+    contents,
+    async [Symbol.asyncDispose]() {
+      if (given === undefined) await sandbox[Symbol.asyncDispose]();
+    },
+  };
+}

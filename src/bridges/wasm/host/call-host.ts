@@ -1,0 +1,121 @@
+/** What the imports of one call do. A call that is tried again has a new one: what the old one gathered never leaves. */
+import type { Context, Digest, Engine, Message, Outgoing } from "../../../core/contract/index.ts";
+import type { GuestOptions, GuestStart } from "../guest-options.ts";
+import type { Starter } from "../guest/prepare.ts";
+import type { GuestState } from "../guest-state.ts";
+import type { Manifest } from "../manifest.ts";
+import type { GuestHost, HostCall } from "../sandbox.ts";
+import type { WitValue } from "../wit.ts";
+import type { ImportName } from "../world/interfaces.ts";
+import type { Asked } from "./asked.ts";
+import { onFiles } from "./filesystem.ts";
+import { Gathered } from "./gathered.ts";
+import type { Given } from "./given.ts";
+import { sendHttp } from "./http-client.ts";
+import { messages } from "./messages.ts";
+import { runtime } from "./runtime.ts";
+import { store } from "./store.ts";
+import { supervisor } from "./supervisor.ts";
+import { wait } from "./timing.ts";
+import { directoryOf } from "./own-directory.ts";
+
+/** Into the content store; with a space, `contents` of that space tells of it. */
+export type Put = (bytes: Uint8Array, space?: string) => Promise<Digest>;
+
+/** Of one call, whoever tries it how often. */
+export interface Circumstances {
+  readonly options: GuestOptions;
+  readonly engine: Engine;
+  /** The `host` of channel ends in this process. */
+  readonly process: string;
+  readonly context: Context;
+  readonly message: Message;
+  readonly uid: string;
+  readonly life: string;
+  /** Of the event that the call will leave. */
+  readonly seq: number;
+  readonly state: GuestState;
+  /** Requests it may answer: the one it is called for, too. */
+  readonly outstanding: readonly string[];
+  readonly manifest: Manifest;
+  readonly asked: Asked;
+  /** Channels of calls that were cut short: closed, whatever was answered. */
+  readonly cut: ReadonlySet<string>;
+  readonly put: Put;
+  /** Puts what a guest begins from into the content store. */
+  readonly prepare: (start: GuestStart, starter: Starter) => Promise<Outgoing>;
+}
+
+export type Import = (host: CallHost, args: readonly WitValue[]) => Given | Promise<Given>;
+
+const BY_NAME: Readonly<Record<string, Readonly<Record<string, Import>>>> = {
+  runtime,
+  "message-server-host": messages,
+  supervisor,
+  store,
+};
+
+export class CallHost implements GuestHost {
+  readonly of: Circumstances;
+  readonly gathered = new Gathered();
+  /** What has been done that cannot be undone, or may have been. */
+  readonly lasting: HostCall[] = [];
+  readonly #doing = new Set<Promise<unknown>>();
+
+  constructor(of: Circumstances) {
+    this.of = of;
+  }
+
+  async call(name: ImportName, args: readonly WitValue[]): Promise<Given> {
+    const doing = this.#done(name, args);
+    this.#doing.add(doing);
+    try {
+      return await doing;
+    } finally {
+      this.#doing.delete(doing);
+    }
+  }
+
+  /** Settles when nothing is being done any more. */
+  async settled(): Promise<void> {
+    while (this.#doing.size > 0) await Promise.allSettled(this.#doing);
+  }
+
+  async #done(name: ImportName, args: readonly WitValue[]): Promise<Given> {
+    try {
+      const given = await this.#act(name, args);
+      if (given.lasting === true) this.lasting.push({ name, args, result: given.result });
+      return given;
+    } catch (error) {
+      // How far it came is not known.
+      if (this.of.context.signal.aborted && !isHarmless(name))
+        this.lasting.push({ name, args, result: { err: error instanceof Error ? error.message : String(error) } });
+      throw error;
+    }
+  }
+
+  async #act(name: ImportName, args: readonly WitValue[]): Promise<Given> {
+    const dot = name.indexOf(".");
+    const into = name.slice(0, dot);
+    const what = name.slice(dot + 1);
+    const { manifest, options, context } = this.of;
+    const { grants } = manifest;
+    if (into === "filesystem" && grants.filesystem !== undefined) return onFiles(what, args, directoryOf(this.of, grants.filesystem));
+    if (into === "http-client" && grants.httpClient !== undefined)
+      return sendHttp(args[0], grants.httpClient.allowed, options.http ?? {}, options.clock, context.signal);
+    if (into === "timing" && grants.timing !== undefined) return wait(what, args[0], grants.timing, options.clock, context.signal);
+    const act = isGranted(into, manifest) ? BY_NAME[into]?.[what] : undefined;
+    if (act === undefined) throw new Error(`${name} is not granted: add its handler to the manifest, then start the actor again.`);
+    return act(this, args);
+  }
+}
+
+/** Whoever was asked has it in a chain of its own. */
+const isHarmless = (name: ImportName): boolean => name.startsWith("timing.") || name === "message-server-host.request";
+
+function isGranted(into: string, { grants }: Manifest): boolean {
+  if (into === "runtime") return grants.runtime === true;
+  if (into === "message-server-host") return grants.messageServer === true;
+  if (into === "supervisor") return grants.supervisor === true;
+  return into === "store" && grants.store === true;
+}

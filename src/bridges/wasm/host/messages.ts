@@ -1,0 +1,136 @@
+/** `message-server-host`: what is sent leaves with the commit, what is asked waits. */
+import type { ActorId, Json, Outgoing, Reply } from "../../../core/contract/index.ts";
+import type { ChannelEnd } from "../guest-state.ts";
+import type { CallHost, Import } from "./call-host.ts";
+import { derived } from "./derived.ts";
+import type { Given } from "./given.ts";
+import { actionIn } from "./json-text.ts";
+import { guestReplyOf, replyOf } from "./reply-of.ts";
+import { isGuest, lives, targetOf } from "./target.ts";
+import { base64, bytes, ok, text } from "./values.ts";
+
+const MOST_CHANNELS = 1_000;
+/** Of all messages of one call. */
+const MOST_SENDS = 10_000;
+
+/** Law 3: whoever is no guest decides as for any viewer, and is told which actor asks. */
+function told(host: CallHost, to: ActorId, action: "send" | "request", data: Uint8Array): Outgoing {
+  if (isGuest(to)) return { to, action, args: { data: base64(data) } };
+  return { to, ...actionIn(data), viewer: { self: host.of.message.to, scopes: [] } };
+}
+
+function gather({ gathered }: CallHost, outgoing: Outgoing): void {
+  if (gathered.sends.length >= MOST_SENDS) throw new Error(`A call sends at most ${MOST_SENDS} messages: send the rest from the next.`);
+  gathered.sends.push(outgoing);
+}
+
+/** What the other end is told: an actor by a message, somebody outside as the event is announced. */
+function tellEnd(host: CallHost, end: ChannelEnd, channel: string, what: { data: string } | { why: string }): void {
+  const args: Json = { channel, ...what };
+  if ("actor" in end) gather(host, { to: end.actor, action: "data" in what ? "channel-message" : "channel-close", args });
+  else host.gathered.emits.push("data" in what ? args : { channel, closed: what.why });
+}
+
+function endOf({ of, gathered }: CallHost, channel: string): ChannelEnd {
+  const end = gathered.closed.has(channel) ? undefined : (gathered.opened.get(channel) ?? ownChannel(of.state.channels, channel));
+  if (end === undefined || ("host" in end && end.host !== of.process))
+    throw new Error(`The channel ${channel.slice(0, 100)} is closed: open another one.`);
+  return end;
+}
+
+const ownChannel = (channels: Readonly<Record<string, ChannelEnd>>, channel: string): ChannelEnd | undefined =>
+  Object.hasOwn(channels, channel) ? channels[channel] : undefined;
+
+async function ask(host: CallHost, message: Outgoing): Promise<Reply> {
+  try {
+    return await host.of.context.call(message);
+  } catch (error) {
+    throw new Error(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+function request(host: CallHost, [given, content]: Parameters<Import>[1]): Promise<Given> {
+  const [name, data] = [text(given), bytes(content)];
+  return host.of.asked.once(host.gathered.nextRequest(), name, data, async () => {
+    const to = await targetOf(host, name);
+    const message = told(host, to, "request", data);
+    const reply = await ask(host, message);
+    const value = isGuest(to) ? dataOf(guestReplyOf(reply)) : new Uint8Array(Buffer.from(JSON.stringify(replyOf(reply))));
+    return { result: ok(value) };
+  });
+}
+
+function dataOf(value: Json): Uint8Array {
+  const data = typeof value === "object" && value !== null && "data" in value ? value["data"] : undefined;
+  return new Uint8Array(Buffer.from(typeof data === "string" ? data : "", "base64"));
+}
+
+/** Tried again after it was cut short, a call would else be given those that were closed behind it. */
+function newChannel({ of, gathered }: CallHost): string {
+  const n = gathered.next();
+  for (let again = 0; ; again += 1) {
+    const channel = `ch_${derived(of.message.seed, again === 0 ? "channel" : `channel ${again}`, n).slice(0, 16)}`;
+    if (!of.cut.has(channel)) return channel;
+  }
+}
+
+async function open(host: CallHost, [name, initial]: Parameters<Import>[1]): Promise<Given> {
+  const { of, gathered } = host;
+  const to = await targetOf(host, text(name));
+  if (!isGuest(to)) throw new Error(`${to} takes no channels: send it messages.`);
+  if (to === of.message.to) throw new Error("An actor opens no channel to itself: keep what you would send in your state.");
+  if (Object.keys(of.state.channels).length + gathered.opened.size >= MOST_CHANNELS)
+    throw new Error(`An actor has at most ${MOST_CHANNELS} channels: close some.`);
+  const channel = newChannel(host);
+  gathered.tried.channels.set(channel, { actor: to });
+  const args = { channel, data: base64(bytes(initial)), end: { actor: of.message.to } };
+  try {
+    const value = guestReplyOf(await ask(host, { to, action: "channel-open", args }));
+    const accepted = typeof value === "object" && value !== null && "accepted" in value && value["accepted"] === true;
+    if (!accepted)
+      return { result: { err: `${text(name)} rejected the channel: send it a message, or ask another actor.` }, lasting: true };
+    gathered.opened.set(channel, { actor: to });
+    return { result: ok(channel), lasting: true };
+  } catch (error) {
+    return { result: { err: error instanceof Error ? error.message : String(error) }, lasting: true };
+  }
+}
+
+async function sendOn(host: CallHost, [given, data]: Parameters<Import>[1]): Promise<Given> {
+  const channel = text(given);
+  const end = endOf(host, channel);
+  if ("actor" in end && !(await lives(host.of, end.actor))) {
+    host.gathered.closed.add(channel);
+    throw new Error(`The channel ${channel} is closed: ${end.actor} has stopped.`);
+  }
+  tellEnd(host, end, channel, { data: base64(bytes(data)) });
+  return { result: ok() };
+}
+
+function answer({ of, gathered }: CallHost, id: string, reply: Reply): Given {
+  if (!of.outstanding.includes(id) || gathered.answers.has(id))
+    throw new Error(
+      `There is no request ${id.slice(0, 100)} that waits for an answer: it was answered, or its asker was told that it will not be.`,
+    );
+  gathered.answers.set(id, reply);
+  return { result: ok() };
+}
+
+export const messages: Readonly<Record<string, Import>> = {
+  async send(host, [name, data]) {
+    gather(host, told(host, await targetOf(host, text(name)), "send", bytes(data)));
+    return { result: ok() };
+  },
+  request,
+  "open-channel": open,
+  "send-on-channel": sendOn,
+  "close-channel"(host, [given]) {
+    const channel = text(given);
+    tellEnd(host, endOf(host, channel), channel, { why: "the other end closed it" });
+    host.gathered.closed.add(channel);
+    return { result: ok() };
+  },
+  "respond-to-request": (host, [id, data]) => answer(host, text(id), { ok: { data: base64(bytes(data)) } }),
+  "cancel-request": (host, [id]) =>
+    answer(host, text(id), { refused: { code: "CANCELLED", message: "The actor will not answer this request: ask again, or another." } }),
+};

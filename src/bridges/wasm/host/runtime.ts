@@ -1,0 +1,39 @@
+import { readHeader } from "../../../core/chain/index.ts";
+import type { ChainEvent } from "../../../core/contract/index.ts";
+import type { WitValue } from "../wit.ts";
+import type { CallHost, Import } from "./call-host.ts";
+import type { Given } from "./given.ts";
+import { ok, someBytes } from "./values.ts";
+
+const MOST_EVENTS = 1_000;
+
+/** Events of this life before this one, the newest of them: where they would be too large together, fewer. */
+async function chain({ of }: CallHost): Promise<Given> {
+  const before = of.seq - 1;
+  const found: ChainEvent[] = [];
+  for await (const event of of.engine.history(of.message.to, Math.max(0, before - MOST_EVENTS))) found.push(event);
+  let room = of.options.limits.hostBytes / 2;
+  const events: WitValue[] = [];
+  for (const event of found.toReversed()) {
+    const { life, type, parent } = readHeader(event);
+    const data = Buffer.from(event.body ?? "");
+    room -= data.length + type.length + 32;
+    if (life !== of.life || room < 0) break;
+    events.push({
+      hash: numberOf(event.id),
+      event: { "event-type": type, parent: parent === null ? undefined : numberOf(parent), data: new Uint8Array(data) },
+    });
+  }
+  return { result: { events: events.toReversed() } };
+}
+
+/** The first 8 bytes: the interface knows no longer ids. */
+const numberOf = (id: string): bigint => BigInt(`0x${id.slice(0, 16)}`);
+
+export const runtime: Readonly<Record<string, Import>> = {
+  "get-chain": chain,
+  shutdown(host, [data]) {
+    host.gathered.shutdown = { data: someBytes(data) };
+    return { result: ok() };
+  },
+};

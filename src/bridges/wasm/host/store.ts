@@ -1,0 +1,129 @@
+/**
+ * `store`: contents by their digest, in spaces that only who knows their UUID can name. What the host keeps there itself has
+ * spaces with other names.
+ */
+import type { ContentStore, Digest } from "../../../core/contract/index.ts";
+import type { WitValue } from "../wit.ts";
+import type { CallHost, Import } from "./call-host.ts";
+import { derivedUuid, isUuid } from "./derived.ts";
+import { bytes, ok, record, text } from "./values.ts";
+
+const PAGE = 1_000;
+const MOST_LISTED = 10_000;
+const LONGEST_LABEL = 256;
+
+function spaceIn(value: WitValue): string {
+  const space = text(value);
+  if (!isUuid(space)) throw new Error("This is no store: `new` gives the id of one.");
+  return space;
+}
+
+function labelIn(value: WitValue): string {
+  const label = text(value);
+  if (label === "" || label.length > LONGEST_LABEL || !label.isWellFormed())
+    throw new Error(`A label has 1 to ${LONGEST_LABEL} characters.`);
+  return label;
+}
+
+function digestIn(value: WitValue): Digest {
+  const digest = text(record(value)["hash"]);
+  if (!/^[0-9a-f]{64}$/u.test(digest)) throw new Error("This is no reference: a hash has 64 lower-case hex digits.");
+  return digest;
+}
+
+const refTo = (hash: Digest): WitValue => ({ hash });
+
+/** Whether it was put into that very space: a digest alone is no leave to read. */
+export async function holds(contents: ContentStore, space: string, digest: Digest): Promise<boolean> {
+  const before = BigInt(`0x${digest}`) - 1n;
+  const [found] = await contents.contents(space, 1, before < 0n ? undefined : before.toString(16).padStart(64, "0"));
+  return found?.digest === digest;
+}
+
+async function held(contents: ContentStore, space: string, digest: Digest): Promise<Digest> {
+  if (await holds(contents, space, digest)) return digest;
+  throw new Error(`${digest} is not in this store: store it first.`);
+}
+
+async function listed(contents: ContentStore, space: string): Promise<Awaited<ReturnType<ContentStore["contents"]>>> {
+  const all: { readonly digest: Digest; readonly bytes: number }[] = [];
+  for (;;) {
+    const page = await contents.contents(space, PAGE, all.at(-1)?.digest);
+    all.push(...page);
+    if (page.length < PAGE) return all;
+    if (all.length >= MOST_LISTED) throw new Error(`The store has more than ${MOST_LISTED} contents: label what you look for.`);
+  }
+}
+
+async function labelsOf(contents: ContentStore, space: string): Promise<readonly string[]> {
+  const all: string[] = [];
+  for (;;) {
+    const page = await contents.labels(space, PAGE, all.at(-1));
+    all.push(...page);
+    if (page.length < PAGE) return all;
+    if (all.length >= MOST_LISTED) throw new Error(`The store has more than ${MOST_LISTED} labels: use several stores.`);
+  }
+}
+
+const contentsOf = ({ of }: CallHost): ContentStore => of.options.contents;
+
+const storeAt: Import = async (host, [given, name, content]) => {
+  const space = spaceIn(given);
+  const label = labelIn(name);
+  const digest = await host.of.put(bytes(content), space);
+  await contentsOf(host).label(space, label, digest);
+  return { result: ok(refTo(digest)), lasting: true };
+};
+
+const label: Import = async (host, [given, name, ref]) => {
+  const space = spaceIn(given);
+  const at = labelIn(name);
+  await contentsOf(host).label(space, at, await held(contentsOf(host), space, digestIn(ref)));
+  return { result: ok(), lasting: true };
+};
+
+export const store: Readonly<Record<string, Import>> = {
+  new: ({ of, gathered }) => ({ result: ok(derivedUuid(of.message.seed, "store", gathered.next())) }),
+  async store(host, [space, content]) {
+    return { result: ok(refTo(await host.of.put(bytes(content), spaceIn(space)))) };
+  },
+  async get(host, [space, ref]) {
+    const digest = await held(contentsOf(host), spaceIn(space), digestIn(ref));
+    const found = await contentsOf(host).get(digest);
+    if (found === undefined) throw new Error(`${digest} was collected: label what you want to keep.`);
+    return { result: ok(found) };
+  },
+  async exists(host, [space, ref]) {
+    return { result: ok(await holds(contentsOf(host), spaceIn(space), digestIn(ref))) };
+  },
+  label,
+  "replace-at-label": label,
+  "store-at-label": storeAt,
+  "replace-content-at-label": storeAt,
+  async "get-by-label"(host, [space, name]) {
+    const digest = await contentsOf(host).labelled(spaceIn(space), labelIn(name));
+    return { result: ok(digest === undefined ? undefined : refTo(digest)) };
+  },
+  async "remove-label"(host, [space, name]) {
+    await contentsOf(host).label(spaceIn(space), labelIn(name), undefined);
+    return { result: ok(), lasting: true };
+  },
+  async "remove-from-label"(host, [given, name, ref]) {
+    const space = spaceIn(given);
+    const at = labelIn(name);
+    if ((await contentsOf(host).labelled(space, at)) !== digestIn(ref))
+      throw new Error(`The label "${at}" does not name that content: read it with \`get-by-label\`.`);
+    await contentsOf(host).label(space, at, undefined);
+    return { result: ok(), lasting: true };
+  },
+  async "list-labels"(host, [space]) {
+    return { result: ok(await labelsOf(contentsOf(host), spaceIn(space))) };
+  },
+  async "list-all-content"(host, [space]) {
+    return { result: ok((await listed(contentsOf(host), spaceIn(space))).map(({ digest }) => refTo(digest))) };
+  },
+  async "calculate-total-size"(host, [space]) {
+    const all = await listed(contentsOf(host), spaceIn(space));
+    return { result: ok(BigInt(all.reduce((sum, { bytes: size }) => sum + size, 0))) };
+  },
+};

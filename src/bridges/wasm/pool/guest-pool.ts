@@ -1,0 +1,194 @@
+import { type Clock, EngineError } from "../../../core/contract/index.ts";
+import type { CoreModule } from "../abi/index.ts";
+import type { GuestCall, GuestOutcome, Sandbox } from "../sandbox.ts";
+import { type Ended, Flight, type Part } from "./flight.ts";
+import { Modules } from "./modules.ts";
+import { type Death, type Pool, PoolWorker, type WorkerOptions } from "./pool-worker.ts";
+import { tooLong } from "./too-long.ts";
+import { Watchdog } from "./watchdog.ts";
+
+interface PoolOptions extends WorkerOptions {
+  readonly workers: number;
+  readonly clock: Clock;
+}
+
+/** With so many calls, a worker's guests may move. */
+const CROWDED = 8;
+
+const died = (why: string): string => `The guest's worker died while it computed: ${why}. Let it hold less at once.`;
+const lasting = (why: string): string =>
+  `Its worker ended after the host had done something for this call that lasts: ${why}. See what was done before it is asked again.`;
+const tooOften = (times: number, why: string): string =>
+  `Its worker ended under it ${times} times, the last time because: ${why}. Ask again later.`;
+const closed = (): EngineError =>
+  new EngineError("DRAINING", "The sandbox is closed: its guests run no more. Ask again after the restart.");
+
+/** Who computes too long is alone to blame; that there is no memory left may be all of theirs who hold some. */
+function partIn({ begun }: Flight, { known, error }: Omit<Death, "guilty">): Part {
+  if (!begun && known) return "none";
+  return error === undefined ? "innocent" : "suspect";
+}
+
+/** Guests in workers, the main thread's side. */
+export class GuestPool implements Sandbox, Pool {
+  readonly #options: PoolOptions;
+  readonly #workers = new Set<PoolWorker>();
+  readonly #watchdog: Watchdog;
+  readonly #modules = new Modules((key) => {
+    for (const worker of this.#workers) worker.unload(key);
+  });
+  /** By guest: the first is being tried, the others wait for it. */
+  readonly #flights = new Map<string, Flight[]>();
+  #closed = false;
+  #killed = 0;
+  #started = 0;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#watchdog = new Watchdog(options.clock, () => this.#workers);
+  }
+
+  get measures(): Sandbox["measures"] {
+    let instances = 0;
+    for (const worker of this.#workers) instances += worker.residents.size;
+    return { instances, workers: this.#workers.size, killed: this.#killed, started: this.#started };
+  }
+
+  memoryOf(guest: string): number | undefined {
+    for (const { residents } of this.#workers) if (residents.has(guest)) return residents.bytesOf(guest);
+    return undefined;
+  }
+
+  async run(call: GuestCall): Promise<GuestOutcome> {
+    if (this.#closed) throw closed();
+    const { guest, signal } = call;
+    signal.throwIfAborted();
+    const flight = new Flight(call);
+    const abort = (): void => this.#abort(flight);
+    signal.addEventListener("abort", abort, { once: true });
+    const queue = this.#flights.get(guest);
+    queue?.push(flight);
+    if (queue === undefined) {
+      this.#flights.set(guest, [flight]);
+      this.#try(flight);
+    }
+    try {
+      return await flight.outcome;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  forget(guest: string): void {
+    for (const worker of this.#workers) worker.forget(guest);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#watchdog.stop();
+    for (const queue of this.#flights.values()) for (const flight of queue) flight.fail(closed());
+    this.#flights.clear();
+    await Promise.all([...this.#workers].map((worker) => worker.end()));
+  }
+
+  computes({ call }: Flight): void {
+    this.#watchdog.watch(call.limits.callMs);
+  }
+
+  over(flight: Flight): void {
+    if (flight.over) return;
+    flight.over = true;
+    const { guest } = flight.call;
+    const queue = this.#flights.get(guest);
+    if (queue === undefined) return;
+    const first = queue[0] === flight;
+    queue.splice(queue.indexOf(flight), 1);
+    const [next] = queue;
+    if (next === undefined) this.#flights.delete(guest);
+    else if (first) this.#try(next);
+  }
+
+  died(worker: PoolWorker, flights: readonly Flight[], { guilty, known, error }: Death): void {
+    this.#workers.delete(worker);
+    if (this.#closed) return;
+    const why = error ?? "another guest in it computed for too long";
+    for (const flight of flights) {
+      flight.worker = undefined;
+      if (flight === guilty) {
+        this.#killed += 1;
+        this.#answer(flight, error === undefined ? tooLong(flight.call.limits.callMs) : { end: "trap", message: died(error) });
+      } else void this.#again(flight, partIn(flight, { known, error }), why);
+    }
+  }
+
+  #abort(flight: Flight): void {
+    if (flight.answered) return;
+    flight.fail(flight.call.signal.reason);
+    // One that a worker has is over when the worker says so: of one guest there is one call at a time.
+    if (flight.worker === undefined) this.over(flight);
+    else flight.worker.abort(flight);
+  }
+
+  #answer(flight: Flight, ending: Ended): void {
+    if (!flight.answered) flight.answer(ending);
+    this.over(flight);
+  }
+
+  #try(flight: Flight): void {
+    const module = this.#modules.get(flight.key, flight.call);
+    if (!(module instanceof Promise)) {
+      this.#place(flight, module);
+      return;
+    }
+    module.then(
+      (compiled) => this.#place(flight, compiled),
+      (error: unknown) => this.#answer(flight, { end: "trap", message: error instanceof Error ? error.message : String(error) }),
+    );
+  }
+
+  #place(flight: Flight, module: CoreModule): void {
+    if (flight.over || this.#closed) return;
+    flight.module = module;
+    this.#workerOf(flight.call.guest).take(flight);
+  }
+
+  /** Its worker died under it, for no fault of its own. */
+  async #again(flight: Flight, part: Part, why: string): Promise<void> {
+    if (flight.answered) {
+      this.over(flight);
+      return;
+    }
+    // What its host is doing for it may last.
+    await flight.asking;
+    const { module } = flight;
+    if (flight.over || module === undefined) return;
+    if (flight.lasting) {
+      this.#answer(flight, { end: "lost", message: lasting(why) });
+      return;
+    }
+    const times = flight.renew(part);
+    if (times === undefined) this.#place(flight, module);
+    else this.#answer(flight, { end: "lost", message: tooOften(times, why) });
+  }
+
+  /** Where its instance is, unless it would wait there much longer than elsewhere. */
+  #workerOf(guest: string): PoolWorker {
+    const open = [...this.#workers].filter((worker) => worker.open);
+    const home = open.find((worker) => worker.residents.has(guest));
+    if (home !== undefined && home.load < CROWDED) return home;
+    let [least] = open;
+    for (const worker of open) if (least === undefined || worker.load < least.load) least = worker;
+    if (least === undefined || (least.load > 0 && open.length < this.#options.workers)) least = this.#start();
+    if (home === undefined) return least;
+    if (least.load * 2 > home.load) return home;
+    home.forget(guest);
+    return least;
+  }
+
+  #start(): PoolWorker {
+    const worker = new PoolWorker(this, this.#options);
+    this.#workers.add(worker);
+    this.#started += 1;
+    return worker;
+  }
+}

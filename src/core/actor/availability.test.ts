@@ -1,0 +1,310 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import type { Json, Reply } from "../contract/index.ts";
+import { rehearse } from "../../testing/index.ts";
+import { actor, refuse } from "./index.ts";
+
+const shop = actor("shop", {
+  describe: "A shop.",
+  initial: () => ({ open: true, goods: ["bread", "salt"], sold: [""] }),
+  tools: {
+    buy: {
+      describe: "Buy.",
+      input: z.object({ item: z.string(), also: z.array(z.string()).optional() }),
+      when: (state) => state.open || "The shop is closed.",
+      choices: { item: (state) => state.goods, also: (state, viewer) => (viewer.principal === "ann" ? state.goods : []) },
+      run({ state, args }) {
+        state.goods.splice(state.goods.indexOf(args.item), 1);
+        state.sold.push(args.item);
+        return args.item;
+      },
+    },
+    audit: { describe: "Audit.", when: (_state, viewer) => viewer.scopes.includes("audit"), run: () => "audited" },
+    close: { describe: "Close.", run: ({ state }) => void (state.open = false) },
+    list: { describe: "List.", when: (state) => state.open || "The shop is closed.", view: (state) => state.goods },
+    vault: { describe: "Vault.", when: () => false, view: () => "gold" },
+  },
+  resources: {
+    shelf: { uri: "shop://{alias}/shelf/{item}", choices: { item: (state) => state.goods }, view: (_state, { args }) => args.item },
+    office: { uri: "shop://{alias}/office", when: (state) => !state.open || "Not while the shop is open.", view: () => "papers" },
+  },
+  prompts: {
+    ad: {
+      describe: "Advertise.",
+      input: z.object({ item: z.string(), loud: z.boolean().default(false), times: z.number().optional() }),
+      choices: { item: (state) => state.goods },
+      view: (_state, { args }) => `${args.item}${args.loud ? "!" : ""} ${args.times ?? 1}`,
+    },
+    plain: {
+      describe: "Plain.",
+      arguments: [{ name: "who", required: true }, { name: "how" }],
+      view: (_state, { args }) => `${args["who"]} ${args["how"] ?? "-"}`,
+    },
+  },
+});
+
+function refusal(reply: Reply | "later" | undefined): { readonly code: string; readonly message: string; readonly data?: Json } {
+  assert.ok(typeof reply === "object" && "refused" in reply, JSON.stringify(reply));
+  return reply.refused;
+}
+
+test("law 3: an offer that is off with a reason is refused NOT_NOW with that reason, in turns and in views", () => {
+  const stage = rehearse(shop);
+  assert.deepEqual(stage.surface()?.off, { "tools/audit": true, "tools/vault": true, "resources/office": "Not while the shop is open." });
+  assert.deepEqual(refusal(stage.view("resources/office")), { code: "NOT_NOW", message: "Not while the shop is open." });
+  stage.turn("tools/close");
+  assert.deepEqual(refusal(stage.turn("tools/buy", { item: "bread" }).reply), { code: "NOT_NOW", message: "The shop is closed." });
+  assert.deepEqual(refusal(stage.turn("tools/list").reply), { code: "NOT_NOW", message: "The shop is closed." });
+  assert.deepEqual(refusal(stage.view("tools/list")), { code: "NOT_NOW", message: "The shop is closed." });
+  assert.deepEqual(stage.view("resources/office"), { ok: "papers" });
+});
+
+test("law 3: an offer that is off without a reason answers exactly as one that does not exist", () => {
+  const stage = rehearse(shop);
+  const hidden = refusal(stage.turn("tools/audit", { wrong: 1 }).reply);
+  const unknown = refusal(stage.turn("tools/nothing", { wrong: 1 }).reply);
+  assert.deepEqual(hidden, { code: "UNKNOWN", message: "There is no tools/audit here." });
+  assert.deepEqual(unknown, { ...hidden, message: hidden.message.replace("audit", "nothing") });
+  assert.deepEqual(refusal(stage.view("tools/vault")), { code: "UNKNOWN", message: "There is no tools/vault here." });
+  assert.deepEqual(refusal(stage.view("tools/nothing")), { code: "UNKNOWN", message: "There is no tools/nothing here." });
+  assert.equal(refusal(stage.view("tools/close")).code, "UNKNOWN", "what acts cannot be viewed");
+  assert.deepEqual(stage.turn("tools/audit", {}, { viewer: { scopes: ["audit"] } }).reply, { ok: "audited" });
+});
+
+test("law 3: an argument outside its choices is refused in the turn, and the choices are named", () => {
+  const stage = rehearse(shop, { viewer: { principal: "ann", scopes: [] } });
+  assert.deepEqual(stage.surface()?.choices?.["tools/buy"], { item: ["bread", "salt"], also: ["bread", "salt"] });
+  const told = refusal(stage.turn("tools/buy", { item: "gold" }).reply);
+  assert.deepEqual([told.code, told.message], ["INVALID", 'Invalid arguments: item: must be one of "bread", "salt".']);
+  assert.deepEqual(told.data, { issues: [{ path: "item", message: 'must be one of "bread", "salt"' }] });
+  assert.equal(refusal(stage.turn("tools/buy", { item: "salt", also: ["bread", "gold"] }).reply).code, "INVALID");
+  assert.deepEqual(stage.turn("tools/buy", { item: "salt", also: ["bread"] }).reply, { ok: "salt" });
+  assert.equal(refusal(stage.turn("tools/buy", { item: "salt" }).reply).message, 'Invalid arguments: item: must be one of "bread".');
+  assert.match(
+    refusal(stage.turn("tools/buy", { item: "bread", also: ["x"] }, { viewer: { scopes: [] } }).reply).message,
+    /nothing to choose from/,
+  );
+});
+
+test("law 3: choices bind the variables of resources and the arguments of prompts alike", () => {
+  const stage = rehearse(shop);
+  assert.deepEqual(stage.view("resources/shelf", { item: "salt" }), { ok: "salt" });
+  assert.equal(refusal(stage.view("resources/shelf", { item: "gold" })).code, "INVALID");
+  assert.deepEqual(refusal(stage.view("resources/shelf", {})).data, { issues: [{ path: "item", message: "is required" }] });
+  assert.equal(refusal(stage.view("prompts/ad", { item: "gold" })).code, "INVALID");
+});
+
+test("a prompt's arguments come as text and are read as what the schema says", () => {
+  const stage = rehearse(shop);
+  assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: "true", times: "3" }), { ok: "salt! 3" });
+  assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: true }), { ok: "salt! 1" });
+  assert.equal(refusal(stage.view("prompts/ad", { item: "salt", loud: "very" })).code, "INVALID");
+  assert.equal(refusal(stage.view("prompts/ad", { item: "salt", times: "" })).code, "INVALID");
+  assert.deepEqual(stage.view("prompts/plain", { who: "ann", stray: "x" }), { ok: "ann -" });
+  assert.deepEqual(refusal(stage.view("prompts/plain", { how: "x" })).data, { issues: [{ path: "who", message: "is required" }] });
+  assert.deepEqual(refusal(stage.view("prompts/plain", { who: 1 })).data, { issues: [{ path: "who", message: "must be text" }] });
+  assert.equal(refusal(stage.view("prompts/plain", null)).code, "INVALID");
+});
+
+test("the choices of what asks for scopes are for those who have them", () => {
+  const choices = { item: (state: { readonly goods: readonly string[] }) => state.goods };
+  const input = z.object({ item: z.string() });
+  const guarded = actor("guarded", {
+    describe: "",
+    initial: () => ({ goods: ["bread"] }),
+    tools: {
+      take: { describe: "", input, scopes: ["staff"], choices, run() {} },
+      ask: { describe: "", input, choices, run() {} },
+    },
+    resources: { shelf: { uri: "shop://{item}", scopes: ["staff"], choices, view: () => "" } },
+    prompts: { ad: { describe: "", input, scopes: ["staff"], choices, view: () => "" } },
+  });
+  const given = { item: ["bread"] };
+  const shownTo = (scopes: readonly string[]) => guarded.surface({ goods: ["bread"] }, { scopes }).choices;
+  assert.deepEqual(shownTo([]), { "tools/ask": given });
+  assert.deepEqual(shownTo(["staff"]), { "tools/take": given, "tools/ask": given, "resources/shelf": given, "prompts/ad": given });
+});
+
+test("what cannot vary is one frozen surface, shared; what varies is computed anew", () => {
+  const still = actor("still", {
+    describe: "",
+    initial: () => ({ n: 0 }),
+    tools: { go: { describe: "", run: ({ state }) => void (state.n += 1) } },
+  });
+  const one = still.surface({ n: 0 }, { scopes: [] });
+  assert.equal(one, still.surface({ n: 1 }, { principal: "x", scopes: [] }));
+  assert.ok(Object.isFrozen(one));
+  assert.equal(one.catalogue, still.catalogue);
+  assert.equal(one.off, rehearse(actor("s", { describe: "", initial: () => ({}) })).surface()?.off);
+});
+
+test("links are part of the surface while they lead somewhere, their kinds part of the catalogue", () => {
+  const player = actor("player", {
+    describe: "",
+    initial: () => ({ room: "" }),
+    links: { "": { kinds: ["room"], to: (state) => (state.room === "" ? undefined : `room/${state.room}`) } },
+    messages: { moved: { input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.room = args.to) } },
+  });
+  const stage = rehearse(player);
+  assert.deepEqual(player.catalogue.links, { "": ["room"] });
+  assert.equal(stage.surface()?.links, undefined);
+  stage.turn("moved", { to: "hall" });
+  assert.deepEqual(stage.surface()?.links, { "": "room/hall" });
+});
+
+test("a link may say why it leads nowhere, and leads to no kind that it does not declare", () => {
+  const clerk = actor("clerk", {
+    describe: "",
+    initial: () => ({ at: "" }),
+    links: {
+      desk: {
+        kinds: ["desk"],
+        to: ({ at }) => (at === "" ? { off: "Submit it first." } : at === "gone" ? undefined : `${at === "safe" ? "safe" : "desk"}/main`),
+      },
+    },
+    messages: { moved: { input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
+  });
+  const stage = rehearse(clerk);
+  assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, { desk: "Submit it first." }]);
+  stage.turn("moved", { to: "here" });
+  assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [{ desk: "desk/main" }, undefined]);
+  stage.turn("moved", { to: "gone" });
+  assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, undefined]);
+  const heard: string[] = [];
+  for (let time = 0; time < 2; time += 1)
+    assert.equal(clerk.surface({ at: "safe" }, { scopes: [] }, ({ code, message }) => heard.push(`${code} ${message}`)).links, undefined);
+  assert.deepEqual(heard, [
+    'OUT_OF_ORDER The link "desk" is out of order: its `to` gave an actor of the kind "safe", which its `kinds` do not have: add it there.',
+  ]);
+});
+
+test("a refusal in `when` is a refusal of the turn", () => {
+  const shy = actor("shy", {
+    describe: "",
+    initial: () => ({}),
+    tools: { go: { describe: "", when: () => refuse("Ask nobody.", { code: "SHY" }), run() {} } },
+  });
+  assert.deepEqual(refusal(rehearse(shy).turn("tools/go").reply), { code: "SHY", message: "Ask nobody." });
+});
+
+const half = actor("half", {
+  describe: "Half of it is broken.",
+  initial: () => ({ open: true, goods: ["bread"] }),
+  links: {
+    "": {
+      kinds: ["room"],
+      to: () => {
+        throw new Error("no way");
+      },
+    },
+    side: { kinds: ["room"], to: () => "room/side" as const },
+  },
+  tools: {
+    good: { describe: "Works.", choices: { item: (state) => state.goods }, input: z.object({ item: z.string() }), run: () => "done" },
+    throws: {
+      describe: "Throws.",
+      when: () => {
+        throw new RangeError("the author's own words");
+      },
+      run: () => "never",
+    },
+    refuses: { describe: "Refuses.", when: () => refuse("The author says no."), run: () => "never" },
+  },
+  resources: {
+    picky: {
+      uri: "half://{alias}/picky/{item}",
+      choices: {
+        item: () => {
+          throw new RangeError("no choices");
+        },
+      },
+      view: () => "never",
+    },
+  },
+  prompts: { fine: { describe: "Works.", view: () => "fine" } },
+});
+
+test("law 3: a `when`, `choices` or link that throws puts its own offer out of order, the others work, and the fault is told once", () => {
+  const heard: Error[] = [];
+  const listen = (error: Error): void => void heard.push(error);
+  const stage = rehearse(half);
+  const [state, viewer] = [stage.state, { scopes: [] }];
+  const surface = half.surface(state, viewer, listen);
+  const said = { "tools/throws": "This tool is out of order.", "tools/refuses": "The author says no." };
+  assert.deepEqual(surface.off, { ...said, "resources/picky": "This resource is out of order." });
+  assert.deepEqual(surface.choices, { "tools/good": { item: ["bread"] } });
+  assert.deepEqual(surface.links, { side: "room/side" });
+  assert.deepEqual(stage.turn("tools/good", { item: "bread" }).reply, { ok: "done" });
+  assert.deepEqual(stage.view("prompts/fine"), { ok: "fine" });
+
+  half.surface({ ...state, open: false }, { principal: "ann", scopes: [] }, listen);
+  assert.deepEqual(
+    heard.map((error) => [error.message, "code" in error && error.code, error.cause instanceof Error && error.cause.message]),
+    [
+      ["tools/throws is out of order: its `when` threw RangeError. Mend it; the rest works.", "OUT_OF_ORDER", "the author's own words"],
+      ["resources/picky is out of order: its `choices.item` threw RangeError. Mend it; the rest works.", "OUT_OF_ORDER", "no choices"],
+      ['The link "" is out of order: its `to` threw Error. Mend it; the rest works.', "OUT_OF_ORDER", "no way"],
+    ],
+  );
+  // Where to look is where the author's code threw.
+  for (const error of heard) assert.match(String(error.stack).split("\n")[1] ?? "", /availability\.test\.ts/);
+});
+
+test("law 3: a `when`, `choices` or link that gives what it cannot give is out of order in the list, and says in the turn what it must give", () => {
+  const wrong = (value: unknown) => () => JSON.parse(JSON.stringify(value));
+  const odd = actor("odd", {
+    describe: "Written without types.",
+    initial: () => ({}),
+    links: { "": { kinds: ["room"], to: wrong("hall") } },
+    tools: {
+      count: { describe: "A number.", when: wrong(3), run: () => "never" },
+      wait: { describe: "A promise.", when: Object(async () => true), run: () => "never" },
+      pick: { describe: "No list.", input: z.object({ a: z.string() }), choices: { a: wrong("abc") }, run: () => "never" },
+      mixed: { describe: "No texts.", input: z.object({ a: z.string() }), choices: { a: wrong([1]) }, run: () => "never" },
+      free: { describe: "Fine.", when: () => true, run: () => "done" },
+    },
+  });
+  const heard: Error[] = [];
+  const surface = odd.surface({}, { scopes: [] }, (error) => heard.push(error));
+  assert.deepEqual(Object.keys(surface.off), ["tools/count", "tools/wait", "tools/pick", "tools/mixed"]);
+  assert.deepEqual([new Set(Object.values(surface.off)), surface.links], [new Set(["This tool is out of order."]), undefined]);
+  const told = heard.map((error) => error.message).join("\n");
+  assert.match(told, /tools\/count.+its `when` gave a number: give true, false, or the reason it is off as text/);
+  assert.match(told, /tools\/wait.+its `when` gave a promise: give true/);
+  assert.match(told, /tools\/pick.+its `choices\.a` gave text: give a list of texts/);
+  assert.match(told, /tools\/mixed.+its `choices\.a` gave a list that holds a number: give a list of texts/);
+  assert.match(told, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, \{ off: why \} or undefined/);
+
+  const stage = rehearse(odd);
+  assert.throws(() => stage.turn("tools/count"), { code: "OUT_OF_ORDER", message: /`when` gave a number/ });
+  assert.throws(() => stage.turn("tools/pick", { a: "a" }), { code: "OUT_OF_ORDER", message: /`choices\.a` gave text/ });
+  assert.deepEqual(stage.turn("tools/free").reply, { ok: "done" });
+});
+
+test("all values of a long list are looked for at once among the choices", () => {
+  let looks = 0;
+  const names = ["bread", "salt"];
+  const counted = Object.assign([...names], {
+    includes(name: string): boolean {
+      looks += 1;
+      return names.includes(name);
+    },
+  });
+  const market = actor("market", {
+    describe: "A market.",
+    state: z.object({}),
+    tools: {
+      buy: {
+        describe: "Buy.",
+        input: z.object({ all: z.array(z.string()) }),
+        choices: { all: () => counted },
+        run: ({ args }) => args.all.length,
+      },
+    },
+  });
+  const stage = rehearse(market);
+  assert.deepEqual(stage.turn("tools/buy", { all: Array.from({ length: 1_000 }, () => "salt") }).reply, { ok: 1_000 });
+  assert.equal(refusal(stage.turn("tools/buy", { all: ["salt", "gold"] }).reply).code, "INVALID");
+  assert.equal(looks, 0);
+});

@@ -1,0 +1,597 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { DEFAULT_POLICY, type Message, TroupeError } from "../contract/index.ts";
+import { rehearse } from "../../testing/index.ts";
+import { actor, fromJsonSchema } from "./index.ts";
+
+const first: Message = { id: "1", to: "thing/a%20b", action: "x", args: {}, at: 7, seed: "1".repeat(32), start: { by: "test" } };
+
+/** What JavaScript authors can write and TypeScript ones cannot. */
+function untyped(definition: object): unknown {
+  const build: (kind: string, definition: never) => unknown = actor;
+  return Reflect.apply(build, undefined, ["thing", { describe: "A thing.", initial: () => ({}), ...definition }]);
+}
+
+function badDefinition(pattern: RegExp) {
+  return { name: "TroupeError", code: "BAD_DEFINITION", message: pattern };
+}
+
+test("the catalogue is built once, in the order of the definition, in the newest shape of MCP, and frozen", () => {
+  const kind = actor("thing", {
+    describe: "A thing.",
+    state: z.object({ n: z.number().default(0) }),
+    tools: {
+      zeta: {
+        describe: "Acts.",
+        title: "Zeta",
+        input: z.object({ by: z.int().min(0).max(9).default(1).meta({ "x-mcp-header": "By", title: "By" }), to: z.string().optional() }),
+        output: z.object({ n: z.number() }),
+        annotations: { idempotentHint: true },
+        icons: [{ src: "data:," }],
+        meta: { "ui/resourceUri": "ui://x" },
+        run: ({ state }) => ({ n: state.n }),
+      },
+      alpha: { describe: "Reads.", annotations: { title: "Alpha", readOnlyHint: false, openWorldHint: false }, view: (state) => state.n },
+      either: { describe: "One of two.", input: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]), run() {} },
+      plain: {
+        describe: "Plain.",
+        input: {
+          $schema: "http://json-schema.org/draft-07/schema#",
+          type: "object",
+          properties: { a: { type: "string", "x-vendor": 1 } },
+          required: [],
+        },
+        run() {},
+      },
+    },
+    resources: {
+      state: { uri: "thing://{alias}/state", mimeType: "application/json", view: (state) => state },
+      day: {
+        uri: "thing://{alias}/{day}",
+        title: "Day",
+        describe: "A day.",
+        annotations: { priority: 1 },
+        size: 3,
+        view: (_state, { args }) => args.day,
+      },
+    },
+    prompts: {
+      start: {
+        describe: "Start.",
+        input: z.object({ topic: z.string().describe("On what"), level: z.number().optional() }),
+        view: () => "x",
+      },
+      help: { describe: "Help.", title: "Help", view: () => "x" },
+    },
+  });
+  assert.deepEqual(kind.catalogue, {
+    links: {},
+    tools: [
+      {
+        name: "zeta",
+        definition: {
+          title: "Zeta",
+          description: "Acts.",
+          inputSchema: {
+            type: "object",
+            properties: {
+              by: { default: 1, type: "integer", minimum: 0, maximum: 9, "x-mcp-header": "By", title: "By" },
+              to: { type: "string" },
+            },
+          },
+          outputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"], additionalProperties: false },
+          annotations: { idempotentHint: true },
+          icons: [{ src: "data:," }],
+          _meta: { "ui/resourceUri": "ui://x" },
+        },
+        action: "tools/zeta",
+        readOnly: false,
+        checksArguments: "misfits",
+      },
+      {
+        name: "alpha",
+        definition: {
+          description: "Reads.",
+          inputSchema: { type: "object", properties: {} },
+          annotations: { title: "Alpha", readOnlyHint: true, openWorldHint: false },
+        },
+        action: "tools/alpha",
+        readOnly: true,
+      },
+      {
+        name: "either",
+        definition: {
+          description: "One of two.",
+          inputSchema: {
+            type: "object",
+            anyOf: [
+              { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+              { type: "object", properties: { b: { type: "string" } }, required: ["b"] },
+            ],
+          },
+        },
+        action: "tools/either",
+        readOnly: false,
+        checksArguments: "misfits",
+      },
+      {
+        name: "plain",
+        definition: {
+          description: "Plain.",
+          inputSchema: {
+            $schema: "http://json-schema.org/draft-07/schema#",
+            type: "object",
+            properties: { a: { type: "string", "x-vendor": 1 } },
+            required: [],
+          },
+        },
+        action: "tools/plain",
+        readOnly: false,
+      },
+    ],
+    resources: [
+      {
+        name: "state",
+        definition: { uri: "thing://{alias}/state", name: "state", mimeType: "application/json" },
+        action: "resources/state",
+        readOnly: true,
+      },
+      {
+        name: "day",
+        definition: {
+          uriTemplate: "thing://{alias}/{day}",
+          name: "day",
+          title: "Day",
+          description: "A day.",
+          annotations: { priority: 1 },
+          size: 3,
+        },
+        action: "resources/day",
+        readOnly: true,
+      },
+    ],
+    prompts: [
+      {
+        name: "start",
+        definition: {
+          description: "Start.",
+          arguments: [
+            { name: "topic", description: "On what", required: true },
+            { name: "level", required: false },
+          ],
+        },
+        action: "prompts/start",
+        readOnly: true,
+      },
+      { name: "help", definition: { title: "Help", description: "Help." }, action: "prompts/help", readOnly: true },
+    ],
+  });
+  assert.ok(Object.isFrozen(kind) && Object.isFrozen(kind.catalogue) && Object.isFrozen(kind.catalogue.tools[0]?.definition));
+});
+
+test("a schema with an id has its arguments and choices like any other", () => {
+  const input = z.object({ item: z.string() }).meta({ id: "Item" });
+  const choices = { item: () => ["lamp"] };
+  const kind = actor("thing", {
+    describe: "A thing.",
+    state: z.object({}),
+    tools: { take: { describe: "", input, choices, run() {} } },
+    prompts: { ask: { describe: "", input, view: () => "" } },
+  });
+  const catalogue = rehearse(kind).surface()?.catalogue;
+  assert.deepEqual(catalogue?.prompts[0]?.definition["arguments"], [{ name: "item", required: true }]);
+  assert.deepEqual(catalogue?.tools[0]?.definition["inputSchema"], {
+    type: "object",
+    properties: { item: { type: "string" } },
+    required: ["item"],
+  });
+});
+
+test("a prompt's list of arguments is shown as it was written, also an empty one", () => {
+  const view = () => "Hello.";
+  const kind = actor("thing", {
+    describe: "A thing.",
+    initial: () => ({}),
+    prompts: { written: { describe: "", arguments: [], view }, absent: { describe: "", view } },
+  });
+  const [written, absent] = kind.catalogue.prompts;
+  assert.deepEqual(written?.definition["arguments"], []);
+  assert.equal(absent !== undefined && "arguments" in absent.definition, false);
+});
+
+test("policy, place and version have defaults and are checked", () => {
+  const kind = actor("thing", { describe: "A thing.", initial: () => ({}) });
+  assert.deepEqual([kind.policy, kind.per, kind.version], [DEFAULT_POLICY, "shared", 1]);
+  const own = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    per: "user",
+    version: 3,
+    persistence: "memory",
+    expireMs: 5,
+    restart: { max: 1, withinMs: 2 },
+  });
+  assert.deepEqual(own.policy, { ...DEFAULT_POLICY, persistence: "memory", expireMs: 5, restart: { max: 1, withinMs: 2 } });
+  assert.equal(own.version, 3);
+  for (const wrong of [{ idleMs: 0 }, { mailbox: -1 }, { workMs: Number.NaN }, { expireMs: 0 }, { version: 0 }, { version: 1.5 }]) {
+    assert.throws(() => untyped(wrong), { code: "BAD_DEFINITION" });
+  }
+});
+
+test("the first state comes from `initial`, or from the schema's defaults, and is frozen", () => {
+  const born = actor("thing", {
+    describe: "",
+    state: z.object({ name: z.string(), at: z.number(), tags: z.array(z.string()).default([]) }),
+    initial: ({ key, at, start, random, id }) => ({
+      name: `${key} ${JSON.stringify(start)}`,
+      at: at + Math.floor(random()),
+      tags: [typeof id()],
+    }),
+  });
+  const state = born.initial("a b", first);
+  assert.deepEqual(state, { name: 'a b {"by":"test"}', at: 7, tags: ["string"] });
+  assert.ok(Object.isFrozen(state) && Object.isFrozen(state.tags));
+  assert.deepEqual(born.initial("a b", first), state);
+  const bare = actor("thing", { describe: "", state: z.object({ n: z.number().default(4) }) });
+  assert.deepEqual(bare.initial("x", first), { n: 4 });
+});
+
+test("a definition that cannot begin is refused, and says what to give", () => {
+  assert.throws(() => untyped({ initial: undefined }), badDefinition(/thing has no state: give `state` .* or `initial`/));
+  assert.throws(
+    () => untyped({ initial: undefined, state: z.object({ n: z.number() }) }),
+    badDefinition(/does not fit its schema: n: .*Give defaults, `initial` or `migrate`/),
+  );
+  assert.throws(() => untyped({ initial: undefined, state: z.unknown().transform(() => 5) }), badDefinition(/must be an object/));
+  const wrong = actor("thing", { describe: "", state: z.object({ n: z.number().max(1) }), initial: () => ({ n: 5 }) });
+  assert.throws(() => wrong.initial("x", first), badDefinition(/A state of thing does not fit its schema: n: /));
+});
+
+test("a first state that is no JSON is refused where it is written, with its path", () => {
+  for (const [state, why] of [
+    [z.object({ at: z.date().default(() => new Date(0)) }), "/at is a Date"],
+    [z.object({ deep: z.object({ seen: z.set(z.string()).default(() => new Set<string>()) }).prefault({}) }), "/deep/seen is a Set"],
+  ] as const)
+    assert.throws(() => untyped({ state, initial: undefined }), badDefinition(new RegExp(`^The first state of thing is not JSON: ${why}`)));
+});
+
+test("an old state is migrated, held against the schema and frozen", () => {
+  const kind = actor("thing", {
+    describe: "",
+    version: 2,
+    state: z.object({ count: z.number(), since: z.number().default(0) }),
+    initial: () => ({ count: 0, since: 0 }),
+    migrate: (old, from) => ({ count: from + (typeof old === "number" ? old : 0), since: 0 }),
+  });
+  assert.deepEqual(kind.migrate?.(5, 1), { count: 6, since: 0 });
+  assert.ok(!("migrate" in actor("thing", { describe: "", initial: () => ({}) })));
+});
+
+test("a misspelled word is refused, also for authors without a type checker", () => {
+  const run = (): void => {};
+  assert.throws(
+    () => untyped({ ownr: "starter" }),
+    badDefinition(/^thing: "ownr" means nothing here, do you mean "owner"\? There are .*\bowner\b/),
+  );
+  assert.throws(() => untyped({ owner: "starterr" }), badDefinition(/^thing: owner is one of anyone, starter, not "starterr"\.$/));
+  assert.throws(() => untyped({ per: "everyone" }), badDefinition(/^thing: per is one of shared, user, handle, link/));
+  assert.throws(() => untyped({ persistence: "ram" }), badDefinition(/^thing: persistence is one of memory, disk, distributed/));
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", wehn: () => false, run } } }),
+    badDefinition(/^thing: tools\/x: "wehn" means nothing here/),
+  );
+  assert.throws(() => untyped({ tools: { x: { run } } }), badDefinition(/^thing: tools\/x needs `describe`/));
+  assert.throws(
+    () => untyped({ resources: { x: { url: "a://b", view: run } } }),
+    badDefinition(/^thing: resources\/x: "url" means nothing here/),
+  );
+  assert.throws(
+    () => untyped({ prompts: { x: { descibe: "", view: run } } }),
+    badDefinition(/^thing: prompts\/x: "descibe" means nothing here/),
+  );
+  assert.throws(() => untyped({ messages: { x: { reply: true, run } } }), badDefinition(/^thing: messages\/x: "reply" means nothing here/));
+});
+
+test("a word of another library, or of createServer, is refused with the one it is here", () => {
+  const run = (): void => {};
+  for (const [word, here] of [
+    ["description", "describe"],
+    ["inputSchema", "input"],
+    ["outputSchema", "output"],
+    ["enabled", "when"],
+    ["handler", "run"],
+  ] as const)
+    assert.throws(
+      () => untyped({ tools: { x: { describe: "", run, [word]: undefined } } }),
+      badDefinition(new RegExp(`^thing: tools/x: "${word}" means nothing here, do you mean "${here}"\\? There are `)),
+    );
+  assert.throws(() => untyped({ zzzzzzzz: 1 }), badDefinition(/^thing: "zzzzzzzz" means nothing here\. There are /));
+  // A message has no such word, so nothing is meant by it there.
+  assert.throws(() => untyped({ messages: { x: { enabled: true, run } } }), badDefinition(/"enabled" means nothing here\. There are /));
+});
+
+test("scopes of an offer are in its definition, beside its own meta, and are a list", () => {
+  const view = (): string => "x";
+  const { catalogue } = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    tools: { x: { describe: "", scopes: ["admin"], meta: { a: 1 }, view } },
+    resources: { x: { uri: "a://b", scopes: ["read"], view } },
+    prompts: { x: { describe: "", scopes: ["talk"], view } },
+  });
+  const metas = [...catalogue.tools, ...catalogue.resources, ...catalogue.prompts].map(({ definition }) => definition["_meta"]);
+  assert.deepEqual(metas, [{ a: 1, "troupe/scopes": ["admin"] }, { "troupe/scopes": ["read"] }, { "troupe/scopes": ["talk"] }]);
+  assert.throws(() => untyped({ tools: { x: { describe: "", scopes: "admin", view } } }), badDefinition(/`scopes` must be a list/));
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", scopes: ["a b"], view } } }),
+    badDefinition(/scopes are a list of texts without/),
+  );
+});
+
+test("exactly one of run, view and work, also for authors without a type checker", () => {
+  const rule = badDefinition(/thing: tools\/x must have exactly one of `run`/);
+  assert.throws(() => untyped({ tools: { x: { describe: "" } } }), rule);
+  assert.throws(() => untyped({ tools: { x: { describe: "", run() {}, view() {} } } }), rule);
+  assert.throws(() => untyped({ tools: { x: { describe: "", run() {}, async work() {} } } }), rule);
+  assert.throws(() => untyped({ messages: { x: { view() {} } } }), badDefinition(/a message is no read/));
+  assert.throws(() => untyped({ messages: { x: { replies: true, input: z.object({}), run() {} } } }), badDefinition(/leave `input` away/));
+  assert.throws(() => untyped({ tools: { x: { describe: "", confirm: "Sure?", view() {} } } }), badDefinition(/nothing to confirm/));
+  assert.throws(
+    () => untyped({ prompts: { x: { describe: "", input: z.object({}), arguments: [], view() {} } } }),
+    badDefinition(/give one of them/),
+  );
+});
+
+test("an argument that is chosen or secret must be one", () => {
+  const input = z.object({ a: z.string() });
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input, choices: { b: () => [] }, run() {} } } }),
+    badDefinition(/speaks of the argument "b"/),
+  );
+  assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["b"], run() {} } } }), badDefinition(/"b"/));
+  assert.throws(() => untyped({ resources: { x: { uri: "x:{a}", choices: { alias: () => [] }, view() {} } } }), badDefinition(/"alias"/));
+  assert.throws(() => untyped({ prompts: { x: { describe: "", choices: { a: () => [] }, view() {} } } }), badDefinition(/"a"/));
+});
+
+test("an argument that is chosen is text, or a list of texts: no other could ever be among its choices", () => {
+  const choices = { a: () => ["1"] };
+  for (const a of [z.number(), z.object({ b: z.string() }), z.array(z.number()), z.boolean().optional()]) {
+    const input = z.object({ a });
+    const rule = badDefinition(
+      /^thing: (tools|prompts)\/x: `choices\.a` are texts, and the argument is (number|object|boolean): make it text/,
+    );
+    assert.throws(() => untyped({ tools: { x: { describe: "", input, choices, run() {} } } }), rule);
+    assert.throws(() => untyped({ prompts: { x: { describe: "", input, choices, view() {} } } }), rule);
+  }
+  for (const a of [z.string(), z.string().nullable(), z.array(z.string()), z.enum(["1", "2"]), z.union([z.string(), z.number()]), z.any()])
+    untyped({ tools: { x: { describe: "", input: z.object({ a }), choices, run() {} } } });
+});
+
+test("a schema that cannot be shown to a client is refused, and says what to pass", () => {
+  const silent = { "~standard": { version: 1, vendor: "silent", validate: (value: unknown) => ({ value }) } };
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: silent, run() {} } } }),
+    badDefinition(/thing: tools\/x, input: this silent schema has no JSON Schema .*zod 4\.2 or newer.*plain JSON Schema/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: z.object({ when: z.date() }), run() {} } } }),
+    badDefinition(/this zod schema cannot be written as JSON Schema/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: z.string(), run() {} } } }),
+    badDefinition(/must be the schema of an object/),
+  );
+  for (const word of ["input", "output"])
+    assert.throws(
+      () => untyped({ tools: { x: { describe: "", [word]: { a: z.string() }, run() {} } } }),
+      badDefinition(new RegExp(`^thing: tools/x, ${word} is a record of schemas: pass one schema, z\\.object`)),
+    );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: { type: "array" }, run() {} } } }),
+    badDefinition(/must be the schema of an object/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: { type: "object", properties: { a: { type: "nonsense" } } }, run() {} } } }),
+    badDefinition(/no JSON Schema that can be compiled/),
+  );
+  assert.throws(
+    () => untyped({ tools: { x: { describe: "", input: () => true, run() {} } } }),
+    badDefinition(/is a function: pass a schema/),
+  );
+  assert.throws(() => untyped({ tools: { x: { describe: "", input: [], run() {} } } }), badDefinition(/is no schema/));
+  for (const [input, told] of [
+    [{ message: { type: "string" } }, /input has no word of JSON Schema: pass \{ type: "object"/],
+    [{ properties: { a: "string" } }, /input is no JSON Schema .+: \/properties\/a is no schema/],
+    [{ properties: { a: null } }, /: \/properties\/a is no schema/],
+    [{ properties: { a: { type: "strin" } } }, /: \/properties\/a\/type is "strin", none of string, /],
+  ] as const)
+    assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), badDefinition(told));
+  // JSON leaves it out.
+  assert.doesNotThrow(() => untyped({ tools: { x: { describe: "", input: { properties: { a: undefined } }, run() {} } } }));
+  // Nobody sees the schema of a message or of the state: validating is enough.
+  assert.doesNotThrow(() => untyped({ messages: { x: { input: silent, run() {} } } }));
+});
+
+test("arguments are checked in the dialect that a plain schema names", () => {
+  const pair = { type: "array", items: [{ type: "string" }, { type: "number" }] };
+  const input = { $schema: "http://json-schema.org/draft-07/schema#", type: "object", properties: { pair } };
+  const kind = actor("thing", { describe: "", initial: () => ({}), tools: { x: { describe: "", input, run: () => "taken" } } });
+  const reply = (...given: readonly (string | number)[]) => rehearse(kind).turn("tools/x", { pair: given }).reply;
+  assert.deepEqual(reply("a", 1), { ok: "taken" });
+  assert.deepEqual(reply("a", "b"), {
+    refused: {
+      code: "INVALID",
+      message: "Invalid arguments: pair.1: must be number.",
+      data: { issues: [{ path: "pair.1", message: "must be number" }] },
+    },
+  });
+});
+
+test("a schema that waits is refused when it is used", () => {
+  const waiting = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    messages: { x: { input: z.object({ a: z.string().refine(async () => true) }), run() {} } },
+  });
+  assert.throws(() => rehearse(waiting).turn("x", { a: "b" }), badDefinition(/validates asynchronously/));
+});
+
+test("a header for an argument, over which clients would leave the tool out, is refused by its path", () => {
+  const input = z.object({ a: z.object({ b: z.number().meta({ "x-mcp-header": "B" }) }) });
+  const told = badDefinition(/^thing: tools\/x, input: \/properties\/a\/properties\/b\/x-mcp-header is on what has not the type/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), told);
+});
+
+test("a secret argument is not repeated in a header", () => {
+  const input = z.object({ a: z.object({ b: z.string().meta({ "x-mcp-header": "B" }) }), c: z.string() });
+  const told = badDefinition(/^thing: tools\/x: the argument "a\.b" is `secret`, and `x-mcp-header` would repeat it in a header/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["a"], run() {} } } }), told);
+  untyped({ tools: { x: { describe: "", input, secret: ["c"], run() {} } } });
+});
+
+test("a schema of a dialect that is not read here is refused, a draft of JSON Schema is not", () => {
+  const dialect = (name: string) => ({ $schema: name, type: "object", properties: {} });
+  const told = badDefinition(/^thing: tools\/x, input is of a dialect that is not read here, "https:\/\/a\.example\/own": write it in/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input: dialect("https://a.example/own"), run() {} } } }), told);
+  assert.throws(() => fromJsonSchema(dialect("https://a.example/own")), badDefinition(/^fromJsonSchema\(\) is of a dialect/));
+  for (const known of ["draft-07/schema#", "draft/2019-09/schema", "draft/2020-12/schema#", "schema"])
+    untyped({ tools: { x: { describe: "", input: dialect(`https://json-schema.org/${known}`), run() {} } } });
+});
+
+test("a resource's template has a scheme, the signs of a URI, and of RFC 6570 what is read here", () => {
+  const wrong: readonly (readonly [uri: string, told: RegExp])[] = [
+    ["x:a b", /x:a b has signs that no URI has/],
+    ["x://straße/{a}", /signs that no URI has/],
+    ["x:{?a}", /\{\?a\} is of RFC 6570 more than is read here: use \{name\}, or \{\+name\} for what may hold slashes/],
+    ["x:{a,b}", /more than is read here/],
+    ["x:{}", /more than is read here/],
+    ["x:{+}", /more than is read here/],
+    ["x:{+a}/{a}", /\{a\} is there twice/],
+    ["x:{a", /a brace without its partner/],
+    ["x:a}", /a brace without its partner/],
+    ["no-scheme/{a}", /no URI: begin with a scheme, as in notes:\/\/no-scheme\/\{a\}/],
+    ["", /there is no URI/],
+  ];
+  for (const [uri, told] of wrong) assert.throws(() => untyped({ resources: { x: { uri, view() {} } } }), badDefinition(told), uri);
+});
+
+test("a variable of a URI stands for one value, so it is there once; an alias is everywhere the same", () => {
+  assert.throws(
+    () => untyped({ resources: { x: { uri: "x://{a}/{a}", view() {} } } }),
+    badDefinition(/^thing: resources\/x: \{a\} is there twice: give each variable a name/),
+  );
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    resources: { x: { uri: "x://{alias}/{alias}/{a.b}/{c-d}", view: (_state, { args }) => [args["a.b"], args["c-d"]] } },
+  });
+  assert.deepEqual(rehearse(kind).view("resources/x", { "a.b": "1", "c-d": "2" }), { ok: ["1", "2"] });
+});
+
+test("a secret argument is redacted, anything else is left", () => {
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    tools: {
+      login: { describe: "", input: z.object({ user: z.string(), password: z.string().optional() }), secret: ["password"], run() {} },
+      look: { describe: "", view: () => "" },
+    },
+    messages: { token: { input: z.object({ token: z.string() }), secret: ["token"], run() {} } },
+  });
+  const redacted = (action: string, args: Message["args"]) => kind.redact?.({ ...first, action, args });
+  assert.deepEqual(redacted("tools/login", { user: "ann", password: "p" }), { user: "ann", password: "[redacted]" });
+  assert.deepEqual(redacted("tools/login", { user: "ann" }), { user: "ann" });
+  assert.deepEqual(redacted("tools/login", ["p"]), ["p"]);
+  assert.deepEqual(redacted("token", { token: "t" }), { token: "[redacted]" });
+  assert.deepEqual(redacted("tools/look", { a: 1 }), { a: 1 });
+  assert.deepEqual(redacted("nothing", 5), 5);
+});
+
+test("a plain JSON Schema may say its type, and is shown word for word", () => {
+  const input = {
+    type: "object",
+    properties: { way: { enum: ["north", "south"], "x-order": 1 }, steps: { type: "integer", default: 2 } },
+    required: ["way"],
+  };
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({ at: "" }),
+    tools: {
+      move: {
+        describe: "",
+        input: fromJsonSchema<{ way: "north" | "south"; steps: number }>(input),
+        run({ state, args }) {
+          state.at = args.way.repeat(args.steps);
+          return state.at;
+        },
+      },
+    },
+  });
+  assert.deepEqual(kind.catalogue.tools[0]?.definition["inputSchema"], input);
+  const stage = rehearse(kind);
+  assert.deepEqual(stage.turn("tools/move", { way: "north" }).reply, { ok: "northnorth" });
+  assert.deepEqual(stage.turn("tools/move", { way: "up" }).reply, {
+    refused: {
+      code: "INVALID",
+      message: 'Invalid arguments: way: must be one of "north", "south".',
+      data: { issues: [{ path: "way", message: 'must be one of "north", "south"' }] },
+    },
+  });
+  assert.throws(() => fromJsonSchema({ type: "nonsense" }), badDefinition(/no JSON Schema that can be compiled/));
+});
+
+test("where code fails as code does that finds another shape, the state is held against its schema, and the fault says so", () => {
+  const items = z.object({ items: z.array(z.string()).default([]) });
+  const kind = actor("box", {
+    describe: "A box.",
+    state: items,
+    tools: {
+      put: { describe: "Put.", run: ({ state }) => state.items.push("x") },
+      wait: { describe: "Wait.", work: async ({ state }) => state.items.length },
+      count: { describe: "Count.", view: (state) => state.items.length },
+      take: { describe: "Take.", when: (state) => state.items.length > 0, run: () => "taken" },
+      fail: {
+        describe: "Fail otherwise.",
+        run() {
+          throw new RangeError("of the author's own");
+        },
+      },
+    },
+  });
+  // As an engine has it of a store, where nobody holds it against a type.
+  const old: { items: string[] } = Object.freeze(JSON.parse('{"things":3}'));
+  const message = (action: string): Message => ({ id: "m", to: "box/a", action, args: {}, at: 0, seed: "00".repeat(16) });
+  const said =
+    /threw TypeError, and the state it was given does not fit its schema \(it lacks items\): what is new in a state needs `version` and `migrate`\./;
+  const thrown = (act: () => unknown): unknown => {
+    try {
+      return act();
+    } catch (error) {
+      return error;
+    }
+  };
+  const put = thrown(() => kind.receive(old, message("tools/put")));
+  assert.ok(put instanceof TroupeError && put.code === "BAD_TURN" && put.cause instanceof TypeError);
+  assert.match(put.message, said);
+  assert.match(put.message, /^tools\/put /);
+  assert.throws(() => kind.view?.(old, "tools/count", {}, { scopes: [] }), { code: "BAD_TURN", message: said });
+  assert.throws(() => kind.receive(old, message("tools/take")), { code: "BAD_TURN", message: said });
+  const told: TroupeError[] = [];
+  kind.surface(old, { scopes: [] }, (error) => told.push(error));
+  assert.match(told[0]?.message ?? "", /its `when` threw TypeError, and the state it was given does not fit its schema \(it lacks items\)/);
+  const other: { items: string[] } = Object.freeze(JSON.parse('{"items":{"a":1}}'));
+  assert.throws(() => kind.receive(other, message("tools/put")), { message: /does not fit its schema \(items: .*array/ });
+  const nested = actor("box", {
+    describe: "",
+    state: z.object({ rooms: z.array(z.object({ name: z.string(), doors: z.array(z.string()).default([]) })) }),
+    initial: () => ({ rooms: [] }),
+    tools: { count: { describe: "", run: ({ state }) => state.rooms.map(({ doors }) => doors.length) } },
+  });
+  const rooms: { rooms: { name: string; doors: string[] }[] } = Object.freeze(JSON.parse('{"rooms":[{"name":"a"}]}'));
+  assert.throws(() => nested.receive(rooms, message("tools/count")), { message: /\(it lacks rooms\.0\.doors\)/ });
+  // What fits, and what fails otherwise, stays as it was.
+  assert.throws(() => kind.receive(old, message("tools/fail")), { name: "RangeError", message: "of the author's own" });
+  const broken = actor("box", { describe: "", state: items, tools: { put: { describe: "", run: () => Object(undefined).a.b } } });
+  assert.throws(() => broken.receive(Object.freeze({ items: [] }), message("tools/put")), { name: "TypeError" });
+});

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+import * as z from "zod";
+import { freezeDeep } from "../../contract/internal.ts";
+import { rehearse } from "../../../testing/index.ts";
+import { actor } from "../index.ts";
+import { frozenOf, readOnly } from "./index.ts";
+
+const INHERITED = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "__defineGetter__", "isPrototypeOf"];
+
+interface Open {
+  [key: string]: Open | undefined;
+}
+
+/** As author code sees it. */
+const seen = (base: object): Open => Object(readOnly(freezeDeep(base)));
+
+test("a key that a state does not hold reads as absent, whatever objects inherit", () => {
+  for (const key of INHERITED)
+    for (const base of [{ in: {} }, { in: { a: {}, b: {} } }, { in: [] }, { in: [{}] }]) {
+      const state = seen(base);
+      const rows = state["in"] ?? {};
+      assert.equal(state[key], undefined, key);
+      assert.equal(rows[key], undefined, key);
+      assert.equal(rows["a"]?.[key] ?? rows["0"]?.[key], undefined, key);
+      assert.equal(key in rows, false, key);
+      assert.equal(Object.hasOwn(rows, key), false, key);
+    }
+});
+
+test("a key that a state holds is data, whatever its name", () => {
+  for (const key of INHERITED) {
+    const state = seen(JSON.parse(`{${JSON.stringify(key)}:{${JSON.stringify(key)}:1}}`));
+    assert.deepEqual(Object.keys(state), [key]);
+    assert.equal(JSON.stringify(state), `{${JSON.stringify(key)}:{${JSON.stringify(key)}:1}}`);
+    assert.equal(state[key]?.[key], 1);
+  }
+});
+
+test("whatever an author's function is handed of a state, text from a caller finds only data in it", () => {
+  const met: string[] = [];
+  const meet = (state: { readonly players: Readonly<Record<string, unknown>> }, name: string): void => {
+    if (state.players[name] !== undefined || Object(state)[name] !== undefined) met.push(name);
+  };
+  const open = {
+    input: z.object({ name: z.string() }),
+  };
+  const kind = actor("board", {
+    describe: "A board.",
+    initial: () => ({ players: { ann: 1 } as Record<string, unknown> }),
+    tools: {
+      look: { describe: "Look.", ...open, view: (state, { args }) => meet(state, args.name) },
+      guarded: {
+        describe: "Guarded.",
+        ...open,
+        when: (state) => (INHERITED.forEach((name) => meet(state, name)), true),
+        choices: { name: (state) => (INHERITED.forEach((name) => meet(state, name)), INHERITED) },
+        run: ({ state, args }) => meet(state, args.name),
+      },
+      asking: {
+        describe: "Ask.",
+        ...open,
+        confirm: (state, args) => (meet(state, args.name), undefined),
+        run: ({ state, args }) => meet(state, args.name),
+      },
+    },
+    resources: {
+      player: { uri: "board://{name}", view: (state, { args }) => meet(state, args.name) },
+      some: { uri: "board://some/{name}", reads: ["players"], view: (state, { args }) => meet(state, args.name) },
+    },
+    prompts: {
+      hint: { describe: "Hint.", ...open, view: (state, { args }) => (meet(state, args.name), "Play.") },
+    },
+    links: { next: { kinds: ["board"], to: (state) => (INHERITED.forEach((name) => meet(state, name)), undefined) } },
+  });
+  const stage = rehearse(kind);
+  for (const name of INHERITED) {
+    for (const tool of ["look", "guarded", "asking"]) stage.turn(`tools/${tool}`, { name }, { can: ["elicitation"] });
+    stage.view("tools/look", { name });
+    for (const read of ["resources/player", "resources/some", "prompts/hint"])
+      assert.ok("ok" in stage.view(read, { name }), JSON.stringify(stage.view(read, { name })));
+    stage.surface();
+  }
+  assert.deepEqual(met, []);
+});
+
+test("a state that is read compares, prints and iterates as plain objects and lists do", () => {
+  const base = freezeDeep({ list: [{ n: 1 }, { n: 2 }], map: { a: { n: 3 } }, n: 4, none: null });
+  const state = Object(readOnly(base));
+  assert.deepStrictEqual(
+    state.list.map((item: { n: number }) => item.n),
+    [1, 2],
+  );
+  assert.deepEqual([...state.list].length, 2);
+  assert.deepEqual(Object.entries(state.map).length, 1);
+  assert.deepEqual(state.list.concat([9]).length, 3);
+  assert.ok(Array.isArray(state.list));
+  assert.equal(state.list.includes(state.list[1]), true);
+  assert.equal(state.list.indexOf(state.list[1]), 1);
+  assert.equal(state.list[0], state.list[0]);
+  assert.equal(JSON.stringify({ ...state }), JSON.stringify(base));
+  assert.equal(inspect(state.map), inspect(base.map));
+  assert.equal(`${state.map} ${state.list.length}`, "[object Object] 2");
+  assert.equal(frozenOf(state.list), base.list);
+});
+
+test("a part of a state that a view returns is that part, not a copy", () => {
+  const kind = actor("shelf", {
+    describe: "A shelf.",
+    initial: () => ({ goods: [{ name: "bread" }], place: { room: "kitchen" } }),
+    tools: {
+      all: { describe: "All.", view: (state) => state },
+      goods: { describe: "Goods.", view: (state) => state.goods },
+      mixed: { describe: "Mixed.", view: (state) => ({ first: state.goods[0], ...state.place }) },
+    },
+  });
+  const stage = rehearse(kind);
+  assert.deepStrictEqual(stage.view("tools/all"), { ok: { goods: [{ name: "bread" }], place: { room: "kitchen" } } });
+  assert.deepStrictEqual(stage.view("tools/goods"), { ok: [{ name: "bread" }] });
+  assert.deepStrictEqual(stage.view("tools/mixed"), { ok: { first: { name: "bread" }, room: "kitchen" } });
+});
+
+test("every way of writing to a state that is read is refused, and changes nothing", () => {
+  const base = freezeDeep({ list: [1, 2], map: { a: 1 } });
+  const state = Object(readOnly(base));
+  for (const write of [
+    () => (state.map.a = 2),
+    () => (state.map.b = 2),
+    () => delete state.map.a,
+    () => state.list.push(2),
+    () => state.list.splice(0, 1),
+    () => state.list.shift(),
+    () => state.list.copyWithin(0, 1),
+    () => (state.list.length = 0),
+    () => Object.defineProperty(state.map, "b", { value: 1 }),
+    () => Object.setPrototypeOf(state.map, null),
+    () => Object.freeze(state.map),
+  ])
+    assert.throws(write, TypeError, String(write));
+  assert.deepEqual(base, { list: [1, 2], map: { a: 1 } });
+  assert.equal(JSON.stringify(seen({ list: [], map: {} })), '{"list":[],"map":{}}');
+});

@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { DEFAULT_POLICY, TroupeError } from "../contract/index.ts";
+import { rehearse } from "../../testing/index.ts";
+import { actor, elicit, keyOf, refuse } from "./index.ts";
+
+/** What somebody writes whose editor does not look at types. */
+const unseen = (value: unknown) => Object(value);
+
+const INITIAL = { n: 0, list: [0], deep: { a: 1 } };
+type Context = { state: typeof INITIAL; message: { args: unknown } } & Record<string, (...args: readonly unknown[]) => unknown>;
+
+const clumsy = (run: (ctx: Context) => unknown, tool: object = {}) =>
+  actor("clumsy", {
+    describe: "Clumsy.",
+    initial: () => structuredClone(INITIAL),
+    tools: { act: { describe: "Act.", ...tool, run: unseen(run) }, wait: { describe: "Wait.", work: unseen(run) } },
+    messages: { beat: { run: () => undefined } },
+  });
+const stageOf = (run: (ctx: Context) => unknown, tool: object = {}) => rehearse(clumsy(run, tool));
+
+const mistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown, told: RegExp, tool?: object])[] = [
+  ["an async run", async () => 1, /^tools\/act returned a promise: a turn is synchronous.+Use `work` for what waits\.$/],
+  ["a reply that is no JSON", () => ({ at: new Date(0) }), /^What tools\/act replied is not JSON: \/at is a Date \(use .+\)\.$/],
+  ["a reply that is no text either", () => 10n, /^What tools\/act replied is not JSON: it is a bigint \(use its text\)\.$/],
+  ["a reply with a function in it", () => ({ f: () => 1 }), /\/f is a function \(leave it away\)\.$/],
+  [
+    "a reply its output does not take",
+    () => ({ a: "x" }),
+    /^What tools\/act replied is not its `output`: a: /,
+    { output: z.object({ a: z.number() }) },
+  ],
+  [
+    "a result as MCP writes it",
+    () => ({ content: [{ type: "text", text: "Out of stock." }], isError: true }),
+    /^What tools\/act replied is a result as MCP writes it, .+content\(.+refuse\(…\)\.$/,
+  ],
+  [
+    "the data of a refusal",
+    () => refuse("no", { data: { n: Number.NaN } }),
+    /^the data of a refusal is not JSON: \/n is NaN \(use null\)\.$/,
+  ],
+  [
+    "arguments that are no JSON",
+    ({ send }) => send?.("clumsy/other", "beat", { at: new Map() }),
+    /^the arguments of a message is not JSON/,
+  ],
+];
+
+for (const [what, run, told, tool] of mistakes) {
+  test(`a mistake in a turn has a code and a sentence: ${what}`, () => {
+    assert.throws(
+      () => stageOf(run, tool).turn("tools/act"),
+      (error) => error instanceof TroupeError && error.code === "BAD_TURN" && (assert.match(error.message, told), true),
+    );
+  });
+}
+
+const unasked: readonly (readonly [what: string, run: (ctx: Context) => unknown, told: RegExp])[] = [
+  ["a wake without a word", ({ wake }) => wake?.("w"), /^wake\("w"\): `at` or `afterMs` must be a number of milliseconds\.$/],
+  ["a wake at no time", ({ wake }) => wake?.("w", { afterMs: Number.NaN, action: "beat" }), /^wake\("w"\): `at` or `afterMs`/],
+  [
+    "a wake of an unknown message",
+    ({ wake }) => wake?.("w", { afterMs: 1, action: "nope" }),
+    /names the action "nope", which this kind does not have: declare it in `messages`\.$/,
+  ],
+  [
+    "a wake that never rests",
+    ({ wake }) => wake?.("w", { afterMs: 1, everyMs: 0, action: "beat" }),
+    /^wake\("w"\): `everyMs` must be at least 100 milliseconds, .+ or give the kind a `minEveryMs`\.$/,
+  ],
+  ["a wake that hardly rests", ({ wake }) => wake?.("w", { afterMs: 1, everyMs: 99, action: "beat" }), /at least 100 milliseconds/],
+  [
+    "a wake without a name",
+    ({ wake }) => wake?.(undefined, { afterMs: 1, action: "beat" }),
+    /^undefined is no name for a wake: use 1 to 256 characters\.$/,
+  ],
+  [
+    "a wake of arguments that are no JSON",
+    ({ wake }) => wake?.("w", { afterMs: 1, action: "beat", args: new Date(0) }),
+    /^the arguments of a wake is not JSON/,
+  ],
+  ["a message without a name", ({ send }) => send?.("clumsy/other"), /^send\(to, action, args\): `action` is the name of a message\.$/],
+  [
+    "a reply as an unknown message",
+    ({ send }) => send?.("clumsy/other", "beat", {}, { replyAs: "nope" }),
+    /^`replyAs` names the message "nope", which this kind does not have: declare it in `messages`, with `replies: true`\.$/,
+  ],
+  [
+    "questions that are none",
+    ({ ask }) => ask?.({ x: 1 }),
+    /^ask\(\): "x" is no question: make it with elicit\(\), sample\(\) or roots\(\)\.$/,
+  ],
+  ["nothing to ask", ({ ask }) => ask?.(undefined), /^ask\(\): pass questions by name\.$/],
+];
+
+for (const [what, run, told] of unasked) {
+  test(`a mistake with the context has a code and a sentence: ${what}`, () => {
+    assert.throws(
+      () => stageOf(run).turn("tools/act"),
+      (error) => error instanceof TroupeError && error.code === "BAD_TURN" && (assert.match(error.message, told), true),
+    );
+  });
+}
+
+test("a mistake with the context has a code and a sentence: the key of a tool's own question", () => {
+  const stage = stageOf(({ ask }) => ask?.({ confirm: elicit("Sure?") }), { confirm: () => undefined });
+  assert.throws(() => stage.turn("tools/act"), {
+    code: "BAD_TURN",
+    message: /^ask\(\): "confirm" is the key of the tool's own `confirm`: choose another\.$/,
+  });
+});
+
+test("what repeats does so no oftener than the kind's policy says", () => {
+  const at = (minEveryMs: number | undefined, everyMs: number) =>
+    rehearse(
+      actor("beating", {
+        describe: "Beats.",
+        ...(minEveryMs !== undefined && { minEveryMs }),
+        initial: () => ({ n: 0 }),
+        messages: { beat: { run: ({ wake }) => wake("beat", { afterMs: 1, everyMs, action: "beat" }) } },
+      }),
+    ).turn("beat");
+  assert.equal(at(undefined, 100).wake?.["beat"]?.everyMs, 100);
+  assert.equal(at(10, 10).wake?.["beat"]?.everyMs, 10);
+  assert.throws(() => at(60_000, 59_999), { code: "BAD_TURN", message: /at least 60000 milliseconds/ });
+  assert.throws(() => at(0, 1), { code: "BAD_DEFINITION", message: /minEveryMs must be a number above 0/ });
+  assert.equal(DEFAULT_POLICY.minEveryMs, 100);
+});
+
+test("once a turn is over its state is not to be had: TURN_OVER", () => {
+  let kept: { readonly state: unknown } | undefined;
+  const stage = stageOf((ctx) => {
+    ctx.state.list.push(1);
+    kept = ctx;
+  });
+  stage.turn("tools/act");
+  assert.throws(() => kept?.state, { code: "TURN_OVER" });
+});
+
+test("a message to nobody is BAD_ID, and says how ids are made", () => {
+  for (const to of [undefined, null, 3, {}, "nobody"])
+    assert.throws(() => keyOf(unseen(to)?.valueOf()), { code: "BAD_ID", message: /make ids with `kind\.id\(key\)`/ });
+});
+
+test("a draft of a turn that is over, and what is frozen, are named as such, where the author wrote to them", () => {
+  let kept: { list: unknown[] } | undefined;
+  const keeping = (use: (kept: { list: unknown[] }, ctx: Context) => void): (() => void) => {
+    kept = undefined;
+    const kind = clumsy((ctx) => {
+      if (kept !== undefined) use(kept, ctx);
+      kept = ctx.state;
+      ctx.state.list.push(2);
+    });
+    const message = { id: "m", to: kind.id("a"), action: "tools/act", args: {}, at: 0, seed: "00", viewer: { scopes: [] } };
+    kind.receive(INITIAL, message);
+    return () => void kind.receive(INITIAL, message);
+  };
+  assert.throws(
+    keeping((state) => state.list.push(1)),
+    (error) => {
+      assert.ok(error instanceof TroupeError && error.code === "BAD_TURN");
+      assert.match(error.message, /^tools\/act used a draft of a turn that is over: .+JSON\.parse\(JSON\.stringify\(value\)\)/);
+      assert.match(String(error.stack).split("\n")[1] ?? "", /mistakes\.test\.ts/);
+      return true;
+    },
+  );
+  const sending = keeping((state, { send }) => send?.("clumsy/other", "beat", { state }));
+  assert.throws(sending, { code: "BAD_TURN", message: /cannot be read: .+a draft of a turn that is over/ });
+
+  const views = actor("writing", {
+    describe: "Writes where it may only read.",
+    initial: () => ({ n: 0 }),
+    tools: { look: { describe: "Look.", view: unseen((state: { n: number }) => (state.n = 1)) } },
+  });
+  assert.throws(() => rehearse(views).turn("tools/look"), {
+    code: "BAD_TURN",
+    message: /^tools\/look wrote to something frozen: .+`ctx\.state` of `run`/,
+  });
+});
+
+test("a mistake in work has a code and a sentence", async () => {
+  await assert.rejects(stageOf(async () => 10n).work("tools/wait"), { code: "BAD_TURN", message: /What tools\/wait replied is not JSON/ });
+});
+
+const wrong: readonly (readonly [what: string, definition: object, told: RegExp])[] = [
+  [
+    "`when` as a value",
+    { tools: { a: { describe: "A.", when: true, run: () => 1 } } },
+    /^odd: tools\/a: `when` must be a function, not a boolean\.$/,
+  ],
+  [
+    "`choices` as a list",
+    { tools: { a: { describe: "A.", choices: { b: ["c"] }, run: () => 1 } } },
+    /tools\/a: `choices\.b` must be a function, not a list/,
+  ],
+  ["`run` as a value", { tools: { a: { describe: "A.", run: "x" } } }, /tools\/a: `run` must be a function, not text/],
+  ["a tool as a function", { tools: { a: () => 1 } }, /odd: tools\/a must be an object, not a function/],
+  ["no tool", { tools: { a: null } }, /odd: tools\/a must be an object, not null/],
+  ["tools as a list", { tools: [] }, /odd: `tools` must be an object, not a list/],
+  ["a message as a function", { messages: { a: () => 1 } }, /odd: messages\/a must be an object, not a function/],
+  ["`input` as text", { tools: { a: { describe: "A.", input: "x", run: () => 1 } } }, /tools\/a: `input` must be a schema, not text/],
+  ["`secret` as text", { tools: { a: { describe: "A.", secret: "x", run: () => 1 } } }, /tools\/a: `secret` must be a list, not text/],
+  ["a link as a function", { links: { "": () => "room/a" } }, /odd: links\/"" must be an object, not a function/],
+  ["a link without `to`", { links: { b: { kinds: ["room"] } } }, /odd: links\/"b" needs `kinds` and `to`/],
+  ["`kinds` as text", { links: { b: { kinds: "room", to: () => undefined } } }, /links\/"b": `kinds` must be a list, not text/],
+  ["`initial` as a value", { initial: {} }, /odd: `initial` must be a function, not an object/],
+  ["a policy as text", { workMs: "5" }, /odd: `workMs` must be a number, not text/],
+  ["a bound as a number", { restart: 3 }, /odd: `restart` must be an object, not a number/],
+  ["a bound without a window", { restart: { max: 3 } }, /odd: restart\.withinMs must be a number above 0/],
+  ["a resource without a URI", { resources: { a: { view: () => 1 } } }, /odd: resources\/a needs `uri`/],
+];
+
+for (const [what, definition, told] of wrong) {
+  test(`a wrong definition is BAD_DEFINITION, and says where: ${what}`, () => {
+    assert.throws(
+      () => actor("odd", { describe: "Odd.", initial: () => ({}), ...definition }),
+      (error) => error instanceof TroupeError && error.code === "BAD_DEFINITION" && (assert.match(error.message, told), true),
+    );
+  });
+}
+
+test("a wrong definition is BAD_DEFINITION, and says where: none at all, or a kind without a name", () => {
+  assert.throws(() => actor("odd", unseen(undefined)), { code: "BAD_DEFINITION", message: /needs `describe`/ });
+  assert.throws(() => Reflect.apply(actor, undefined, ["odd"]), {
+    code: "BAD_DEFINITION",
+    message: /odd: its definition must be an object, not undefined/,
+  });
+  assert.throws(() => Reflect.apply(actor, undefined, [undefined, {}]), { code: "BAD_NAME" });
+});
+
+test("who answers the message that was sent, and not the call that waits, is told which id it takes", () => {
+  const kind = actor("asker", {
+    describe: "Asks.",
+    initial: () => ({}),
+    messages: {
+      told: { replies: true, run: ({ args, answer }) => answer(args.of, args.reply) },
+      passed: { replies: true, run: ({ args, answer }) => answer("the call", args.reply) },
+      done: { input: z.object({ of: z.string() }), run: ({ args, answer }) => answer(args.of, "done") },
+    },
+  });
+  const stage = rehearse(kind);
+  const said = { of: "m1", to: "child/x", reply: { ok: 1 } };
+  assert.throws(() => stage.turn("told", said), { code: "BAD_TURN", message: /^answer\(\): .+`message\.id`\.$/ });
+  stage.turn("passed", said);
+  stage.turn("done", { of: "m1" });
+  assert.deepEqual(stage.answered, { "the call": { ok: 1 }, m1: { ok: "done" } });
+});

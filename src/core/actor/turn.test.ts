@@ -1,0 +1,382 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import * as z from "zod";
+import type { Json, Message, Reply, Turn } from "../contract/index.ts";
+import { rehearse } from "../../testing/index.ts";
+import { actor, blob, content, refuse, type RunContext } from "./index.ts";
+
+interface State {
+  n: number;
+  list: { id: string }[];
+  deep: { a: { b: number } };
+}
+
+type Does = (context: RunContext<State, { what: Json }>) => unknown;
+
+function kindThat(run: Does) {
+  return actor("thing", {
+    describe: "A thing.",
+    initial: (): State => ({ n: 0, list: [{ id: "first" }], deep: { a: { b: 1 } } }),
+    tools: { act: { describe: "Act.", input: z.object({ what: z.json().default(null) }), run: (context) => reply(run(context)) } },
+    messages: { tick: { run() {} } },
+  });
+}
+
+function reply(value: unknown): string | number | boolean | object | null | undefined {
+  return typeof value === "object" || typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? value
+    : undefined;
+}
+
+function stageOf(run: Does) {
+  return rehearse(kindThat(run));
+}
+
+function refusal(given: Reply | "later" | undefined): { readonly code: string; readonly message: string; readonly data?: Json } {
+  assert.ok(typeof given === "object" && "refused" in given, JSON.stringify(given));
+  return given.refused;
+}
+
+const seed = fc.stringMatching(/^[0-9a-f]{32}$/);
+const ends = fc.constantFrom("return", "throw", "refuse", "ask");
+
+/** Does a bit of everything, then ends as it is told. */
+function busy({ state, args, random, id, send, wake, record, emit, answer, ask }: RunContext<State, { what: Json }>): unknown {
+  state.n += Math.floor(random() * 100);
+  state.list.push({ id: id() });
+  state.deep.a.b = state.list.length;
+  send("other/x", "ping", { id: id() });
+  wake("later", { afterMs: 5, action: "tick" });
+  record({ n: state.n });
+  emit("busy");
+  answer("m0", 7);
+  if (args.what === "throw") throw new RangeError("crash");
+  if (args.what === "refuse") refuse("No.");
+  if (args.what === "ask") ask({ sure: { method: "elicitation/create", params: { message: "Sure?" } } });
+  return state.list;
+}
+
+test("C3 a run that throws, refuses or asks leaves the state identical and no trace of its effects", () => {
+  const kind = kindThat(busy);
+  fc.assert(
+    fc.property(seed, ends, fc.nat(3), (text, end, before) => {
+      const given = (what: string): Message => ({
+        id: "1",
+        to: "thing/x",
+        action: "tools/act",
+        args: { what },
+        at: 1,
+        seed: text,
+        can: ["elicitation"],
+      });
+      let state = kind.initial("x", given("start"));
+      for (let round = 0; round < before; round += 1) state = turnOf(kind.receive(state, given("return"))).state ?? state;
+      const snapshot = structuredClone(state);
+      let turn: Turn<State> | undefined;
+      try {
+        turn = turnOf(kind.receive(state, given(end)));
+      } catch (error) {
+        assert.ok(error instanceof RangeError && end === "throw");
+      }
+      assert.deepEqual(state, snapshot);
+      if (end === "return") assert.equal(turn?.state?.list.length, before + 2);
+      else if (end !== "throw") assert.deepEqual(Object.keys(turn ?? {}), ["reply"]);
+    }),
+  );
+});
+
+test("law 4: the same message on the same state gives the same turn, and leaves neither changed", () => {
+  const kind = kindThat(busy);
+  fc.assert(
+    fc.property(seed, fc.nat(), (text, at) => {
+      const given: Message = { id: "1", to: "thing/x", action: "tools/act", args: { what: null }, at, seed: text };
+      const state = kind.initial("x", given);
+      assert.deepEqual(kind.receive(state, given), kind.receive(state, given));
+      assert.deepEqual(state, kind.initial("x", given));
+    }),
+  );
+});
+
+function turnOf<S>(given: Turn<S> | ((...context: never[]) => unknown)): Turn<S> {
+  assert.ok(typeof given !== "function");
+  return given;
+}
+
+test("a turn is all it did, as data", () => {
+  const stage = stageOf(({ state, send, wake, cancel, record, emit, answer, stop, self, key, now, from, viewer, can, message }) => {
+    state.deep.a.b = 2;
+    send({ to: "other/x", action: "ping", args: { n: 1 } }, { replyAs: "tick" });
+    send("other/y", "pong");
+    wake("soon", { afterMs: 5, everyMs: 1_000, action: "tick", args: { a: 1 } });
+    wake("once", { at: 99, action: "tools/act" });
+    cancel("old");
+    record("one");
+    record({ two: 2 });
+    emit({ metric: 1 });
+    answer("m0", 7);
+    answer("m1", { refused: { code: "NO", message: "no" } });
+    stop("enough");
+    return { self, key, now, from, viewer, can: can("sampling"), id: message.id };
+  });
+  const turn = stage.turn("tools/act", {}, { id: "m9", at: 100, from: "other/z", can: ["sampling"], trace: { traceparent: "t" } });
+  assert.deepEqual(turn, {
+    state: { n: 0, list: [{ id: "first" }], deep: { a: { b: 2 } } },
+    reply: { ok: { self: "thing/main", key: "main", now: 100, from: "other/z", viewer: { scopes: [] }, can: true, id: "m9" } },
+    send: [
+      { to: "other/x", action: "ping", args: { n: 1 }, replyAs: "tick", trace: { traceparent: "t" } },
+      { to: "other/y", action: "pong", args: null, trace: { traceparent: "t" } },
+    ],
+    wake: { soon: { at: 105, everyMs: 1_000, action: "tick", args: { a: 1 } }, once: { at: 99, action: "tools/act" }, old: null },
+    answer: { m0: { ok: 7 }, m1: { refused: { code: "NO", message: "no" } } },
+    record: ["one", { two: 2 }],
+    emit: [{ metric: 1 }],
+    stop: "enough",
+  });
+});
+
+test("a turn that does nothing is empty: nothing is committed", () => {
+  assert.deepEqual(stageOf(() => undefined).turn("tools/act"), {});
+  assert.deepEqual(stageOf(({ state }) => void (state.n += 0)).turn("tools/act"), {});
+  assert.deepEqual(stageOf(({ state }) => state.list.length).turn("tools/act"), { reply: { ok: 1 } });
+});
+
+test("a reply made of the draft is read out of it, as it stood at the end", () => {
+  const stage = stageOf(({ state }) => {
+    const list = state.list;
+    state.list.push({ id: "second" });
+    return { list, deep: state.deep.a };
+  });
+  const { reply: given } = stage.turn("tools/act");
+  assert.deepEqual(given, { ok: { list: [{ id: "first" }, { id: "second" }], deep: { b: 1 } } });
+});
+
+test("`return later()` tells the caller later; any turn may answer it", () => {
+  assert.deepEqual(
+    stageOf(({ later, state }) => {
+      state.n = 1;
+      return later();
+    }).turn("tools/act"),
+    { state: { n: 1, list: [{ id: "first" }], deep: { a: { b: 1 } } }, reply: "later" },
+  );
+});
+
+test("a turn reports how far what will be answered later is, and the commit refuses what is no such step", async () => {
+  const kind = actor("job", {
+    describe: "A job.",
+    state: z.object({ of: z.string().default("") }),
+    messages: {
+      ask: {
+        run({ state, message, later }) {
+          state.of = message.id;
+          return later();
+        },
+      },
+      tick: {
+        run({ state, args, report }) {
+          const { done, total, text } = Object(args);
+          report(state.of, done, total, text);
+        },
+      },
+      told: { replies: true, run: ({ report, args }) => report(args.of, 1) },
+    },
+  });
+  const stage = rehearse(kind);
+  stage.turn("ask");
+  const of = stage.state.of;
+  assert.deepEqual(stage.turn("tick", { done: 1 }).report, { [of]: { done: 1 } });
+  assert.deepEqual(stage.turn("tick", { done: 2, total: 3, text: "two" }).report, { [of]: { done: 2, total: 3, text: "two" } });
+  for (const step of [{}, { done: "1" }, { done: 1, total: "2" }, { done: 1, text: 3 }])
+    assert.throws(() => stage.turn("tick", step), { code: "BAD_TURN", message: /report is by the ids of messages, each `\{ done/ });
+  assert.throws(() => stage.turn("told", { of: "m1", to: "a/b", reply: { ok: null } }), {
+    code: "BAD_TURN",
+    message: /^report\(\): this is the id/,
+  });
+});
+
+test("once the turn is over its context writes nowhere", () => {
+  const kept: RunContext<State, { what: Json }>[] = [];
+  const states: State[] = [];
+  const kind = kindThat((context) => {
+    kept.push(context);
+    states.push(context.state);
+    context.state.n = 1;
+  });
+  const first: Message = { id: "1", to: "thing/x", action: "tools/act", args: {}, at: 1, seed: "0" };
+  const turn = turnOf(kind.receive(kind.initial("x", first), first));
+  for (const context of kept) {
+    for (const late of [
+      () => context.send("other/x", "ping"),
+      () => context.wake("w", { afterMs: 1, action: "tick" }),
+      () => context.cancel("w"),
+      () => context.record(1),
+      () => context.emit(1),
+      () => context.answer("m", 1),
+      () => context.stop("x"),
+      () => context.later(),
+      () => context.ask({}),
+    ]) {
+      assert.throws(late, { code: "TURN_OVER" });
+    }
+  }
+  for (const state of states) assert.throws(() => (state.n = 99), TypeError);
+  assert.deepEqual(turn, { state: { n: 1, list: [{ id: "first" }], deep: { a: { b: 1 } } } });
+});
+
+test("committed states are frozen, also one that came from a disk", () => {
+  const stage = stageOf(({ state }) => void (state.n += 1));
+  stage.turn("tools/act");
+  assert.throws(() => (stage.state.n = 5), TypeError);
+  assert.throws(() => stage.state.list.push({ id: "x" }), TypeError);
+  const loaded: State = { n: 0, list: [], deep: { a: { b: 1 } } };
+  const naughty = actor("naughty", {
+    describe: "",
+    initial: () => loaded,
+    tools: { look: { describe: "", view: (state) => Reflect.set(state.deep.a, "b", 9) } },
+  });
+  assert.deepEqual(naughty.view(structuredClone(loaded), "tools/look", {}, { scopes: [] }), { ok: false });
+});
+
+test("a promise out of `run` is a crash that says what to do", () => {
+  const stage = stageOf(() => Promise.reject(new Error("never heard of")));
+  assert.throws(() => stage.turn("tools/act"), {
+    code: "BAD_TURN",
+    message: "tools/act returned a promise: a turn is synchronous, and what it awaited is lost. Use `work` for what waits.",
+  });
+});
+
+test("what is no JSON is a crash that names it, in replies, sends, records and answers", () => {
+  assert.throws(() => stageOf(() => ({ when: new Date() })).turn("tools/act"), /What tools\/act replied is not JSON: \/when is a Date/);
+  assert.throws(
+    () => stageOf(({ send }) => send("other/x", "ping", { n: Number.NaN })).turn("tools/act"),
+    /the arguments of a message is not JSON: \/n is NaN/,
+  );
+  assert.throws(() => stageOf(({ record }) => record(1n)).turn("tools/act"), /a record is not JSON/);
+});
+
+test("a wake needs an action of its kind, a time and a name; a send needs an id", () => {
+  assert.throws(
+    () => stageOf(({ wake }) => wake("w", { afterMs: 1, action: "tock" })).turn("tools/act"),
+    /"tock", which this kind does not have/,
+  );
+  assert.throws(() => stageOf(({ wake }) => wake("w", { afterMs: Number.NaN, action: "tick" })).turn("tools/act"), /milliseconds/);
+  assert.throws(
+    () => stageOf(({ wake }) => wake("w", { afterMs: 1, everyMs: 0, action: "tick" })).turn("tools/act"),
+    /at least 100 milliseconds/,
+  );
+  assert.throws(() => stageOf(({ cancel }) => cancel("")).turn("tools/act"), /no name for a wake/);
+  assert.throws(() => stageOf(({ send }) => send("other/", "ping")).turn("tools/act"), { code: "BAD_ID" });
+});
+
+test("a refusal carries its code and data, also out of a view and in another copy of the package", () => {
+  assert.deepEqual(refusal(stageOf(() => refuse("No.", { code: "SHUT", data: { until: 9 } })).turn("tools/act").reply), {
+    code: "SHUT",
+    message: "No.",
+    data: { until: 9 },
+  });
+  assert.deepEqual(refusal(stageOf(() => refuse("No.")).turn("tools/act").reply), { code: "REFUSED", message: "No." });
+  const seer = actor("seer", { describe: "", initial: () => ({}), tools: { see: { describe: "", view: () => refuse("Fog.") } } });
+  assert.deepEqual(rehearse(seer).view("tools/see"), { refused: { code: "REFUSED", message: "Fog." } });
+  const foreign = Object.assign(new Error("Elsewhere."), { [Symbol.for("troupe.refusal")]: true, code: "FAR" });
+  assert.deepEqual(
+    refusal(
+      stageOf(() => {
+        throw foreign;
+      }).turn("tools/act").reply,
+    ),
+    { code: "FAR", message: "Elsewhere." },
+  );
+});
+
+test("arguments that do not fit are refused INVALID, with where and what was expected", () => {
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    tools: {
+      zod: { describe: "", input: z.object({ by: z.int().max(5), to: z.object({ x: z.string() }) }), run: ({ args }) => args.by },
+      json: {
+        describe: "",
+        input: {
+          type: "object",
+          properties: {
+            by: { type: "integer", default: 3 },
+            kind: { enum: ["a", "b"] },
+            to: { type: "object", required: ["x"], properties: { x: { type: "string" } } },
+          },
+          required: ["kind"],
+          additionalProperties: false,
+        },
+        run: ({ args }) => args,
+      },
+    },
+    messages: { tell: { input: z.object({ text: z.string() }), run() {} } },
+  });
+  const stage = rehearse(kind);
+  const told = refusal(stage.turn("tools/zod", { by: "x", to: {} }).reply);
+  assert.equal(told.code, "INVALID");
+  assert.match(told.message, /^Invalid arguments: by: .*expected number.*; to\.x: .*expected string.*\.$/);
+  assert.match(refusal(stage.turn("tools/zod", null).reply).message, /by: .*; to: /);
+  const json = refusal(stage.turn("tools/json", { by: "x", kind: "c", to: {}, stray: 1 }).reply);
+  assert.deepEqual(json.data, {
+    issues: [
+      { path: "stray", message: "is not known" },
+      { path: "by", message: "must be integer" },
+      { path: "kind", message: 'must be one of "a", "b"' },
+      { path: "to.x", message: "is required" },
+    ],
+  });
+  const args = { kind: "a" };
+  assert.deepEqual(stage.turn("tools/json", args).reply, { ok: { kind: "a", by: 3 } });
+  assert.deepEqual(args, { kind: "a" }, "defaults are filled into a copy");
+  assert.equal(refusal(stage.turn("tell", { text: 1 }).reply).code, "INVALID");
+  assert.equal(refusal(stage.turn("tools/json", []).reply).code, "INVALID");
+});
+
+test("a reply that is not its `output` is a crash, one that is passes through the schema", () => {
+  let value: unknown = { n: 1, stray: true };
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({}),
+    tools: {
+      act: { describe: "", output: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }, run: () => reply(value) },
+      zod: { describe: "", output: z.object({ n: z.number() }), view: () => ({ n: 2, stray: true }) },
+      rich: { describe: "", output: z.object({ n: z.number() }), view: () => content(["two"], { n: 2 }) },
+      poor: { describe: "", output: z.object({ n: z.number() }), view: () => content(["two"]) },
+    },
+  });
+  const stage = rehearse(kind);
+  assert.deepEqual(stage.turn("tools/act").reply, { ok: { n: 1, stray: true } });
+  assert.deepEqual(stage.view("tools/zod"), { ok: { n: 2 } });
+  assert.deepEqual(stage.view("tools/rich"), { ok: { "troupe/content": [{ type: "text", text: "two" }], structured: { n: 2 } } });
+  assert.throws(() => stage.view("tools/poor"), /What tools\/poor replied is not its `output`/);
+  value = { n: "one" };
+  assert.throws(() => stage.turn("tools/act"), /What tools\/act replied is not its `output`: n: must be integer/);
+  value = undefined;
+  assert.throws(() => stage.turn("tools/act"), /is not its `output`/);
+});
+
+test("content and bytes are marked, never guessed", () => {
+  assert.deepEqual(content(["a", { type: "image", data: "AA==", mimeType: "image/png" }]), {
+    "troupe/content": [
+      { type: "text", text: "a" },
+      { type: "image", data: "AA==", mimeType: "image/png" },
+    ],
+  });
+  assert.deepEqual(blob(new Uint8Array([1, 2, 3]).subarray(1)), { "troupe/blob": "AgM=" });
+  assert.deepEqual(blob("AgM="), { "troupe/blob": "AgM=" });
+});
+
+test("a reply asked for with `replyAs` arrives typed, and a child's end too", () => {
+  const kind = actor("parent", {
+    describe: "",
+    initial: () => ({ heard: [""] }),
+    messages: {
+      gained: { replies: true, run: ({ state, args }) => void state.heard.push(`${args.of} ${args.to} ${"ok" in args.reply}`) },
+      ended: { run: ({ state, args }) => void state.heard.push(`${args.child} ${args.reason}`) },
+    },
+  });
+  const stage = rehearse(kind);
+  stage.turn("gained", { of: "m1", to: "child/x", reply: { ok: 1 } });
+  stage.turn("ended", { child: "child/x", reason: "done" });
+  assert.deepEqual(stage.state.heard, ["", "m1 child/x true", "child/x done"]);
+});

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import type { ActorId, Outgoing } from "../contract/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { SimulatedClock, tallyKind } from "../../testing/index.ts";
+import { LocalEngine } from "./index.ts";
+
+const idOf = (n: number): ActorId => `tally/a${n}`;
+const add = (n: number): Outgoing => ({ to: idOf(n), action: "add", args: null, start: null });
+
+/** An engine that says how many actors are in memory. */
+const counted = async (maxActors?: number) => {
+  let figures = () => 0;
+  const clock = new SimulatedClock();
+  const engine = await LocalEngine.start({
+    kinds: [tallyKind("tally")],
+    store: memoryStore({ clock }),
+    clock,
+    ...(maxActors === undefined ? {} : { maxActors }),
+    observer: {
+      shows(show) {
+        figures = () => show().actors ?? 0;
+        return () => undefined;
+      },
+    },
+  });
+  return { engine, inMemory: () => figures() };
+};
+
+test("actors in memory are bounded by count; those in use stay, and those that left come back as they were", async () => {
+  const { engine, inMemory } = await counted(300);
+  await using _ = engine;
+  for (let n = 0; n < 2_000; n += 1) {
+    await engine.call(add(n));
+    await engine.call(add(0));
+    assert.ok(inMemory() <= 320, `${inMemory()} after ${n}`);
+  }
+  for (let n = 1; n < 2_000; n += 1) assert.equal((await engine.read(idOf(n)))?.state !== undefined, true);
+  assert.ok(inMemory() <= 320);
+  assert.deepEqual(await engine.call(add(1_999)), { ok: 2 });
+  assert.deepEqual(await engine.call(add(0)), { ok: 2_002 });
+});
+
+test("an actor on disk leaves memory when it stops", async () => {
+  const { engine, inMemory } = await counted();
+  await using _ = engine;
+  for (let n = 0; n < 100; n += 1) {
+    await engine.call(add(n));
+    await engine.stop(idOf(n), "over");
+  }
+  assert.equal(inMemory(), 0);
+  assert.equal((await engine.read(idOf(5)))?.status, "stopped");
+  await assert.rejects(engine.call({ to: idOf(5), action: "add", args: null }), { code: "ACTOR_STOPPED" });
+  assert.equal(inMemory(), 0);
+  assert.deepEqual(await engine.call(add(5)), { ok: 1 });
+});
+
+test("actors whose states are larger than the heap can all be read", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-eviction-"));
+  try {
+    const [actors, stateBytes] = ["4000", "20000"];
+    const args = ["--conditions=troupe-source", "--max-old-space-size=64", join(import.meta.dirname, "eviction.fixture.ts")];
+    const { stdout } = await promisify(execFile)(process.execPath, [...args, directory, actors, stateBytes]);
+    assert.equal(stdout, `${actors} read`);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_POLICY, type Behaviour, type Json, type Message, type Viewer } from "../contract/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { FaultyStore, settle, tallyKind } from "../../testing/index.ts";
+import { LocalEngine } from "./index.ts";
+
+interface Desk {
+  readonly asked: readonly string[];
+}
+
+/** Answers later, when it is told to. */
+const desk: Behaviour<Desk> = {
+  kind: "desk",
+  version: 1,
+  policy: DEFAULT_POLICY,
+  initial: () => ({ asked: [] }),
+  receive(state, message) {
+    if (message.action === "ask") return { state: { asked: [...state.asked, message.id] }, reply: "later" };
+    const [first = ""] = state.asked;
+    return { state: { asked: state.asked.slice(1) }, answer: { [first]: { ok: "here you are" } } };
+  },
+};
+
+const ann: Viewer = { principal: "ann", scopes: [] };
+const ask = { to: "desk/main", action: "ask", args: null, start: null, viewer: ann } as const;
+
+test("C4 a retry that comes while the answer is on its way to the disk gets that answer, and is not applied again", async () => {
+  const store = memoryStore();
+  const first = new FaultyStore(store, () => "pass");
+  const before = await LocalEngine.start({ kinds: [desk], store: first });
+  void before.call(ask, { key: "k" }).catch(() => undefined);
+  await settle();
+  first.crash();
+
+  const engine = await LocalEngine.start({
+    kinds: [desk],
+    store: new FaultyStore(store, (place) => (place === "before commit" ? "delay" : "pass")),
+  });
+  await engine.read("desk/main");
+  const answered = engine.call({ to: "desk/main", action: "answer", args: null });
+  assert.deepEqual(await engine.call(ask, { key: "k" }), { ok: "here you are" });
+  await answered;
+  assert.deepEqual((await engine.read("desk/main"))?.state, { asked: [] });
+  await engine[Symbol.asyncDispose]();
+});
+
+test("C4 an answer on its way that is dropped is due again, and the retry waits for the next", async () => {
+  const store = memoryStore();
+  let failing = false;
+  const faulty = new FaultyStore(store, (place) => (failing && place === "before commit" ? "fail" : "pass"));
+  const engine = await LocalEngine.start({ kinds: [desk], store: faulty });
+  const waiting = engine.call(ask, { key: "k" });
+  await settle();
+  failing = true;
+  const lost = engine.call({ to: "desk/main", action: "answer", args: null });
+  const again = engine.call(ask, { key: "k" });
+  await assert.rejects(lost, { code: "STORE_IO" });
+  failing = false;
+  await engine.call({ to: "desk/main", action: "answer", args: null });
+  assert.deepEqual(await Promise.all([waiting, again]), [{ ok: "here you are" }, { ok: "here you are" }]);
+  await engine[Symbol.asyncDispose]();
+});
+
+test("who took a keyed call is found by kind, viewer and key, also after a restart; nobody else's key finds it", async () => {
+  const store = memoryStore();
+  const receipts: number[] = [];
+  {
+    await using engine = await LocalEngine.start({ kinds: [desk], store });
+    const call = engine.call(ask, { key: "k", onReceipt: ({ seq }) => void receipts.push(seq) });
+    await settle();
+    assert.equal(await engine.keyed("desk", ann, "k"), "desk/main", "while the answer is due");
+    await engine.call({ to: "desk/main", action: "answer", args: null });
+    await call;
+  }
+  assert.deepEqual(receipts, [2], "a late reply proves the turn that gave it");
+  await using engine = await LocalEngine.start({ kinds: [desk], store });
+  assert.equal(await engine.keyed("desk", ann, "k"), "desk/main");
+  assert.equal(await engine.keyed("door", ann, "k"), undefined);
+  assert.equal(await engine.keyed("desk", { principal: "bob", scopes: [] }, "k"), undefined);
+  assert.equal(await engine.keyed("desk", { self: "player/x", scopes: [] }, "k"), undefined);
+});
+
+/** Its work asks the desk's neighbour for something, then fails as often as it is told to. */
+function buyer(failures: { left: number }, what: (message: Message) => Json): Behaviour<null> {
+  return {
+    kind: "buyer",
+    version: 1,
+    policy: DEFAULT_POLICY,
+    initial: () => null,
+    receive: (_, message) => async (context) => {
+      const amount = what(message);
+      await context.call({ to: "tally/bank", action: "add", args: { by: amount }, start: null });
+      const reply = await context.call({ to: "tally/bank", action: "add", args: { by: amount }, start: null });
+      if ((failures.left -= 1) >= 0) throw new Error("no");
+      return { state: null, reply };
+    },
+  };
+}
+const buy = { to: "buyer/main", action: "buy", args: null, start: null, viewer: ann } as const;
+
+for (const restarted of [false, true])
+  test(`C4 work that a repeated keyed call runs again asks the same again, and is answered as the first time${restarted ? ", after a restart too" : ""}`, async () => {
+    const store = memoryStore();
+    const kinds = [tallyKind("tally"), buyer({ left: 2 }, () => 3)];
+    let engine = await LocalEngine.start({ kinds, store });
+    for (let times = 0; times < 2; times += 1) {
+      await assert.rejects(engine.call(buy, { key: "k" }), { code: "CRASHED" });
+      if (!restarted) continue;
+      await engine[Symbol.asyncDispose]();
+      engine = await LocalEngine.start({ kinds, store });
+    }
+    assert.deepEqual(await engine.call(buy, { key: "k" }), { ok: 6 });
+    assert.equal((await engine.read("tally/bank"))?.seq, 2);
+    assert.deepEqual(await engine.call(buy, { key: "other" }), { ok: 12 });
+    await engine[Symbol.asyncDispose]();
+  });
+
+test("C4 work that asks something else when it runs again is answered that", async () => {
+  let amount = 1;
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally"), buyer({ left: 1 }, () => amount)], store: memoryStore() });
+  await assert.rejects(engine.call(buy, { key: "k" }), { code: "CRASHED" });
+  amount = 10;
+  assert.deepEqual(await engine.call(buy, { key: "k" }), { ok: 22 });
+});
+
+test("C4 what is secret is not in what is kept of a keyed call, not as a hash either", async () => {
+  const store = memoryStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  const note = (text: string, secret: string) => ({ to: "tally/a", action: "note", args: { text, secret }, start: null }) as const;
+  await engine.call(note("a", "1234"), { key: "k" });
+  await engine.call(note("a", "5678"), { key: "k" });
+  assert.equal((await engine.read("tally/a"))?.seq, 1);
+  await assert.rejects(engine.call(note("b", "1234"), { key: "k" }), { code: "KEY_REUSED" });
+});

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { StoreError, type ActorId, type Entry, type Outgoing, type Reply, type Store } from "../contract/index.ts";
+import { memoryStore, sqliteStore } from "../store/index.ts";
+import { FaultyStore, settle, tallyKind } from "../../testing/index.ts";
+import { LocalEngine } from "./index.ts";
+
+const A: ActorId = "tally/a";
+const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A, action, args: null, start: null, ...more });
+
+interface Handed {
+  readonly entry: Entry;
+  keep(): Promise<void>;
+  fail(): void;
+  /** It is kept, but the store does not say so. */
+  lose(): Promise<void>;
+}
+
+/** A store whose commits wait for the test's word. */
+class HeldStore extends FaultyStore {
+  readonly inner: Store;
+  readonly handed: Handed[] = [];
+  held = true;
+
+  constructor(inner: Store = memoryStore()) {
+    super(inner, () => "pass");
+    this.inner = inner;
+  }
+
+  override commit(id: ActorId, entry: Entry): Promise<void> {
+    if (!this.held) return this.inner.commit(id, entry);
+    return new Promise((resolve, reject) => {
+      this.handed.push({
+        entry,
+        keep: () => this.inner.commit(id, entry).then(resolve, reject),
+        fail: () => reject(new StoreError("STORE_FULL", "No space.")),
+        lose: async () => {
+          await this.inner.commit(id, entry);
+          reject(new Error("the answer was lost"));
+        },
+      });
+    });
+  }
+}
+
+/** How calls ended, in the order in which they did. */
+function watching(): { readonly told: string[]; readonly call: (name: string, call: Promise<Reply>) => Promise<void> } {
+  const told: string[] = [];
+  const call = async (name: string, reply: Promise<Reply>): Promise<void> => {
+    try {
+      told.push(`${name} ${JSON.stringify(await reply)}`);
+    } catch (error) {
+      assert.ok(error instanceof Error);
+      told.push(`${name} ${String(Reflect.get(error, "code"))} ${String(Reflect.get(error, "applied"))}`);
+    }
+  };
+  return { told, call };
+}
+
+test("C2 a hot actor hands over the next turn before the last is durable, unseen until each is", async () => {
+  const store = new HeldStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  const { told, call } = watching();
+  const changes: number[] = [];
+  engine.watch(A, ({ seq }) => changes.push(seq));
+  const calls = ["1", "2", "3"].map((name) => call(name, engine.call(say("add"))));
+  await settle();
+  calls.push(call("refused", engine.call(say("refuse"))), call("read-only", engine.call(say("get"))));
+  await settle();
+  assert.deepEqual(
+    store.handed.map(({ entry }) => entry.seq),
+    [1, 2, 3],
+  );
+  assert.deepEqual([told, changes, await engine.read(A)], [[], [], undefined]);
+  await store.handed[0]?.keep();
+  await settle();
+  assert.deepEqual([told, changes, (await engine.read(A))?.state], [['1 {"ok":1}'], [1], { n: 1, log: ["begun a"] }]);
+  await store.handed[2]?.keep().catch(() => undefined);
+  await settle();
+  assert.deepEqual(told, ['1 {"ok":1}'], "the third cannot land before the second");
+  store.held = false;
+  store.handed[1]?.fail();
+  await Promise.all(calls);
+});
+
+test("C2 replies that saw the lead are told when it is durable, in order", async () => {
+  const store = new HeldStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  const { told, call } = watching();
+  const calls = [call("add", engine.call(say("add")))];
+  await settle();
+  calls.push(call("refuse", engine.call(say("refuse"))), call("get", engine.call(say("get"))), call("add2", engine.call(say("add"))));
+  await settle();
+  assert.deepEqual(told, []);
+  await store.handed[0]?.keep();
+  await settle();
+  assert.deepEqual(told, ['add {"ok":1}', 'refuse {"refused":{"code":"NO","message":"No."}}', 'get {"ok":1}']);
+  await store.handed[1]?.keep();
+  await Promise.all(calls);
+  assert.equal(told.at(-1), 'add2 {"ok":2}');
+});
+
+test("C2 a failed commit drops the whole lead, its callers are told, and the actor is what the disk says", async () => {
+  const store = new HeldStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  const { told, call } = watching();
+  const calls = ["1", "2", "3", "4"].map((name) => call(name, engine.call(say("add"))));
+  await settle();
+  calls.push(call("get", engine.call(say("get"))));
+  await store.handed[0]?.keep();
+  store.handed[1]?.fail();
+  await settle();
+  calls.push(call("after", engine.call(say("add"))));
+  assert.deepEqual(told, ['1 {"ok":1}'], "nothing is told while the store has not answered for each");
+  store.held = false;
+  for (const late of store.handed.slice(2)) await late.keep();
+  await Promise.all(calls);
+  assert.deepEqual(told, [
+    '1 {"ok":1}',
+    "2 STORE_FULL false",
+    "3 NOT_APPLIED false",
+    "4 NOT_APPLIED false",
+    "get NOT_APPLIED false",
+    'after {"ok":2}',
+  ]);
+  assert.equal((await engine.read(A))?.seq, 2);
+});
+
+test("C2 work waits for the lead, and is not begun on one that is dropped", async () => {
+  const store = new HeldStore();
+  const saw: string[] = [];
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", {}, { saw: (what) => saw.push(what) })], store });
+  const { told, call } = watching();
+  const calls = [call("add", engine.call(say("add"))), call("work", engine.call(say("work"))), call("add2", engine.call(say("add")))];
+  await settle();
+  assert.ok(!saw.includes("work"));
+  store.held = false;
+  store.handed[0]?.fail();
+  await Promise.all(calls);
+  assert.deepEqual(told, ["add STORE_FULL false", 'work {"ok":1}', 'add2 {"ok":2}']);
+});
+
+test("C2 an answer the store lost is looked up: what was kept is told as applied, once", async () => {
+  const store = new HeldStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  const { told, call } = watching();
+  const calls = ["1", "2"].map((name) => call(name, engine.call(say("add"))));
+  await settle();
+  store.held = false;
+  await store.handed[0]?.lose();
+  await store.handed[1]?.keep();
+  await Promise.all(calls);
+  assert.deepEqual(told, ['1 {"ok":1}', '2 {"ok":2}']);
+  assert.equal((await engine.read(A))?.seq, 2);
+});
+
+test("a store that was given another commit is asked by that one", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-lead-"));
+  try {
+    await using inner = sqliteStore({ directory });
+    let asked = 0;
+    const commit: Store["commit"] = (id, entry) => {
+      asked += 1;
+      if (asked === 2) throw new StoreError("STORE_FULL", "No space.");
+      return inner.commit(id, entry);
+    };
+    await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: { ...inner, commit } });
+    assert.deepEqual(await engine.call(say("add")), { ok: 1 });
+    await assert.rejects(engine.call(say("add")), { code: "STORE_FULL", applied: false });
+    assert.deepEqual(await engine.call(say("add")), { ok: 2 });
+    assert.equal(asked, 3);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+
+test("an outcome nobody can know is told as that", async () => {
+  let mute = false;
+  const inner = memoryStore();
+  const store = new FaultyStore(inner, (place) =>
+    mute && place !== "after commit" && place !== "before commit" ? "lose" : mute && place === "after commit" ? "lose" : "pass",
+  );
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  await engine.call(say("add"));
+  mute = true;
+  await assert.rejects(engine.call(say("add")), { code: "OUTCOME_UNKNOWN", applied: "unknown" });
+  await assert.rejects(engine.call(say("add")), { code: "STORE_IO", applied: false });
+  mute = false;
+  assert.deepEqual(await engine.call(say("add")), { ok: 3 });
+});
+
+test("C6 of two engines on one store the second writer loses, is told, and goes on from the truth", async () => {
+  const store = memoryStore();
+  await using one = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  await using two = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
+  await one.call(say("add"));
+  await two.call(say("add"));
+  await assert.rejects(one.call(say("add")), { code: "STORE_CONFLICT", applied: false });
+  assert.deepEqual(await one.call(say("add")), { ok: 3 });
+  await assert.rejects(two.call(say("add")), { code: "STORE_CONFLICT", applied: false });
+  assert.deepEqual(await two.call(say("add")), { ok: 4 });
+});
+
+test("a lead is bounded: a caller who floods waits, nothing is lost", async () => {
+  const store = new HeldStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { mailbox: 5_000 })], store });
+  const calls = Array.from({ length: 2_000 }, () => engine.call(say("add")));
+  await settle();
+  assert.ok(store.handed.length <= 512);
+  store.held = false;
+  for (const handed of store.handed) void handed.keep();
+  assert.deepEqual((await Promise.all(calls)).at(-1), { ok: 2_000 });
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Cancellation, Watchers, type ActorId, type Change, type Outgoing } from "../contract/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { settle, tallyKind } from "../../testing/index.ts";
+import { type FaultContext, LocalEngine } from "./index.ts";
+
+const A: ActorId = "tally/a";
+const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A, action, args: null, start: null, ...more });
+const mine = new Error("mine");
+const throws = (): never => {
+  throw mine;
+};
+const rejects = (): unknown => Promise.reject(mine);
+
+for (const [how, bad] of [
+  ["throws", throws],
+  ["rejects", rejects],
+] as const)
+  test(`a listener that ${how} changes no outcome, keeps nobody from being told and is told of to the operator`, async () => {
+    const faults: (readonly [unknown, FaultContext["where"]])[] = [];
+    await using engine = await LocalEngine.start({
+      kinds: [tallyKind("tally")],
+      store: memoryStore(),
+      onFault: (error, { where }) => {
+        faults.push([error, where]);
+        return bad();
+      },
+    });
+    const heard: number[] = [];
+    engine.watch(A, bad);
+    engine.watch("tally/*", bad);
+    engine.watch(A, ({ seq }) => heard.push(seq));
+    engine.watch("tally/*", ({ seq }) => heard.push(seq));
+    const options = { onProgress: bad, onLog: bad, onReceipt: bad };
+    assert.deepEqual(await engine.call(say("work"), options), { ok: 1 });
+    assert.deepEqual(await engine.call(say("add"), options), { ok: 2 });
+    await settle();
+    assert.deepEqual(heard, [1, 1, 2, 2]);
+    assert.deepEqual(faults.map(([, where]) => where).toSorted(), [
+      "progress",
+      "progress",
+      "receipt",
+      "receipt",
+      "watcher",
+      "watcher",
+      "watcher",
+      "watcher",
+    ]);
+    assert.ok(faults.every(([error]) => error === mine));
+    assert.equal(engine.health(A)?.crashes.length, 0);
+  });
+
+test("a listener that leaves and comes back whenever it is told is told once of each change", () => {
+  const watchers = new Watchers(() => undefined);
+  const change: Change = { id: A, seq: 1, head: "h", status: "live" };
+  let told = 0;
+  let undo = (): void => undefined;
+  const again = (): void => {
+    told += 1;
+    undo();
+    undo = watchers.add(A, again);
+  };
+  undo = watchers.add(A, again);
+  let left = 0;
+  const last = watchers.add(A, () => (left += 1));
+  watchers.add(A, () => last());
+  watchers.tell(change, "tally/*");
+  watchers.tell(change, "tally/*");
+  assert.deepEqual([told, left], [2, 1]);
+});
+
+test("all who listen to a cancellation are told, whoever throws", () => {
+  const cancellation = new Cancellation();
+  let told = 0;
+  cancellation.addEventListener("abort", throws);
+  cancellation.addEventListener("abort", () => (told += 1));
+  cancellation.addEventListener("abort", () => (told += 1));
+  assert.throws(() => cancellation.abort(), mine);
+  assert.equal(told, 2);
+  cancellation.abort();
+  assert.equal(told, 2);
+});
+
+test("a behaviour whose `lapses` throws refuses: neither the call nor the process ends otherwise", async () => {
+  const faults: unknown[] = [];
+  await using engine = await LocalEngine.start({
+    kinds: [tallyKind("tally", { persistence: "memory" }, {}, { lapses: throws })],
+    onFault: (error) => void faults.push(error),
+  });
+  await assert.rejects(engine.call({ to: A, action: "add", args: null }), { code: "NO_ACTOR", applied: false });
+  assert.deepEqual(faults, [mine]);
+});
+
+test("sends from a door to a memory actor at work are bounded, and so are calls behind them", async () => {
+  const gate = Promise.withResolvers<void>();
+  const kind = tallyKind("tally", { persistence: "memory", mailbox: 3 }, { gate: () => gate.promise });
+  await using engine = await LocalEngine.start({ kinds: [kind] });
+  const working = engine.call(say("work"));
+  for (let n = 0; n < 2; n += 1) await engine.send(say("add"));
+  await settle();
+  await engine.send(say("add")).catch(() => undefined);
+  await assert.rejects(engine.send(say("add")), { code: "MAILBOX_FULL", applied: false });
+  const calls = Array.from({ length: 4 }, () => engine.call(say("add")));
+  await assert.rejects(calls[3] ?? Promise.resolve(), { code: "MAILBOX_FULL", applied: false });
+  gate.resolve();
+  assert.deepEqual(await working, { ok: 1 });
+  for (const reply of await Promise.all(calls.slice(0, 3))) assert.ok("ok" in reply);
+});

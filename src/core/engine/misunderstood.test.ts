@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { actor } from "../actor/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { SimulatedClock, twice, until } from "../../testing/index.ts";
+import { LocalEngine } from "./index.ts";
+
+const heard = z.object({ heard: z.array(z.string()).default([]) });
+
+const shelf = actor("shelf", {
+  describe: "Takes books.",
+  per: "link",
+  state: heard,
+  messages: {
+    take: {
+      input: z.object({ title: z.string() }),
+      run({ state, args }) {
+        state.heard.push(args.title);
+      },
+    },
+    end: { run: ({ stop }) => stop("done") },
+  },
+});
+
+const reader = actor("reader", {
+  describe: "Sends what it likes.",
+  state: heard,
+  messages: {
+    say: {
+      input: z.object({ action: z.string(), args: z.json(), replyAs: z.string().optional() }),
+      run({ args: { action, args, replyAs }, send }) {
+        send(shelf.id("a"), action, args, { start: null, ...(replyAs !== undefined && { replyAs }) });
+      },
+    },
+    told: {
+      replies: true,
+      run({ state, args }) {
+        if ("refused" in args.reply) state.heard.push(args.reply.refused.code);
+      },
+    },
+  },
+});
+
+for (const persistence of ["disk", "memory"] as const)
+  test(`C5 a send that its receiver does not understand is in the log, unless its sender hears of it (${persistence})`, async () => {
+    const told: string[] = [];
+    await using engine = await LocalEngine.start({
+      kinds: [twice(reader), twice(shelf)].map((kind) => ({ ...kind, policy: { ...kind.policy, persistence } })),
+      store: memoryStore(),
+      onFault: (error, { where, actor: of, action }) => told.push(`${where} ${of} ${action} ${String(error)}`),
+    });
+    const say = (action: string, args: object, replyAs?: string) =>
+      engine.call({ ...reader.at("r").say({ action, args: JSON.parse(JSON.stringify(args)), replyAs }), start: null });
+    const heardBy = async (id: `${string}/${string}`): Promise<unknown> => (await engine.read(id))?.state;
+    await say("taek", { title: "Emma" });
+    await say("take", { titel: "Emma" });
+    await say("take", { titel: "Emma" }, "told");
+    await say("taek", {}, "told");
+    await say("take", { title: "Emma" });
+    await until("all is said", async () => JSON.stringify(await heardBy("shelf/a")) === '{"heard":["Emma"]}');
+    await until(
+      "refusals that were asked for",
+      async () => JSON.stringify(await heardBy("reader/r")) === '{"heard":["INVALID","UNKNOWN"]}',
+    );
+    // Its parent has no `ended`, and need not have.
+    await say("end", {});
+    await until("it has ended", async () => (await engine.read("shelf/a"))?.status === "stopped");
+    await engine.call(reader.at("r").say({ action: "take", args: { title: "last" } }));
+    await until("and begun anew", async () => JSON.stringify(await heardBy("shelf/a")) === '{"heard":["last"]}');
+    assert.equal(told.length, 2, told.join("\n"));
+    assert.match(
+      told[0] ?? "",
+      /^outbox shelf\/a taek EngineError: shelf\/a refused "taek" of reader\/r \(UNKNOWN\).+`messages`\..+`replyAs`/,
+    );
+    assert.match(told[1] ?? "", /^outbox shelf\/a take EngineError: .+\(INVALID\).+do not fit at title: send what its `input` takes/);
+    assert.ok(!told.join().includes("Emma"), "of arguments only the paths are told");
+  });
+
+for (const persistence of ["disk", "memory"] as const)
+  test(`a wake whose message newer code does not have is in the log (${persistence})`, async () => {
+    const clock = new SimulatedClock();
+    const told: string[] = [];
+    const kind = (messages: object) =>
+      actor("alarm", {
+        describe: "Rings.",
+        persistence,
+        state: heard,
+        tools: { set: { describe: "Set it.", run: ({ wake }) => wake("w", { afterMs: 1_000, action: "due" }) } },
+        messages,
+      });
+    const older = kind({ due: { run: () => undefined } });
+    const newer = kind({});
+    let now = older;
+    await using engine = await LocalEngine.start({
+      kinds: [{ ...older, receive: (...given: Parameters<typeof older.receive>) => now.receive(...given) }],
+      clock,
+      store: memoryStore({ clock }),
+      onFault: (error, { where, actor: of, action }) => told.push(`${where} ${of} ${action} ${String(error)}`),
+    });
+    await engine.call({ to: "alarm/a", action: "tools/set", args: {}, start: null });
+    now = newer;
+    await clock.advance(1_000);
+    await until("it has rung", () => told.length > 0);
+    assert.match(told.join("\n"), /^wake alarm\/a due EngineError: alarm\/a refused "due" of alarm\/a \(UNKNOWN\)/);
+  });

@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ActorId, Engine, Json, Message, Outgoing } from "../contract/index.ts";
+import { readHeader } from "../chain/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { chainOf, FaultyStore, settle, SimulatedClock, tallyKind, until, type Fault, type FaultPlace } from "../../testing/index.ts";
+import { messageTo } from "../../testing/store-entries.ts";
+import { LocalEngine, type FaultContext } from "./index.ts";
+
+const A: ActorId = "tally/a";
+const B: ActorId = "tally/b";
+const send = (args: { readonly [key: string]: Json }, from: ActorId = A): Outgoing => ({ to: from, action: "send", args, start: null });
+
+async function logOf(engine: Engine, id: ActorId): Promise<string> {
+  return JSON.stringify((await engine.read(id))?.state ?? null);
+}
+
+for (const memory of [false, true]) {
+  const where = memory ? "in memory" : "on disk";
+  const policy = memory ? { persistence: "memory" as const } : {};
+  const kinds = [tallyKind("tally", policy)];
+
+  test(`C5 ${where}: three failures make a dead letter, which can be seen, replayed and dropped`, async () => {
+    const clock = new SimulatedClock();
+    const store = memoryStore({ clock });
+    const faults: FaultContext[] = [];
+    await using engine = await LocalEngine.start({
+      kinds,
+      clock,
+      onFault: (_, context) => faults.push(context),
+      ...(memory ? {} : { store }),
+    });
+    await engine.call(send({ to: B, action: "throw", start: null }));
+    await engine.call(send({ to: B, action: "note", with: { text: "behind" }, start: null }));
+    await clock.advance(50);
+    assert.deepEqual(await engine.letters(), []);
+    assert.equal(await engine.read(B), undefined, "first in, first out: what is behind waits");
+    await clock.advance(1_000);
+    const [letter] = await engine.letters();
+    assert.match(letter?.why ?? "", /^CRASHED: tally\/b crashed at event 1/);
+    assert.equal(letter?.message.action, "throw");
+    assert.equal(faults.filter(({ where: place }) => place === "turn").length, 3);
+    // Whoever looks after the server is told once that it has to be looked at, and by which name.
+    const told = { where: "outbox", actor: B, action: "throw" };
+    assert.deepEqual(
+      faults.filter(({ where: place }) => place === "outbox"),
+      [told, told, { ...told, letter: letter?.message.id }],
+    );
+    await until("what was behind arrives", async () => (await logOf(engine, B)).includes("behind"));
+    assert.equal(await engine.letter("nobody", "drop"), false);
+    assert.equal(await engine.letter(letter?.message.id ?? "", "replay"), true);
+    await clock.advance(2_000);
+    assert.equal((await engine.letters()).length, 1);
+    assert.equal(await engine.letter(letter?.message.id ?? "", "drop"), true);
+    assert.deepEqual(await engine.letters(), []);
+  });
+
+  test(`C5 ${where}: who asked with replyAs is told again by each replay, each time by another message`, async () => {
+    const clock = new SimulatedClock();
+    const told: Message[] = [];
+    let broken = true;
+    const saw = (_: string, message: Message): void => {
+      if (message.action === "answered") told.push(message);
+      if (message.action === "note" && broken) throw new Error("The code is broken.");
+    };
+    const watched = [tallyKind("tally", policy, { saw })];
+    await using engine = await LocalEngine.start({ kinds: watched, clock, ...(memory ? {} : { store: memoryStore({ clock }) }) });
+    const answers = async (): Promise<readonly string[]> =>
+      (await logOf(engine, A)).match(/(?<=answered string tally\/b .{0,9})(refused|ok)/g) ?? [];
+    await engine.call(send({ to: B, action: "note", start: null, replyAs: "answered" }));
+    await clock.advance(3_000);
+    const [letter] = await engine.letters();
+    const of = letter?.message.id ?? "";
+    assert.deepEqual(await answers(), ["refused"]);
+    for (const times of [2, 3]) {
+      assert.equal(await engine.letter(of, "replay"), true);
+      await clock.advance(3_000);
+      assert.deepEqual(
+        await answers(),
+        Array.from({ length: times }, () => "refused"),
+      );
+    }
+    assert.deepEqual(
+      told.map(({ id }) => id),
+      [`${of}.r`, `${of}.r1`, `${of}.r2`],
+    );
+    assert.equal(new Set(told.map(({ seed }) => seed)).size, 3);
+    broken = false;
+    assert.equal(await engine.letter(of, "replay"), true);
+    await clock.advance(3_000);
+    assert.deepEqual(await answers(), ["refused", "refused", "refused", "ok"]);
+  });
+
+  test(`C5 ${where}: a missing actor refuses replyAs at once, without a dead letter`, async () => {
+    const clock = new SimulatedClock();
+    const faults: FaultContext[] = [];
+    const onFault = (_: unknown, context: FaultContext): number => faults.push(context);
+    await using engine = await LocalEngine.start({ kinds, clock, onFault, ...(memory ? {} : { store: memoryStore({ clock }) }) });
+    await engine.call({ to: B, action: "note", args: null, start: null });
+    await engine.stop(B, "test");
+    for (const [to, refused] of [
+      ["tally/missing", /tally\/missing .*NO_ACTOR/],
+      [B, /tally\/b .*(?:NO_ACTOR|ACTOR_STOPPED)/],
+    ] as const) {
+      await engine.call(send({ to, action: "note", replyAs: "answered" }));
+      // The clock stands still, so a retry would never come.
+      await until(`the refusal of ${to}`, async () => refused.test(await logOf(engine, A)));
+    }
+    await engine.call(send({ to: "tally/missing", action: "note", replyAs: "answered" }));
+    await engine.call(send({ to: "tally/missing", action: "add", start: null, replyAs: "answered" }));
+    await until("the next message is delivered after it", async () => (await logOf(engine, A)).includes(String.raw`{\"ok\":1}`));
+    assert.deepEqual(await engine.letters(), []);
+    assert.deepEqual(faults, []);
+  });
+
+  test(`C5 ${where}: who asked with replyAs is told that the message is dead`, async () => {
+    const clock = new SimulatedClock();
+    const store = memoryStore({ clock });
+    await using engine = await LocalEngine.start({ kinds, clock, ...(memory ? {} : { store }) });
+    await engine.call(send({ to: B, action: "throw", start: null, replyAs: "answered" }));
+    await clock.advance(3_000);
+    assert.match(await logOf(engine, A), /answered string tally\/b .*CRASHED/);
+    await engine.call(send({ to: "nowhere/x", action: "note", replyAs: "answered" }));
+    await clock.advance(3_000);
+    assert.match(await logOf(engine, A), /UNKNOWN_KIND/);
+  });
+}
+
+test("C5 failures are counted across restarts", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const kinds = [tallyKind("tally")];
+  const open = (): Promise<LocalEngine> => LocalEngine.start({ kinds, clock, store });
+  const first = await open();
+  await first.call(send({ to: B, action: "throw", start: null }));
+  await clock.advance(10);
+  await first[Symbol.asyncDispose]();
+  assert.deepEqual(
+    (await store.undelivered(5)).map(({ failures }) => failures),
+    [1],
+  );
+  const second = await open();
+  await clock.advance(10);
+  await second[Symbol.asyncDispose]();
+  await using third = await open();
+  await clock.advance(10);
+  assert.equal((await third.letters()).length, 1);
+});
+
+for (const place of ["before settle", "after settle"] satisfies FaultPlace[])
+  for (const action of ["refuse", "throw"])
+    test(`C5 the reply to a send that had no effect (${action}) is applied once, where the process dies ${place} too`, async () => {
+      const kinds = [tallyKind("tally")];
+      const inner = memoryStore();
+      // The process goes on for a while before it dies: whatever it has put down is taken up meanwhile.
+      const dying = new (class extends FaultyStore {
+        override async settle(...asked: Parameters<FaultyStore["settle"]>): Promise<void> {
+          if (place === "after settle") await super.settle(...asked);
+          if (asked[1] === "failed") return super.settle(...asked);
+          await settle(20);
+          this.crash();
+          await new Promise<never>(() => undefined);
+        }
+      })(inner, () => "pass");
+      const first = await LocalEngine.start({ kinds, store: dying, retryMs: 2 });
+      await first.call(send({ to: B, action, start: null, replyAs: "answered" }));
+      await dying.whenCrashed;
+      await using second = await LocalEngine.start({ kinds, store: inner, retryMs: 2 });
+      await until("the outbox is empty", async () => (await inner.undelivered(1)).length === 0);
+      const actions = (await chainOf(second, A)).map((event) => readHeader(event).type);
+      assert.deepEqual(actions, ["send", "answered"]);
+    });
+
+test("C5 a store that fails is no failure of the message", async () => {
+  const clock = new SimulatedClock();
+  let fault: Fault = "pass";
+  const store = new FaultyStore(memoryStore({ clock }), (place) => (place === "before commit" ? fault : "pass"));
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], clock, store });
+  await engine.call(send({ to: B, action: "note", with: { text: "at last" }, start: null }));
+  fault = "fail";
+  await clock.advance(5_000);
+  assert.deepEqual(await engine.letters(), []);
+  fault = "pass";
+  await clock.advance(1_000);
+  assert.match(await logOf(engine, B), /at last/);
+  assert.equal((await chainOf(engine, B)).length, 1);
+});
+
+test("C5 more sends than are held at once still arrive in order, once", async () => {
+  const store = memoryStore();
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { maxStateBytes: 10_000_000 })], store });
+  const TIMES = 700;
+  for (let round = 0; round < 5; round += 1)
+    await engine.call({ to: A, action: "send-many", args: { to: B, text: `${round}.`, times: TIMES }, start: null });
+  await engine[Symbol.asyncDispose]();
+  await using again = await LocalEngine.start({ kinds: [tallyKind("tally", { maxStateBytes: 10_000_000 })], store });
+  await again.call({ to: A, action: "send-many", args: { to: B, text: "last.", times: 10 }, start: null });
+  await until("all arrived", async () => (await store.undelivered(1)).length === 0);
+  await until("all landed", async () => (await logOf(again, B)).includes("last.9"));
+  const log: { log: string[] } = JSON.parse(await logOf(again, B));
+  const expected = [
+    ...[0, 1, 2, 3, 4].flatMap((round) => Array.from({ length: TIMES }, (_, n) => `${round}.${n}`)),
+    ...Array.from({ length: 10 }, (_, n) => `last.${n}`),
+  ];
+  assert.deepEqual(log.log.slice(1), expected);
+});
+
+test("C5 of large sends that wait a part is held at a time, and all arrive in order, once", async () => {
+  const store = memoryStore();
+  const text = "x".repeat(1_000_000);
+  const ids = Array.from({ length: 60 }, (_, n) => `m${n}`);
+  for (const id of ids) await store.enqueue(messageTo(B, id, { from: A, args: { text }, start: null }));
+  const [undelivered, commit] = [store.undelivered.bind(store), store.commit.bind(store)];
+  let most = 0;
+  store.undelivered = async (_limit, damaged, except = new Set()) => {
+    const page = await undelivered(8, damaged, except);
+    most = Math.max(most, except.size + page.length);
+    return page;
+  };
+  const gate = Promise.withResolvers<void>();
+  store.commit = async (id, entry) => {
+    await gate.promise;
+    return commit(id, entry);
+  };
+  const counting = tallyKind(
+    "tally",
+    {},
+    {},
+    { begins: true, receive: (state, { id }) => ({ state: { ...state, log: [...state.log, id] } }) },
+  );
+  await using engine = await LocalEngine.start({ kinds: [counting], store });
+  await settle(50);
+  assert.equal(most, 48, "as many as are 256 MiB at most, to the end of a page");
+  gate.resolve();
+  await until("all arrived", async () => (await undelivered(1)).length === 0);
+  assert.deepEqual((await engine.read(B))?.state, { n: 0, log: ["begun b", ...ids] });
+});
+
+for (const persistence of ["memory", "disk"] as const)
+  test(`two actors that write to each other for ever do not stop the world (${persistence}, all in memory)`, async () => {
+    let turns = 0;
+    const echo = tallyKind(
+      "echo",
+      { persistence },
+      {},
+      {
+        receive: (state, message) => {
+          turns += 1;
+          return turns > 20_000
+            ? {}
+            : {
+                state: { ...state, n: state.n + 1 },
+                send: [{ to: message.to === "echo/a" ? "echo/b" : "echo/a", action: "echo", args: null, start: null }],
+              };
+        },
+      },
+    );
+    await using store = memoryStore();
+    await using engine = await LocalEngine.start({ kinds: [echo], store });
+    await engine.call({ to: "echo/a", action: "echo", args: null, start: null });
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    const early = turns;
+    assert.ok(early < 5_000, "the event loop turned in between");
+    await until("they go on", () => turns > early);
+  });
+
+test("C5 a send whose commit has an unknown outcome is delivered before later ones, without a restart", async () => {
+  const clock = new SimulatedClock();
+  let silent = false;
+  const store = new FaultyStore(memoryStore({ clock }), (place) =>
+    silent && (place === "after commit" || place === "before event" || place === "after enqueue") ? "lose" : "pass",
+  );
+  await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], clock, store });
+  const note = (text: string) => engine.call(send({ to: B, action: "note", with: { text }, start: null }));
+  await note("one");
+  silent = true;
+  await assert.rejects(note("two"), { code: "OUTCOME_UNKNOWN" });
+  silent = false;
+  await Promise.all([note("three"), note("four")]);
+  await clock.advance(1_000);
+  await until("all have arrived", async () => (await logOf(engine, B)).includes("four"));
+  assert.deepEqual((await logOf(engine, B)).match(/one|two|three|four/g), ["one", "two", "three", "four"]);
+
+  const direct = (text: string) => engine.send({ to: B, action: "note", args: { text }, start: null });
+  silent = true;
+  await assert.rejects(direct("five"));
+  silent = false;
+  await direct("six");
+  await clock.advance(1_000);
+  await until("both have arrived", async () => (await logOf(engine, B)).includes("six"));
+  assert.deepEqual((await logOf(engine, B)).match(/five|six/g), ["five", "six"]);
+});

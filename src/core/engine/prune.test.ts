@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StoreError, type ActorId, type Outgoing } from "../contract/index.ts";
+import { verify } from "../chain/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { chainOf, SimulatedClock, tallyKind } from "../../testing/index.ts";
+import { ChainWriter } from "../../testing/store-entries.ts";
+import { LocalEngine } from "./index.ts";
+
+const DAY = 86_400_000;
+const A: ActorId = "tally/a";
+const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A, action, args: null, start: null, ...more });
+
+async function world() {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const engine = await LocalEngine.start({ kinds: [tallyKind("tally"), tallyKind("other")], store, clock });
+  return { clock, store, engine, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
+}
+
+const prunedIds = async (engine: LocalEngine, before: number, more: object = {}): Promise<readonly string[]> =>
+  (await engine.prune({ before, ...more })).ended.map(({ id, seq }) => `${id} ${seq}`);
+
+test("what ended before then is pruned, what lives or ended later stays", async () => {
+  await using the = await world();
+  const { engine, clock, store } = the;
+  for (const to of [A, "tally/b", "tally/c", "other/a"] as const) await engine.call(say("add", { to }));
+  await engine.stop(A, "over");
+  await engine.stop("other/a", "over");
+  await clock.advance(2 * DAY);
+  await engine.stop("tally/b", "over");
+  await clock.advance(2 * DAY);
+  assert.deepEqual(await prunedIds(engine, clock.now() - 3 * DAY, { kind: "other" }), ["other/a 2"]);
+  assert.deepEqual(await prunedIds(engine, clock.now() - 3 * DAY), ["tally/a 2"]);
+  assert.deepEqual(
+    (await engine.list({ limit: 10 })).map(({ id, status }) => `${id} ${status}`),
+    ["tally/b stopped", "tally/c live"],
+  );
+  assert.equal(await engine.read(A), undefined);
+  assert.equal(await store.load(A), undefined);
+});
+
+test("one that begins again under a pruned name is another, and its chain is sound", async () => {
+  await using the = await world();
+  const { engine, clock } = the;
+  await engine.call(say("add"));
+  const before = await engine.read(A);
+  await engine.stop(A, "over");
+  await clock.advance(2 * DAY);
+  assert.equal((await engine.read(A))?.status, "stopped", "it is in memory, too");
+  assert.deepEqual(await prunedIds(engine, clock.now() - DAY), ["tally/a 2"]);
+  await assert.rejects(engine.call({ to: A, action: "add", args: null }), { code: "NO_ACTOR" });
+  assert.deepEqual(await engine.call(say("add")), { ok: 1 });
+  const after = await engine.read(A);
+  assert.equal(after?.seq, 1);
+  assert.notEqual(after.uid, before?.uid);
+  const verdict = verify(await chainOf(engine, A));
+  assert.deepEqual([verdict.flaw, verdict.events], [undefined, 1]);
+});
+
+test("C6 a call that begins it anew just then is applied as a whole or not at all", async () => {
+  for (let turn = 0; turn < 8; turn += 1) {
+    await using the = await world();
+    const { engine, clock } = the;
+    await engine.call(say("add"));
+    await engine.stop(A, "over");
+    await clock.advance(2 * DAY);
+    const called = (n: number): Promise<unknown> =>
+      Array.from({ length: n })
+        .reduce((wait: Promise<unknown>) => wait.then(() => undefined), Promise.resolve())
+        .then(() => engine.call(say("add")));
+    const [pruned, reply] = await Promise.allSettled([prunedIds(engine, clock.now() - DAY), called(turn)]);
+    assert.equal(pruned.status, "fulfilled");
+    const now = await engine.read(A);
+    if (reply.status === "rejected") assert.equal(reply.reason.applied, false);
+    assert.equal(now !== undefined, reply.status === "fulfilled", `at ${turn}`);
+    assert.deepEqual(await engine.call(say("add")), { ok: reply.status === "fulfilled" ? 2 : 1 });
+    assert.equal(verify(await chainOf(engine, A)).flaw, undefined);
+  }
+});
+
+test("C4 one whose replies may still be asked for stays", async () => {
+  await using the = await world();
+  const { engine, clock } = the;
+  await engine.call(say("add"), { key: "k" });
+  await engine.stop(A, "over");
+  await clock.advance(DAY - 1_000);
+  assert.deepEqual(await prunedIds(engine, clock.now()), []);
+  assert.deepEqual(await engine.call(say("add"), { key: "k" }), { ok: 1 });
+  await clock.advance(2_000);
+  assert.deepEqual(await prunedIds(engine, clock.now()), ["tally/a 2"]);
+});
+
+test("one whose children live stays until they have ended", async () => {
+  await using the = await world();
+  const { engine, clock, store } = the;
+  const parent = new ChainWriter(A);
+  const child = new ChainWriter("other/child");
+  await store.commit(A, parent.next({ row: { status: "stopped" } }));
+  await store.commit(child.id, child.next({ row: { parent: A } }));
+  await clock.advance(2 * DAY);
+  assert.deepEqual(await prunedIds(engine, clock.now()), []);
+  await store.commit(child.id, child.next({ row: { parent: A, status: "stopped" } }));
+  assert.deepEqual(await prunedIds(engine, clock.now()), ["other/child 2", "tally/a 1"]);
+});
+
+test("pages follow each other, and one that cannot be read is named and keeps no other", async () => {
+  await using the = await world();
+  const { engine, clock, store } = the;
+  for (let n = 0; n < 5; n += 1) {
+    await engine.call(say("add", { to: `tally/${n}` }));
+    await engine.stop(`tally/${n}`, "over");
+  }
+  await clock.advance(2 * DAY);
+  const remove = store.remove.bind(store);
+  store.remove = async (ended) => {
+    if (ended.id === "tally/1") throw new StoreError("STORE_CORRUPT", "Its row was changed.");
+    return remove(ended);
+  };
+  const pruned: string[] = [];
+  const damaged: string[] = [];
+  for (let after: string | undefined; ;) {
+    const page = await engine.prune({ before: clock.now(), limit: 2, ...(after === undefined ? {} : { after }) });
+    pruned.push(...page.ended.map(({ id }) => id));
+    damaged.push(...page.damaged);
+    if (page.next === undefined) break;
+    after = page.next;
+  }
+  assert.deepEqual([pruned, damaged], [["tally/0", "tally/2", "tally/3", "tally/4"], ["tally/1"]]);
+  store.remove = () => Promise.reject(new StoreError("STORE_IO", "The disk failed."));
+  await assert.rejects(engine.prune({ before: clock.now() }), { code: "STORE_IO" });
+});

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ActorId, Outgoing, Snapshot, Store } from "../contract/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { SimulatedClock, SimulatedEntropy, tallyKind } from "../../testing/index.ts";
+import { LocalEngine } from "./index.ts";
+
+const A: ActorId = "tally/a";
+const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A, action, args: null, start: null, ...more });
+
+const opened = (store?: Store): Promise<LocalEngine> =>
+  LocalEngine.start({
+    kinds: [tallyKind("tally", { persistence: "memory" }), ...(store === undefined ? [] : [tallyKind("kept")])],
+    ...(store === undefined ? {} : { store }),
+    clock: new SimulatedClock(),
+    entropy: new SimulatedEntropy(3),
+  });
+
+/** What is known on the spot. */
+const spot = (engine: LocalEngine, id: ActorId): Snapshot | undefined => {
+  const read = engine.readNow(id);
+  assert.ok(!(read instanceof Promise), `${id} is waited for`);
+  return read;
+};
+
+test("law 2: readNow says what read says, on the spot for whatever lives in memory", async () => {
+  await using engine = await opened();
+  assert.equal(spot(engine, A), undefined);
+  for (const [action, seq] of [
+    ["add", 1],
+    ["refuse", 1],
+    ["add", 2],
+  ] as const) {
+    await engine.call(say(action));
+    assert.equal(spot(engine, A)?.seq, seq);
+    assert.deepEqual({ ...spot(engine, A) }, { ...(await engine.read(A)) });
+  }
+  await engine.stop(A, "over");
+  assert.deepEqual(spot(engine, A), await engine.read(A));
+  assert.throws(() => engine.readNow("tally/%"), { code: "BAD_ID" });
+  await assert.rejects(engine.read("tally/%"), { code: "BAD_ID" });
+});
+
+test("law 2: of an actor on disk readNow is a promise until it is loaded, and knows of no turn before its commit", async () => {
+  const store = memoryStore();
+  const gate = Promise.withResolvers<void>();
+  let held = false;
+  const slow = new Proxy(store, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== "function") return found;
+      if (name !== "commit") return found.bind(target);
+      return async (...args: readonly unknown[]) => {
+        if (held) await gate.promise;
+        return found.apply(target, args);
+      };
+    },
+  });
+  {
+    await using before = await opened(store);
+    await before.call(say("add", { to: "kept/a" }));
+  }
+  await using engine = await opened(slow);
+  const first = engine.readNow("kept/a");
+  assert.ok(first instanceof Promise);
+  assert.equal((await first)?.seq, 1);
+  held = true;
+  const call = engine.call(say("add", { to: "kept/a" }));
+  assert.equal(spot(engine, "kept/a")?.seq, 1);
+  gate.resolve();
+  await call;
+  assert.equal(spot(engine, "kept/a")?.seq, 2);
+});

@@ -1,0 +1,148 @@
+/** Pages of the file that are garbage: who meets one is refused, and nobody else. */
+import assert from "node:assert/strict";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import type { ActorId, StoreError } from "../contract/index.ts";
+import { writeDump } from "../chain/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { SimulatedClock, tallyKind } from "../../testing/index.ts";
+import { ChainWriter, messageTo } from "../../testing/store-entries.ts";
+import { sqliteExporter, sqliteStore } from "./index.ts";
+
+const DAY_MS = 86_400_000;
+
+function temporary(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), "troupe-page-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Makes garbage of the first leaf of that table or index. */
+function damage(directory: string, name: string): void {
+  const path = join(directory, "troupe.db");
+  const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path);
+  const page = database.prepare("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path LIMIT 1").get(name)?.[
+    "pageno"
+  ];
+  database.close();
+  assert.ok(typeof page === "number", `${name} has no leaf`);
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, (page - 1) * 4_096);
+  closeSync(file);
+}
+
+const writersOf = (...ids: readonly ActorId[]): readonly ChainWriter[] => ids.map((id) => new ChainWriter(id));
+
+test("C6 a write that meets a damaged page fails alone: the others of its group are kept", async () => {
+  using directory = temporary();
+  const writers = writersOf("door/a", "door/b", "door/c");
+  const [a, b, c] = writers;
+  assert.ok(a && b && c);
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    for (const one of writers) await store.commit(one.id, one.next());
+  }
+  damage(directory.path, "actor_stopped");
+  await using store = sqliteStore({ directory: directory.path });
+  const ends = await Promise.allSettled([
+    store.commit(a.id, a.next()),
+    store.commit(b.id, b.next({ row: { status: "stopped" } })),
+    store.commit(c.id, c.next()),
+  ]);
+  assert.deepEqual(
+    ends.map((end) => (end.status === "fulfilled" ? "kept" : end.reason.code)),
+    ["kept", "STORE_CORRUPT", "kept"],
+  );
+  assert.deepEqual(await Promise.all(writers.map(async ({ id }) => (await store.load(id))?.seq)), [2, 1, 2]);
+});
+
+test("C4 a damaged page among the replies that expired fails no turn, and is told once", async () => {
+  using directory = temporary();
+  const clock = new SimulatedClock();
+  const [a] = writersOf("door/a");
+  assert.ok(a);
+  const reply = { ok: null };
+  const keyed = (n: number) => ({ key: `key ${n}`, call: "", reply, until: clock.now() + DAY_MS });
+  {
+    await using store = sqliteStore({ directory: directory.path, clock });
+    await Promise.all(Array.from({ length: 1_000 }, (_, n) => store.commit(a.id, a.next({ remember: keyed(n) }))));
+  }
+  damage(directory.path, "remembered_until");
+  await clock.advance(2 * DAY_MS);
+  const told: StoreError[] = [];
+  await using store = sqliteStore({ directory: directory.path, clock, onDamage: (fault) => told.push(fault) });
+  for (let n = 1_000; n < 1_010; n += 1) {
+    await store.commit(a.id, a.next({ remember: keyed(n) }));
+    await clock.advance(2_000);
+  }
+  assert.deepEqual(await store.remembered(a.id, "key 1009"), { call: "", reply });
+  assert.deepEqual(
+    told.map(({ code }) => code),
+    ["STORE_CORRUPT"],
+  );
+});
+
+test("of actors whose rows lie in a damaged page the others are listed, page by page, and they are named", async () => {
+  using directory = temporary();
+  const keys = Array.from({ length: 40 }, (_, n) => `k${String(n).padStart(2, "0")}`);
+  const ids = keys.map((key): ActorId => `door/${key}`);
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    for (const one of writersOf(...ids))
+      await store.commit(one.id, one.next({ row: { wakes: { w: { at: 1, action: "x".repeat(300) } } } }));
+  }
+  damage(directory.path, "actor");
+  await using store = sqliteStore({ directory: directory.path, readOnly: true });
+  await assert.rejects(store.list({ limit: 100 }), { code: "STORE_CORRUPT" });
+  const listed: ActorId[] = [];
+  const lost: (ActorId | undefined)[] = [];
+  for (let after: ActorId | undefined; ;) {
+    const query = { limit: 7, ...(after === undefined ? {} : { after }) };
+    const page = await store.list(query, ({ code }, id) => lost.push(code === "STORE_CORRUPT" ? id : undefined));
+    listed.push(...page.map(({ id }) => id));
+    after = page.at(-1)?.id;
+    if (page.length < 7) break;
+  }
+  assert.ok(lost.length > 3 && listed.length > 10, `${lost.length} lost, ${listed.length} listed`);
+  assert.deepEqual(new Set([...lost, ...listed]), new Set(ids));
+  assert.equal(lost.length + listed.length, ids.length);
+  assert.equal((await store.list({ kind: "door", live: true, limit: 100 }, () => undefined)).length, listed.length);
+});
+
+test("an export that meets a damaged page says whose it is, or what lies there", async () => {
+  for (const [name, said] of [
+    ["actor", /the row of door\/k\d\d cannot be read/],
+    ["event", /^door\/k\d\d, after event \d+: /],
+    ["remembered", /^door\/k\d\d, after event 2: /],
+    ["outbox", /some of the messages that wait cannot be read/],
+    ["letter", /some of the dead letters cannot be read/],
+  ] as const) {
+    using directory = temporary();
+    {
+      await using store = sqliteStore({ directory: directory.path });
+      await using engine = await LocalEngine.start({ kinds: [tallyKind("door", { persistence: "disk" })], store });
+      for (let n = 0; n < 40; n += 1) {
+        const to: ActorId = `door/k${String(n).padStart(2, "0")}`;
+        await engine.call({ to, action: "note", args: { text: "x".repeat(300) }, start: null }, { key: `k${n}` });
+        await engine.call({ to, action: "wake", args: { name: "w".repeat(200), at: 9e12 } });
+        for (const kept of ["m", "l"]) await store.enqueue({ ...messageTo(to, `${kept}${n}`), action: "x".repeat(300) });
+        await store.settle(`l${n}`, "dead");
+      }
+    }
+    damage(directory.path, name);
+    const exporter = sqliteExporter({ directory: directory.path });
+    await assert.rejects(
+      async () => {
+        await using from = exporter;
+        for await (const _ of writeDump(from));
+      },
+      (error: StoreError) => {
+        assert.equal(error.code, "STORE_CORRUPT");
+        assert.match(error.message, said, name);
+        return true;
+      },
+    );
+  }
+});

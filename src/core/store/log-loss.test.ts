@@ -1,0 +1,286 @@
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { type ActorId, StoreError } from "../contract/index.ts";
+import { ForgetfulDisk } from "../../testing/forgetful-disk.ts";
+import { ChainWriter, messageTo } from "../../testing/store-entries.ts";
+import { checkFile, sqliteContents, sqliteExporter, sqliteStore } from "./index.ts";
+import type { LogLoss } from "./log-loss.ts";
+import { readLog } from "./wal-file.ts";
+
+const temporary = (): { readonly path: string } & Disposable => {
+  const path = mkdtempSync(join(tmpdir(), "troupe-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+};
+
+/** A copy of the files of an open store: as its process, killed now, would leave them. */
+const killedCopy = (from: string, to: string): void => {
+  cpSync(from, to, { recursive: true });
+  rmSync(join(to, "troupe.db-shm"), { force: true });
+};
+
+const openedAt = async (directory: string): Promise<{ readonly losses: readonly LogLoss[]; readonly seq: number }> => {
+  const losses: LogLoss[] = [];
+  await using store = sqliteStore({ directory, onLostLog: (loss) => losses.push(loss) });
+  return { losses, seq: (await store.load("door/a"))?.seq ?? 0 };
+};
+
+const TURNS = 30;
+
+describe("the log of a killed server", () => {
+  const place = temporary();
+  const killed = join(place.path, "killed");
+  const trial = join(place.path, "trial");
+  const log = join(trial, "troupe.db-wal");
+
+  before(async () => {
+    const directory = join(place.path, "live");
+    await sqliteStore({ directory })[Symbol.asyncDispose]();
+    await using store = sqliteStore({ directory });
+    const writer = new ChainWriter("door/a");
+    for (let turn = 0; turn < TURNS; turn += 1) await store.commit(writer.id, writer.next());
+    killedCopy(directory, killed);
+  });
+  after(() => place[Symbol.dispose]());
+
+  const harmed = async (harm: () => void): Promise<{ readonly losses: readonly LogLoss[]; readonly seq: number }> => {
+    rmSync(trial, { recursive: true, force: true });
+    cpSync(killed, trial, { recursive: true });
+    harm();
+    return openedAt(trial);
+  };
+
+  test("is whole, and nothing is reported", async () => {
+    assert.deepEqual(await harmed(() => undefined), { losses: [], seq: TURNS });
+    assert.deepEqual(await openedAt(trial), { losses: [], seq: TURNS });
+  });
+
+  test("C2 no flipped bit in it loses a turn without a report", async () => {
+    const whole = readFileSync(join(killed, "troupe.db-wal"));
+    const silent: number[] = [];
+    let lost = 0;
+    for (let step = 0; step < 60; step += 1) {
+      const at = step < 12 ? step * 3 : Math.floor((step / 60) * whole.length);
+      const bytes = Buffer.from(whole);
+      bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (step % 8)), at);
+      const { losses, seq } = await harmed(() => writeFileSync(log, bytes));
+      if (seq < TURNS) lost += 1;
+      if (seq < TURNS && losses.length === 0) silent.push(at);
+    }
+    assert.deepEqual(silent, []);
+    assert.ok(lost > 30);
+  });
+
+  test("C2 no cut of it loses a turn without a report", async () => {
+    const { length } = readFileSync(join(killed, "troupe.db-wal"));
+    for (const keep of [0, 1, 31, 32, 33, 4_151, 4_152, 4_153, length >> 1, length - 4_121, length - 1]) {
+      const { losses, seq } = await harmed(() => truncateSync(log, keep));
+      assert.ok(seq < TURNS, String(keep));
+      assert.equal(losses[0]?.event, "log-cut", String(keep));
+      assert.ok((losses[0]?.frames ?? 0) > 0);
+    }
+  });
+
+  test("is reported as missing with what is lost", async () => {
+    const { losses } = await harmed(() => rmSync(log));
+    assert.equal(losses[0]?.event, "log-missing");
+    assert.ok((losses[0]?.frames ?? 0) >= TURNS);
+  });
+
+  test("that was cut is reported again until the alarm is removed, and the damaged one stays", async () => {
+    const { losses } = await harmed(() => truncateSync(log, 20_000));
+    const [loss] = losses;
+    assert.ok(loss);
+    assert.equal(readFileSync(`${loss.alarm}-wal`).length, 20_000);
+    assert.deepEqual((await openedAt(trial)).losses, losses);
+    rmSync(loss.alarm);
+    assert.deepEqual((await openedAt(trial)).losses, []);
+  });
+
+  test("whose record is missing is reported where commits lie behind the damage", async () => {
+    const bytes = readFileSync(join(killed, "troupe.db-wal"));
+    bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 1, bytes.length >> 1);
+    const { losses } = await harmed(() => {
+      writeFileSync(log, bytes);
+      rmSync(join(trial, "troupe.db.pid"));
+    });
+    assert.equal(losses[0]?.event, "log-cut");
+    assert.ok((losses[0]?.commits ?? 0) > 0);
+  });
+
+  const readers: Readonly<Record<string, (onLostLog: (loss: LogLoss) => void) => Promise<void>>> = {
+    async store(onLostLog) {
+      await using store = sqliteStore({ directory: trial, readOnly: true, onLostLog });
+      await store.list({ limit: 5 });
+    },
+    async exporter(onLostLog) {
+      await sqliteExporter({ directory: trial, onLostLog })[Symbol.asyncDispose]();
+    },
+    async check(onLostLog) {
+      onLostLog({ event: "log-cut", log, alarm: "", message: "" });
+      checkFile({ directory: trial });
+    },
+  };
+  for (const [name, read] of Object.entries(readers))
+    test(`is as it was after a reader: ${name}`, async () => {
+      for (const harm of [() => rmSync(log), () => truncateSync(log, 0), () => truncateSync(log, 20_000)]) {
+        rmSync(trial, { recursive: true, force: true });
+        cpSync(killed, trial, { recursive: true });
+        harm();
+        const left = existsSync(log) ? readFileSync(log) : undefined;
+        const seen: LogLoss[] = [];
+        await read((loss) => seen.push(loss));
+        assert.equal(seen.length, 1);
+        assert.deepEqual(existsSync(log) ? readFileSync(log) : undefined, left);
+        assert.equal((await openedAt(trial)).losses.length, 1);
+      }
+    });
+
+  test("of which nothing is needed may be cut", async () => {
+    const directory = join(place.path, "emptied");
+    await using store = sqliteStore({ directory });
+    const writer = new ChainWriter("door/a");
+    for (let turn = 0; turn < 40; turn += 1) await store.commit(writer.id, writer.next());
+    // Empties the log behind it.
+    assert.ok((await store.erase(writer.id, 30)) > 0);
+    rmSync(trial, { recursive: true, force: true });
+    killedCopy(directory, trial);
+    assert.equal(readFileSync(log).length, 0);
+    assert.deepEqual(await openedAt(trial), { losses: [], seq: 40 });
+  });
+
+  test("is checked after it began anew, too", async () => {
+    const directory = join(place.path, "anew");
+    await using store = sqliteStore({ directory });
+    const writer = new ChainWriter("door/a");
+    for (let turn = 0; turn < 40; turn += 1) await store.commit(writer.id, writer.next());
+    await store.erase(writer.id, 30);
+    for (let turn = 0; turn < 10; turn += 1) await store.commit(writer.id, writer.next());
+    rmSync(trial, { recursive: true, force: true });
+    killedCopy(directory, trial);
+    const whole = readFileSync(log);
+    assert.deepEqual(await openedAt(trial), { losses: [], seq: 50 });
+    rmSync(trial, { recursive: true, force: true });
+    killedCopy(directory, trial);
+    truncateSync(log, whole.length - 5_000);
+    const { losses, seq } = await openedAt(trial);
+    assert.ok(seq < 50);
+    assert.equal(losses[0]?.event, "log-cut");
+  });
+});
+
+test("a file that is shorter than it says is refused, with and without a log", async () => {
+  using place = temporary();
+  const live = join(place.path, "live");
+  const path = join(live, "troupe.db");
+  const writer = new ChainWriter("door/a");
+  {
+    await using store = sqliteStore({ directory: live });
+    for (let turn = 0; turn < 200; turn += 1) await store.commit(writer.id, writer.next());
+  }
+  const { length } = readFileSync(path);
+  {
+    await using store = sqliteStore({ directory: live });
+    await store.commit(writer.id, writer.next());
+    for (const [name, logs] of [
+      ["log", true],
+      ["no log", false],
+    ] as const) {
+      const cut = join(place.path, name);
+      killedCopy(live, cut);
+      if (!logs) for (const end of ["-wal", ".pid"]) rmSync(join(cut, `troupe.db${end}`));
+      truncateSync(join(cut, "troupe.db"), Math.floor(length / 8_192) * 4_096);
+      for (const readOnly of [true, false])
+        assert.throws(() => sqliteStore({ directory: cut, readOnly }), { name: "StoreError", code: "STORE_CORRUPT" }, name);
+    }
+  }
+});
+
+test("a log of contents that was cut is reported, too", async () => {
+  using place = temporary();
+  const path = join(place.path, "content.db");
+  await using store = sqliteContents(path);
+  await store.put(Buffer.from("one"));
+  const copy = join(place.path, "copy.db");
+  for (const end of ["", "-wal", ".pid"]) copyFileSync(path + end, copy + end);
+  truncateSync(`${copy}-wal`, 100);
+  await sqliteContents(copy)[Symbol.asyncDispose]();
+  assert.ok(readdirSync(place.path).includes("copy.db.log-lost"));
+});
+
+/** Long enough for others to commit meanwhile. */
+const inRounds = (end: () => void, rounds = 12): void => void setImmediate(() => (rounds > 0 ? inRounds(end, rounds - 1) : end()));
+
+test("C2 after a failed sync nothing is acknowledged that a loss of power takes away", async () => {
+  using place = temporary();
+  const directory = place.path;
+  const path = join(directory, "troupe.db");
+  const writers = Array.from({ length: 8 }, (_, n) => new ChainWriter(`door/${n}`));
+  for (let failing = 1; failing <= 4; failing += 1) {
+    let fails = false;
+    let syncs = 0;
+    await sqliteStore({ directory })[Symbol.asyncDispose]();
+    const disk = new ForgetfulDisk(path, { fails: () => fails && ++syncs === failing, end: inRounds });
+    const store = sqliteStore({ directory, disk });
+    const acknowledged = new Map<ActorId, number>();
+    for (const writer of writers) {
+      const stored = await store.load(writer.id);
+      writer.seq = stored?.seq ?? 0;
+      writer.head = stored?.head ?? null;
+    }
+    fails = true;
+    await Promise.all(
+      writers.map(async (writer, n) => {
+        for (let turn = 0; turn < 6; turn += 1) {
+          // They come one after the other, so that some wait while a sync is under way.
+          for (let rounds = 0; rounds < n; rounds += 1) await new Promise((resolve) => setImmediate(resolve));
+          const entry = writer.next();
+          try {
+            await store.commit(writer.id, entry);
+            acknowledged.set(writer.id, entry.seq);
+          } catch {
+            return;
+          }
+        }
+      }),
+    );
+    assert.equal(store.fault?.code, "STORE_IO");
+    await assert.rejects(store.enqueue(messageTo("door/x", `m${failing}`)), StoreError);
+    const database = readFileSync(path);
+    await store[Symbol.asyncDispose]();
+    // Closing copies no log of which nobody knows whether it has gaps.
+    assert.ok(readFileSync(path).equals(database));
+    disk.loseCache();
+    await using again = sqliteStore({ directory, onLostLog: () => assert.fail("what was synced is there") });
+    for (const [id, seq] of acknowledged) assert.ok(((await again.load(id))?.seq ?? 0) >= seq, `${failing} ${id}`);
+  }
+});
+
+test("C2 a log that another process left is written and synced again before it is relied on", async () => {
+  using place = temporary();
+  const log = join(place.path, "troupe.db-wal");
+  await using store = sqliteStore({ directory: place.path });
+  const writer = new ChainWriter("door/a");
+  await store.commit(writer.id, writer.next());
+  const bytes = readFileSync(log);
+  const { frames } = readLog(log, false);
+  utimesSync(log, 1_000, 1_000);
+  assert.equal(readLog(log, true).frames, frames);
+  assert.ok(frames > 0);
+  assert.ok(statSync(log).mtimeMs > 1_000_000);
+  assert.ok(readFileSync(log).equals(bytes));
+});

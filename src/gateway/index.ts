@@ -1,8 +1,0 @@
-export { createGateway } from "./gateway.ts";
-export type { FaultKind } from "./errors.ts";
-export type { Rate } from "../contract/index.ts";
-export type { CacheHint } from "./cache-hints.ts";
-export type { ProfileName, UnknownSession } from "./profile.ts";
-export type { GatewayOptions, Limits, ServerInfo } from "./options.ts";
-export { refusal, refusalText } from "./refusal.ts";
-export { LEGACY_REVISIONS, MODERN_REVISIONS } from "./revision.ts";

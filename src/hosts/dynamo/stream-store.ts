@@ -1,0 +1,136 @@
+import { type Ask, eventId, type Json, Queues, readEventId, StoreError, type StreamStore } from "../../core/contract/index.ts";
+import { ITEM_BYTES } from "./faults.ts";
+import { Messages } from "./messages.ts";
+import { expiresAt, type Place, secondsNow } from "./options.ts";
+import { canBe } from "./session-store.ts";
+import type { StreamEnds } from "./stream-ends.ts";
+import { type Head, type Mark, readHead, writeHead, type Written } from "./stream-head.ts";
+
+type Event = NonNullable<Awaited<ReturnType<StreamStore["after"]>>>;
+
+/** Of writers who collide one gets through each time. */
+const MOST_TRIES = 100;
+/** Of longer ones no event id is read back. */
+const NAME_LENGTH = 256;
+/** Heads that are remembered, so that an append need not read first. */
+const MOST_HEADS = 1_000;
+
+/**
+ * What was sent in a session, numbered through all of its streams. A message counts once the session's head names it, and
+ * the head is written in place of the one that was read or not at all: so of two processes that append at once each gets
+ * a number of its own, and none appends to what has ended.
+ */
+export class DynamoStreams implements StreamStore {
+  readonly #place: Place;
+  readonly #ends: StreamEnds;
+  readonly #messages: Messages;
+  readonly #ask: Ask;
+  readonly #close: () => Promise<void>;
+  readonly #heads = new Map<string, Head>();
+  /** Those of one process do not collide with each other. */
+  readonly #queues = new Queues<string>();
+
+  constructor(place: Place, ends: StreamEnds, ask: Ask, close: () => Promise<void>) {
+    this.#place = place;
+    this.#ends = ends;
+    this.#messages = new Messages(place);
+    this.#ask = ask;
+    this.#close = close;
+  }
+
+  append(session: string, stream: string, message: Json): Promise<string> {
+    return this.#ask(() => this.#queues.run(session, () => this.#append(session, stream.toWellFormed(), JSON.stringify(message))));
+  }
+
+  after(session: string, id: string): Promise<Event | undefined> {
+    return this.#ask(async () => {
+      const place = readEventId(id);
+      if (place === undefined || !canBe(session)) return undefined;
+      const { streams } = await readHead(this.#place, session);
+      const last = streams.find(({ name }) => name === place.stream);
+      const messages = last && (await this.#messages.after(session, last, place));
+      if (messages === undefined) return undefined;
+      return { stream: place.stream, messages: messages.map(({ n, text }) => ({ id: eventId(place.stream, n), message: parsed(text) })) };
+    });
+  }
+
+  delete(session: string): Promise<void> {
+    return this.#ask(async () => {
+      if (!canBe(session)) return;
+      this.#heads.delete(session);
+      await this.#ends.close(session);
+      await this.#messages.dropAll(session);
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#close();
+  }
+
+  async #append(session: string, name: string, text: string): Promise<string> {
+    if (!canBe(session) || name.length > NAME_LENGTH)
+      throw new StoreError("STORE_FULL", `A session's id has at most 512 characters here, and a stream's name ${NAME_LENGTH}.`);
+    const { bounds, entropy } = this.#place;
+    const mark = entropy.hex(8);
+    const bytes = Buffer.byteLength(text);
+    // A longer one gets its number, and whoever asks for it is told that it is gone.
+    const fits = bytes <= Math.min(bounds.bytes, ITEM_BYTES);
+    let lost: Mark | undefined;
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const head = await this.#head(session);
+      if (lost !== undefined) {
+        // The answer to the writing may have been lost, and not the writing.
+        if (await this.#reached(session, head, name, lost)) return eventId(name, lost.n);
+        await this.#messages.take(session, name, lost);
+      }
+      if (head.closed) throw new StoreError("STORE_CONFLICT", "The session has ended: nothing more is kept of it.");
+      const before = head.streams.find((one) => one.name === name);
+      const at = { n: head.last + 1, mark };
+      if (fits) await this.#messages.put(session, name, { ...at, text }, before);
+      const grown = { ...at, name, count: (before?.count ?? 0) + (fits ? 1 : 0), bytes: (before?.bytes ?? 0) + (fits ? bytes : 0) };
+      const written = await this.#bounded(session, grown);
+      const others = head.streams.filter((one) => one.name !== name);
+      const dropped = others.slice(0, Math.max(0, others.length + 1 - bounds.streams));
+      const until = Number(expiresAt(this.#place.clock.now(), this.#place));
+      const next = { rev: mark, last: at.n, closed: false, until, streams: [...others.slice(dropped.length), written] };
+      if (await writeHead(this.#place, session, head, next)) {
+        this.#remember(session, next);
+        // Nobody reaches them any more: what cannot be deleted goes by its time to live.
+        for (const old of dropped) await this.#messages.drop(session, old.name).catch(() => undefined);
+        return eventId(name, at.n);
+      }
+      this.#heads.delete(session);
+      lost = at;
+    }
+    throw new StoreError("STORE_CONFLICT", "Others wrote to this session with every attempt to: try again.");
+  }
+
+  // Once there is twice too much: then each message is read for that about once.
+  async #bounded(session: string, grown: Written): Promise<Written> {
+    const { bounds } = this.#place;
+    if (grown.count <= 2 * bounds.messages && grown.bytes <= 2 * bounds.bytes) return grown;
+    return { ...grown, ...(await this.#messages.trim(session, grown)) };
+  }
+
+  async #reached(session: string, { streams }: Head, name: string, { n, mark }: Mark): Promise<boolean> {
+    const last = streams.find((one) => one.name === name);
+    if (last === undefined || last.n < n) return false;
+    return (await this.#messages.after(session, last, { n, mark })) !== undefined;
+  }
+
+  async #head(session: string): Promise<Head> {
+    const known = this.#heads.get(session);
+    return known !== undefined && secondsNow(this.#place) <= known.until ? known : readHead(this.#place, session);
+  }
+
+  #remember(session: string, head: Head): void {
+    this.#heads.delete(session);
+    this.#heads.set(session, head);
+    for (const oldest of this.#heads.keys()) {
+      if (this.#heads.size <= MOST_HEADS) break;
+      this.#heads.delete(oldest);
+    }
+  }
+}
+
+const parsed = (text: string): Json => JSON.parse(text);

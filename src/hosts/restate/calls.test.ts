@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Message } from "../../core/contract/index.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { Calls } from "./calls.ts";
+import { fakeIngress, patiently } from "./fake-ingress.fixture.ts";
+import { Ingress } from "./ingress.ts";
+import { Laters } from "./laters.ts";
+import { Names } from "./names.ts";
+
+const STOP: Message = { id: "m", to: "tally/a", action: "stop", args: {}, at: 0, seed: "00".repeat(16) };
+
+test("a stop aborts work that had only just begun, and was not known when it was asked for", async () => {
+  const clock = new SimulatedClock();
+  let asked = 0;
+  let stopped: () => void = () => undefined;
+  await using server = await fakeIngress(({ path, input, response }) => {
+    const answer = (value: unknown): void => {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify(value));
+    };
+    if (path.includes("/stop")) stopped = () => answer({ reply: { ok: null } });
+    else if (path.includes("/working")) answer((asked += 1) < 3 ? null : "inv_1");
+    else {
+      assert.equal(input, "inv_1");
+      answer({ invocationId: "inv_2" });
+      stopped();
+    }
+  });
+  const ingress = new Ingress({ base: server.base, clock, patienceMs: 10_000 });
+  const calls = new Calls({
+    names: new Names(),
+    ingress,
+    clock,
+    patience: clock,
+    node: () => undefined,
+    seal: (_, input) => input,
+    shown: ({ args }) => args,
+    announce: () => undefined,
+    laters: new Laters({
+      clock,
+      patience: clock,
+      due: async () => ({ reply: undefined, pending: false }),
+      watch: () => () => undefined,
+      receipt: () => undefined,
+    }),
+    fault: (error) => assert.fail(String(error)),
+  });
+  assert.deepEqual(await patiently(clock, calls.end(STOP, "enough")), { status: "fulfilled", value: undefined });
+  assert.equal(asked, 3);
+});

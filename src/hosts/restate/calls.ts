@@ -1,0 +1,201 @@
+/**
+ * Calls of actors through the server's ingress.
+ *
+ * C2: a reply is the outcome of an invocation the server has made durable.
+ * C4: a call is one invocation however often it is sent: it is sent again until its outcome is known.
+ */
+import { callHash, faults, scopedKey, type CallKey } from "../../core/chain/internal.ts";
+import {
+  EngineError,
+  type ActorId,
+  type CallOptions,
+  type CancelSignal,
+  type Change,
+  type Clock,
+  type Json,
+  type Message,
+  type Reply,
+} from "../../core/contract/index.ts";
+import { hasOwn, MultiMap, told } from "../../core/contract/internal.ts";
+import type { InnerCall } from "./durable-work.ts";
+import type { StopInput, TurnInput } from "./inputs.ts";
+import type { Ingress } from "./ingress.ts";
+import type { Laters } from "./laters.ts";
+import type { Names } from "./names.ts";
+import { passed, pauses } from "./pauses.ts";
+import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
+import { strange } from "./patient-ingress.ts";
+
+export interface CallsHost {
+  readonly names: Names;
+  readonly ingress: Ingress;
+  /** By which actors live. */
+  readonly clock: Clock;
+  /** By which the network is asked again. */
+  readonly patience: Clock;
+  /** This node, where there are others. */
+  node(): string | undefined;
+  seal(message: Message, input: TurnInput): unknown;
+  /** The arguments without what is secret. */
+  shown(message: Message): Json;
+  announce(change: Change): void | Promise<void>;
+  readonly laters: Laters;
+  fault(error: unknown, actor: ActorId): void;
+}
+
+const NOBODY: ReadonlySet<CallOptions> = new Set();
+
+export class Calls {
+  readonly #host: CallsHost;
+  /** Callers of this node, by the message they wait for. */
+  readonly #waiting = new MultiMap<string, CallOptions>();
+
+  constructor(host: CallsHost) {
+    this.#host = host;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  callers(messageId: string): ReadonlySet<CallOptions> {
+    return this.#waiting.get(messageId) ?? NOBODY;
+  }
+
+  async call(message: Message, options: CallOptions, more: Pick<TurnInput, "waiting"> = {}): Promise<Reply> {
+    const { key, signal } = options;
+    if (signal?.aborted) throw faults.cancelled(message.to);
+    const named = key === undefined ? undefined : this.#named(message, key);
+    const node = this.#host.node();
+    const input: TurnInput = {
+      message,
+      ...(named === undefined ? {} : { key: named }),
+      ...(node === undefined || (options.onProgress === undefined && options.onLog === undefined) ? {} : { node }),
+      ...more,
+    };
+    this.#waiting.put(message.id, options);
+    try {
+      const outcome = await this.#run(message, input, signal);
+      if (hasOwn(outcome, "fault")) throw errorFrom(outcome.fault);
+      const { reply, later, change, committed } = outcome;
+      if (change !== undefined) await this.#host.announce({ id: message.to, ...change });
+      if (later !== undefined || reply === undefined) return await this.#wait(message, later ?? message.id, options);
+      if (committed && change !== undefined) this.#receipt(options, message.to, change);
+      return reply;
+    } finally {
+      this.#waiting.take(message.id, options);
+    }
+  }
+
+  /** A repeated keyed call waits for its first, of which it hears too. */
+  async #wait({ to, deadline }: Message, of: string, options: CallOptions): Promise<Reply> {
+    this.#waiting.put(of, options);
+    try {
+      return await this.#host.laters.wait(to, of, deadline, options);
+    } finally {
+      this.#waiting.take(of, options);
+    }
+  }
+
+  #receipt({ onReceipt }: CallOptions, actor: ActorId, { seq, head }: Pick<Change, "seq" | "head">): void {
+    told(
+      () => onReceipt?.({ actor, seq, head }),
+      (error) => this.#host.fault(error, actor),
+    );
+  }
+
+  #named(message: Message, key: string): CallKey {
+    return { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.shown(message)) };
+  }
+
+  /** A caller may leave, or its time be over: the invocation is taken back, unless it has been applied already. */
+  async #run(message: Message, input: TurnInput, signal: CancelSignal | undefined): Promise<Outcome> {
+    const { ingress, names, clock } = this.#host;
+    const { to, deadline, id } = message;
+    const invocation = { ...names.actor(to, "turn"), input: this.#host.seal(message, input), idempotencyKey: id };
+    let withdrawn: EngineError | undefined;
+    const withdraw = (why: EngineError): void => {
+      if (withdrawn !== undefined) return;
+      withdrawn = why;
+      // Sent once more, it is the same invocation, whose name comes back at once.
+      ingress
+        .begin(invocation)
+        .then((name) => this.cancel(name))
+        .catch((error: unknown) => this.#host.fault(error, to));
+    };
+    const left = (): void => withdraw(faults.cancelled(to));
+    signal?.addEventListener("abort", left, { once: true });
+    const undo = deadline === undefined ? undefined : clock.after(Math.max(0, deadline - clock.now()), () => withdraw(faults.deadline(to)));
+    try {
+      const outcome = await ingress.invoke(invocation);
+      if (!isOutcome(outcome)) throw strange(invocation);
+      if (!hasOwn(outcome, "fault") || outcome.fault.code !== "CANCELLED") return outcome;
+      throw withdrawn ?? faults.stopped(to);
+    } catch (error) {
+      const cancelled = error instanceof EngineError && error.code === "CANCELLED";
+      throw cancelled ? (withdrawn ?? faults.stopped(to)) : error;
+    } finally {
+      signal?.removeEventListener("abort", left);
+      undo?.();
+    }
+  }
+
+  async cancel(invocation: string): Promise<void> {
+    const { ingress, names } = this.#host;
+    await ingress.begin({ object: names.control, handler: "cancel", input: invocation });
+  }
+
+  /** Aborts what runs, then ends the actor. */
+  async end(message: Message, reason: string): Promise<void> {
+    const { ingress, names } = this.#host;
+    const input: StopInput = { message, reason, above: [] };
+    const ending = ingress.invoke({ ...names.actor(message.to, "stop"), input, idempotencyKey: message.id });
+    await Promise.all([this.#ended(message.to, ending), this.#abortUntil(ending, message.to)]);
+  }
+
+  /** Work that has only just begun is not known yet, and whoever waits behind it would wait for all of it: asked again until then. */
+  async #abortUntil(ended: Promise<unknown>, id: ActorId): Promise<void> {
+    let over = false;
+    const settled = ended.then(
+      () => (over = true),
+      () => (over = true),
+    );
+    for (const ms of pauses()) {
+      await this.abort(id);
+      await Promise.race([settled, passed(this.#host.patience, ms)]);
+      if (over) return;
+    }
+  }
+
+  /** Whatever work the actor is at. */
+  async abort(id: ActorId): Promise<void> {
+    const { ingress, names } = this.#host;
+    try {
+      const working = await ingress.invoke({ ...names.actor(id, "working"), input: null });
+      if (typeof working === "string") await this.cancel(working);
+    } catch (error) {
+      // Then it has its time.
+      this.#host.fault(error, id);
+    }
+  }
+
+  async restart(id: ActorId, messageId: string): Promise<void> {
+    const { ingress, names } = this.#host;
+    await this.abort(id);
+    await this.#ended(id, ingress.invoke({ ...names.actor(id, "restart"), input: {}, idempotencyKey: messageId }));
+  }
+
+  async #ended(id: ActorId, ending: Promise<unknown>): Promise<void> {
+    const outcome = await ending;
+    if (!isOutcome(outcome)) throw strange({ object: id });
+    if (hasOwn(outcome, "fault")) throw errorFrom(outcome.fault);
+    if (outcome.change !== undefined) await this.#host.announce({ id, ...outcome.change });
+  }
+
+  /** Actors whose work waits for each other would wait until their time is over. */
+  inner(call: InnerCall, message: Message, key: string): Promise<Reply> {
+    const { waiting, signal, work } = call;
+    if (waiting.includes(message.to)) return Promise.reject(faults.cycle(work.to, message.to));
+    return this.call(message, { key, signal }, { waiting });
+  }
+}

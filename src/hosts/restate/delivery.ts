@@ -1,0 +1,97 @@
+/**
+ * What an actor is sent by turns and by time.
+ *
+ * C5: a message that fails is tried again while the key is held, so that none sent after it overtakes it; after three failures it
+ * is a dead letter. To a missing actor it is sent again later instead, since holding the key would keep the actor from being started;
+ * if the sender wants a reply, it is refused at once.
+ */
+import { answerMessage, faults, missingActorReply, misunderstood, ownId } from "../../core/chain/internal.ts";
+import { sha256 } from "../../core/chain/index.ts";
+import { EngineError, type ActorId, type EngineCode, type Message, type Reply, type StoreCode } from "../../core/contract/index.ts";
+import { bury, deliver as send } from "./commit.ts";
+import type { DurableActor } from "./durable-actor.ts";
+import { type DurableContext, Withdrawn } from "./durable-context.ts";
+import type { ExpireInput, RingInput, TurnInput } from "./inputs.ts";
+import { insist } from "./insist.ts";
+import type { NodeHost } from "./node-host.ts";
+import { errorFrom, type Fault } from "./outcome.ts";
+import { hasOwn } from "../../core/contract/internal.ts";
+
+const MOST_FAILURES = 3;
+/** A wake of an actor that has failed is looked at again after this. */
+const PUT_OFF_MS = 60_000;
+const NOBODY_THERE: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "ACTOR_FAILED"]);
+
+export async function deliver(actor: DurableActor, context: DurableContext, host: NodeHost, input: TurnInput): Promise<void> {
+  const { message } = input;
+  let { failures = 0 } = input;
+  for (;;) {
+    const { outcome, answered } = await actor.run(context, { message }, { key: undefined, wake: undefined, sent: true });
+    if (!hasOwn(outcome, "fault")) {
+      tellIfMisunderstood(host, message, outcome.reply);
+      if (!answered && outcome.reply !== undefined) answer(context, host, message, outcome.reply);
+      return;
+    }
+    const { fault } = outcome;
+    const missing = missingActorReply(message, errorFrom(fault));
+    if (missing !== undefined) return answer(context, host, message, missing);
+    if (!isPassing(fault)) failures += 1;
+    if (failures >= MOST_FAILURES) {
+      bury(context, host, message, errorFrom(fault));
+      // Who asked with `replyAs` must not wait for ever.
+      return answer(context, host, message, { refused: { code: fault.code, message: fault.message } });
+    }
+    const afterMs = host.retryMs * 4 ** Math.max(0, failures - 1);
+    // Cancelled, it was to make way for the actor's end: so it gives the key away too.
+    if (NOBODY_THERE.has(fault.code) || fault.code === "CANCELLED") {
+      const again: TurnInput = { message, failures };
+      return context.send(host.names.actor(message.to, "deliver"), host.sealerFor(actor.kind.name).seal(again), afterMs);
+    }
+    await context.sleep(afterMs).catch(unlessWithdrawn);
+  }
+}
+
+export async function ring(actor: DurableActor, context: DurableContext, host: NodeHost, input: RingInput, id: ActorId): Promise<void> {
+  const again = (afterMs: number, more: Partial<RingInput> = {}): void =>
+    context.send(host.names.actor(id, "ring"), { ...input, ...more }, afterMs);
+  const { done, againAfterMs, message } = await actor.ring(context, input, id);
+  if (againAfterMs !== undefined) return again(againAfterMs);
+  if (done === undefined) return;
+  if (!("fault" in done.outcome)) {
+    if (message !== undefined) tellIfMisunderstood(host, message, done.outcome.reply);
+    return;
+  }
+  const { fault } = done.outcome;
+  if (fault.code === "ACTOR_FAILED") return again(PUT_OFF_MS);
+  if (isPassing(fault)) return again(host.retryMs / 2);
+  const failures = input.failures + 1;
+  // C5's measure for wakes: after three failures it is over, and the event says so.
+  if (failures < MOST_FAILURES) again(host.retryMs * 4 ** input.failures, { failures });
+  else if (failures === MOST_FAILURES) again(0, { failures, dropped: `${fault.code}: ${fault.message}` });
+}
+
+export async function expire(actor: DurableActor, context: DurableContext, host: NodeHost, input: ExpireInput, id: ActorId): Promise<void> {
+  const afterMs = await insist(() => actor.expiresAfter(context, input));
+  if (afterMs === undefined) return;
+  if (afterMs > 0) return context.send(host.names.actor(id, "expire"), input, afterMs);
+  const at = Number(await insist(() => context.run("now", async () => host.now())));
+  const reason = "expired";
+  const seed = sha256(`${input.life} ${at}`).slice(0, 32);
+  await actor.stop(context, { message: { id: ownId(seed), to: id, action: "stop", args: { reason }, at, seed }, reason, above: [] });
+}
+
+function answer(context: DurableContext, host: NodeHost, message: Message, reply: Reply): void {
+  const answering = answerMessage(message, reply, message.at);
+  if (answering !== undefined) send(context, host, answering);
+}
+
+function tellIfMisunderstood(host: NodeHost, message: Message, reply: Reply | undefined): void {
+  const error = misunderstood(message, reply);
+  if (error !== undefined) host.fault(error, { where: "turn", message });
+}
+
+const isPassing = ({ code, message }: Fault): boolean => faults.isPassing(new EngineError(code, message));
+
+function unlessWithdrawn(error: unknown): void {
+  if (!(error instanceof Withdrawn)) throw error;
+}

@@ -1,0 +1,55 @@
+/**
+ * Where actors are found without their ids: by kind, owner, uid, parent. An actor is entered before it begins, so
+ * whoever lists asks each one whether it is there; one that is there is never missing.
+ */
+import { sha256 } from "../../core/chain/index.ts";
+import type { ActorId } from "../../core/contract/index.ts";
+import { kindOf } from "../../core/contract/internal.ts";
+import type { DurableContext, Handler } from "./durable-context.ts";
+import type { Names } from "./names.ts";
+import { shardOf } from "./map-client.ts";
+
+/** A map, and over how many objects it is spread. */
+export interface Index {
+  readonly name: string;
+  readonly shards: number;
+}
+
+export const ofKind = (kind: string): Index => ({ name: `kind/${kind}`, shards: 16 });
+/** By the digest: a principal may be anything. */
+export const ofOwner = (owner: string): Index => ({ name: `owner/${sha256(owner).slice(0, 32)}`, shards: 1 });
+export const ofUids: Index = { name: "uid", shards: 64 };
+export const childrenOf = (parent: ActorId): Index => ({ name: `children/${parent}`, shards: 1 });
+export const ofLetters: Index = { name: "letters", shards: 1 };
+/** Keyed calls of kinds that are reached by links: a link may lead elsewhere when the call comes again (C4). */
+export const ofClaims: Index = { name: "claims", shards: 64 };
+
+export const objectOf = (names: Names, { name, shards }: Index, key: string, handler: string): Handler => ({
+  object: names.map,
+  key: shardOf(name, shards, key),
+  handler,
+});
+
+export interface Entered {
+  readonly id: ActorId;
+  readonly uid: string;
+  /** It never was before. */
+  readonly first: boolean;
+  readonly owner: string | undefined;
+  readonly ownerBefore: string | undefined;
+  readonly parent: ActorId | undefined;
+}
+
+/** Settles when all of it is there. */
+export async function enter(context: DurableContext, names: Names, { id, uid, first, owner, ownerBefore, parent }: Entered): Promise<void> {
+  const put = (index: Index, key: string, value: string | null): readonly [Handler, unknown] => [
+    objectOf(names, index, key, "put"),
+    { key, value },
+  ];
+  if (owner !== ownerBefore && ownerBefore !== undefined) context.send(objectOf(names, ofOwner(ownerBefore), id, "delete"), { key: id });
+  await context.callAll([
+    ...(first ? [put(ofKind(kindOf(id)), id, null), put(ofUids, uid, id)] : []),
+    ...(owner === ownerBefore || owner === undefined ? [] : [put(ofOwner(owner), id, null)]),
+    ...(parent === undefined ? [] : [put(childrenOf(parent), id, null)]),
+  ]);
+}

@@ -1,0 +1,618 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { readBody, readHeader, reexecute, sha256, verify } from "../../core/chain/index.ts";
+import {
+  DEFAULT_POLICY,
+  type ActorId,
+  type Behaviour,
+  type ChainEvent,
+  type Clock,
+  type Entropy,
+  type Json,
+} from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { memoryStore } from "../../core/store/index.ts";
+import { chainOf, golden, goldenCalls, runGolden, settle, SimulatedClock, SimulatedEntropy, tallyKind } from "../../testing/index.ts";
+import type { DurableContext } from "./durable-context.ts";
+import { Journal } from "./journal.fixture.ts";
+import { MapText } from "./map-text.fixture.ts";
+import { cutEverywhere, played, told, type Story } from "./story.fixture.ts";
+import { World } from "./world.fixture.ts";
+
+const ID = "golden/some%20one";
+/** Events under one name in the archive, and as many an actor's own key has at most. */
+const MOST_OWN = 32;
+
+const clockAt = (at: number): Clock => ({
+  now: () => at,
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+});
+
+function counting(): Entropy {
+  let drawn = 0;
+  return { hex: (bytes) => sha256(`draw ${drawn++}`).slice(0, bytes * 2), uuid: () => "unused" };
+}
+
+const playGolden = async (): Promise<{ world: World; said: readonly Json[]; events: readonly ChainEvent[] }> => {
+  const world = new World({ kinds: [golden("distributed")], entropy: counting(), now: 5_000 });
+  const said: Json[] = [];
+  for (const { outgoing } of goldenCalls(ID)) said.push(told(await world.call(outgoing)));
+  return { world, said, events: await world.chain(ID) };
+};
+
+void test("the golden workload leaves byte-equal chains in the local engine and in durable turns", async () => {
+  await using store = memoryStore();
+  await using engine = await LocalEngine.start({ kinds: [golden("disk")], store, clock: clockAt(5_000), entropy: counting() });
+  const local = await runGolden(engine, goldenCalls(ID));
+  const { world, said, events } = await playGolden();
+  assert.deepEqual(said, local);
+  for (const id of [ID, "golden/other"] as const) {
+    const chain: ChainEvent[] = [];
+    for await (const event of engine.history(id)) chain.push(event);
+    assert.deepEqual(await world.chain(id), chain);
+    const known = (await engine.read(id)) ?? assert.fail();
+    const read: unknown = await world.ask(world.names.actor(id, "read"), null);
+    assert.deepEqual(read, { value: { ...known, persistence: "distributed" } });
+  }
+  assert.ok(events.length > 2 * MOST_OWN);
+  const wholes = events.filter((event) => readBody(event)?.state !== undefined);
+  assert.ok(wholes.length > 2 && wholes.length < events.length / 2, "both whole states and patches");
+});
+
+void test("law 4: a turn that is cut anywhere and run again leaves the same chain, keys, sends and replies", async () => {
+  await cutEverywhere({
+    kinds: [golden("distributed")],
+    options: { now: 5_000 },
+    async play(world) {
+      const said: Json[] = [];
+      for (const { outgoing } of goldenCalls(ID)) said.push(told(await world.call(outgoing)));
+      return said;
+    },
+  });
+});
+
+void test("C3 what throws, refuses, needs or is no JSON sets no key and sends nothing, in work too", async () => {
+  const { world, said } = await playGolden();
+  const turns = world.invoked.filter(({ handler }) => handler === "turn");
+  assert.equal(turns.length, said.length);
+  let vain = 0;
+  for (const [index, { effects }] of turns.entries()) {
+    const value = said[index];
+    if (typeof value === "object" && value !== null && "ok" in value) continue;
+    vain += 1;
+    const left = effects.filter((effect) => !/^(set|clear) work/.test(effect));
+    assert.deepEqual(left, [], `turn ${index} was told ${JSON.stringify(value)}`);
+  }
+  assert.ok(vain > 10);
+  assert.ok(!Object.keys(world.kept("actor-")).some((name) => name.endsWith(" work")), "what marks work is gone with it");
+});
+
+void test("C5 a send that its receiver does not understand is told of, unless its sender asked for the answer", async () => {
+  const world = new World({ kinds: [tallyKind("tally", { persistence: "distributed" })] });
+  const send = (args: { readonly [key: string]: Json }) => world.call({ to: "tally/a", action: "send", args, start: null });
+  await send({ to: "tally/b", action: "taek", start: null });
+  await send({ to: "tally/b", action: "taek", start: null, replyAs: "answered" });
+  await world.settle();
+  assert.equal(world.thrown.length, 1, world.thrown.join("\n"));
+  assert.match(world.thrown[0] ?? "", /^tally\/b refused "taek" of tally\/a \(UNKNOWN\), and nobody asked for the answer/);
+});
+
+void test("C6 one state key is written per turn that leaves an event, once, after what leaves it for the archive", async () => {
+  const { world, events } = await playGolden();
+  const writing = world.invoked.filter(({ effects }) => effects.some((effect) => effect.startsWith("set actor ")));
+  assert.equal(writing.length, events.length + (await world.chain("golden/other")).length);
+  let archived = 0;
+  for (const { effects } of writing) {
+    assert.equal(effects.filter((effect) => effect.startsWith("set actor ")).length, 1);
+    const put = effects.findIndex((effect) => effect.startsWith("send archive-"));
+    if (put !== -1) archived += 1;
+    assert.ok(put < effects.findIndex((effect) => effect.startsWith("set actor ")));
+  }
+  assert.ok(archived >= Math.floor(events.length / MOST_OWN) - 1);
+  const own = Object.entries(world.kept("actor-golden/some%20one"));
+  assert.deepEqual(
+    own.map(([name]) => name),
+    ["actor-golden/some%20one actor"],
+  );
+});
+
+void test("C7 the chain verifies, runs again as it was recorded, and holds nothing secret", async () => {
+  const { world, events } = await playGolden();
+  assert.equal(verify(events, { actor: ID }).flaw, undefined);
+  assert.deepEqual(reexecute(golden("distributed"), events).mismatches, []);
+  assert.ok(!events.some(({ body }) => body?.includes("hidden")));
+  assert.ok(!JSON.stringify(world.kept()).includes("hidden"));
+});
+
+const TALLY = "tally/main";
+const tally = (policy: Parameters<typeof tallyKind>[1] = {}): Behaviour => tallyKind("tally", policy);
+const other = (policy: Parameters<typeof tallyKind>[1] = {}): Behaviour => tallyKind("other", policy);
+
+type Step = readonly [action: string, args?: Json, more?: { readonly to?: ActorId; readonly key?: string; readonly start?: Json }];
+
+const calls = async (world: World, steps: readonly Step[]): Promise<readonly Json[]> => {
+  const said: Json[] = [];
+  for (const [action, args = null, { to = TALLY, key, start = null } = {}] of steps)
+    said.push(told(await world.call({ to, action, args, start }, key === undefined ? {} : { key })));
+  return said;
+};
+
+const shortly = (said: unknown): readonly string[] =>
+  (Array.isArray(said) ? said : []).map((one: unknown) => {
+    const { ok, refused, fault, later } = Object(one);
+    return fault ?? (refused === undefined ? (later === undefined ? JSON.stringify(ok) : "later") : `refused ${refused.code}`);
+  });
+
+const KEYED: readonly Step[] = [
+  ["add", { by: 2 }, { key: "one" }],
+  ["add", { by: 2 }, { key: "one" }],
+  ["add", { by: 3 }, { key: "one" }],
+  ["refuse", null, { key: "two" }],
+  ["add", { by: 5 }, { key: "two" }],
+  ["work", { by: 10 }, { key: "three" }],
+  ["work", { by: 10 }, { key: "three" }],
+  ["throw", null, { key: "four" }],
+  ["add", { by: 100 }, { key: "four" }],
+];
+
+const LATER: readonly Step[] = [
+  ["later", null],
+  ["later", null, { key: "mine" }],
+  ["later", null, { key: "mine" }],
+  ["send", { to: TALLY, action: "later", replyAs: "answered" }, { to: "other/asker" }],
+  ["answer", { value: 7 }],
+  ["later", null, { key: "mine" }],
+  ["answer", { value: 8 }],
+];
+
+const SENDS: readonly Step[] = [
+  ["send-many", { to: "other/heap", text: "note ", times: 5 }],
+  ["send", { to: "other/heap", action: "get", replyAs: "answered" }],
+  ["send", { to: "other/heap", action: "refuse", replyAs: "answered" }],
+  ["send", { to: "other/heap", action: "work", with: { by: 3 }, replyAs: "answered" }],
+];
+
+const child = (to: ActorId, name: string): Step => ["send", { to: name, action: "note", with: { text: "hello" }, start: null }, { to }];
+
+const BIRTHS: readonly Step[] = [
+  child(TALLY, "other/one"),
+  child(TALLY, "other/two"),
+  child("other/one", "tally/grandchild"),
+  ["stop", { reason: "enough" }, { to: "other/two" }],
+  ["stop", { reason: "over" }],
+  ["add"],
+];
+
+const STORIES: Readonly<Record<string, Story & { readonly check?: (world: World, said: readonly string[]) => unknown }>> = {
+  "C4 keyed calls": {
+    kinds: [tally()],
+    play: (world) => calls(world, KEYED),
+    check(world, said) {
+      assert.deepEqual(said, ["2", "2", "KEY_REUSED", "refused NO", "7", "17", "17", "CRASHED", "117"]);
+      assert.deepEqual(world.state(TALLY), { n: 117, log: [] });
+    },
+  },
+  "C4 keyed calls whose replies have left for the archive": {
+    kinds: [tally()],
+    async play(world) {
+      const many = Array.from({ length: 40 }, (_, n): Step => ["add", { by: 1 }, { key: `key ${n}` }]);
+      return [...(await calls(world, many)), ...(await calls(world, many))];
+    },
+    check(world, said) {
+      assert.deepEqual(said.slice(40), said.slice(0, 40));
+      assert.deepEqual(world.state(TALLY), { n: 40, log: [] });
+      assert.ok(Object.keys(world.kept("archive-tally/main reply/")).length > 20);
+    },
+  },
+  "answers that come later": {
+    kinds: [tally(), other()],
+    async play(world) {
+      const said = await calls(world, LATER);
+      return said;
+    },
+    check(world, said) {
+      assert.deepEqual(said, ["later", "later", "later", "null", "null", "7", "null"]);
+      assert.match(JSON.stringify(world.state("other/asker")), /answered string tally\/main {\\"ok\\":7}/);
+      assert.equal(world.own(TALLY)?.replies.length, 4, "the first, the keyed one under both its names, the asker's");
+    },
+  },
+  "C5 sends, with answers": {
+    kinds: [tally(), other()],
+    play: (world) => calls(world, SENDS),
+    check(world) {
+      assert.deepEqual(world.state("other/heap"), { n: 3, log: ["begun heap", "note 0", "note 1", "note 2", "note 3", "note 4"] });
+      assert.match(JSON.stringify(world.state(TALLY)), /answered.*ok.*answered.*refused.*answered.*ok/);
+    },
+  },
+  "C5 sends that fail end as dead letters, and whoever asked is told": {
+    kinds: [tally(), other(), tallyKind("gone")],
+    options: { unknown: ["gone"] },
+    async play(world) {
+      const said = await calls(world, [
+        ["send", { to: "other/heap", action: "throw", start: null, replyAs: "answered" }],
+        ["send", { to: "other/nobody", action: "get", replyAs: "answered" }],
+        ["send", { to: "other/nobody", action: "get" }],
+        ["send", { to: "gone/away", action: "get" }],
+      ]);
+      await world.pass(60_000);
+      return said;
+    },
+    check(world) {
+      const letters = JSON.stringify(world.kept("troupe-map/letters/"));
+      for (const [code, sentence] of [
+        ["CRASHED", "other/heap crashed at event"],
+        ["NO_ACTOR", "There is no actor other/nobody"],
+        ["UNKNOWN_KIND", "There is no kind of actor"],
+      ] as const) {
+        assert.ok(letters.includes(`${code}: ${sentence}`), letters);
+        // Whoever looks after the nodes is told, too.
+        assert.ok(
+          world.thrown.some((one) => one.startsWith(sentence)),
+          world.thrown.join("\n"),
+        );
+      }
+      const log: readonly string[] = Object(world.state(TALLY))["log"];
+      assert.equal(log.filter((line) => line.startsWith("answered")).length, 2);
+    },
+  },
+  "wakes that come, repeat, are cancelled and are put off": {
+    kinds: [tally()],
+    async play(world) {
+      const at = (ms: number): number => 1_704_067_200_000 + ms;
+      const said = await calls(world, [
+        ["wake", { name: "once", at: at(500) }],
+        ["wake", { name: "often", at: at(100), everyMs: 200 }],
+        ["wake", { name: "never", at: at(300) }],
+        ["wake", { name: "moved", at: at(300) }],
+        ["wake", { name: "past", at: at(-5) }],
+        ["cancel", { name: "never" }],
+        ["wake", { name: "moved", at: at(800) }],
+      ]);
+      await world.pass(1_000);
+      return [...said, ...(await calls(world, [["cancel", { name: "often" }]]))];
+    },
+    check(world) {
+      const log: readonly string[] = Object(world.state(TALLY))["log"];
+      const ticks = (name: string): readonly number[] =>
+        log.flatMap((line) =>
+          line.startsWith(`tick "${name}"`) || line.startsWith(`tick ${name} `) ? [Number(line.split(" ")[2]) - 1_704_067_200_000] : [],
+        );
+      assert.deepEqual([ticks("once"), ticks("often"), ticks("never"), ticks("moved")], [[500], [100, 300, 500, 700, 900], [], [800]]);
+      assert.equal(ticks("past").length, 1);
+      assert.deepEqual(world.row(TALLY)?.wakes, {});
+    },
+  },
+  "wakes that fail three times are over, and the chain says so": {
+    kinds: [tally()],
+    async play(world) {
+      const said = await calls(world, [["wake", { name: "bad", at: 1_704_067_200_100, action: "throw" }]]);
+      await world.pass(60_000);
+      return said;
+    },
+    async check(world) {
+      const last = (await world.chain(TALLY)).at(-1) ?? assert.fail();
+      assert.match(JSON.stringify(readBody(last)?.record), /"dropped":"CRASHED: /);
+      assert.deepEqual(world.row(TALLY)?.wakes, {});
+      assert.equal(world.timers, 0);
+    },
+  },
+  "births with parents, and their end": {
+    kinds: [tally(), other()],
+    play: (world) => calls(world, BIRTHS),
+    async check(world, said) {
+      assert.deepEqual(said, ["null", "null", "null", '"stopped"', '"stopped"', "1"]);
+      const ended = ["other/one", "other/two", "tally/grandchild"] as const;
+      assert.deepEqual(
+        ended.map((id) => world.row(id)?.status),
+        ["stopped", "stopped", "stopped"],
+      );
+      const body = readBody((await world.chain("tally/grandchild")).at(-1) ?? assert.fail());
+      assert.match(JSON.stringify(body?.message), /its parent other\/one stops/);
+      const note = (await world.chain(TALLY)).find((event) => readHeader(event).type === "ended");
+      assert.match(JSON.stringify(readBody(note ?? assert.fail())?.message), /"child":"other\/two","reason":"enough"/);
+      for (const [name, page] of Object.entries(world.kept("troupe-map/children")))
+        assert.ok(!JSON.stringify(page).includes("other/"), `${name} still has ${JSON.stringify(page)}`);
+    },
+  },
+  "a child whose parent has stopped before its birth is not born": {
+    kinds: [tally(), other()],
+    async play(world) {
+      await calls(world, [["add"]]);
+      await world.call({ to: TALLY, action: "send", args: { to: "other/late", action: "note", start: null } }, { settle: false });
+      const ending = await world.stop(TALLY, "over");
+      await world.pass(60_000);
+      return [ending];
+    },
+    check(world) {
+      assert.equal(world.row("other/late"), undefined);
+      assert.match(JSON.stringify(world.kept("troupe-map/letters/")), /ACTOR_STOPPED: tally\/main has stopped, so its child/);
+    },
+  },
+  "work that calls others": {
+    kinds: [tally(), other()],
+    play: (world) =>
+      calls(world, [
+        ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }],
+        ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }, { key: "one" }],
+        ["call", { to: "other/heap", action: "add", with: { by: 4 }, start: null }, { key: "one" }],
+        ["call", { to: "other/nobody", action: "add" }],
+        ["work", { fail: true }],
+        ["refuse-work"],
+      ]),
+    check(world, said) {
+      assert.deepEqual(said, ["4", "8", "8", "NO_ACTOR", "CRASHED", "refused NO"]);
+      assert.deepEqual(Object(world.state("other/heap"))["n"], 8, "each call was applied once, however often its work ran");
+    },
+  },
+  "crashes that are bounded": {
+    kinds: [tally({ restart: { max: 1, withinMs: 10_000 } })],
+    async play(world) {
+      const said = await calls(world, [["add"], ["throw"], ["add"], ["throw"], ["add"]]);
+      await world.ask(world.names.actor(TALLY, "restart"), {});
+      return [...said, ...(await calls(world, [["add"], ["throw"], ["add"]]))];
+    },
+    check: (world, said) =>
+      assert.deepEqual(said, ["1", "CRASHED", "2", "CRASHED", "ACTOR_FAILED", "3", "CRASHED", "4"], world.thrown.join()),
+  },
+  "a child that fails, and goes on by its parent's word": {
+    kinds: [tally({ restart: { max: 0, withinMs: 10_000 } })],
+    async play(world) {
+      const to = "tally/child";
+      await calls(world, [["send", { to, action: "add", start: null }]]);
+      const next = { to, action: "note", with: { text: "again" } };
+      const said = await calls(world, [
+        ["throw", null, { to }],
+        ["restart", { child: to }, { to: "tally/stranger" }],
+        ["add", null, { to }],
+        ["restart", { child: to, next }],
+        ["add", null, { to }],
+      ]);
+      return [
+        ...said,
+        ...(await calls(world, [
+          ["send", { to, action: "throw" }],
+          ["restart", { child: to }],
+        ])),
+      ];
+    },
+    check(world, said) {
+      assert.deepEqual(said, ["CRASHED", "null", "ACTOR_FAILED", "null", "2", "null", "null"]);
+      assert.deepEqual(Object(world.state("tally/child"))["log"], ["begun child", "again"]);
+      const heard = Object(world.state(TALLY))["log"].filter((line: string) => line.startsWith("failed tally/child: "));
+      assert.equal(heard.length, 2);
+    },
+  },
+  "a beginning that fails, and is forgiven": {
+    kinds: [tally({ idleMs: 1_000 })],
+    async play(world) {
+      const said = await calls(world, [
+        ["add", null, { start: { explode: true } }],
+        ["add", null],
+      ]);
+      await world.pass(1_000);
+      return [...said, ...(await calls(world, [["add", null]]))];
+    },
+    check: (_, said) => assert.deepEqual(said, ["ACTOR_FAILED", "ACTOR_FAILED", "1"]),
+  },
+  "expiry, put off by whoever looks": {
+    kinds: [tally({ expireMs: 1_000 })],
+    async play(world) {
+      await calls(world, [["add"]]);
+      await world.pass(600);
+      await calls(world, [["get"]]);
+      await world.pass(600);
+      const still = world.row(TALLY)?.status;
+      await world.pass(600);
+      return [{ ok: still }];
+    },
+    check(world, said) {
+      assert.deepEqual(said, ['"live"']);
+      assert.equal(world.row(TALLY)?.status, "stopped");
+      assert.equal(world.timers, 0);
+    },
+  },
+};
+
+describe("law 4: cut at every step and run again, each as if it had never been cut", () => {
+  for (const [title, { check, ...story }] of Object.entries(STORIES))
+    test(title, async () => {
+      const { world, left } = await played(story);
+      await check?.(world, shortly(Object(left)["said"]));
+      await cutEverywhere(story);
+    });
+});
+
+for (const [title, steps, ids] of [
+  ["keyed calls", KEYED, [TALLY]],
+  ["answers that come later", LATER, [TALLY, "other/asker"]],
+  ["sends and their answers", SENDS, [TALLY, "other/heap"]],
+  // What the engine itself stops is told so under an id of its own; what comes after draws others.
+  ["births and ends", BIRTHS.slice(0, -1), [TALLY, "other/two"]],
+] as const)
+  void test(`a sequence of ${title} leaves byte-equal chains in the local engine and in durable turns`, async () => {
+    const clock = new SimulatedClock();
+    await using store = memoryStore({ clock });
+    await using engine = await LocalEngine.start({
+      kinds: [tally(), other()],
+      store,
+      clock,
+      entropy: new SimulatedEntropy(),
+    });
+    for (const [action, args = null, { to = TALLY, key, start = null } = {}] of steps) {
+      engine.call({ to, action, args, start }, key === undefined ? {} : { key }).catch(() => undefined);
+      await settle();
+    }
+    const { world } = await played({ kinds: [tally(), other()], play: (fresh) => calls(fresh, steps) });
+    for (const id of ids) {
+      const chain = await chainOf(engine, id);
+      assert.ok(chain.length > 1);
+      assert.deepEqual(await world.chain(id), chain);
+    }
+  });
+
+void test("an attempt that asks for something else than the one before it fails the test, as the server would refuse it", async () => {
+  const place = {
+    invocation: "inv_1",
+    keys: new MapText(),
+    call: async () => null,
+    send: () => undefined,
+    sleep: async () => undefined,
+    again: () => undefined,
+  };
+  const cut = { cuts: [{ step: 1, place: "kept" }] } as const;
+  let attempt = 0;
+  const once = (run: (context: DurableContext, nth: number) => Promise<unknown>): Promise<unknown> => {
+    attempt = 0;
+    return new Journal(place, cut).run((context) => run(context, (attempt += 1)));
+  };
+  const to = { object: "other", key: "one", handler: "see" };
+  await once(async (context, nth) => context.send(to, "same", nth));
+  const send = async (context: DurableContext, what: unknown): Promise<void> => {
+    context.set("some", "text");
+    context.send(to, what);
+    await context.get("some");
+  };
+  await once((context) => send(context, "same"));
+  await assert.rejects(
+    once((context, nth) => send(context, nth)),
+    /another attempt is another/,
+  );
+  await assert.rejects(
+    once(async (context, nth) => (nth === 1 ? send(context, 1) : undefined)),
+    /ended before step 0/,
+  );
+});
+
+void test("an actor is entered where it is found before it begins, and its parent is asked after that", async () => {
+  const world = new World({ kinds: [tally(), other({ owner: "starter" })] });
+  await calls(world, [["send", { to: "other/child", action: "add", start: null }]]);
+  const birth = world.invoked.find(({ handler }) => handler === "deliver") ?? assert.fail();
+  assert.deepEqual(
+    birth.effects.map((effect) => /^(set actor|call \S+?\/[^/ ]+)/.exec(effect)?.[1]),
+    ["call troupe-map/kind", "call troupe-map/uid", "call troupe-map/children", "call actor-tally/main", "set actor"],
+  );
+});
+
+void test("an actor that has ended is found under its parent no more, and again once it begins anew", async () => {
+  const world = new World({ kinds: [tally(), other()] });
+  const under = (): boolean => JSON.stringify(world.kept("troupe-map/children")).includes("other/child");
+  for (const end of [
+    () => calls(world, [["stop", { reason: "enough" }, { to: "other/child" }]]),
+    () => world.stop("other/child", "enough"),
+  ]) {
+    await calls(world, [["send", { to: "other/child", action: "add", start: null }]]);
+    assert.ok(under());
+    await end();
+    assert.ok(!under());
+  }
+  await calls(world, [["send", { to: "other/child", action: "stop", with: { reason: "at once" }, start: null }]]);
+  assert.equal(world.row("other/child")?.status, "stopped");
+  assert.ok(!under());
+});
+
+void test("C4 work that is cut and runs again asks the same under the same key", async () => {
+  const ask = { to: "other/heap", action: "add", with: { by: 4 }, start: null };
+  const world = new World({
+    kinds: [tally(), other()],
+    faults: (_, nth) => ({ cuts: nth > 4 ? [] : (["during", "done", "done"] as const).map((place) => ({ step: 3, place })) }),
+  });
+  await calls(world, [
+    ["call", ask, { key: "one" }],
+    ["call", ask],
+  ]);
+  const again = world.invoked.filter(({ outcome, effects }) => effects.length === 0 && "reply" in Object(outcome));
+  assert.ok(again.length >= 2, "it was asked again");
+  assert.deepEqual(world.state("other/heap"), { n: 8, log: ["begun heap"] });
+  assert.equal((await world.chain("other/heap")).length, 2, "each call was applied once");
+});
+
+void test("law 4: what a turn decided by the clock stays decided when it is run again later", async () => {
+  const cuts = [1, 2].map((step) => ({ step, place: "kept" }) as const);
+  const world = new World({ kinds: [tally()], cutMs: 10_000, faults: (_, nth) => (nth === 1 ? { cuts } : {}) });
+  await calls(world, [["add"]]);
+  const deadline = world.now + 5_000;
+  assert.deepEqual(told(await world.call({ to: TALLY, action: "add", args: null, deadline })), { ok: 2 });
+  assert.equal(world.invoked[1]?.attempts, 3);
+  assert.ok(world.now > deadline);
+  const late = await world.call({ to: TALLY, action: "add", args: null, deadline });
+  assert.equal("fault" in late && late.fault.code, "DEADLINE");
+});
+
+const slow: Behaviour<Json> = {
+  kind: "slow",
+  version: 1,
+  policy: { ...DEFAULT_POLICY, workMs: 5 },
+  initial: () => 0,
+  receive: () => (context) => new Promise((resolve) => context.signal.addEventListener("abort", () => resolve({ state: 1 }))),
+};
+
+const slowly = (world: World, action: string) => world.call({ to: "slow/one", action, args: null, start: null });
+
+void test("work past its time is aborted, what it returns then is dropped, and another run of the turn does not run it again", async () => {
+  const world = new World({ kinds: [slow], faults: () => ({ cuts: [{ step: 3, place: "kept" }] }) });
+  const outcome = await slowly(world, "work");
+  assert.equal("fault" in outcome && outcome.fault.code, "WORK_TIMEOUT");
+  assert.equal(world.invoked[0]?.attempts, 2);
+  assert.deepEqual(world.kept(), {});
+});
+
+/** Shows what state it was given. */
+const versioned = (version: number): Behaviour<Json> => ({
+  kind: "slow",
+  version,
+  policy: DEFAULT_POLICY,
+  initial: () => ["first"],
+  migrate: (state, from) => ({ state, from }),
+  receive: (state) => ({ state: { of: state }, reply: { ok: state } }),
+});
+
+void test("a state of a lower version is migrated with the next turn, one of a higher version is refused", async () => {
+  const first = new World({ kinds: [versioned(1)] });
+  assert.deepEqual(told(await slowly(first, "v1")), { ok: ["first"] });
+  const second = new World({ kinds: [versioned(2)], after: first });
+  assert.deepEqual(told(await slowly(second, "v2")), { ok: { state: { of: ["first"] }, from: 1 } });
+  const third = new World({ kinds: [versioned(1)], after: second });
+  const refused = await slowly(third, "v1");
+  assert.equal("fault" in refused && refused.fault.code, "STATE_NEWER");
+  const last = (await third.chain("slow/one"))[1];
+  assert.ok(last && readBody(last)?.state !== undefined, "the first event of a new version holds the whole state");
+});
+
+void test("why a state could not be migrated is told to who runs the node, and not to the caller", async () => {
+  const first = new World({ kinds: [versioned(1)] });
+  await slowly(first, "v1");
+  const broken = new World({ kinds: [{ ...versioned(2), migrate: () => assert.fail("no such field") }], after: first });
+  const failed = await slowly(broken, "v2");
+  assert.equal("fault" in failed && failed.fault.code, "ACTOR_FAILED");
+  assert.ok(!JSON.stringify(failed).includes("no such field"));
+  assert.match(broken.thrown.join(), /could not be brought to this version/);
+});
+
+const textless: Behaviour<Json> = {
+  kind: "slow",
+  version: 1,
+  policy: DEFAULT_POLICY,
+  initial: () => 0,
+  receive(_, { action }) {
+    const turn: object = JSON.parse("{}");
+    const big = BigInt(1);
+    if (action === "reply") Object.assign(turn, { reply: { ok: big } });
+    if (action === "record") Object.assign(turn, { state: 1, record: big });
+    if (action === "send") Object.assign(turn, { send: [{ to: "slow/two", action: "reply", args: null, start: big }] });
+    if (action === "promise") return Object(Promise.resolve());
+    if (action === "work") return () => Promise.resolve({ state: 1, ...Object({ record: big }) });
+    return turn;
+  },
+};
+
+void test("a turn that has no text is a crash, not an invocation that is tried for ever", async () => {
+  for (const action of ["reply", "record", "send", "promise", "work"]) {
+    const world = new World({ kinds: [textless] });
+    const outcome = await slowly(world, action);
+    assert.equal("fault" in outcome && outcome.fault.code, "CRASHED", action);
+    assert.deepEqual([world.kept(), world.delivered, world.timers], [{}, [], 0]);
+  }
+});

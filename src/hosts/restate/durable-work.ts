@@ -1,0 +1,133 @@
+/**
+ * Work on something durable: all of it in one journalled step. A crash before the step
+ * is kept runs it again, so what it does outside happens at least once.
+ */
+import { type CallKey, faults } from "../../core/chain/internal.ts";
+import type { ActorId, Context, Log, Message, Outgoing, Progress, Reply, Turn, Work } from "../../core/contract/index.ts";
+import type { DurableContext } from "./durable-context.ts";
+import { isGuardedTurn, type Guarded } from "./outcome.ts";
+import type { Sealer } from "./sealed.ts";
+import { isLonger, tooLarge, WORK_BYTES } from "./sizes.ts";
+
+/** A call of an actor by another's work. */
+export interface InnerCall {
+  /** The message the work began with. */
+  readonly work: Message;
+  /** Of a keyed call. */
+  readonly key: CallKey | undefined;
+  /** The nth call of that work: the same in every run of it. */
+  readonly n: number;
+  readonly outgoing: Outgoing;
+  readonly endsAt: number;
+  readonly waiting: readonly ActorId[];
+  readonly signal: AbortSignal;
+}
+
+/** What turns need of the process they run in. */
+export interface WorkHost {
+  /** Runs once after `ms`; returns its undo. */
+  after(ms: number, run: () => void): () => void;
+  now(): number;
+  call(call: InnerCall): Promise<Reply>;
+  /** Ways to the caller of that message, at that node. */
+  hearing(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
+  /** A behaviour threw; or, `outbox`, the message is a dead letter from now on. */
+  fault(error: unknown, where: { readonly where: "turn" | "work" | "load" | "outbox"; readonly message: Message }): void;
+}
+
+export interface Job {
+  readonly work: Work<unknown>;
+  readonly message: Message;
+  readonly key: CallKey | undefined;
+  readonly node: string | undefined;
+  readonly waiting: readonly ActorId[];
+  readonly workMs: number;
+  /** Throws what the commit would: it must be known before the turn becomes text, which hides what is no JSON. */
+  readonly planned: (turn: Turn<unknown>) => unknown;
+  readonly guarded: <T>(step: () => T) => Guarded<T>;
+  readonly sealer: Sealer;
+}
+
+/** The turn the work ended in, as JSON. Rejects with `Withdrawn` where its caller has left or the actor is stopped. */
+export async function runWork(context: DurableContext, host: WorkHost, job: Job): Promise<Guarded<Turn<unknown>>> {
+  const withdrawn = new AbortController();
+  const superseded = context.superseded();
+  const over = AbortSignal.any([withdrawn.signal, superseded]);
+  const step = context.run("work", async () => {
+    const ended = await fenced(host, job, over).then(
+      (turn) => ({ turn }),
+      (error: unknown) => ({ error }),
+    );
+    // Another attempt has taken over, or must: what this one found counts for nothing.
+    if (superseded.aborted) throw new Error("The work was cut off, and runs again.");
+    return job.sealer.seal(
+      job.guarded(() => {
+        if ("error" in ended) throw ended.error;
+        job.planned(ended.turn);
+        const text = JSON.stringify(ended.turn);
+        if (isLonger(text, WORK_BYTES)) throw tooLarge(job.message.to, "What the work ends in", WORK_BYTES);
+        const plain: unknown = JSON.parse(text);
+        return plain;
+      }),
+    );
+  });
+  try {
+    const value = job.sealer.open(await step);
+    if (!isGuardedTurn(value)) throw new TypeError("The journal holds something else where this work's turn should be.");
+    return value;
+  } catch (error) {
+    withdrawn.abort(error);
+    throw error;
+  }
+}
+
+/** Past its time, or once it has returned, every method throws `TURN_OVER` and what it returns is dropped. */
+async function fenced(host: WorkHost, { work, message, key, node, waiting, workMs }: Job, outside: AbortSignal): Promise<Turn<unknown>> {
+  const { to } = message;
+  const abort = new AbortController();
+  const { progress, log } = host.hearing(message, node);
+  let over = false;
+  const fence = (): void => {
+    if (over) throw faults.turnOver(to);
+  };
+  const endsAt = host.now() + workMs;
+  let calls = 0;
+  const context: Context = {
+    signal: abort.signal,
+    async call(outgoing) {
+      fence();
+      const reply = await host.call({ work: message, key, n: calls++, outgoing, endsAt, waiting: [...waiting, to], signal: abort.signal });
+      fence();
+      return reply;
+    },
+    progress(...told) {
+      fence();
+      progress(...told);
+    },
+    log(...told) {
+      fence();
+      log(...told);
+    },
+  };
+  let undo: (() => void) | undefined;
+  const ended = Promise.withResolvers<never>();
+  const end = (error: unknown): void => {
+    // First: what the work returns on being aborted comes too late.
+    ended.reject(error);
+    over = true;
+    abort.abort(error);
+  };
+  const cut = (): void => end(faults.cancelled(to));
+  if (outside.aborted) cut();
+  outside.addEventListener("abort", cut, { once: true });
+  undo = host.after(workMs, () => end(faults.workTimeout(to, workMs)));
+  try {
+    return await Promise.race([work(context), ended.promise]);
+  } finally {
+    over = true;
+    undo();
+    outside.removeEventListener("abort", cut);
+    ended.promise.catch(() => undefined);
+    if (!abort.signal.aborted) abort.abort(faults.turnOver(to));
+  }
+}

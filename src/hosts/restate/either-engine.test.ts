@@ -1,0 +1,85 @@
+// Whatever is done to a family of actors, both engines tell its callers the same, and leave the same.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { type ActorId, EngineError, type Json, type Outgoing } from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { memoryStore } from "../../core/store/index.ts";
+import { settle, SimulatedClock, tallyKind } from "../../testing/index.ts";
+import { World } from "./world.fixture.ts";
+
+const IDS: readonly ActorId[] = ["tally/a", "tally/b", "other/c", "other/d"];
+
+/** A call of an actor; without an action, its end. */
+interface Step {
+  readonly to: ActorId;
+  readonly action?: string;
+  readonly args?: Json;
+  /** It may begin with it. */
+  readonly begins?: boolean;
+}
+
+const id = fc.constantFrom(...IDS);
+const call = fc.record({ to: id, action: fc.constantFrom("add", "work", "throw", "stop"), begins: fc.boolean() });
+const send = fc
+  .record({ from: id, to: id, action: fc.constantFrom("add", "work", "stop", "add") })
+  .map(({ from, ...args }) => ({ to: from, action: "send", args: { ...args, start: null }, begins: true }));
+const restart = fc.record({ to: id, child: id }).map(({ to, child }) => ({ to, action: "restart", args: { child }, begins: true }));
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(fc.oneof(call, send, send, restart, fc.record({ to: id })), { maxLength: 12 });
+
+const KINDS = ["tally", "other"].map((kind) => tallyKind(kind, { restart: { max: 1, withinMs: 1_000_000 } }));
+
+const outgoing = ({ to, args = { reason: "enough" }, begins }: Step, action: string): Outgoing => ({
+  to,
+  action,
+  args,
+  ...(begins === true && { start: null }),
+});
+
+/** What a caller was told: a value, or a code. */
+const short = (told: unknown): Json => {
+  const { ok, refused, fault, reply = { ok, refused } } = Object(told);
+  return fault?.code ?? reply.refused?.code ?? reply.ok ?? null;
+};
+
+const codeOf = (error: unknown): Json => (error instanceof EngineError ? error.code : String(error));
+
+const stateOf = (read: unknown): unknown => {
+  const { status, seq, state } = Object(read);
+  return [status, seq, state];
+};
+
+async function inProcess(taken: readonly Step[]): Promise<readonly unknown[]> {
+  const clock = new SimulatedClock();
+  await using engine = await LocalEngine.start({ kinds: KINDS, store: memoryStore({ clock }), clock });
+  const left: unknown[] = [];
+  for (const step of taken) {
+    const done: Promise<unknown> = step.action === undefined ? engine.stop(step.to, "over") : engine.call(outgoing(step, step.action));
+    left.push(await done.then(short, codeOf));
+    for (let round = 0; round < 6; round += 1) await settle();
+  }
+  for (const one of IDS) {
+    left.push(stateOf(await engine.read(one)));
+  }
+  return left;
+}
+
+async function onRestate(taken: readonly Step[]): Promise<readonly unknown[]> {
+  const world = new World({ kinds: KINDS });
+  const left: unknown[] = [];
+  for (const step of taken) {
+    left.push(short(await (step.action === undefined ? world.stop(step.to, "over") : world.call(outgoing(step, step.action)))));
+    await world.settle();
+  }
+  for (const one of IDS) {
+    left.push(stateOf(Object(await world.ask(world.names.actor(one, "read"), null)).value));
+  }
+  return left;
+}
+
+void test("C2 C5 a family of actors is told, fails and ends alike in both engines", async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (taken) => assert.deepEqual(await onRestate(taken), await inProcess(taken))),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,77 @@
+import { createServer, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import { until, type SimulatedClock } from "../../testing/index.ts";
+import { onLoopback } from "../../../test/on-loopback.ts";
+
+/** What the ingress was asked. */
+interface Asked {
+  readonly path: string;
+  readonly key: string | undefined;
+  readonly input: unknown;
+}
+
+interface Call extends Asked {
+  /** From 1. */
+  readonly nth: number;
+  readonly response: ServerResponse;
+  /** Cuts the connection. */
+  readonly lose: () => void;
+}
+
+export interface FakeIngress extends AsyncDisposable {
+  readonly base: string;
+  /** All calls, in order. */
+  readonly asked: readonly Asked[];
+  /** How often its health was asked for. */
+  probes: number;
+  /** It says so, or cuts the connection. */
+  up: boolean;
+}
+
+/** A server's ingress that does with each call what it is told to; by default nothing, as one that hangs. */
+export async function fakeIngress(answer: (call: Call) => void | Promise<void> = () => undefined): Promise<FakeIngress> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      const path = request.url ?? "";
+      const lose = (): void => void request.socket.destroy();
+      if (path === "/restate/health") {
+        fake.probes += 1;
+        if (fake.up) response.end("{}");
+        else lose();
+        return;
+      }
+      const key = request.headers["idempotency-key"];
+      const input: unknown = JSON.parse(await text(request));
+      const call = { path, key: typeof key === "string" ? key : undefined, input };
+      asked.push(call);
+      await answer({ ...call, nth: asked.length, response, lose });
+    })();
+  });
+  const loopback = await onLoopback(server);
+  const fake: FakeIngress = {
+    base: loopback.url,
+    asked,
+    probes: 0,
+    up: true,
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
+  };
+  return fake;
+}
+
+/** Every pause between attempts is a multiple of it. */
+const STEP_MS = 50;
+
+/** What became of it, while time passes only where a further attempt is waited for: beside the timer of what goes on. */
+export async function patiently<T>(clock: SimulatedClock, asking: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const over = new AbortController();
+  const settled = Promise.allSettled([asking]).then(([result]) => {
+    over.abort();
+    return result;
+  });
+  while (!over.signal.aborted) {
+    await until("a pause, or the end", () => over.signal.aborted || clock.pending > 1);
+    if (!over.signal.aborted) await clock.advance(STEP_MS);
+  }
+  return settled;
+}

@@ -1,0 +1,47 @@
+import { faults, keyOf } from "../../core/chain/internal.ts";
+import type { ActorId, Behaviour, Json, Message } from "../../core/contract/index.ts";
+import { kindOf } from "../../core/contract/internal.ts";
+import { sealer, unsealed, type Sealer } from "./sealed.ts";
+
+/** The kinds a node serves, and what of their messages is secret. */
+export class Kinds {
+  readonly #kinds: ReadonlyMap<string, Behaviour>;
+  readonly #sealer: Sealer;
+
+  /** Throws `ENGINE_MISSING` where a kind needs a secret and there is none. */
+  constructor(kinds: readonly Behaviour[], secret: Uint8Array | undefined) {
+    for (const behaviour of kinds) if (behaviour.redact !== undefined && secret === undefined) throw faults.secretMissing(behaviour.kind);
+    this.#kinds = new Map(kinds.map((behaviour) => [behaviour.kind, behaviour]));
+    this.#sealer = secret === undefined ? unsealed : sealer(secret);
+  }
+
+  get names(): readonly string[] {
+    return [...this.#kinds.keys()];
+  }
+
+  has(kind: string): boolean {
+    return this.#kinds.has(kind);
+  }
+
+  /** Throws `BAD_ID`, `UNKNOWN_KIND`. */
+  check(id: ActorId): void {
+    keyOf(id);
+    if (!this.has(kindOf(id))) throw faults.unknownKind(kindOf(id));
+  }
+
+  /** Whether a state of that version was written by newer code than this node's, whose views do not know it. */
+  isNewer(kind: string, version: number): boolean {
+    return version > (this.#kinds.get(kind)?.version ?? version);
+  }
+
+  /** Only where something is secret: what can be read on the server helps whoever looks for a fault. */
+  sealerFor(kind: string): Sealer {
+    return this.#kinds.get(kind)?.redact === undefined ? { seal: unsealed.seal, open: this.#sealer.open } : this.#sealer;
+  }
+
+  /** The arguments without what is secret. */
+  shown(message: Message): Json {
+    const behaviour = this.#kinds.get(kindOf(message.to));
+    return behaviour?.redact === undefined ? message.args : behaviour.redact(message);
+  }
+}

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Cancellation, type CallOptions, type Receipt } from "../../core/contract/index.ts";
+import { settle, SimulatedClock } from "../../testing/index.ts";
+import type { KeptReply } from "./kept.ts";
+import { Laters, type Due } from "./laters.ts";
+
+const TO = "tally/main";
+const REPLY: KeptReply = { key: "later one", call: "", reply: { ok: 7 }, until: 1_000, seq: 3, head: "head" };
+const PENDING: Due = { reply: undefined, pending: true };
+
+/** An actor that owes an answer. */
+function stage() {
+  const clock = new SimulatedClock();
+  const patience = new SimulatedClock();
+  const asked: string[] = [];
+  const listeners = new Set<() => void>();
+  const receipts: Receipt[] = [];
+  let due: () => Promise<Due> = async () => PENDING;
+  const laters = new Laters({
+    clock,
+    patience,
+    due(_, key) {
+      asked.push(key);
+      return due();
+    },
+    watch(_, listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    receipt: (_, actor, { seq, head }) => void receipts.push({ actor, seq, head }),
+  });
+  return {
+    clock,
+    patience,
+    laters,
+    asked,
+    receipts,
+    changed: () => [...listeners].forEach((listener) => listener()),
+    owes: (now: Due | (() => Promise<Due>)) => void (due = typeof now === "function" ? now : async () => now),
+    wait: (options: CallOptions = {}, deadline?: number) => laters.wait(TO, "one", deadline, options),
+    nothingLeft: () => assert.deepEqual([listeners.size, clock.pending, patience.pending], [0, 0, 0]),
+  };
+}
+
+void test("an answer that is there already is given at once, with its receipt", async () => {
+  const { wait, owes, asked, receipts, nothingLeft } = stage();
+  owes({ reply: REPLY, pending: false });
+  assert.deepEqual(await wait(), { ok: 7 });
+  assert.deepEqual(asked, ["later one"]);
+  assert.deepEqual(receipts, [{ actor: TO, seq: 3, head: "head" }]);
+  nothingLeft();
+});
+
+void test("one that comes later is asked for when its actor changes, and now and then where nobody tells of that", async () => {
+  for (const heard of [true, false]) {
+    const { wait, owes, asked, changed, patience, nothingLeft } = stage();
+    const waiting = wait();
+    await settle();
+    changed();
+    await settle();
+    assert.equal(asked.length, 2, "a change that answers another is no answer");
+    owes({ reply: REPLY, pending: false });
+    if (heard) changed();
+    else await patience.advance(5_000);
+    assert.deepEqual(await waiting, { ok: 7 });
+    nothingLeft();
+  }
+});
+
+void test("a change that comes while the actor is being asked is asked about again", async () => {
+  const { wait, owes, changed, asked } = stage();
+  const slow = Promise.withResolvers<Due>();
+  owes(() => slow.promise);
+  const waiting = wait();
+  await settle();
+  changed();
+  owes({ reply: REPLY, pending: false });
+  slow.resolve(PENDING);
+  assert.deepEqual(await waiting, { ok: 7 });
+  assert.equal(asked.length, 2);
+});
+
+void test("whoever leaves, is late, or whose node goes is told that the call has been applied, and nothing is left of the wait", async () => {
+  for (const asking of [false, true]) {
+    const how = {
+      CANCELLED: stage(),
+      DEADLINE: stage(),
+      DRAINING: stage(),
+    };
+    const signal = new Cancellation();
+    const ends = [
+      [how.CANCELLED, how.CANCELLED.wait({ signal }), () => signal.abort(), "CANCELLED"],
+      [how.DEADLINE, how.DEADLINE.wait({}, how.DEADLINE.clock.now() + 50), () => how.DEADLINE.clock.advance(50), "DEADLINE"],
+      [how.DRAINING, how.DRAINING.wait(), () => how.DRAINING.laters.close(), "DRAINING"],
+    ] as const;
+    for (const [at, waiting, end, code] of ends) {
+      if (asking) at.owes(() => new Promise(() => undefined));
+      await settle();
+      if (asking) at.changed();
+      await settle();
+      const refused = assert.rejects(waiting, { name: "EngineError", code, applied: true });
+      await end();
+      await refused;
+      at.nothingLeft();
+    }
+  }
+  const { wait, asked, nothingLeft } = stage();
+  const gone = new Cancellation();
+  gone.abort();
+  await assert.rejects(wait({ signal: gone }), { code: "CANCELLED", applied: true });
+  assert.ok(asked.length <= 1);
+  nothingLeft();
+});
+
+void test("an actor that owes nothing and keeps nothing: what became of the call is to be read there", async () => {
+  const { wait, owes, nothingLeft } = stage();
+  owes({ reply: undefined, pending: false });
+  await assert.rejects(wait(), { code: "OUTCOME_UNKNOWN", applied: true });
+  nothingLeft();
+});
+
+void test("what the network says is passed on", async () => {
+  const { wait, owes, nothingLeft } = stage();
+  owes(() => Promise.reject(new Error("The server is away.")));
+  await assert.rejects(wait(), /away/);
+  nothingLeft();
+});

@@ -1,0 +1,79 @@
+/** Callers who were told that the answer comes later. It is kept with the actor; here is only who waits for it. */
+import { faults } from "../../core/chain/internal.ts";
+import { EngineError, type ActorId, type CallOptions, type Clock, type Reply } from "../../core/contract/index.ts";
+import type { KeptReply } from "./kept.ts";
+import { laterKey } from "./written.ts";
+
+/** What an actor says of an answer. */
+export interface Due {
+  readonly reply: KeptReply | undefined;
+  readonly pending: boolean;
+}
+
+export interface LatersHost {
+  /** By which actors live. */
+  readonly clock: Clock;
+  /** By which the network is asked again. */
+  readonly patience: Clock;
+  due(id: ActorId, key: string): Promise<Due>;
+  watch(id: ActorId, listener: () => void): () => void;
+  receipt(options: CallOptions, actor: ActorId, at: KeptReply): void;
+}
+
+/** Where nobody tells of a change, the actor is asked this often, less and less. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 5_000;
+
+export class Laters {
+  readonly #host: LatersHost;
+  readonly #waits = new Set<(error: EngineError) => void>();
+
+  constructor(host: LatersHost) {
+    this.#host = host;
+  }
+
+  /** Whoever leaves, or has waited long enough, is told that the call has been applied. */
+  async wait(to: ActorId, messageId: string, deadline: number | undefined, options: CallOptions): Promise<Reply> {
+    const { clock, patience } = this.#host;
+    const { signal } = options;
+    const end = Promise.withResolvers<never>();
+    end.promise.catch(() => undefined);
+    let woken = Promise.withResolvers<void>();
+    const left = (): void => end.reject(faults.cancelled(to, true));
+    if (signal?.aborted) left();
+    signal?.addEventListener("abort", left, { once: true });
+    const undos = [
+      this.#host.watch(to, () => woken.resolve()),
+      deadline === undefined
+        ? () => undefined
+        : clock.after(Math.max(0, deadline - clock.now()), () => end.reject(faults.deadline(to, true))),
+    ];
+    this.#waits.add(end.reject);
+    try {
+      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+        const { reply, pending } = await Promise.race([this.#host.due(to, laterKey(messageId)), end.promise]);
+        if (reply !== undefined) {
+          this.#host.receipt(options, to, reply);
+          return reply.reply;
+        }
+        if (!pending) throw gone(to);
+        const undo = patience.after(pauseMs, () => woken.resolve());
+        await Promise.race([woken.promise, end.promise]).finally(undo);
+        woken = Promise.withResolvers();
+      }
+    } finally {
+      this.#waits.delete(end.reject);
+      signal?.removeEventListener("abort", left);
+      for (const undo of undos) undo();
+    }
+  }
+
+  close(): void {
+    for (const end of this.#waits) end(faults.draining(true));
+  }
+}
+
+const gone = (id: ActorId): EngineError =>
+  new EngineError("OUTCOME_UNKNOWN", `${id} has answered, and no longer keeps what: read it to learn what became of the call.`, {
+    applied: true,
+  });

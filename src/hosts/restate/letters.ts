@@ -1,0 +1,72 @@
+/** Sends that failed three times (C5), where people see them. */
+import type { Entropy, Json, Letter, Message } from "../../core/contract/index.ts";
+import { kindOf, replayed } from "../../core/contract/internal.ts";
+import { ofLetters } from "./directory.ts";
+import type { Ingress } from "./ingress.ts";
+import { isMessage, type TurnInput } from "./inputs.ts";
+import { isObject } from "./is-object.ts";
+import type { MapClient, ShardedMap } from "./map-client.ts";
+import type { Names } from "./names.ts";
+import type { Sealer } from "./sealed.ts";
+
+export interface LettersHost {
+  readonly ingress: Ingress;
+  readonly names: Names;
+  readonly maps: MapClient;
+  readonly entropy: Entropy;
+  readonly sealerFor: (kind: string) => Sealer;
+}
+
+/** A letter may be of several MiB. */
+const PAGE = 8;
+
+export class Letters {
+  readonly #host: LettersHost;
+  readonly #map: ShardedMap;
+
+  constructor(host: LettersHost) {
+    this.#host = host;
+    this.#map = host.maps.shardedMap(ofLetters.name, ofLetters.shards);
+  }
+
+  async list(limit: number): Promise<readonly Letter[]> {
+    return (await this.#map.list({ limit })).flatMap(([, value]) => this.#read(value));
+  }
+
+  /** False: there is none of that id. */
+  async settle(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
+    for (let after: string | undefined; ;) {
+      const entries = await this.#map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const found = entries.find(([key]) => key.endsWith(` ${messageId}`));
+      if (found !== undefined) {
+        const [letter] = this.#read(found[1]);
+        // Sent first: a crash between the two delivers it, and leaves the letter.
+        if (fate === "replay" && letter !== undefined) await this.#again(letter.message);
+        return this.#map.delete(found[0]);
+      }
+      if (entries.length < PAGE) return false;
+      after = entries.at(-1)?.[0];
+    }
+  }
+
+  async #again(message: Message): Promise<void> {
+    const { ingress, names, entropy, sealerFor } = this.#host;
+    const input: TurnInput = { message: replayed(message) };
+    // Not the message's own key: the server would take it for the delivery that has failed.
+    const idempotencyKey = entropy.hex(16);
+    await ingress.begin({ ...names.actor(message.to, "deliver"), input: sealerFor(kindOf(message.to)).seal(input), idempotencyKey });
+  }
+
+  #read(value: Json): readonly Letter[] {
+    return readLetter(this.#host.sealerFor(""), value);
+  }
+}
+
+/** None where something else wrote it. */
+export function readLetter(sealer: Pick<Sealer, "open">, value: Json): readonly Letter[] {
+  if (!isObject(value)) return [];
+  const { message, why, at } = value;
+  if (typeof why !== "string" || typeof at !== "number") return [];
+  const opened = sealer.open(message);
+  return isMessage(opened) ? [{ message: opened, why, at }] : [];
+}

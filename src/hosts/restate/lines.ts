@@ -1,0 +1,101 @@
+/**
+ * Events as text that is written again and again, so short: of an event its body is kept, from which its header follows, and from
+ * that its id. The id's beginning is there as well: by it an event is found on the server. Before the first of them, and of each
+ * life, stands what does not follow: `life <uuid> <parent, or ->`. A line as it is exported may stand in place of any.
+ *
+ * Of a body that is like the last one that stands there whole, only what differs is kept: both are cut at their quotes, and the
+ * pieces that are other ones follow the id's beginning, each after its number: `<id>"2"<piece>"11"<piece>`.
+ */
+import { exportLine, importLine, readHeader } from "../../core/chain/index.ts";
+import { sealText } from "../../core/chain/internal.ts";
+import { StoreError, type ActorId, type ChainEvent } from "../../core/contract/index.ts";
+import { jsonIn } from "../../core/contract/internal.ts";
+import { isObject } from "./is-object.ts";
+
+/** So much of an id tells where to look. */
+const ID_END = 12;
+export const idStart = (id: string): string => id.slice(0, ID_END);
+
+/** With an event that follows the last one, in the same life. */
+export function withLine(lines: string, event: ChainEvent): string {
+  if (event.body === undefined) return `${lines}\n${exportLine(event)}`;
+  const start = idStart(event.id);
+  const model = lastWhole(lines);
+  const differences = model === undefined ? undefined : differing(model, event.body);
+  return differences === undefined ? `${lines}\n${start} ${event.body}` : `${lines}\n${start}${differences}`;
+}
+
+/** With one that follows none here. */
+export const firstLine = (event: ChainEvent, life: string, parent: string | null): string =>
+  withLine(`life ${life} ${parent ?? "-"}`, event);
+
+function lastWhole(lines: string): string | undefined {
+  for (let end = lines.length; end > 0;) {
+    const at = lines.lastIndexOf("\n", end - 1) + 1;
+    if (lines[at + ID_END] === " " && lines[at + ID_END + 1] === "{") return lines.slice(at + ID_END + 1, end);
+    end = at - 1;
+  }
+  return undefined;
+}
+
+/** Undefined where that is not much shorter. */
+function differing(model: string, body: string): string | undefined {
+  const [were, are] = [model.split('"'), body.split('"')];
+  if (were.length !== are.length) return undefined;
+  let text = "";
+  for (let n = 0; n < are.length; n += 1) if (are[n] !== were[n]) text += `"${n}"${are[n] ?? ""}`;
+  return text.length < body.length * 0.75 ? text : undefined;
+}
+
+function filled(model: string, differences: string): string {
+  const pieces = model.split('"');
+  const [, ...changes] = differences.split('"');
+  for (let n = 0; n + 1 < changes.length; n += 2) {
+    const at = Number(changes[n]);
+    // A number that was changed could ask for more pieces than there is memory: no body comes of it.
+    if (pieces[at] === undefined) return "";
+    pieces[at] = changes[n + 1] ?? "";
+  }
+  return pieces.join('"');
+}
+
+/** In order; `seq` is of the first. Throws `STORE_CORRUPT` where a line is no event. */
+export function eventsIn(id: ActorId, text: string, seq: number): readonly ChainEvent[] {
+  const events: ChainEvent[] = [];
+  let place: Place = { life: "", parent: null };
+  let model = "";
+  for (const line of text.split("\n")) {
+    const mark = /^life (\S+) (\S+)$/.exec(line);
+    if (mark !== null) {
+      place = { life: mark[1] ?? "", parent: mark[2] === "-" ? null : (mark[2] ?? null) };
+      continue;
+    }
+    const whole = line.startsWith("{");
+    const event = whole ? importLine(line) : fromBody(id, seq + events.length, place, line, model);
+    if (!whole && line[ID_END] === " ") model = line.slice(ID_END + 1);
+    place = { life: whole ? readHeader(event).life : place.life, parent: event.id };
+    events.push(event);
+  }
+  return events;
+}
+
+interface Place {
+  readonly life: string;
+  readonly parent: string | null;
+}
+
+function fromBody(actor: ActorId, seq: number, { life, parent }: Place, line: string, model: string): ChainEvent {
+  const rest = line.slice(ID_END);
+  const text = rest.startsWith(" ") ? rest.slice(1) : filled(model, rest);
+  const body = jsonIn(text);
+  const message = isObject(body) ? body["message"] : undefined;
+  if (!isObject(message) || life === "") throw corrupt(actor, seq);
+  const { at, action: type, cause } = message;
+  if (typeof at !== "number" || typeof type !== "string") throw corrupt(actor, seq);
+  const event = sealText({ actor, life, seq, parent, at, type, ...(typeof cause === "string" ? { cause } : {}) }, text);
+  if (!line.startsWith(idStart(event.id))) throw corrupt(actor, seq);
+  return event;
+}
+
+const corrupt = (id: ActorId, seq: number): StoreError =>
+  new StoreError("STORE_CORRUPT", `Event ${seq} of ${id} is none: let nothing else write to these virtual objects.`);

@@ -1,0 +1,150 @@
+import { EngineError, type Bag, type Json } from "../../core/contract/index.ts";
+import { UNTIL_DONE } from "./handler-options.ts";
+import { isObject } from "./is-object.ts";
+import { isEntries, type Entry } from "./map-page.ts";
+import { Names } from "./names.ts";
+import { settled, type Guarded } from "./outcome.ts";
+import { PagedMap, type Due } from "./paged-map.ts";
+import { LIST_ENTRIES, PagedReader, type Range } from "./paged-reader.ts";
+import type { Defined, RestateSdk } from "./sdk.ts";
+
+/** What the handlers take; all of them answer a `Guarded`. */
+export interface MapInputs {
+  /** Answers whether it is new. */
+  readonly put: { readonly key: string; readonly value: Json };
+  /** At most 1,000 entries and 1 MiB of JSON. Answers how many are new. */
+  readonly putMany: { readonly entries: readonly Entry[] };
+  /** `PagedMap.patch`. Answers whether there is such a value. */
+  readonly patch: { readonly key: string; readonly fields: Bag; readonly above?: string };
+  /** `PagedMap.replace`. Answers whether it was so. */
+  readonly replace: { readonly key: string; readonly before: Json; readonly value: Json };
+  /** Answers whether it was there. */
+  readonly delete: { readonly key: string };
+  /** Answers a `Taken`. */
+  readonly take: Due;
+  /** Answers `{ found }`, or null. */
+  readonly get: { readonly key: string };
+  /** Answers a `Listed`. */
+  readonly list: Range;
+  /** Answers a number. */
+  readonly count: null;
+}
+
+/** UTF-16 code units. */
+export const MAP_KEY_LENGTH = 1_024;
+const MANY_BYTES = 1_048_576;
+
+/** Longer than any client goes on sending a write again. */
+export const WRITE_KEY_MS = 600_000;
+
+export interface MapObjectOptions {
+  /** Before its name, where several systems share a server. Default none. */
+  readonly prefix?: string;
+}
+
+/** One ordered map per key, for indexes beside the actors, as the SDK serves it. */
+export function mapObject(sdk: RestateSdk, { prefix }: MapObjectOptions = {}): Defined {
+  const options = { enableLazyState: true, ...UNTIL_DONE };
+  const { object } = sdk.handlers;
+  const writing = <T>(read: (input: unknown) => T, run: (map: PagedMap, input: T) => Promise<unknown>): unknown =>
+    object.exclusive({ ...options, idempotencyRetention: WRITE_KEY_MS }, (context, input) =>
+      answered(read, input, (checked) => run(new PagedMap(context), checked)),
+    );
+  const reading = <T>(read: (input: unknown) => T, run: (map: PagedReader, input: T) => Promise<unknown>): unknown =>
+    object.shared(options, (context, input) => answered(read, input, (checked) => run(new PagedReader(context), checked)));
+  return sdk.object({
+    name: new Names(prefix).map,
+    handlers: {
+      put: writing(readPut, (map, { key, value }) => map.put(key, value)),
+      putMany: writing(readPutMany, (map, { entries }) => map.putMany(entries)),
+      patch: writing(readPatch, (map, { key, fields, above }) => map.patch(key, fields, above)),
+      replace: writing(readReplace, (map, { key, before, value }) => map.replace(key, before, value)),
+      delete: writing(readKey, (map, { key }) => map.delete(key)),
+      take: writing(readDue, (map, due) => map.take(due)),
+      get: reading(readKey, async (map, { key }) => {
+        const found = await map.get(key);
+        return found === undefined ? null : { found };
+      }),
+      list: reading(readRange, (map, range) => map.list(range)),
+      count: reading(
+        () => null,
+        (map) => map.count(),
+      ),
+    },
+  });
+}
+
+/** What is wrong with an input is a value too: with an error the server would try again for ever. */
+const answered = <T>(read: (input: unknown) => T, input: unknown, run: (input: T) => Promise<unknown>): Promise<Guarded<unknown>> =>
+  settled((async () => run(read(input)))());
+
+const none = (): EngineError =>
+  new EngineError("BAD_ID", "This is no call of a map that this version understands: call it through its client.");
+
+/** What is nested deeper would overflow the stack on its way to text, in every attempt again. */
+const DEPTH = 256;
+const isWithin = (depth: number, value: unknown): boolean =>
+  !isObject(value) || (depth > 0 && Object.values(value).every((inner) => isWithin(depth - 1, inner)));
+
+const isJson = (value: unknown): value is Json => value !== undefined && isWithin(DEPTH, value);
+const isBag = (value: unknown): value is Bag => isObject(value) && !Array.isArray(value) && isWithin(DEPTH, value);
+
+function keyIn(value: unknown): string {
+  if (typeof value !== "string" || value === "" || value.length > MAP_KEY_LENGTH)
+    throw new EngineError("BAD_ID", `A key of a map is text of 1 to ${MAP_KEY_LENGTH} characters: take another.`);
+  return value;
+}
+
+const limitIn = (value: unknown): number =>
+  typeof value === "number" && value >= 1 ? Math.min(Math.floor(value), LIST_ENTRIES) : LIST_ENTRIES;
+
+function readKey(input: unknown): MapInputs["get"] {
+  if (!isObject(input)) throw none();
+  return { key: keyIn(input["key"]) };
+}
+
+function readPut(input: unknown): MapInputs["put"] {
+  if (!isObject(input)) throw none();
+  const { key, value } = input;
+  if (!isJson(value)) throw none();
+  return { key: keyIn(key), value };
+}
+
+function readReplace(input: unknown): MapInputs["replace"] {
+  if (!isObject(input)) throw none();
+  const { key, before, value } = input;
+  if (!isJson(before) || !isJson(value)) throw none();
+  return { key: keyIn(key), before, value };
+}
+
+function readPutMany(input: unknown): MapInputs["putMany"] {
+  if (!isObject(input) || !isEntries(input["entries"]) || !isWithin(DEPTH, input["entries"])) throw none();
+  const { entries } = input;
+  if (entries.length > LIST_ENTRIES || Buffer.byteLength(JSON.stringify(entries)) > MANY_BYTES)
+    throw new EngineError(
+      "STATE_TOO_LARGE",
+      `These are more than ${LIST_ENTRIES} entries, or than ${MANY_BYTES} bytes: put fewer at a time.`,
+    );
+  for (const [key] of entries) keyIn(key);
+  return { entries };
+}
+
+function readPatch(input: unknown): MapInputs["patch"] {
+  if (!isObject(input) || !isBag(input["fields"])) throw none();
+  const { key, fields, above } = input;
+  return { key: keyIn(key), fields, ...(typeof above === "string" && { above }) };
+}
+
+function readDue(input: unknown): Due {
+  if (!isObject(input)) throw none();
+  const { before, field, limit } = input;
+  if (typeof before !== "number" || typeof field !== "string" || field.length > MAP_KEY_LENGTH) throw none();
+  return { before, field, limit: limitIn(limit) };
+}
+
+function readRange(input: unknown): Range {
+  if (!isObject(input)) throw none();
+  const { after, prefix, limit } = input;
+  for (const text of [after, prefix]) if (typeof text === "string" && text.length > MAP_KEY_LENGTH) throw none();
+  return { limit: limitIn(limit), ...(typeof after === "string" && { after }), ...(typeof prefix === "string" && { prefix }) };
+}

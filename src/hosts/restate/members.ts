@@ -1,0 +1,34 @@
+import type { Json, Member, Members } from "../../core/contract/index.ts";
+import { isObject } from "./is-object.ts";
+import { LIST_ENTRIES } from "./paged-reader.ts";
+import type { MapClient } from "./map-client.ts";
+
+export interface MembersOptions {
+  readonly maps: MapClient;
+  /** Of the map. Default "nodes". */
+  readonly name?: string;
+}
+
+/** The nodes of a Restate server: each holds a lease, by its own clock, so clocks must differ by less than that. At most 1,000. */
+export function restateMembers({ maps, name = "nodes" }: MembersOptions): Members {
+  const nodes = maps.shardedMap(name, 1);
+  return {
+    async seen({ node, url }, forMs) {
+      const now = maps.now();
+      await nodes.put(node, { url, until: now + forMs });
+      const leases = (await nodes.list({ limit: LIST_ENTRIES })).flatMap(([other, value]) => leaseOf(other, value));
+      // By `take` and not by name: one that has been renewed since stays.
+      if (leases.some(({ until }) => until < now)) await nodes.take({ before: now, field: "until" });
+      return leases.flatMap(({ member, until }) => (until < now || member.node === node ? [] : [member]));
+    },
+    async left(node) {
+      await nodes.delete(node);
+    },
+  };
+}
+
+function leaseOf(node: string, value: Json): readonly { readonly member: Member; readonly until: number }[] {
+  if (!isObject(value)) return [];
+  const { url, until } = value;
+  return typeof url === "string" && typeof until === "number" ? [{ member: { node, url }, until }] : [];
+}

@@ -1,0 +1,20 @@
+import type { Change, Message, Step } from "../../core/contract/index.ts";
+import type { WorkHost } from "./durable-work.ts";
+import type { Names } from "./names.ts";
+import type { Sealer } from "./sealed.ts";
+
+/** What actors need of the node that runs their turns. */
+export interface NodeHost extends WorkHost {
+  readonly names: Names;
+  /** How long replies to keyed calls are kept (C4). */
+  readonly keyMs: number;
+  /** The wait after a delivery's first failure, four times as long after the second. */
+  readonly retryMs: number;
+  knows(kind: string): boolean;
+  sealerFor(kind: string): Sealer;
+  seed(): string;
+  /** What is durable in a moment: whoever hears of it asks the actor before telling anybody (C2). `message`: whose caller is told anyway. */
+  hint(change: Change, message?: Message): void;
+  /** Callers of any node who wait for these messages' answers are told how far that is. */
+  report(steps: Readonly<Record<string, Step>>): void;
+}

@@ -1,0 +1,232 @@
+import { innerKey, stampFrom } from "../../core/chain/internal.ts";
+import {
+  systemClock,
+  systemEntropy,
+  type Change,
+  type Clock,
+  type Entropy,
+  type Message,
+  type Peers,
+  type Reply,
+  type Step,
+} from "../../core/contract/index.ts";
+import { defined, told, kindOf } from "../../core/contract/internal.ts";
+import { Announcer } from "./announcer.ts";
+import { Calls } from "./calls.ts";
+import type { InnerCall } from "./durable-work.ts";
+import { DirectTurns } from "./direct-turns.ts";
+import { Endpoint, type Beside } from "./endpoint.ts";
+import { Hearing } from "./hearing.ts";
+import { Ingress } from "./ingress.ts";
+import { Kinds } from "./kinds.ts";
+import { Laters } from "./laters.ts";
+import { Letters } from "./letters.ts";
+import { MapClient, type MapClientOptions } from "./map-client.ts";
+import { mapObject } from "./map-object.ts";
+import { Names } from "./names.ts";
+import type { NodeHost } from "./node-host.ts";
+import { PatientIngress } from "./patient-ingress.ts";
+import { Queries } from "./queries.ts";
+import type { NodeFault, RestateOptions } from "./restate-options.ts";
+import type { SendLater } from "./sdk-context.ts";
+import type { Sealer } from "./sealed.ts";
+import { ServerHealth } from "./server-health.ts";
+import { Signatures } from "./signatures.ts";
+import { streamObject } from "./stream-object.ts";
+import { waitingObject } from "./transfer-object.ts";
+import { actorObject, archiveObject, controlService } from "./virtual-object.ts";
+
+/** One process of a cluster: its parts put together, what turns that run here need of it, and where the server finds them. */
+export class Node implements NodeHost {
+  readonly names: Names;
+  readonly kinds: Kinds;
+  readonly keyMs: number;
+  readonly retryMs: number;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** By which the server is reached, and tried again. */
+  readonly reach: Required<MapClientOptions>;
+  readonly health: ServerHealth;
+  readonly ingress: Ingress;
+  readonly maps: MapClient;
+  readonly queries: Queries;
+  readonly announcer: Announcer;
+  readonly calls: Calls;
+  readonly letters: Letters;
+  readonly #laters: Laters;
+  readonly #hearing: Hearing;
+  readonly #options: RestateOptions;
+  #endpoint: Endpoint | undefined;
+  #peers: Peers | undefined;
+
+  private constructor(options: RestateOptions) {
+    const { clock = systemClock, entropy = systemEntropy, patience = systemClock, patienceMs = 60_000, prefix = "" } = options;
+    const { ingress: base, keyMs = 24 * 3_600_000, retryMs = 100 } = options;
+    this.#options = options;
+    this.clock = clock;
+    this.entropy = entropy;
+    this.keyMs = keyMs;
+    this.retryMs = retryMs;
+    this.names = new Names(prefix);
+    this.kinds = new Kinds(options.kinds, options.secret);
+    this.health = new ServerHealth({ base, clock: patience, ...defined({ onChange: options.onAvailability }) });
+    const onAnswer = (): void => this.health.answered();
+    this.reach = { ingress: base, clock: patience, entropy, patienceMs, prefix, onAnswer };
+    this.ingress = new Ingress({ base, clock: patience, patienceMs, onAnswer });
+    this.maps = new MapClient(this.reach);
+    this.queries = new Queries({
+      reads: new PatientIngress(this.reach),
+      names: this.names,
+      maps: this.maps,
+      kinds: this.kinds.names,
+      patience,
+      admin: options.admin,
+    });
+    this.announcer = new Announcer({
+      clock: patience,
+      head: (id) => this.queries.head(id),
+      ids: (kind) => this.queries.ids(kind),
+      awaits: (messageId) => this.calls.callers(messageId).size > 0,
+      fault: (error, actor) => this.#told(error, { where: "watcher", ...(actor && { actor }) }),
+    });
+    this.#laters = new Laters({
+      clock,
+      patience,
+      due: (id, key) => this.queries.due(id, key),
+      watch: (id, listener) => this.announcer.watch(id, listener),
+      receipt: ({ onReceipt }, actor, { seq, head }) =>
+        told(
+          () => onReceipt?.({ actor, seq, head }),
+          (error) => this.#told(error, { where: "receipt", actor }),
+        ),
+    });
+    this.calls = new Calls({
+      names: this.names,
+      ingress: this.ingress,
+      clock,
+      patience,
+      node: () => this.#peers?.self,
+      seal: (message, input) => this.sealerFor(kindOf(message.to)).seal(input),
+      shown: (message) => this.kinds.shown(message),
+      announce: (change) => this.announcer.announce(change),
+      laters: this.#laters,
+      fault: (error, actor) => this.#told(error, { where: "network", actor }),
+    });
+    this.#hearing = new Hearing(
+      (messageId) => this.calls.callers(messageId),
+      (error) => this.#told(error, { where: "progress" }),
+    );
+    this.letters = new Letters({
+      ingress: this.ingress,
+      names: this.names,
+      maps: this.maps,
+      entropy,
+      sealerFor: (kind) => this.sealerFor(kind),
+    });
+  }
+
+  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `DOOR_ADDRESS`. */
+  static async start(options: RestateOptions): Promise<Node> {
+    const node = new Node(options);
+    await node.#open();
+    return node;
+  }
+
+  async #open(): Promise<void> {
+    const { sdk, kinds, listen = {}, identityKeys = [], prefix = "", later } = this.#options;
+    const sendLater: SendLater | undefined =
+      later && ((...send) => later(send, async () => void (await this.ingress.begin({ ...send[0], input: send[1] }))));
+    const common = { sdk, host: this, later: sendLater };
+    const services = [
+      ...kinds.flatMap((behaviour) => [actorObject(common, behaviour), archiveObject(common, behaviour)]),
+      mapObject(sdk, { prefix }),
+      streamObject(sdk, { prefix }),
+      controlService(common),
+      waitingObject(common),
+    ];
+    const signatures = identityKeys.length === 0 ? undefined : new Signatures(identityKeys, this.reach.clock);
+    this.#endpoint = await Endpoint.open({
+      sdk,
+      services,
+      host: listen.host ?? "127.0.0.1",
+      port: listen.port ?? 0,
+      identityKeys,
+      direct: new DirectTurns(this, kinds, signatures),
+    });
+    this.health.start();
+  }
+
+  get url(): string {
+    return this.#endpoint?.url ?? "";
+  }
+
+  join(peers: Peers, beside: Beside | undefined): void {
+    this.#peers = peers;
+    if (this.#endpoint !== undefined) this.#endpoint.beside = beside;
+    this.#hearing.join(peers);
+    this.announcer.join(peers);
+  }
+
+  /** Takes no more turns. Settles when those that run have ended, or been left for another node since `signal` was aborted. */
+  async close(signal: AbortSignal): Promise<void> {
+    this.#laters.close();
+    await this.#endpoint?.drain(signal);
+    this.announcer.close();
+    this.#hearing.close();
+    await this.#endpoint?.close();
+    this.health.close();
+  }
+
+  // ── for turns of this node ────────────────────────────────────────────────
+
+  now(): number {
+    return this.clock.now();
+  }
+
+  after(ms: number, run: () => void): () => void {
+    return this.clock.after(ms, run);
+  }
+
+  seed(): string {
+    return this.entropy.hex(16);
+  }
+
+  knows(kind: string): boolean {
+    return this.kinds.has(kind);
+  }
+
+  sealerFor(kind: string): Sealer {
+    return this.kinds.sealerFor(kind);
+  }
+
+  call(call: InnerCall): Promise<Reply> {
+    const { work, n, outgoing, endsAt, key } = call;
+    const message = stampFrom(work, n, outgoing, endsAt, this.clock.now(), this.entropy);
+    this.kinds.check(message.to);
+    return this.calls.inner(call, message, innerKey(work, key, n, message.action, this.kinds.shown(message)));
+  }
+
+  hearing(message: Message, node: string | undefined): ReturnType<Hearing["of"]> {
+    return this.#hearing.of(message.id, node);
+  }
+
+  report(steps: Readonly<Record<string, Step>>): void {
+    for (const [messageId, step] of Object.entries(steps)) this.#hearing.report(messageId, step);
+  }
+
+  hint(change: Change, message?: Message): void {
+    this.announcer.hint(change, message?.id ?? "");
+  }
+
+  fault(error: unknown, { where, message: { id, to, action } }: Parameters<NodeHost["fault"]>[1]): void {
+    this.#told(error, { where, actor: to, action, ...(where === "outbox" ? { letter: id } : {}) });
+  }
+
+  #told(error: unknown, where: NodeFault): void {
+    // Whoever listens to faults must not make more of them.
+    told(
+      () => this.#options.onFault?.(error, where),
+      () => undefined,
+    );
+  }
+}

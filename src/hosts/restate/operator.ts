@@ -1,0 +1,163 @@
+/** What an operator asks of a cluster: of any kind its nodes serve, without their code. */
+import { ownId, stamp } from "../../core/chain/internal.ts";
+import {
+  StoreError,
+  systemEntropy,
+  type ActorId,
+  type Change,
+  type ChainEvent,
+  type Entropy,
+  type Letter,
+  type ListQuery,
+  type Outgoing,
+  type Reply,
+  type Snapshot,
+} from "../../core/contract/index.ts";
+import { kindOf } from "../../core/contract/internal.ts";
+import { Admin } from "./admin.ts";
+import { Calls } from "./calls.ts";
+import { ofLetters } from "./directory.ts";
+import { Ingress } from "./ingress.ts";
+import { Laters } from "./laters.ts";
+import { Letters, readLetter } from "./letters.ts";
+import { isSnapshot } from "./outcome.ts";
+import { Queries } from "./queries.ts";
+import { unsealed } from "./sealed.ts";
+import { strange, told, TransferClient, type TransferOptions } from "./transfer-client.ts";
+
+const PAGE = 500;
+const READ_WITHIN_MS = 10_000;
+
+/**
+ * Serves nothing and registers nothing; nodes must be up, since they answer. Throws `STORE_IO` where the server or a node does
+ * not answer within `patienceMs` (default 10 s).
+ */
+export class RestateOperator {
+  /** That are registered, in order. */
+  readonly kinds: readonly string[];
+  readonly #client: TransferClient;
+  readonly #queries: Queries;
+  readonly #calls: Calls;
+  readonly #letters: Letters;
+  readonly #entropy: Entropy;
+
+  private constructor(client: TransferClient, options: TransferOptions, kinds: readonly string[]) {
+    const { names, maps, clock, patience, admin } = client;
+    const { ingress: base, patienceMs = 60_000, entropy = systemEntropy } = options;
+    this.kinds = kinds;
+    this.#client = client;
+    this.#queries = new Queries({ reads: client.steps, names, maps, kinds, patience, admin });
+    this.#entropy = entropy;
+    // Which kinds have secrets only their code knows.
+    const sealer = client.sealer ?? unsealed;
+    const ingress = new Ingress({ base, clock: patience, patienceMs });
+    this.#letters = new Letters({ ingress, names, maps, entropy, sealerFor: () => sealer });
+    this.#calls = new Calls({
+      names,
+      ingress,
+      clock,
+      patience,
+      node: () => undefined,
+      seal: (_message, input) => sealer.seal(input),
+      shown: ({ args }) => args,
+      announce: () => undefined,
+      laters: new Laters({
+        clock,
+        patience,
+        due: (id, key) => this.#queries.due(id, key),
+        watch: () => () => undefined,
+        receipt: () => undefined,
+      }),
+      fault: () => undefined,
+    });
+  }
+
+  static open(options: TransferOptions): Promise<RestateOperator> {
+    return told(async () => {
+      const client = new TransferClient({ patienceMs: READ_WITHIN_MS, ...options });
+      const kinds = await new Admin(client.admin, client.names).kinds();
+      return new RestateOperator(client, options, kinds.toSorted());
+    });
+  }
+
+  list(query: ListQuery): Promise<readonly Change[]> {
+    return told(async () => this.#queries.list(query));
+  }
+
+  /** Undefined: there is none, or nobody serves its kind. */
+  read(id: ActorId): Promise<Snapshot | undefined> {
+    return told(async () => {
+      if (!this.#serves(id)) return undefined;
+      const answer = await this.#client.ask(this.#client.names.actor(id, "read"), null);
+      if (answer === null) return undefined;
+      if (!isSnapshot(answer)) throw strange(id);
+      return answer;
+    });
+  }
+
+  events(id: ActorId, afterSeq: number, limit: number): Promise<readonly ChainEvent[]> {
+    return told(async () => {
+      const events: ChainEvent[] = [];
+      if (!this.#serves(id)) return events;
+      for await (const event of this.#queries.history(id, afterSeq)) {
+        events.push(event);
+        if (events.length >= limit) break;
+      }
+      return events;
+    });
+  }
+
+  event(eventId: string): Promise<ChainEvent | undefined> {
+    return told(async () => this.#queries.event(eventId));
+  }
+
+  caused(eventId: string): Promise<readonly ChainEvent[]> {
+    return told(async () => this.#queries.caused(eventId));
+  }
+
+  /** Oldest first. `damaged` is told of each that cannot be opened; without it, the first one is thrown. */
+  letters(limit: number, damaged?: (error: StoreError) => void): Promise<readonly Letter[]> {
+    return told(async () => {
+      const map = this.#client.maps.shardedMap(ofLetters.name, ofLetters.shards);
+      const letters: Letter[] = [];
+      for (let after: string | undefined; ;) {
+        const page = await map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+        for (const [, value] of page)
+          try {
+            letters.push(...readLetter(this.#client, value));
+            if (letters.length >= limit) return letters;
+          } catch (error) {
+            if (!(error instanceof StoreError) || damaged === undefined) throw error;
+            damaged(error);
+          }
+        if (page.length < PAGE) return letters;
+        after = page.at(-1)?.[0];
+      }
+    });
+  }
+
+  /** Throws `EngineError`. Without the secret, arguments are on the server as they are. */
+  call(outgoing: Outgoing): Promise<Reply> {
+    return this.#calls.call(stamp(outgoing, undefined, this.#client.clock.now(), this.#entropy), {});
+  }
+
+  /** Throws `EngineError`. */
+  stop(to: ActorId, reason: string): Promise<void> {
+    const [id, seed] = [ownId(this.#entropy.hex(16)), this.#entropy.hex(16)];
+    return this.#calls.end({ id, to, action: "stop", args: { reason }, at: this.#client.clock.now(), seed }, reason);
+  }
+
+  /** Clears its failure. Throws `EngineError`. */
+  restart(id: ActorId): Promise<void> {
+    return this.#calls.restart(id, this.#entropy.hex(16));
+  }
+
+  /** A dead letter is tried again or thrown away. False: there is none of that id. */
+  letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
+    return told(async () => this.#letters.settle(messageId, fate));
+  }
+
+  #serves(id: ActorId): boolean {
+    return this.kinds.includes(kindOf(id));
+  }
+}

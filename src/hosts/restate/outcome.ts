@@ -1,0 +1,102 @@
+import { faults } from "../../core/chain/internal.ts";
+import {
+  EngineError,
+  TroupeError,
+  type Change,
+  type EngineCode,
+  type Json,
+  type Reply,
+  type Snapshot,
+  type Status,
+  type StoreCode,
+  type Turn,
+} from "../../core/contract/index.ts";
+import { isObject } from "./is-object.ts";
+
+/** How a turn ended, as a value: an error would make the server try again. */
+export type Outcome = Applied | Failed;
+
+interface Applied {
+  /** Absent: the reply to this message, which an earlier call of that key may have been, comes later. */
+  readonly reply?: Reply;
+  readonly later?: string;
+  /** Where the actor is now, if this turn left an event or has lines to tell. */
+  readonly change?: Told;
+  /** It left that event. */
+  readonly committed?: true;
+}
+
+export interface Failed {
+  readonly fault: Fault;
+  /** It failed on what its message brought: the sender is told so, and no crash is counted. */
+  readonly refusal?: Reply;
+}
+
+/** A change without its actor. */
+export type Told = Omit<Change, "id">;
+
+/** An `EngineError` that says nothing was applied. */
+export interface Fault {
+  readonly code: EngineCode | StoreCode;
+  readonly message: string;
+  readonly data?: Json;
+}
+
+/** What a step made, or why nothing was applied. */
+export type Guarded<T> = { readonly value: T } | Failed;
+
+export const faultOf = (error: EngineError): Fault => ({
+  code: error.code,
+  message: error.message,
+  ...(error.data === undefined ? {} : { data: error.data }),
+});
+
+export const errorFrom = ({ code, message, data }: Fault): EngineError =>
+  new EngineError(code, message, { applied: false, ...(data === undefined ? {} : { data }) });
+
+/** For handlers that only read: a fault of the chain as a value, all else another attempt. */
+export async function settled(reading: Promise<unknown>): Promise<Guarded<unknown>> {
+  try {
+    return { value: (await reading) ?? null };
+  } catch (error) {
+    if (error instanceof TroupeError) return { fault: faultOf(faults.fromStore(error)) };
+    throw error;
+  }
+}
+
+export const isGuarded = (value: unknown): value is Guarded<unknown> => isObject(value) && ("value" in value || isFault(value["fault"]));
+
+const isFault = (value: unknown): value is Fault =>
+  isObject(value) && typeof value["code"] === "string" && typeof value["message"] === "string";
+
+/** A turn out of the journal, where this code put it. */
+export const isGuardedTurn = (value: unknown): value is Guarded<Turn<unknown>> =>
+  isObject(value) && (isFault(value["fault"]) || isObject(value["value"]));
+
+export function isOutcome(value: unknown): value is Outcome {
+  if (!isObject(value)) return false;
+  if (value["fault"] !== undefined) return isFault(value["fault"]);
+  const { reply, later, change } = value;
+  if (change !== undefined && !isTold(change)) return false;
+  if (later !== undefined) return typeof later === "string";
+  return isObject(reply) && (Object.hasOwn(reply, "ok") || Object.hasOwn(reply, "refused") || Object.hasOwn(reply, "needs"));
+}
+
+const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";
+
+export const isTold = <T>(value: T): value is T & Told =>
+  isObject(value) && typeof value["seq"] === "number" && typeof value["head"] === "string" && isStatus(value["status"]);
+
+const isPersistence = (value: unknown): value is Snapshot["persistence"] =>
+  value === "memory" || value === "disk" || value === "distributed";
+
+const COUNTED = ["version", "createdAt", "lastMessageAt", "messageCount"] as const;
+
+export const isSnapshot = (value: unknown): value is Snapshot =>
+  isObject(value) &&
+  isTold(value) &&
+  typeof value["id"] === "string" &&
+  typeof value["uid"] === "string" &&
+  value["state"] !== undefined &&
+  COUNTED.every((name) => typeof value[name] === "number") &&
+  isPersistence(value["persistence"]);

@@ -1,0 +1,146 @@
+/**
+ * A small ordered map kept in pages, from text to JSON, in the order of UTF-16 code units. What an operation writes is
+ * bounded whatever the map holds: every write is replicated, and every read may be a round trip.
+ */
+import { type Bag, EngineError, isBag, type Json } from "../../core/contract/index.ts";
+import { fieldOf, leastOf, placeIn, type Entry } from "./map-page.ts";
+import { LIST_ENTRIES, PagedReader } from "./paged-reader.ts";
+import { PagesDraft, type PageWrites } from "./pages-draft.ts";
+
+export interface Due {
+  /** Entries whose `field` is a number below it. */
+  readonly before: number;
+  readonly field: string;
+  /** At most 1,000. */
+  readonly limit: number;
+}
+
+export interface Taken {
+  readonly keys: readonly string[];
+  /** There may be more of them. */
+  readonly more: boolean;
+}
+
+/** Pages that one `take` reads. Those with nothing due are read once only, to learn what is in them. */
+const TAKE_PAGES = 32;
+
+/** Of JSON. A dead letter has all its arguments, sealed perhaps: a third more than a message may have. */
+const VALUE_BYTES = 24 * 2 ** 20;
+
+/** One writer at a time; readers may be many (`PagedReader`). Throws `STATE_TOO_LARGE`, `STORE_FULL` and `STORE_CORRUPT`, having written nothing. */
+export class PagedMap extends PagedReader {
+  readonly #writes: PageWrites;
+
+  constructor(writes: PageWrites) {
+    super(writes);
+    this.#writes = writes;
+  }
+
+  /** Whether it is new. */
+  async put(key: string, value: Json): Promise<boolean> {
+    return (await this.putMany([[key, value]])) === 1;
+  }
+
+  /** How many are new. */
+  async putMany(entries: readonly Entry[]): Promise<number> {
+    const draft = await PagesDraft.of(this.#writes);
+    const before = draft.count;
+    for (const entry of entries) await set(draft, entry);
+    draft.save();
+    return draft.count - before;
+  }
+
+  /**
+   * Sets fields of a value that is an object. With `above`, only where the value's number of that name is less than the one
+   * in `fields`. Whether there is such a value.
+   */
+  async patch(key: string, fields: Bag, above?: string): Promise<boolean> {
+    const draft = await PagesDraft.of(this.#writes);
+    if (draft.refs.length === 0) return false;
+    const page = await draft.entries(draft.at(key));
+    const entry = page[placeIn(page, key)];
+    if (entry?.[0] !== key || !isBag(entry[1])) return false;
+    if (above !== undefined) {
+      const is = fieldOf(entry, above);
+      const shall = fieldOf([key, fields], above);
+      if (is !== undefined && shall !== undefined && is >= shall) return true;
+    }
+    await set(draft, [key, { ...entry[1], ...fields }]);
+    draft.save();
+    return true;
+  }
+
+  /** Puts `value` where exactly `before` is. Whether it was. */
+  async replace(key: string, before: Json, value: Json): Promise<boolean> {
+    const draft = await PagesDraft.of(this.#writes);
+    if (draft.refs.length === 0) return false;
+    const page = await draft.entries(draft.at(key));
+    const entry = page[placeIn(page, key)];
+    if (entry?.[0] !== key || JSON.stringify(entry[1]) !== JSON.stringify(before)) return false;
+    await set(draft, [key, value]);
+    draft.save();
+    return true;
+  }
+
+  /** Whether it was there. */
+  async delete(key: string): Promise<boolean> {
+    const draft = await PagesDraft.of(this.#writes);
+    if (draft.refs.length === 0) return false;
+    const at = draft.at(key);
+    const place = placeIn(await draft.entries(at), key);
+    if ((await draft.entries(at))[place]?.[0] !== key) return false;
+    (await draft.changing(at)).splice(place, 1);
+    draft.count -= 1;
+    await draft.join(at);
+    draft.save();
+    return true;
+  }
+
+  /** Deletes what is due and names it. */
+  async take({ before, field, limit }: Due): Promise<Taken> {
+    const most = Math.min(limit, LIST_ENTRIES);
+    const draft = await PagesDraft.of(this.#writes);
+    if (draft.refs.length === 0) return { keys: [], more: false };
+    draft.track(field);
+    const keys: string[] = [];
+    const isDue = (entry: Entry): boolean => (fieldOf(entry, field) ?? before) < before;
+    const touched: string[] = [];
+    let more = false;
+    let reads = 0;
+    for (const [at, { from, least }] of [...draft.refs].entries()) {
+      if (least === null || (least !== undefined && least >= before)) continue;
+      more = keys.length >= most || reads >= TAKE_PAGES;
+      if (more) break;
+      reads += 1;
+      const entries = await draft.entries(at);
+      const due = entries.filter(isDue).slice(0, most - keys.length);
+      if (due.length > 0) {
+        const gone = new Set(due.map(([key]) => key));
+        const page = await draft.changing(at);
+        page.splice(0, page.length, ...page.filter(([key]) => !gone.has(key)));
+        keys.push(...gone);
+        draft.count -= gone.size;
+        touched.push(from);
+      }
+      draft.least(at, leastOf(await draft.entries(at), field));
+      more = (draft.refs[at]?.least ?? before) < before;
+    }
+    for (const from of touched) if (draft.refs.length > 0) await draft.join(draft.at(from));
+    draft.save();
+    return { keys, more };
+  }
+}
+
+async function set(draft: PagesDraft, entry: Entry): Promise<void> {
+  if (Buffer.byteLength(JSON.stringify(entry[1])) > VALUE_BYTES)
+    throw new EngineError("STATE_TOO_LARGE", `A value in a map has at most ${VALUE_BYTES} bytes of JSON: keep less of it.`);
+  const [key] = entry;
+  const at = draft.at(key);
+  const page = await draft.changing(at);
+  const place = placeIn(page, key);
+  const known = page[place]?.[0] === key;
+  page.splice(place, known ? 1 : 0, entry);
+  if (!known) draft.count += 1;
+  draft.lower(at, (field) => fieldOf(entry, field));
+  await draft.split(at);
+}

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { verify } from "../../core/chain/index.ts";
+import { type ChainEvent, type Clock } from "../../core/contract/index.ts";
+import { SimulatedEntropy, tallyKind } from "../../testing/index.ts";
+import { PatientIngress } from "./patient-ingress.ts";
+import { MapClient } from "./map-client.ts";
+import { Queries } from "./queries.ts";
+import { World } from "./world.fixture.ts";
+import { onLoopback } from "../../../test/on-loopback.ts";
+
+const ID = "tally/main";
+const VIEWER = { principal: "ann", scopes: [] };
+
+/** Time that only passes while somebody waits. */
+class Waiting implements Clock {
+  pauses = 0;
+  readonly #each: (pause: number) => Promise<void>;
+  #now = 0;
+
+  constructor(each: (pause: number) => Promise<void> = async () => undefined) {
+    this.#each = each;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    this.#now += ms;
+    void this.#each((this.pauses += 1)).then(run);
+    return () => undefined;
+  }
+}
+
+/** Over HTTP, as a server's ingress would. */
+async function asked(world: World, patience: Clock) {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const [object = "", key = "", handler = ""] = (request.url ?? "").slice(1).split("/").map(decodeURIComponent);
+      const input: unknown = JSON.parse(await text(request));
+      const answer = await world.ask({ object, key, handler }, input);
+      response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+    })();
+  });
+  const loopback = await onLoopback(server);
+  const base = loopback.url;
+  const queries = new Queries({
+    reads: new PatientIngress({ ingress: base }),
+    names: world.names,
+    maps: new MapClient({ ingress: base, entropy: new SimulatedEntropy() }),
+    kinds: ["tally", "other"],
+    patience,
+    admin: undefined,
+  });
+  return {
+    queries,
+    [Symbol.asyncDispose]: () => loopback[Symbol.asyncDispose](),
+  };
+}
+
+async function history(queries: Queries, after = 0, each: (n: number) => Promise<unknown> = async () => undefined): Promise<ChainEvent[]> {
+  const chain: ChainEvent[] = [];
+  for await (const event of queries.history(ID, after)) {
+    chain.push(event);
+    await each(chain.length);
+  }
+  return chain;
+}
+
+const add = (world: World, settle: boolean): Promise<unknown> => world.call({ to: ID, action: "add", args: null, start: null }, { settle });
+
+void test("C7 history waits for events that have left their actor and are on their way to its archive", async () => {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  for (let n = 0; n < 50; n += 1) await add(world, false);
+  const patience = new Waiting(async (pause) => {
+    if (pause === 3) await world.settle();
+  });
+  await using on = await asked(world, patience);
+  const chain = await history(on.queries);
+  assert.equal(chain.length, 50);
+  assert.equal(verify(chain, { actor: ID }).flaw, undefined);
+  assert.equal(patience.pauses, 3);
+  for (const after of [1, 16, 31, 32, 33, 49, 50, 51])
+    assert.deepEqual(await history(on.queries, after), chain.slice(after), `after ${after}`);
+});
+
+void test("events that never arrive are missing, and that is said", async () => {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  for (let n = 0; n < 50; n += 1) await add(world, false);
+  await using on = await asked(world, new Waiting());
+  await assert.rejects(history(on.queries), { code: "STORE_IO", message: /Event 1 of tally\/main/ });
+});
+
+void test("law 2: an actor that goes on while its history is read is read to its end, each event once", async () => {
+  const world = new World({ kinds: [tallyKind("tally")] });
+  for (let n = 0; n < 50; n += 1) await add(world, true);
+  await using on = await asked(world, new Waiting());
+  const chain = await history(on.queries, 0, async (n) => {
+    if (n % 2 === 0 && n < 90) await add(world, true);
+  });
+  assert.ok(chain.length > 90);
+  assert.deepEqual(chain, await world.chain(ID));
+  assert.deepEqual(await history(on.queries, chain.length), []);
+});
+
+void test("actors are found by kind, owner and uid, counted, and read; what was entered and never began is not there", async () => {
+  const world = new World({ kinds: [tallyKind("tally", { owner: "starter" }), tallyKind("other")] });
+  const begin = (to: `${string}/${string}`) => world.call({ to, action: "add", args: null, start: null, viewer: VIEWER });
+  for (const id of ["tally/b", "tally/a", "tally/c", "other/x"] as const) await begin(id);
+  await world.call({ to: "tally/ben", action: "add", args: null, start: null, viewer: { principal: "ben", scopes: [] } });
+  // Entered by a birth that was cancelled before its end.
+  await world.ask({ object: world.names.map, key: "kind/other/0", handler: "put" }, { key: "other/never", value: null });
+  await using on = await asked(world, new Waiting());
+  const { queries } = on;
+  const ids = async (query: Partial<Parameters<Queries["list"]>[0]>): Promise<readonly string[]> =>
+    (await queries.list({ limit: 10, ...query })).map(({ id }) => id);
+  assert.deepEqual((await ids({ kind: "tally" })).toSorted(), ["tally/a", "tally/b", "tally/ben", "tally/c"]);
+  assert.deepEqual((await ids({ kind: "tally", owner: "ann" })).toSorted(), ["tally/a", "tally/b", "tally/c"]);
+  assert.deepEqual(await ids({ kind: "tally", after: "tally/b", limit: 1 }), ["tally/ben"]);
+  assert.deepEqual(await ids({ kind: "other" }), ["other/x"]);
+  assert.equal((await ids({})).length, 5);
+  assert.equal(await queries.count({ kind: "tally" }), 4);
+  assert.equal(await queries.count({ kind: "tally", owner: "ann" }), 3);
+  assert.equal(await queries.find(world.row("tally/a")?.uid ?? ""), "tally/a");
+  assert.equal(await queries.find("nobody"), undefined);
+  assert.equal((await queries.read("tally/a"))?.owner, "ann");
+  assert.equal(await queries.read("tally/never"), undefined);
+  assert.equal(await queries.head("other/never"), undefined);
+});
+
+void test("C4 who took a keyed call is known for as long as its reply is", async () => {
+  const world = new World({ kinds: [tallyKind("tally"), tallyKind("other")] });
+  await world.call({ to: ID, action: "add", args: null, start: null, viewer: VIEWER }, { key: "one" });
+  await world.call({ to: ID, action: "refuse", args: null, start: null, viewer: VIEWER }, { key: "two" });
+  await using on = await asked(world, new Waiting());
+  const taker = (key: string, now = world.now, principal = "ann"): Promise<unknown> =>
+    on.queries.keyed("tally", { principal, scopes: [] }, key, now);
+  assert.equal(await taker("one"), ID);
+  assert.equal(await taker("one", world.now + 60_000), undefined);
+  assert.equal(await taker("one", world.now, "ben"), undefined);
+  assert.equal(await taker("two"), undefined);
+});

@@ -1,0 +1,242 @@
+/** What actors are, were, and where they are found: nothing here writes. */
+import { scopedKey } from "../../core/chain/internal.ts";
+import { readHeader } from "../../core/chain/index.ts";
+import {
+  EngineError,
+  type ActorId,
+  type Change,
+  type ChainEvent,
+  type Clock,
+  type ListQuery,
+  type Snapshot,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { isAddress, kindOf } from "../../core/contract/internal.ts";
+import { Admin, type Place } from "./admin.ts";
+import { claimKey } from "./commit.ts";
+import { ofClaims, ofKind, ofOwner, ofUids, type Index } from "./directory.ts";
+import type { Handler } from "./durable-context.ts";
+import { isObject } from "./is-object.ts";
+import { isEvents, isReply } from "./kept.ts";
+import type { Due } from "./laters.ts";
+import type { MapClient, ShardedMap } from "./map-client.ts";
+import type { Names } from "./names.ts";
+import { isSnapshot, isTold, type Told } from "./outcome.ts";
+import { strange, type PatientIngress } from "./patient-ingress.ts";
+import type { Newest } from "./reading.ts";
+
+export interface QueriesHost {
+  readonly reads: PatientIngress;
+  readonly names: Names;
+  readonly maps: MapClient;
+  readonly kinds: readonly string[];
+  /** By which what is on its way is asked for again. */
+  readonly patience: Clock;
+  readonly admin: string | undefined;
+}
+
+const ABREAST = 16;
+const PAGE = 500;
+const MOST_IDS = 1_000;
+const FIRST_PAUSE_MS = 4;
+/** An event that left an actor's own key is in the archive within this. */
+const ARRIVES_WITHIN_MS = 30_000;
+
+export class Queries {
+  readonly #host: QueriesHost;
+  readonly #kinds: readonly string[];
+  readonly #admin: Admin;
+
+  constructor(host: QueriesHost) {
+    this.#host = host;
+    this.#kinds = host.kinds.toSorted();
+    this.#admin = new Admin(host.admin, host.names);
+  }
+
+  async read(id: ActorId): Promise<Snapshot | undefined> {
+    const answer = await this.#ask(this.#host.names.actor(id, "read"), null);
+    if (answer === null) return undefined;
+    if (!isSnapshot(answer)) throw strange({ object: id });
+    return answer;
+  }
+
+  async head(id: ActorId): Promise<(Told & { readonly owner?: string }) | undefined> {
+    const answer = await this.#ask(this.#host.names.actor(id, "head"), null);
+    if (answer === null) return undefined;
+    if (!isTold(answer)) throw strange({ object: id });
+    return answer;
+  }
+
+  /** Whether the server knows where that kind's turns are run. */
+  isServed(kind: string): Promise<boolean> {
+    return this.#admin.serves(this.#host.names.actors(kind));
+  }
+
+  async due(id: ActorId, key: string): Promise<Due> {
+    const answer = await this.#ask(this.#host.names.actor(id, "reply"), key);
+    if (!isObject(answer)) throw strange({ object: id });
+    return { reply: isReply(answer["reply"]) ? answer["reply"] : undefined, pending: answer["pending"] === true };
+  }
+
+  async list({ kind, owner, live, after, limit }: ListQuery): Promise<readonly Change[]> {
+    const found: Change[] = [];
+    for (const one of kind === undefined ? this.#kinds : [kind]) {
+      // In the order of kinds, then of keys.
+      if (after !== undefined && one < kindOf(after)) continue;
+      const from = after !== undefined && one === kindOf(after) ? after : undefined;
+      const map = this.#map(owner === undefined ? ofKind(one) : ofOwner(owner));
+      for (let last: string | undefined = from; found.length < limit;) {
+        const entries = await map.list({ prefix: `${one}/`, limit: PAGE, ...(last === undefined ? {} : { after: last }) });
+        const ids = entries.map(([key]) => key).filter(isAddress);
+        const heads = await this.#heads(ids);
+        for (const [n, head] of heads.entries()) {
+          const id = ids[n];
+          if (id === undefined || head === undefined || (owner !== undefined && head.owner !== owner)) continue;
+          const { seq, head: event, status } = head;
+          if (live === true && status === "stopped") continue;
+          if (found.length < limit) found.push({ id, seq, head: event, status });
+        }
+        if (entries.length < PAGE) break;
+        last = entries.at(-1)?.[0];
+      }
+    }
+    return found;
+  }
+
+  async ids(kind: string): Promise<readonly ActorId[]> {
+    const entries = await this.#map(ofKind(kind)).list({ limit: MOST_IDS });
+    return entries.map(([key]) => key).filter(isAddress);
+  }
+
+  async count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): Promise<number> {
+    if (live === true) return this.#countLive({ ...(kind === undefined ? {} : { kind }), ...(owner === undefined ? {} : { owner }) });
+    if (owner === undefined) {
+      const counts = (kind === undefined ? this.#kinds : [kind]).map((one) => this.#map(ofKind(one)).count());
+      return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+    }
+    const map = this.#map(ofOwner(owner));
+    if (kind === undefined) return map.count();
+    let count = 0;
+    for (let after: string | undefined; ;) {
+      const entries = await map.list({ prefix: `${kind}/`, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      count += entries.length;
+      if (entries.length < PAGE) return count;
+      after = entries.at(-1)?.[0];
+    }
+  }
+
+  /** Whether one lives only its own key says. */
+  async #countLive(query: Pick<ListQuery, "kind" | "owner">): Promise<number> {
+    let count = 0;
+    for (let after: ActorId | undefined; ;) {
+      const page = await this.list({ ...query, live: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
+      count += page.length;
+      if (page.length < PAGE) return count;
+      after = page.at(-1)?.id;
+    }
+  }
+
+  async find(uid: string): Promise<ActorId | undefined> {
+    if (uid === "" || uid.length > 256) return undefined;
+    const found = await this.#map(ofUids).get(uid);
+    return typeof found === "string" && isAddress(found) ? found : undefined;
+  }
+
+  /** C4: who took that call. */
+  async keyed(kind: string, viewer: Viewer, key: string, now: number): Promise<ActorId | undefined> {
+    const claim = await this.#map(ofClaims).get(claimKey(kind, scopedKey(viewer, undefined, key)));
+    if (!isObject(claim)) return undefined;
+    const { id, until } = claim;
+    return typeof id === "string" && isAddress(id) && typeof until === "number" && until > now ? id : undefined;
+  }
+
+  async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {
+    let seq = afterSeq;
+    for (;;) {
+      const { events, archived } = await this.#newest(id, seq);
+      while (seq < archived)
+        for (const event of await this.#archived(id, seq)) {
+          if (seq >= archived) break;
+          seq += 1;
+          yield event;
+        }
+      // The actor may have gone on while its archive was read.
+      for (const event of events) {
+        seq += 1;
+        yield event;
+      }
+      if (events.length === 0) return;
+    }
+  }
+
+  async event(eventId: string): Promise<ChainEvent | undefined> {
+    for (const place of await this.#admin.holding(eventId)) {
+      const found = (await this.#around(place)).find((event) => event.id === eventId);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  async caused(eventId: string): Promise<readonly ChainEvent[]> {
+    const found = new Map<string, ChainEvent>();
+    for (const place of await this.#admin.holding(eventId))
+      for (const event of await this.#around(place)) if (readHeader(event).cause === eventId) found.set(event.id, event);
+    const order = [...found.values()].map((event) => ({ event, header: readHeader(event) }));
+    order.sort((one, other) => one.header.at - other.header.at || one.header.seq - other.header.seq);
+    return order.slice(0, MOST_IDS).map(({ event }) => event);
+  }
+
+  async #around({ id, archived }: Place): Promise<readonly ChainEvent[]> {
+    if (archived === undefined) return (await this.#newest(id, 0)).events;
+    const found: ChainEvent[] = [];
+    // One answer may not have all of them.
+    for (let { after } = archived; after < archived.until;) {
+      const answer = await this.#ask(this.#host.names.archive(id, "events"), after);
+      if (!isEvents(answer) || answer.length === 0) break;
+      found.push(...answer);
+      after += answer.length;
+    }
+    return found;
+  }
+
+  /** Past the archive: those after `seq`. Otherwise all that the actor's own key has. */
+  async #newest(id: ActorId, seq: number): Promise<Newest> {
+    const answer = await this.#ask(this.#host.names.actor(id, "events"), seq);
+    if (!isObject(answer) || !isEvents(answer["events"]) || typeof answer["archived"] !== "number") throw strange({ object: id });
+    return { events: answer["events"], archived: answer["archived"] };
+  }
+
+  /** What left the actor's own key is sent to its archive in the same write, and arrives a moment later. */
+  async #archived(id: ActorId, seq: number): Promise<readonly ChainEvent[]> {
+    const { patience, names } = this.#host;
+    const givesUpAt = patience.now() + ARRIVES_WITHIN_MS;
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+      const events = await this.#ask(names.archive(id, "events"), seq);
+      if (!isEvents(events)) throw strange({ object: id });
+      if (events.length > 0) return events;
+      if (patience.now() > givesUpAt) throw missing(id, seq + 1);
+      await new Promise<void>((resolve) => patience.after(pauseMs, resolve));
+    }
+  }
+
+  async #heads(ids: readonly ActorId[]): Promise<readonly ((Told & { readonly owner?: string }) | undefined)[]> {
+    const heads: ((Told & { readonly owner?: string }) | undefined)[] = [];
+    for (let at = 0; at < ids.length; at += ABREAST)
+      heads.push(...(await Promise.all(ids.slice(at, at + ABREAST).map((id) => this.head(id)))));
+    return heads;
+  }
+
+  #ask(to: Handler, input: unknown): Promise<unknown> {
+    return this.#host.reads.read({ ...to, input });
+  }
+
+  #map({ name, shards }: Index): ShardedMap {
+    return this.#host.maps.shardedMap(name, shards);
+  }
+}
+
+const missing = (id: ActorId, seq: number): EngineError =>
+  new EngineError(
+    "STORE_IO",
+    `Event ${seq} of ${id} has not come to its archive: see that its nodes and the Restate server are up, then ask again.`,
+  );

@@ -1,0 +1,231 @@
+/** Actors on a Restate server: this process runs turns for it, and calls actors through it, whichever node runs theirs. */
+import { faults, freezeNew, ownId, stamp } from "../../core/chain/internal.ts";
+import type {
+  ActorId,
+  Asks,
+  CallOptions,
+  Change,
+  ChainEvent,
+  Engine,
+  EngineError,
+  Letter,
+  ListQuery,
+  Members,
+  Message,
+  Outgoing,
+  Peers,
+  Reply,
+  ReplyWith,
+  SessionStore,
+  Snapshot,
+  StreamStore,
+  Trait,
+  Viewer,
+} from "../../core/contract/index.ts";
+import { blamed, compareIds, kindOf, unsendable } from "../../core/contract/internal.ts";
+import type { Beside } from "./endpoint.ts";
+import type { TurnInput } from "./inputs.ts";
+import { MapClient } from "./map-client.ts";
+import { restateMembers } from "./members.ts";
+import { Node } from "./node.ts";
+import type { RestateOptions } from "./restate-options.ts";
+import { restateSessionStore } from "./session-store.ts";
+import { EVENT_BYTES, isLonger, tooLarge } from "./sizes.ts";
+import { restateStreamStore } from "./stream-store.ts";
+
+const TRAITS: ReadonlySet<Trait> = new Set(["progress"]);
+
+export class RestateEngine implements Engine {
+  readonly traits = TRAITS;
+  readonly #node: Node;
+  #phase: "open" | "draining" | "closed" = "open";
+  #whenQuiet: (() => void) | undefined;
+
+  private constructor(node: Node) {
+    this.#node = node;
+  }
+
+  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `DOOR_ADDRESS`. */
+  static async start(options: RestateOptions): Promise<RestateEngine> {
+    return new RestateEngine(await Node.start(options));
+  }
+
+  /** Where this node is reached, unless something stands before it: for `register`, and for other nodes. */
+  get url(): string {
+    return this.#node.url;
+  }
+
+  /** Why calls are refused now: the server is lost. */
+  get fault(): EngineError | undefined {
+    return this.#node.health.fault;
+  }
+
+  /** Sessions that all nodes share. */
+  sessions(): SessionStore {
+    return restateSessionStore({ maps: this.#node.maps, health: this.#node.health });
+  }
+
+  /** What was sent on their resumable streams. */
+  streams(): StreamStore {
+    return restateStreamStore({ ...this.#node.reach, health: this.#node.health });
+  }
+
+  /** Which nodes there are. A server that is away is not waited for: leases are renewed soon enough. */
+  members(): Members {
+    const members = restateMembers({ maps: new MapClient({ ...this.#node.reach, patienceMs: 2_000 }) });
+    return { ...members, seen: (self, forMs) => this.#node.health.lease(() => members.seen(self, forMs)) };
+  }
+
+  /** Kinds of this node that no deployment serves yet. */
+  async unregistered(): Promise<readonly string[]> {
+    const { kinds, queries } = this.#node;
+    return (await Promise.all(kinds.names.map(async (kind) => ((await queries.isServed(kind)) ? [] : [kind])))).flat();
+  }
+
+  /** Other nodes: changes made by one are heard of by all. `beside` takes what comes for them on this node's port. */
+  join(peers: Peers, beside?: Beside): void {
+    this.#node.join(peers, beside);
+  }
+
+  call<T>(asks: Asks<T>, options?: CallOptions): Promise<ReplyWith<T>>;
+  call(outgoing: Outgoing, options?: CallOptions): Promise<Reply>;
+  async call(outgoing: Outgoing, options: CallOptions = {}): Promise<unknown> {
+    const message = this.#stamped(outgoing, options);
+    const { calls } = this.#node;
+    try {
+      return await calls.call(message, options);
+    } catch (error) {
+      // It becomes text before anything else is done with it.
+      const refusal = error instanceof TypeError ? blamed(error, message) : undefined;
+      if (refusal === undefined) throw error;
+      return refusal;
+    } finally {
+      if (calls.size === 0) this.#whenQuiet?.();
+    }
+  }
+
+  /** Settles when the server has taken it, durably. */
+  async send(outgoing: Outgoing): Promise<void> {
+    const message = this.#stamped(outgoing);
+    const { to, start, id: idempotencyKey } = message;
+    const { names, kinds, ingress, queries } = this.#node;
+    if (start === undefined && (await this.#guarded(() => queries.head(to))) === undefined) throw faults.noActor(to);
+    const input: TurnInput = { message };
+    try {
+      // It would end nowhere, not with the dead letters either.
+      if (isLonger(JSON.stringify(message), EVENT_BYTES)) throw tooLarge(to, "A message", EVENT_BYTES);
+      await ingress.begin({ ...names.actor(to, "deliver"), input: kinds.sealerFor(kindOf(to)).seal(input), idempotencyKey });
+    } catch (error) {
+      throw (error instanceof TypeError ? unsendable(to, message) : undefined) ?? error;
+    }
+  }
+
+  async read(id: ActorId): Promise<Snapshot | undefined> {
+    this.#node.kinds.check(id);
+    const found = await this.#guarded(() => this.#node.queries.read(id));
+    if (found === undefined) return undefined;
+    // A node with newer code has answered.
+    const status = this.#node.kinds.isNewer(kindOf(id), found.version) ? "failed" : found.status;
+    return { ...found, status, state: freezeNew(undefined, found.state) };
+  }
+
+  async list(query: ListQuery): Promise<readonly Change[]> {
+    return (await this.#guarded(() => this.#node.queries.list(query))).toSorted((one, other) => compareIds(one.id, other.id));
+  }
+
+  count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {
+    return this.#guarded(() => this.#node.queries.count(query));
+  }
+
+  find(uid: string): Promise<ActorId | undefined> {
+    return this.#guarded(() => this.#node.queries.find(uid));
+  }
+
+  event(id: string): Promise<ChainEvent | undefined> {
+    return this.#guarded(() => this.#node.queries.event(id));
+  }
+
+  caused(id: string): Promise<readonly ChainEvent[]> {
+    return this.#guarded(() => this.#node.queries.caused(id));
+  }
+
+  keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
+    return this.#guarded(() => this.#node.queries.keyed(kind, viewer, key, this.#node.clock.now()));
+  }
+
+  history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
+    this.#node.kinds.check(id);
+    this.#node.health.check();
+    return this.#node.queries.history(id, afterSeq);
+  }
+
+  async stop(id: ActorId, reason: string): Promise<void> {
+    this.#node.kinds.check(id);
+    this.#node.health.check();
+    const { calls, clock, entropy } = this.#node;
+    const [messageId, seed] = [ownId(entropy.hex(16)), entropy.hex(16)];
+    await calls.end({ id: messageId, to: id, action: "stop", args: { reason }, at: clock.now(), seed }, reason);
+  }
+
+  async restart(id: ActorId): Promise<void> {
+    this.#node.kinds.check(id);
+    this.#node.health.check();
+    await this.#node.calls.restart(id, this.#node.entropy.hex(16));
+  }
+
+  knows(kind: string): boolean {
+    return this.#node.kinds.has(kind);
+  }
+
+  watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void {
+    return this.#node.announcer.watch(topic, listener);
+  }
+
+  /** Sends that failed three times, oldest first. */
+  letters(limit = 1_000): Promise<readonly Letter[]> {
+    return this.#guarded(() => this.#node.letters.list(limit));
+  }
+
+  /** A dead letter is tried again or thrown away. False: there is none of that id. */
+  letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
+    return this.#guarded(() => this.#node.letters.settle(messageId, fate), "unknown");
+  }
+
+  /** Takes no more calls, of callers here or of the server; what runs has `graceMs` to end, then it is left for another node. */
+  async drain(graceMs: number): Promise<void> {
+    if (this.#phase === "closed") return;
+    this.#phase = "draining";
+    const { calls, reach } = this.#node;
+    const over = new AbortController();
+    const undo = reach.clock.after(graceMs, () => over.abort());
+    if (graceMs <= 0) over.abort();
+    // Callers of this node first: their turns may run here.
+    if (calls.size > 0 && !over.signal.aborted) {
+      await new Promise<void>((resolve) => {
+        this.#whenQuiet = resolve;
+        over.signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+    await this.#node.close(over.signal);
+    undo();
+    this.#phase = "closed";
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.drain(0);
+  }
+
+  #stamped(outgoing: Outgoing, options?: CallOptions): Message {
+    if (this.#phase !== "open") throw faults.draining();
+    const { kinds, clock, entropy, health } = this.#node;
+    const message = stamp(outgoing, options, clock.now(), entropy);
+    kinds.check(message.to);
+    health.check();
+    return message;
+  }
+
+  /** For callers of this node alone: what turns ask, and what is retried in the background, waits for the server to come back. */
+  #guarded<T>(run: () => Promise<T>, applied?: "unknown"): Promise<T> {
+    return this.#node.health.guard(run, applied);
+  }
+}

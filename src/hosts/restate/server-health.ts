@@ -1,0 +1,129 @@
+import { EngineError, type Clock } from "../../core/contract/index.ts";
+import { told } from "../../core/contract/internal.ts";
+
+export interface ServerHealthOptions {
+  /** Of the server's HTTP ingress. */
+  readonly base: string;
+  readonly clock: Clock;
+  /** Called with the fault when the server is lost, and with `undefined` when it is back. */
+  readonly onChange?: (fault: EngineError | undefined) => void;
+}
+
+/** A server that was lost is noticed after two missed probes: within 7 s where it hangs, within 3 s where it refuses. */
+const EVERY_MS = 2_000;
+const ANSWER_WITHIN_MS = 2_000;
+const RETRY_MS = 500;
+const MISSES = 2;
+
+/** Whether a Restate server answers at this address. */
+export async function isUp(base: string, withinMs: number): Promise<boolean> {
+  try {
+    const response = await fetch(new URL("/restate/health", base), { signal: AbortSignal.timeout(withinMs) });
+    await response.body?.cancel();
+    // A proxy that hides this path answers, too; one with nothing behind it says 5xx.
+    return response.status < 500;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whether the engine can be used, for readiness and to refuse calls at once. Lost: two probes of the server's health in a row were
+ * missed, or two renewals of this node's lease were (the server answers, but runs nothing), and nothing else was answered meanwhile.
+ */
+export class ServerHealth {
+  readonly #options: ServerHealthOptions;
+  readonly #waiting = new Set<() => void>();
+  #answers = 0;
+  #missedProbes = 0;
+  #missedLeases = 0;
+  #fault: EngineError | undefined;
+  #undo: () => void = () => undefined;
+  #closed = false;
+
+  constructor(options: ServerHealthOptions) {
+    this.#options = options;
+  }
+
+  /** Why calls are refused now. */
+  get fault(): EngineError | undefined {
+    return this.#fault;
+  }
+
+  start(): void {
+    void this.#probe();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#undo();
+  }
+
+  /** The server has answered a call. */
+  answered(): void {
+    this.#answers += 1;
+    if (this.#missedProbes > 0 || this.#missedLeases > 0) {
+      this.#missedProbes = 0;
+      this.#missedLeases = 0;
+      this.#judge();
+    }
+  }
+
+  /** Renews a lease, which takes the whole way: the server's log, and a node. */
+  async lease<T>(renew: () => Promise<T>): Promise<T> {
+    const before = this.#answers;
+    try {
+      return await renew();
+    } catch (error) {
+      if (error instanceof EngineError && error.code === "OUTCOME_UNKNOWN" && this.#answers === before) {
+        this.#missedLeases += 1;
+        this.#judge();
+      }
+      throw error;
+    }
+  }
+
+  /** Throws `UNAVAILABLE` while the server is lost. */
+  check(): void {
+    if (this.#fault !== undefined) throw unavailable(false);
+  }
+
+  /** `check`, and `run` is given up when the server is lost meanwhile. `applied`: what it may have done then. */
+  async guard<T>(run: () => Promise<T>, applied: false | "unknown" = false): Promise<T> {
+    this.check();
+    const lost = Promise.withResolvers<never>();
+    const giveUp = (): void => lost.reject(unavailable(applied));
+    this.#waiting.add(giveUp);
+    try {
+      return await Promise.race([run(), lost.promise]);
+    } finally {
+      this.#waiting.delete(giveUp);
+    }
+  }
+
+  async #probe(): Promise<void> {
+    const { base, clock } = this.#options;
+    const before = this.#answers;
+    const up = await isUp(base, ANSWER_WITHIN_MS);
+    if (this.#closed) return;
+    this.#missedProbes = up || this.#answers !== before ? 0 : this.#missedProbes + 1;
+    this.#judge();
+    this.#undo = clock.after(this.#missedProbes > 0 && this.#missedProbes < MISSES ? RETRY_MS : EVERY_MS, () => void this.#probe());
+  }
+
+  #judge(): void {
+    const lost = this.#missedProbes >= MISSES || this.#missedLeases >= MISSES;
+    if (this.#closed || lost === (this.#fault !== undefined)) return;
+    this.#fault = lost ? unavailable(false) : undefined;
+    if (lost) for (const giveUp of this.#waiting) giveUp();
+    told(
+      () => this.#options.onChange?.(this.#fault),
+      () => undefined,
+    );
+  }
+}
+
+const unavailable = (applied: false | "unknown"): EngineError =>
+  new EngineError("UNAVAILABLE", "The actors cannot be reached now, because the Restate server does not answer: try again in a moment.", {
+    applied,
+  });

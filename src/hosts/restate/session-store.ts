@@ -1,0 +1,80 @@
+import {
+  type Ask,
+  type Bag,
+  changedSession,
+  EngineError,
+  isSessionRow,
+  type Json,
+  type SessionRow,
+  type SessionStore,
+  StoreError,
+  untilClosed,
+} from "../../core/contract/index.ts";
+import type { MapClient } from "./map-client.ts";
+import { MAP_KEY_LENGTH } from "./map-object.ts";
+import type { ServerHealth } from "./server-health.ts";
+
+export interface SessionStoreOptions {
+  readonly maps: MapClient;
+  /** Of the map. Default "sessions". */
+  readonly name?: string;
+  /** Refuses at once while the server is lost. */
+  readonly health?: ServerHealth;
+}
+
+const SHARDS = 16;
+/** What one row is written to at the same time by nodes is little: of those who collide one gets through each time. */
+const MOST_TRIES = 100;
+
+/** Sessions that all nodes of a Restate server share. A stale `put` of one node replaces what another put, as with every store. */
+export function restateSessionStore({ maps, name = "sessions", health }: SessionStoreOptions): SessionStore {
+  const rows = maps.shardedMap(name, SHARDS);
+  const ask = askServer(health);
+  return {
+    put: (row) => ask(async () => void (await rows.put(row.id, bagOf(row)))),
+    get: (id) => ask(async () => (canBe(id) ? rowOf(await rows.get(id)) : undefined)),
+    change: (id, change) =>
+      ask(async () => {
+        for (let tries = 0; canBe(id) && tries < MOST_TRIES; tries += 1) {
+          const before = await rows.get(id);
+          const row = rowOf(before);
+          if (before === undefined || row === undefined) return undefined;
+          const changed = changedSession(row, change);
+          if (changed === row) return row;
+          if (await rows.replace(id, before, bagOf(changed))) return changed;
+        }
+        if (!canBe(id)) return undefined;
+        throw new StoreError("STORE_CONFLICT", "The session changed with every attempt to change it: try again.");
+      }),
+    touch: (id, seenAt) => ask(async () => void (canBe(id) && (await rows.patch(id, { seenAt }, "seenAt")))),
+    delete: (id) => ask(async () => void (canBe(id) && (await rows.delete(id)))),
+    expire: (seenBefore) => ask(() => rows.take({ before: seenBefore, field: "seenAt" })),
+    async [Symbol.asyncDispose]() {
+      ask.close();
+    },
+  };
+}
+
+/** Clients send ids of any length, and none that long was put. */
+const canBe = (id: string): boolean => id !== "" && id.length <= MAP_KEY_LENGTH;
+
+/** What is asked of the server, with `StoreError` for what it says. */
+export const askServer = (health: ServerHealth | undefined): Ask => {
+  const ask = untilClosed((error) =>
+    error instanceof EngineError && error.code !== "UNAVAILABLE"
+      ? new StoreError("STORE_IO", `The sessions on the Restate server are out of reach: see that it is up. ${error.message}`, {
+          cause: error,
+        })
+      : error,
+  );
+  return health === undefined
+    ? ask
+    : Object.assign(<T>(run: () => Promise<T>) => ask(() => health.guard(run, "unknown")), { close: () => ask.close() });
+};
+
+const bagOf = (row: SessionRow): Bag => ({ ...row });
+
+function rowOf(value: Json | undefined): SessionRow | undefined {
+  if (value === undefined || isSessionRow(value)) return value;
+  throw new StoreError("STORE_CORRUPT", "A session on the Restate server is none: let nothing else write to the map of sessions.");
+}

@@ -1,0 +1,83 @@
+import { hash } from "node:crypto";
+import type { Json, StreamStore } from "../../core/contract/index.ts";
+import { Names } from "./names.ts";
+import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
+import type { ServerHealth } from "./server-health.ts";
+import { askServer } from "./session-store.ts";
+import { STREAM_NAME_LENGTH, type StreamInputs } from "./stream-object.ts";
+import { areSent } from "./stream-pages.ts";
+
+export interface StreamStoreOptions extends PatientOptions {
+  /** As of the object that is served. Default none. */
+  readonly prefix?: string;
+  /** Stores of different names share nothing. Default "streams". */
+  readonly name?: string;
+  /** Refuses at once while the server is lost. */
+  readonly health?: ServerHealth;
+}
+
+/** Longer ones are counted and not kept. */
+const MESSAGE_BYTES = 1_048_576;
+
+/** Streams that all nodes of a Restate server share. How much of them is kept, and how long, says the object that is served. */
+export function restateStreamStore({ prefix, name = "streams", health, ...options }: StreamStoreOptions): StreamStore {
+  const ingress = new PatientIngress(options);
+  const object = new Names(prefix).stream;
+  const ask = askServer(health);
+  // Clients choose session ids, and whoever knows one may act in it: the server is told neither.
+  const of = <H extends keyof StreamInputs>(session: string, handler: H, input: StreamInputs[H]) => ({
+    object,
+    key: `${name}/${hash("sha256", session, "hex")}`,
+    handler,
+    input,
+  });
+  return {
+    append: (session, name_, message) =>
+      ask(async () => {
+        const stream = name_.toWellFormed();
+        const text = JSON.stringify(message);
+        const at = Math.max(1, Math.floor(ingress.now()));
+        // Of a name that long no id is read back, so nothing can be asked for again.
+        const kept = stream.length <= STREAM_NAME_LENGTH ? stream : "";
+        const fits = kept === stream && Buffer.byteLength(text) <= MESSAGE_BYTES;
+        const n = await ingress.write(of(session, "append", { stream: kept, at, ...(fits && { text }) }));
+        if (typeof n !== "number") throw strange({ object });
+        return eventId(stream, n);
+      }),
+    after: (session, id) =>
+      ask(async () => {
+        const place = readEventId(id);
+        if (place === undefined) return undefined;
+        const sent = await ingress.read(of(session, "after", place));
+        if (sent === null) return undefined;
+        if (!areSent(sent)) throw strange({ object });
+        const { stream } = place;
+        return { stream, messages: sent.map(([n, text]) => ({ id: eventId(stream, n), message: parsed(text) })) };
+      }),
+    delete: (session) => ask(async () => void (await ingress.write(of(session, "delete", null)))),
+    async [Symbol.asyncDispose]() {
+      ask.close();
+    },
+  };
+}
+
+const parsed = (text: string): Json => JSON.parse(text);
+
+/** Fits a header. */
+const eventId = (stream: string, n: number): string => `${n}.${encodeURIComponent(stream)}`;
+
+// What one UTF-16 code unit takes at most in an id.
+const ESCAPED = 9;
+
+/** Event ids come from clients: undefined for what is none. */
+function readEventId(id: string): { readonly stream: string; readonly n: number } | undefined {
+  const dot = id.slice(0, 16).indexOf(".");
+  const n = Number(id.slice(0, dot));
+  if (dot < 1 || id.length > 17 + ESCAPED * STREAM_NAME_LENGTH || !/^[1-9]\d*$/.test(id.slice(0, dot))) return undefined;
+  try {
+    const stream = decodeURIComponent(id.slice(dot + 1));
+    return stream.length > STREAM_NAME_LENGTH || !stream.isWellFormed() ? undefined : { n, stream };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+import {
+  EngineError,
+  StoreError,
+  systemClock,
+  systemEntropy,
+  type Clock,
+  type Entropy,
+  type StoreCode,
+} from "../../core/contract/index.ts";
+import type { Handler } from "./durable-context.ts";
+import { MapClient } from "./map-client.ts";
+import { Names } from "./names.ts";
+import { PatientIngress } from "./patient-ingress.ts";
+import { sealer, unsealed, type Sealer } from "./sealed.ts";
+
+export interface TransferOptions {
+  /** Of the server's HTTP ingress. */
+  readonly ingress: string;
+  /** Of its admin API. */
+  readonly admin: string;
+  /** What the nodes share. Needed where kinds have secrets: messages to them are sealed with it. */
+  readonly secret?: Uint8Array;
+  /** As of the nodes. Default none. */
+  readonly prefix?: string;
+  /** By which actors live. */
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+  /** By which the server is tried again. Default the system's, whatever `clock` is. */
+  readonly patience?: Clock;
+  /** How long a step waits for the server and its nodes. At most 5 minutes. Default 60 s. */
+  readonly patienceMs?: number;
+}
+
+/** How those who move actors speak to the server. Throws `StoreError` only, through `told`. */
+export class TransferClient {
+  readonly names: Names;
+  readonly clock: Clock;
+  readonly patience: Clock;
+  readonly admin: string;
+  readonly maps: MapClient;
+  readonly sealer: Sealer | undefined;
+  readonly steps: PatientIngress;
+
+  constructor(options: TransferOptions) {
+    const { ingress, admin, secret, prefix = "", clock = systemClock, entropy = systemEntropy, patience = systemClock } = options;
+    const { patienceMs = 60_000 } = options;
+    this.names = new Names(prefix);
+    this.clock = clock;
+    this.patience = patience;
+    this.admin = admin;
+    this.sealer = secret === undefined ? undefined : sealer(secret);
+    this.maps = new MapClient({ ingress, clock: patience, entropy, patienceMs, prefix });
+    this.steps = new PatientIngress({ ingress, clock: patience, entropy, patienceMs });
+  }
+
+  /** Throws `STORE_CORRUPT` where it was sealed with another secret, or there is none. */
+  open(value: unknown): unknown {
+    return (this.sealer ?? unsealed).open(value);
+  }
+
+  /** A step that may be taken twice: what it does or reads is the same then. */
+  ask(to: Handler, input: unknown): Promise<unknown> {
+    return this.steps.read({ ...to, input });
+  }
+
+  /** Once, however often it is sent. */
+  once(to: Handler, input: unknown): Promise<unknown> {
+    return this.steps.write({ ...to, input });
+  }
+}
+
+export async function told<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw storeFault(error);
+  }
+}
+
+export async function* toldEach<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } catch (error) {
+    throw storeFault(error);
+  }
+}
+
+function storeFault(error: unknown): unknown {
+  if (!(error instanceof EngineError)) return error;
+  const { code, message } = error;
+  if (isStoreCode(code)) return new StoreError(code, message, { cause: error });
+  const why =
+    code === "ENGINE_MISSING"
+      ? `No node of this version that is registered serves this kind: start nodes with it, run "troupe cluster register", then try again. ${message}`
+      : message;
+  return new StoreError("STORE_IO", why, { cause: error });
+}
+
+const isStoreCode = (code: string): code is StoreCode => code.startsWith("STORE_");
+
+export const conflict = (what: string): StoreError =>
+  new StoreError("STORE_CONFLICT", `${what} Nothing is ever merged: import into another place.`);
+
+export const strange = (what: string): StoreError =>
+  new StoreError("STORE_IO", `What serves ${what} answered something else than this version understands: register nodes of this version.`);

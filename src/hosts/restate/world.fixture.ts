@@ -1,0 +1,346 @@
+import { callHash, innerKey, scopedKey, stamp, stampFrom } from "../../core/chain/internal.ts";
+import { readHeader, sha256 } from "../../core/chain/index.ts";
+import type { ActorId, Behaviour, ChainEvent, Entropy, Json, Message, Outgoing, Reply, Row } from "../../core/contract/index.ts";
+import { kindOf } from "../../core/contract/internal.ts";
+import { SimulatedEntropy } from "../../testing/index.ts";
+import { directly } from "./direct.fixture.ts";
+import { DirectTurns } from "./direct-turns.ts";
+import type { DurableContext, Handler } from "./durable-context.ts";
+import type { InnerCall } from "./durable-work.ts";
+import { Journal, type Faults, type Grounds, type Invoked } from "./journal.fixture.ts";
+import { ACTOR_KEY, isEvents, readKept, type Kept } from "./kept.ts";
+import { mapObject } from "./map-object.ts";
+import { MapText } from "./map-text.fixture.ts";
+import { Names } from "./names.ts";
+import type { NodeHost } from "./node-host.ts";
+import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
+import type { ExclusiveContext, RestateSdk } from "./sdk.ts";
+import { sealer, unsealed } from "./sealed.ts";
+import { actorObject, archiveObject, controlService } from "./virtual-object.ts";
+
+interface Served {
+  readonly run: (context: ExclusiveContext, input: unknown) => Promise<unknown>;
+  readonly exclusive: boolean;
+}
+
+interface Sent {
+  readonly to: Handler;
+  readonly input: unknown;
+}
+
+export interface WorldOptions {
+  readonly kinds: readonly Behaviour[];
+  /** What goes wrong with an invocation of an actor, by its handler and how many were begun before. */
+  readonly faults?: (handler: string, nth: number) => Faults;
+  readonly entropy?: Entropy;
+  readonly now?: number;
+  /** No node serves these any more. */
+  readonly unknown?: readonly string[];
+  /** So long it takes until another attempt begins. */
+  readonly cutMs?: number;
+  /** Whose objects it goes on with. */
+  readonly after?: World;
+  /** Turns that can be are answered without the SDK, each attempt cut after so many frames. */
+  readonly direct?: readonly number[];
+}
+
+/** A durable engine in this process: handlers as they are served, one invocation after the other, each with a journal of its own. */
+export class World {
+  readonly names = new Names();
+  readonly #options: WorldOptions;
+  readonly #entropy: Entropy;
+  readonly #objects: Map<string, MapText>;
+  readonly #served = new Map<string, Served>();
+  /** Of its kinds. */
+  readonly direct: DirectTurns;
+  readonly #queue: Sent[] = [];
+  #timers: (Sent & { readonly at: number })[] = [];
+  /** Of exclusive handlers: when whoever came last has ended. */
+  readonly #ended = new Map<string, Promise<unknown>>();
+  /** Invocations that were cancelled, by whoever stops their actors. */
+  readonly cancelled: string[] = [];
+  /** What behaviours threw. */
+  readonly thrown: string[] = [];
+  /** Messages actors were sent, in order. */
+  readonly delivered: string[] = [];
+  readonly hints: string[] = [];
+  /** How many turns were answered without the SDK. */
+  answeredDirectly = 0;
+  /** Invocations of actors, in the order of their ends. */
+  readonly invoked: (Invoked & { readonly handler: string; readonly nth: number })[] = [];
+  #begun = 0;
+  now: number;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.#entropy = options.entropy ?? new SimulatedEntropy();
+    this.now = options.now ?? options.after?.now ?? 1_704_067_200_000;
+    this.#objects = options.after === undefined ? new Map() : options.after.#objects;
+    const sdk = this.#sdk();
+    const host = this.#host();
+    this.direct = new DirectTurns(host, options.kinds);
+    for (const behaviour of options.kinds) {
+      actorObject({ sdk, host }, behaviour);
+      archiveObject({ sdk, host }, behaviour);
+    }
+    mapObject(sdk);
+    controlService({ sdk, host });
+  }
+
+  /** A caller's call, and all that it sets off. Ends as the caller would be told. */
+  async call(outgoing: Outgoing, { key, settle = true }: { readonly key?: string; readonly settle?: boolean } = {}): Promise<Outcome> {
+    const message = stamp(outgoing, undefined, this.now, this.#entropy);
+    const named = key === undefined ? {} : { key: this.#named(message, key) };
+    const input = this.#sealer(message.to).seal({ message, ...named });
+    const outcome = await this.ask(this.names.actor(message.to, "turn"), input);
+    if (settle) await this.settle();
+    if (!isOutcome(outcome)) throw new TypeError(`This is no outcome: ${JSON.stringify(outcome)}`);
+    return outcome;
+  }
+
+  async stop(to: ActorId, reason: string): Promise<unknown> {
+    const message = stamp({ to, action: "stop", args: { reason } }, undefined, this.now, this.#entropy);
+    const outcome = await this.ask(this.names.actor(to, "stop"), { message, reason, above: [] });
+    await this.settle();
+    return outcome;
+  }
+
+  /** All that was sent, and what that sends. */
+  async settle(): Promise<void> {
+    for (let sent = this.#queue.shift(); sent !== undefined; sent = this.#queue.shift()) await this.ask(sent.to, sent.input);
+  }
+
+  /** Moves time on, and does what falls due. */
+  async pass(ms: number): Promise<void> {
+    const end = this.now + ms;
+    await this.settle();
+    for (;;) {
+      const [next] = this.#timers.filter(({ at }) => at <= end).toSorted((one, other) => one.at - other.at);
+      if (next === undefined) break;
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      this.now = Math.max(this.now, next.at);
+      await this.ask(next.to, next.input);
+      await this.settle();
+    }
+    this.now = end;
+  }
+
+  /** How many timers are set. */
+  get timers(): number {
+    return this.#timers.length;
+  }
+
+  /** One invocation, from outside or inside. */
+  async ask(to: Handler, input: unknown): Promise<unknown> {
+    const { object, key = "", handler } = to;
+    const served = this.#served.get(`${object} ${handler}`);
+    if (served === undefined) throw new TypeError(`Nothing serves ${object}/${handler}.`);
+    const place = `${object}/${key}`;
+    const before = this.#ended.get(place);
+    const ended = Promise.withResolvers<void>();
+    if (served.exclusive) this.#ended.set(place, ended.promise);
+    try {
+      if (served.exclusive) await before;
+      return await this.#invoked(served, to, input);
+    } finally {
+      ended.resolve();
+    }
+  }
+
+  async #invoked(served: Served, { object, key = "", handler }: Handler, input: unknown): Promise<unknown> {
+    const isActor = object.startsWith(this.names.actors("")) && served.exclusive;
+    if (handler === "deliver") this.delivered.push(JSON.stringify(input));
+    const nth = isActor ? this.#begun++ : 0;
+    const faults = isActor ? (this.#options.faults?.(handler, nth) ?? {}) : {};
+    const { direct } = this.#options;
+    if (direct !== undefined && handler === "turn") {
+      const { keys } = this.#grounds(`${object}/${key}`);
+      const run = await directly(this.direct, { path: `/invoke/${object}/${handler}`, key, keys, input }, direct);
+      if (run !== undefined) {
+        this.answeredDirectly += 1;
+        this.invoked.push({ ...run, handler, nth });
+        return run.outcome;
+      }
+    }
+    const invocation = `inv_${sha256(`${object} ${key} ${handler} ${JSON.stringify(input)}`).slice(0, 16)}`;
+    const journal = new Journal({ ...this.#grounds(`${object}/${key}`), invocation }, faults);
+    const run = await journal.run((context) => served.run(asSdk(context, key, this.cancelled), input));
+    if (isActor) this.invoked.push({ ...run, handler, nth });
+    return run.outcome;
+  }
+
+  /** All that is kept, by `object/key name`. */
+  kept(only = ""): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      [...this.#objects]
+        .flatMap(([place, { kept }]) => [...kept].map(([name, text]): [string, string] => [`${place} ${name}`, text]))
+        .filter(([name]) => name.startsWith(only))
+        .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+    );
+  }
+
+  /** Something that is no handler writes under an actor's name; undefined takes it away. */
+  damage(id: ActorId, name: string, text: string | undefined): void {
+    const { object, key } = this.names.actor(id, "");
+    this.#objects.get(`${object}/${key ?? ""}`)?.write([name, text]);
+  }
+
+  row(id: ActorId): Row | undefined {
+    return this.own(id)?.row;
+  }
+
+  state(id: ActorId): Json | undefined {
+    return this.own(id)?.state;
+  }
+
+  /** What an actor's own key has. */
+  own(id: ActorId): Kept | undefined {
+    const { object, key } = this.names.actor(id, "");
+    return readKept(this.#objects.get(`${object}/${key ?? ""}`)?.kept.get(ACTOR_KEY));
+  }
+
+  /** From the archive and the actor's own key. */
+  async chain(id: ActorId): Promise<ChainEvent[]> {
+    const chain: ChainEvent[] = [];
+    for (const handler of [this.names.archive(id, "events"), this.names.actor(id, "events")])
+      for (;;) {
+        const answer: unknown = Object(await this.ask(handler, chain.length))["value"];
+        const events: unknown = isEvents(answer) ? answer : Object(answer)["events"];
+        if (!isEvents(events)) throw new TypeError(`These are no events: ${JSON.stringify(answer)}`);
+        const more = events.filter((event) => readHeader(event).seq > chain.length);
+        if (more.length === 0) break;
+        chain.push(...more);
+      }
+    return chain;
+  }
+
+  #grounds(place: string): Omit<Grounds, "invocation"> {
+    const keys = this.#objects.get(place) ?? new MapText();
+    this.#objects.set(place, keys);
+    return {
+      keys,
+      call: (to, input) => this.ask(to, input),
+      send: (to, input, afterMs) =>
+        void (afterMs === undefined || afterMs <= 0
+          ? this.#queue.push({ to, input })
+          : this.#timers.push({ to, input, at: this.now + afterMs })),
+      sleep: async (ms) => void (this.now += ms),
+      again: () => void (this.now += this.#options.cutMs ?? 0),
+    };
+  }
+
+  #named(message: Message, key: string): { readonly key: string; readonly call: string } {
+    return { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, message.args) };
+  }
+
+  #sealer(id: ActorId): ReturnType<NodeHost["sealerFor"]> {
+    return this.#host().sealerFor(kindOf(id));
+  }
+
+  #host(): NodeHost {
+    const kinds = new Map(this.#options.kinds.map((behaviour) => [behaviour.kind, behaviour]));
+    const sealed = sealer(Buffer.alloc(32, "a secret of this test"));
+    return {
+      names: this.names,
+      keyMs: 60_000,
+      retryMs: 100,
+      knows: (kind) => kinds.has(kind) && this.#options.unknown?.includes(kind) !== true,
+      sealerFor: (kind) => (kinds.get(kind)?.redact === undefined ? unsealed : sealed),
+      // Another attempt's is the same, so that whatever it changes can be compared.
+      seed: () => sha256(`rung ${this.now}`).slice(0, 32),
+      hint: ({ id, seq, status }) => void this.hints.push(`${id} ${seq} ${status}`),
+      report: () => undefined,
+      now: () => this.now,
+      after(ms, run) {
+        const timer = setTimeout(run, ms);
+        return () => clearTimeout(timer);
+      },
+      call: (call) => this.#inner(call),
+      hearing: () => ({ progress: () => undefined, log: () => undefined }),
+      fault: (error) => void this.thrown.push(error instanceof Error ? error.message : String(error)),
+    };
+  }
+
+  /** By its key alone: as after the server has forgotten the message's id. */
+  async #inner({ work, n, outgoing, endsAt, key, waiting }: InnerCall): Promise<Reply> {
+    const message = stampFrom(work, n, outgoing, endsAt, this.now, { hex: (bytes) => "0".repeat(bytes * 2), uuid: () => "unused" });
+    const named = this.#named(message, innerKey(work, key, n, message.action, message.args));
+    const outcome = await this.ask(
+      this.names.actor(message.to, "turn"),
+      this.#sealer(message.to).seal({ message, key: named, waiting: [...waiting] }),
+    );
+    if (!isOutcome(outcome)) throw new TypeError("This is no outcome.");
+    if ("fault" in outcome) throw errorFrom(outcome.fault);
+    if (outcome.reply === undefined) throw new TypeError("This answer comes later.");
+    return outcome.reply;
+  }
+
+  #sdk(): RestateSdk {
+    const handlers = new Map<unknown, Served>();
+    const made = (served: Served): unknown => {
+      const token = Symbol("handler");
+      handlers.set(token, served);
+      return token;
+    };
+    const serve: RestateSdk["object"] = ({ name, handlers: named }) => {
+      for (const [handler, token] of Object.entries(named)) {
+        const served = handlers.get(token);
+        if (served !== undefined) this.#served.set(`${name} ${handler}`, served);
+      }
+      return { name };
+    };
+    return {
+      object: serve,
+      service: serve,
+      handlers: {
+        handler: (_, run) => made({ run, exclusive: false }),
+        object: {
+          exclusive: (_, run) => made({ run, exclusive: true }),
+          shared: (_, run) => made({ run, exclusive: false }),
+        },
+      },
+      serde: {
+        json: {
+          serialize: (value) => Buffer.from(JSON.stringify(value)),
+          deserialize: (bytes) => JSON.parse(Buffer.from(bytes).toString()),
+        },
+      },
+      createEndpointHandler: () => () => undefined,
+    };
+  }
+}
+
+/** As the SDK shows a context to a handler. */
+function asSdk(context: DurableContext, key: string, cancelled: string[]): ExclusiveContext {
+  return {
+    key,
+    request: () => ({ id: context.invocation(), attemptCompletedSignal: context.superseded() }),
+    async get(name, serde) {
+      const text = await told(context.get(name));
+      if (text === undefined) return null;
+      const value: unknown = serde === undefined ? JSON.parse(text) : serde.deserialize(Buffer.from(text));
+      return value;
+    },
+    set(name, value, serde) {
+      if (serde === undefined) return context.set(name, JSON.stringify(value));
+      if (typeof value !== "string") throw new TypeError(`${name} is set to something else than text.`);
+      context.set(name, Buffer.from(serde.serialize(value)).toString("utf8"));
+    },
+    clear: (name) => context.clear(name),
+    clearAll: () => undefined,
+    run: (name, action) => told(context.run(name, action)),
+    sleep: (ms) => told(context.sleep(ms)),
+    genericCall: ({ service, method, key: to, parameter }) =>
+      told(context.call({ object: service, handler: method, ...(to === undefined ? {} : { key: to }) }, parameter)),
+    genericSend: ({ service, method, key: to, parameter, delay }) =>
+      context.send({ object: service, handler: method, ...(to === undefined ? {} : { key: to }) }, parameter, delay),
+    cancel: (invocation) => void cancelled.push(invocation),
+  };
+}
+
+/** The SDK's own name for it. */
+const told = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error: unknown) => {
+    if (error instanceof Error && error.name === "Withdrawn") throw Object.assign(new Error("Cancelled"), { name: "CancelledError" });
+    throw error;
+  });

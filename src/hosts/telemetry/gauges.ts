@@ -1,0 +1,76 @@
+import type { Figure, Figures } from "../../core/contract/index.ts";
+import type { Meter, MetricOptions, Observable } from "./api.ts";
+
+interface Told extends MetricOptions {
+  readonly figure: Figure;
+  readonly name: string;
+}
+
+const GAUGES: readonly Told[] = [
+  {
+    figure: "sessions",
+    name: "troupe.sessions",
+    description: "Sessions over HTTP of revisions up to 2025-11-25, in memory.",
+    unit: "{session}",
+  },
+  {
+    figure: "connections",
+    name: "troupe.connections",
+    description: "Clients on stdio, TCP, WebSockets and HTTP+SSE.",
+    unit: "{connection}",
+  },
+  { figure: "streams", name: "troupe.streams", description: "Standalone streams and subscriptions that are open.", unit: "{stream}" },
+  { figure: "requests", name: "troupe.requests.running", description: "Requests that are being worked on.", unit: "{request}" },
+  { figure: "actors", name: "troupe.actors", description: "Actors in memory; those on disk alone do not count.", unit: "{actor}" },
+  {
+    figure: "failed",
+    name: "troupe.actors.failed",
+    description: "Actors in memory that have failed, and wait to be restarted.",
+    unit: "{actor}",
+  },
+  { figure: "outbox", name: "troupe.outbox", description: "Messages on their way between actors on disk.", unit: "{message}" },
+  {
+    figure: "backlog",
+    name: "troupe.store.log.pages",
+    description: "Pages of the store that only its write-ahead log holds; the number grows while checkpoints fail.",
+    unit: "{page}",
+  },
+];
+const COUNTERS: readonly Told[] = [
+  { figure: "faults", name: "troupe.faults", description: "Crashes and other faults, as the log has them.", unit: "{fault}" },
+  {
+    figure: "slowTurns",
+    name: "troupe.turns.slow",
+    description: "Turns that blocked the event loop for more than 100 ms.",
+    unit: "{turn}",
+  },
+];
+
+/** What there is just now, summed over all who show it, for whenever somebody collects. */
+export class Gauges {
+  readonly #shown = new Set<() => Figures>();
+
+  constructor(meter: Meter) {
+    const instruments = new Map<Figure, Observable>(GAUGES.map((one) => [one.figure, meter.createObservableGauge(one.name, one)]));
+    for (const one of COUNTERS) instruments.set(one.figure, meter.createObservableCounter(one.name, one));
+    meter.addBatchObservableCallback(
+      (result) => {
+        const shown = Array.from(this.#shown, (figures) => figures());
+        for (const [figure, instrument] of instruments) {
+          const numbers = shown.flatMap((one) => one[figure] ?? []);
+          if (numbers.length > 0)
+            result.observe(
+              instrument,
+              numbers.reduce((sum, number) => sum + number, 0),
+            );
+        }
+      },
+      [...instruments.values()],
+    );
+  }
+
+  show(figures: () => Figures): () => void {
+    this.#shown.add(figures);
+    return () => void this.#shown.delete(figures);
+  }
+}

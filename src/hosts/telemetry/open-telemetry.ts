@@ -1,0 +1,87 @@
+import type { Histogram, OpenTelemetryApi, OtelContext, Span, Tracer } from "./api.ts";
+import type { Bag, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
+import { failureAttributes, metricAttributes, spanAttributes } from "./attributes.ts";
+import { observeEventLoop } from "./event-loop.ts";
+import { Gauges } from "./gauges.ts";
+
+const NAME = "troupe";
+/** Those of the convention, in seconds, and finer ones below: most calls take less than the least of its. */
+const BOUNDARIES = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
+/**
+ * `openTelemetry(api)`, of `import * as api from "@opentelemetry/api"`: spans and metrics of the requests that a server answers, after OpenTelemetry's semantic conventions for MCP, for whatever SDK the
+ * process has registered with that API; without one, nothing. A span's parent is the trace that came in the request's `_meta`, and actors are given the
+ * span as theirs. Names, codes, ids and durations; never arguments or results.
+ *
+ * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
+ */
+export function openTelemetry(api: OpenTelemetryApi): Observer {
+  const meter = api.metrics.getMeter(NAME);
+  const gauges = new Gauges(meter);
+  observeEventLoop(meter);
+  const tracer = api.trace.getTracer(NAME);
+  const duration = meter.createHistogram("mcp.server.operation.duration", {
+    description: "From when a request of MCP was read until it was answered.",
+    unit: "s",
+    advice: { explicitBucketBoundaries: BOUNDARIES },
+  });
+  return {
+    begun: (request) => new RequestObservation(request, { api, tracer, duration }),
+    shows: (figures) => gauges.show(figures),
+  };
+}
+
+/** Whether an SDK takes any of it, as far as that can be seen: spans that are sampled, or metrics. */
+export function isHeard(api: OpenTelemetryApi): boolean {
+  const { metrics, trace, context, SpanKind } = api;
+  if (metrics.getMeter(NAME).constructor !== api.createNoopMeter().constructor) return true;
+  const span = trace.getTracer(NAME).startSpan("heard", { kind: SpanKind.SERVER, attributes: {}, links: [] }, context.active());
+  return span.isRecording();
+}
+
+interface Instruments {
+  readonly api: OpenTelemetryApi;
+  readonly tracer: Tracer;
+  readonly duration: Histogram;
+}
+
+class RequestObservation implements Observation {
+  readonly trace?: Bag;
+  readonly #request: ObservedRequest;
+  readonly #of: Instruments;
+  readonly #span: Span;
+  readonly #context: OtelContext;
+  readonly #begun = performance.now();
+
+  constructor(request: ObservedRequest, of: Instruments) {
+    const { context, propagation, trace, SpanKind } = of.api;
+    this.#request = request;
+    this.#of = of;
+    const around = context.active();
+    const parent = request.trace === undefined ? around : propagation.extract(around, request.trace);
+    const ambient = parent === around ? undefined : trace.getSpanContext(around);
+    const links = ambient === undefined ? [] : [{ context: ambient }];
+    this.#span = of.tracer.startSpan(request.method, { kind: SpanKind.SERVER, attributes: spanAttributes(request), links }, parent);
+    this.#context = trace.setSpan(parent, this.#span);
+    const carrier: Record<string, string> = {};
+    propagation.inject(this.#context, carrier);
+    if (Object.keys(carrier).length > 0) this.trace = carrier;
+  }
+
+  during<T>(act: () => T): T {
+    return this.#of.api.context.with(this.#context, act);
+  }
+
+  ended(failure?: ObservedFailure): void {
+    const { method, name } = this.#request;
+    const { api, duration } = this.#of;
+    // A tool that is none must not name a span.
+    if (name !== undefined && failure?.kind !== "error") this.#span.updateName(`${method} ${name}`);
+    if (failure !== undefined) {
+      this.#span.setAttributes(failureAttributes(failure));
+      this.#span.setStatus({ code: api.SpanStatusCode.ERROR, ...(failure.message !== undefined && { message: failure.message }) });
+    }
+    this.#span.end();
+    duration.record((performance.now() - this.#begun) / 1_000, metricAttributes(this.#request, failure), this.#context);
+  }
+}

@@ -1,0 +1,244 @@
+// The gateway over real actors: who is told of what, and when.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { actor, elicit, refuse, roots, sample } from "../../core/actor/index.ts";
+import type { Bag, Gateway } from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { cast } from "../source/index.ts";
+import { channelDouble, ENVELOPE, gatewayOf, quiet, type ReadChannel, until } from "./kit.fixture.ts";
+
+const chest = actor("chest", {
+  describe: "A chest of one's own.",
+  per: "user",
+  persistence: "memory",
+  initial: () => ({ open: false, turns: 0 }),
+  tools: {
+    open: {
+      describe: "Open it.",
+      when: (state) => !state.open || "It is open.",
+      run({ state }) {
+        state.open = true;
+        state.turns += 1;
+        return "Open.";
+      },
+    },
+    close: {
+      describe: "Close it.",
+      when: (state) => state.open,
+      run({ state }) {
+        state.open = false;
+        state.turns += 1;
+        return "Shut.";
+      },
+    },
+  },
+  resources: { state: { uri: "chest://state", view: (state) => ({ turns: state.turns }) } },
+});
+
+const bell = actor("bell", {
+  describe: "One bell for all.",
+  per: "shared",
+  persistence: "memory",
+  initial: () => ({ rung: 0 }),
+  tools: {
+    ring: {
+      describe: "Ring it.",
+      run({ state }) {
+        state.rung += 1;
+        return state.rung;
+      },
+    },
+  },
+  resources: { bell: { uri: "bell://state", view: (state) => state } },
+});
+
+interface Wire {
+  readonly channel: ReadChannel;
+  readonly notify: (method: string) => void;
+  readonly ask: (method: string, params?: Bag) => Promise<Bag>;
+  readonly call: (name: string) => Promise<Bag>;
+}
+
+function join(gateway: Gateway, principal: string, meta?: Bag): Wire {
+  const channel = channelDouble();
+  const connection = gateway.connect(channel, { principal, scopes: [] });
+  let last = 0;
+  const ask = async (method: string, params: Bag = {}): Promise<Bag> => {
+    last += 1;
+    const id = last;
+    connection.receive(JSON.stringify({ jsonrpc: "2.0", id, method, params: meta === undefined ? params : { ...params, _meta: meta } }));
+    const find = (): Bag | undefined => channel.messages.find((message) => message["id"] === id);
+    await until(() => find() !== undefined);
+    return find() ?? {};
+  };
+  return {
+    channel,
+    ask,
+    notify: (method) => connection.receive(JSON.stringify({ jsonrpc: "2.0", method })),
+    call: (name) => ask("tools/call", { name, arguments: {} }),
+  };
+}
+
+async function legacy(gateway: Gateway, principal: string): Promise<Wire> {
+  const wire = join(gateway, principal);
+  await wire.ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
+  wire.notify("notifications/initialized");
+  await wire.ask("tools/list");
+  for (const uri of ["chest://state", "bell://state"]) assert.ok("result" in (await wire.ask("resources/subscribe", { uri })));
+  return wire;
+}
+
+const told = (wire: Wire, from = 0): readonly unknown[] =>
+  wire.channel.messages.slice(from).map((message) => {
+    const { uri } = Object(message["params"]);
+    return uri ?? message["method"] ?? message["id"];
+  });
+
+const ring = (wire: Wire, key: string): Promise<Bag> =>
+  wire.ask("tools/call", { name: "ring", arguments: {}, _meta: { ...ENVELOPE, "troupe/callId": key } });
+
+test("C8 a viewer is told of its own chest and the bell of all, before its own reply, and never of another's chest", async () => {
+  const engine = await LocalEngine.start({ kinds: [chest, bell] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
+  const ann = await legacy(gateway, "ann");
+  const bob = await legacy(gateway, "bob");
+  for (let round = 0; round < 50; round += 1) {
+    const [annFrom, bobFrom] = [ann.channel.messages.length, bob.channel.messages.length];
+    const reply = await ann.call(round % 2 === 0 ? "open" : "close");
+    const seen = told(ann, annFrom);
+    assert.deepEqual(new Set(seen), new Set(["notifications/tools/list_changed", "chest://state", reply["id"]]));
+    assert.equal(seen.length, 3);
+    assert.equal(seen.at(-1), reply["id"]);
+    await quiet();
+    assert.deepEqual(told(ann, annFrom), seen);
+    assert.deepEqual(told(bob, bobFrom), []);
+  }
+  const from = ann.channel.messages.length;
+  const rung = await bob.call("ring");
+  assert.deepEqual(rung["result"], { content: [{ type: "text", text: "1" }] });
+  await until(() => ann.channel.messages.length > from);
+  await quiet();
+  assert.deepEqual(told(ann, from), ["bell://state"]);
+  const refused = await ann.call("close");
+  assert.deepEqual(Object(refused["error"])["code"], -32602, "hidden without a reason: there is no such tool");
+  await engine[Symbol.asyncDispose]();
+});
+
+test("law 3: a stale list's call is decided in the turn: with a reason it says so, without one it is not there", async () => {
+  const engine = await LocalEngine.start({ kinds: [chest, bell] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
+  const ann = join(gateway, "ann", ENVELOPE);
+  const list = async (): Promise<unknown> =>
+    JSON.parse(JSON.stringify((await ann.ask("tools/list"))["result"]))
+      .tools.map(Object)
+      .map(({ name }: { name: string }) => name);
+  assert.deepEqual(await list(), ["open", "ring"]);
+  const opened = await ann.call("open");
+  assert.equal(Object(opened["result"])["resultType"], "complete");
+  assert.deepEqual(await list(), ["open", "close", "ring"], "off with a reason stays listed, what was hidden joins");
+  const again = await ann.call("open");
+  assert.match(JSON.stringify(again["result"]), /"It is open\."/);
+  assert.deepEqual(Object(Object(Object(again["result"])["_meta"])["troupe/refused"])["code"], "NOT_NOW");
+  await ann.call("close");
+  const hidden = await ann.call("close");
+  const unknown = await ann.call("never-was");
+  assert.deepEqual([Object(hidden["error"])["code"], Object(hidden["error"])["message"]], [-32602, "Unknown tool: close"]);
+  assert.deepEqual([Object(unknown["error"])["code"], Object(unknown["error"])["message"]], [-32602, "Unknown tool: never-was"]);
+  await engine[Symbol.asyncDispose]();
+});
+
+test("C4 a call that carries a key and was applied gets its first reply again, over any connection of its principal", async () => {
+  const engine = await LocalEngine.start({ kinds: [chest, bell] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }), { receipts: true });
+  const [one, two, bob] = [join(gateway, "ann"), join(gateway, "ann"), join(gateway, "bob")];
+  const first = Object((await ring(one, "k"))["result"]);
+  assert.deepEqual(Object(first["_meta"]["troupe/receipt"])["actor"], "bell/main");
+  assert.deepEqual(first["content"], [{ type: "text", text: "1" }]);
+  assert.deepEqual(Object((await ring(two, "k"))["result"])["content"], [{ type: "text", text: "1" }]);
+  assert.deepEqual(Object((await ring(bob, "k"))["result"])["content"], [{ type: "text", text: "2" }]);
+  await engine[Symbol.asyncDispose]();
+});
+
+test("who cannot be asked is told all that it takes, alike where the turn says so and where the gateway does", async () => {
+  const asker = actor("asker", {
+    describe: "Asks.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    tools: {
+      think: {
+        describe: "Asks two things.",
+        run: ({ ask }) => Object.keys(ask({ said: sample({ messages: [], maxTokens: 5 }), where: roots() })).join(),
+      },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [asker] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [asker] }));
+  const answer = async (revision: string): Promise<Bag> => {
+    const channel = channelDouble();
+    const connection = gateway.connect(channel, { principal: "ann", scopes: [] });
+    const send = (message: object): void => connection.receive(JSON.stringify({ jsonrpc: "2.0", ...message }));
+    const modern = revision === "2026-07-28";
+    const clientInfo = { name: "t", version: "1" };
+    if (!modern) send({ id: 0, method: "initialize", params: { protocolVersion: revision, capabilities: {}, clientInfo } });
+    send({ id: 1, method: "tools/call", params: { name: "think", ...(modern ? { _meta: ENVELOPE } : undefined) } });
+    await until(() => channel.messages.some(({ id }) => id === 1));
+    return channel.messages.find(({ id }) => id === 1) ?? {};
+  };
+  const old = Object((await answer("2025-11-25"))["result"]);
+  assert.deepEqual([old["isError"], old["_meta"]["troupe/refused"]["code"]], [true, "CAPABILITY"]);
+  assert.match(old["content"][0]["text"], /sampling, roots/);
+  const error = Object((await answer("2026-07-28"))["error"]);
+  assert.deepEqual([error["code"], error["data"]], [-32021, { requiredCapabilities: { sampling: {}, roots: {} } }]);
+});
+
+test("a question that another actor raises is not blamed on a client that can be asked", async () => {
+  const asker = actor("asker", {
+    describe: "Asks.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    messages: { think: { run: ({ ask }) => Object.keys(ask({ sure: elicit("Sure?") })).join() } },
+  });
+  const clerk = actor("clerk", {
+    describe: "Lets another actor ask.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    tools: {
+      think: {
+        describe: "Calls it.",
+        async work({ call }) {
+          const reply = await call(asker.at("main").think({}), { start: null });
+          return "refused" in reply ? refuse(reply.refused.message, { code: reply.refused.code }) : "thought";
+        },
+      },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [asker, clerk] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [asker, clerk] }));
+  const can = { ...ENVELOPE, "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+  const result = Object((await join(gateway, "ann", can).call("think"))["result"]);
+  assert.deepEqual([result["isError"], result["_meta"]["troupe/refused"]["code"]], [true, "CANNOT_ASK"]);
+  assert.match(
+    result["content"][0]["text"],
+    /^asker\/main must ask the client something \(elicitation\), and a message from clerk\/main cannot/,
+  );
+});
+
+test("a misspelt argument is named in the refusal, also where a library judges the arguments", async () => {
+  const desk = actor("desk", {
+    describe: "A desk.",
+    per: "shared",
+    persistence: "memory",
+    initial: () => ({}),
+    tools: { report: { describe: "Reports.", input: z.object({ title: z.string() }), run: ({ args }) => args.title } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [desk] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [desk] }));
+  const answer = await join(gateway, "ann", ENVELOPE).ask("tools/call", { name: "report", arguments: { titel: "x" } });
+  const result = Object(answer["result"]);
+  assert.equal(result["isError"], true);
+  assert.match(result["content"][0]["text"], /title.* This tool has no argument "titel" \(did you mean "title"\?\)\.$/);
+});

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import type { Answer, Bag, Caller, Gateway, Peers, StreamStore } from "../../core/contract/index.ts";
+import { changedSession } from "../../core/contract/index.ts";
+import { exchangeOf, gatewayOf, quiet, type Sent, sessionsDouble, streamsDouble, world, type World } from "./kit.fixture.ts";
+import type { GatewayOptions } from "./options.ts";
+import { network, type Network } from "./peers.fixture.ts";
+
+export const ann: Caller = { principal: "iss|ann", scopes: [], peer: "127.0.0.1" };
+export const bob: Caller = { principal: "iss|bob", scopes: [], peer: "127.0.0.1" };
+
+const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+
+/** Rows that several nodes write at once, each write a while after it was asked for. */
+export function sharedSessions(): ReturnType<typeof sessionsDouble> {
+  const store = sessionsDouble();
+  return {
+    ...store,
+    async get(id) {
+      await quiet();
+      return store.rows.get(id);
+    },
+    async change(id, change) {
+      await quiet();
+      const row = store.rows.get(id);
+      if (row === undefined) return undefined;
+      const changed = changedSession(row, change);
+      store.rows.set(id, changed);
+      return changed;
+    },
+  };
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly net: Network;
+  readonly world: World;
+  readonly sessions: ReturnType<typeof sessionsDouble>;
+  readonly streams: StreamStore;
+  /** In the order of their letters. */
+  readonly nodes: readonly Gateway[];
+  /** No other node reaches it any more, nor it them. */
+  kill(at: number): void;
+}
+
+export interface ClusterOptions extends Partial<Omit<GatewayOptions, "sessions">> {
+  readonly sessions?: ReturnType<typeof sessionsDouble>;
+  /** Default: of a network in this process. One for each node. */
+  readonly joined?: readonly Peers[];
+  /** They share the stores, and none reaches another. */
+  readonly unreached?: boolean;
+  /** What that node sees; default: all see one world. */
+  readonly worlds?: readonly World[];
+}
+
+/** Gateways `a`, `b`, … over the same stores and the same world. */
+export function cluster(count: number, { worlds, joined, unreached = false, ...options }: ClusterOptions = {}): Cluster {
+  const net = network();
+  const made = world();
+  const sessions = options.sessions ?? sharedSessions();
+  const streams = options.streams ?? streamsDouble();
+  const letters = ["a", "b", "c"].slice(0, count);
+  const nodes = letters.map((letter, at) =>
+    gatewayOf((worlds?.[at] ?? made).source, {
+      rateLimit: false,
+      requestStateKey: new Uint8Array(32),
+      ...options,
+      sessions,
+      streams,
+      ...(unreached ? { sharedSessions: true } : { peers: joined?.[at] ?? net.join(letter) }),
+    }),
+  );
+  return {
+    net,
+    world: made,
+    sessions,
+    streams,
+    nodes,
+    kill: (at) => net.cut((letters[at] ?? "").repeat(16)),
+    async [Symbol.asyncDispose]() {
+      for (const node of nodes) await node[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A client of a cluster that says of each request which node gets it. */
+export interface RoamingClient {
+  readonly id: string;
+  post(at: number, body: unknown, caller?: Caller): Promise<Answer>;
+  sent(at: number, body: unknown): { readonly sent: Sent; readonly answer: Promise<Answer> };
+  get(at: number, lastEventId?: string): Promise<{ readonly sent: Sent; readonly answer: Answer }>;
+  delete(at: number): Promise<Answer>;
+}
+
+export async function begin(
+  { nodes }: Cluster,
+  at: number,
+  how: { readonly version?: string; readonly caller?: Caller; readonly capabilities?: Bag } = {},
+): Promise<RoamingClient> {
+  const { version = "2025-11-25", caller = ann, capabilities = { elicitation: {} } } = how;
+  const node = (index: number): Gateway => {
+    const found = nodes[index];
+    assert.ok(found);
+    return found;
+  };
+  const initialize = {
+    jsonrpc: "2.0",
+    id: 0,
+    method: "initialize",
+    params: { protocolVersion: version, capabilities, clientInfo: { name: "t", version: "1" } },
+  };
+  const { status, headers: given } = await node(at).exchange(exchangeOf("POST", ACCEPT, initialize, caller).exchange);
+  assert.equal(status, 200);
+  const id = given?.["mcp-session-id"] ?? "";
+  const headers = { ...ACCEPT, "mcp-session-id": id, "mcp-protocol-version": version };
+  return {
+    id,
+    post: async (to, body, as = caller) => node(to).exchange(exchangeOf("POST", headers, body, as).exchange),
+    sent(to, body) {
+      const sent = exchangeOf("POST", headers, body, caller);
+      return { sent, answer: Promise.resolve(node(to).exchange(sent.exchange)) };
+    },
+    async get(to, lastEventId) {
+      const more = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+      const sent = exchangeOf("GET", { ...headers, ...more }, undefined, caller);
+      return { sent, answer: await node(to).exchange(sent.exchange) };
+    },
+    delete: async (to) => node(to).exchange(exchangeOf("DELETE", headers, undefined, caller).exchange),
+  };
+}
+
+export const request = (method: string, params: Bag = {}, id: number | string = 1): Bag => ({ jsonrpc: "2.0", id, method, params });
+export const call = (name: string, id: number | string = 1, meta?: Bag): Bag =>
+  request("tools/call", { name, arguments: {}, ...(meta === undefined ? {} : { _meta: meta }) }, id);

@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Bag, Gateway } from "../../core/contract/index.ts";
+import { type HandlerContext, registry } from "../source/index.ts";
+import { connectInMemory } from "../transport/index.ts";
+import { channelDouble, ENVELOPE, gatewayOf, quiet, type ReadChannel, until, world } from "./kit.fixture.ts";
+
+const initialize = (version: string, id: number | string = 0, capabilities: Bag = {}): object => ({
+  jsonrpc: "2.0",
+  id,
+  method: "initialize",
+  params: { protocolVersion: version, capabilities, clientInfo: { name: "t", version: "1" } },
+});
+const request = (id: number | string, method: string, params: Bag = {}): object => ({ jsonrpc: "2.0", id, method, params });
+const modern = (id: number | string, method: string, params: Bag = {}): object => request(id, method, { ...params, _meta: ENVELOPE });
+const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
+
+const cancel = (id: number | string): object => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+
+interface Wire {
+  readonly channel: ReadChannel;
+  readonly send: (...messages: readonly (object | string)[]) => void;
+  readonly reply: (id: number | string) => Promise<Bag>;
+  readonly close: () => Promise<void>;
+}
+
+function wire(gateway: Gateway, principal = "local"): Wire {
+  const channel = channelDouble();
+  const connection = gateway.connect(channel, { principal, scopes: [] });
+  return {
+    channel,
+    send(...messages) {
+      for (const message of messages) connection.receive(typeof message === "string" ? message : Buffer.from(JSON.stringify(message)));
+    },
+    async reply(id) {
+      const find = (): Bag | undefined => channel.messages.find((message) => message["id"] === id && !("method" in message));
+      await until(() => find() !== undefined);
+      return find() ?? {};
+    },
+    close: () => connection.close(),
+  };
+}
+
+const talk = ({ progress, log }: Pick<HandlerContext, "progress" | "log">, step = 1): void => {
+  progress(step);
+  log("info", { step });
+};
+
+const asides = ({ messages }: ReadChannel): readonly unknown[] =>
+  messages.flatMap(({ method }) => (method === "notifications/progress" || method === "notifications/message" ? [method] : []));
+
+const code = (message: Bag): unknown => Object(message["error"])["code"];
+
+describe("one stream, two eras", () => {
+  test("a progress token has at most 256 characters", async () => {
+    await using gateway = gatewayOf(world().source);
+    const old = wire(gateway);
+    const young = wire(gateway);
+    old.send(initialize("2025-11-25", "i"), initialized);
+    const params = (length: number): Bag => ({ name: "look", arguments: {}, _meta: { ...ENVELOPE, progressToken: "x".repeat(length) } });
+    for (const [length, expected] of [
+      [256, undefined],
+      [257, -32602],
+    ] as const) {
+      old.send(request(length, "tools/call", params(length)));
+      young.send(request(length, "tools/call", params(length)));
+      assert.equal(code(await old.reply(length)), expected);
+      assert.equal(code(await young.reply(length)), expected);
+    }
+  });
+
+  test("initialize makes it one legacy session; before that only ping is answered", async () => {
+    await using gateway = gatewayOf(world().source);
+    const { send, reply } = wire(gateway);
+    send(request(1, "ping"), request(2, "tools/list"));
+    assert.deepEqual(await reply(1), { jsonrpc: "2.0", id: 1, result: {} });
+    assert.equal(code(await reply(2)), -32600);
+    send(initialize("2025-06-18", 3), initialized, request(4, "tools/list"), modern(5, "server/discover"), initialize("2025-06-18", 6));
+    assert.equal(Object((await reply(3))["result"])["protocolVersion"], "2025-06-18");
+    assert.ok("result" in (await reply(4)));
+    assert.equal(code(await reply(5)), -32601);
+    assert.equal(code(await reply(6)), -32600);
+  });
+
+  test("an enveloped request makes it modern; discovering alone leaves the choice", async () => {
+    await using gateway = gatewayOf(world().source);
+    const one = wire(gateway);
+    one.send(modern(1, "server/discover"));
+    await one.reply(1);
+    one.send(initialize("2025-11-25", 2));
+    assert.ok("result" in (await one.reply(2)));
+    const two = wire(gateway);
+    two.send(modern(1, "tools/list"));
+    await two.reply(1);
+    two.send(initialize("2025-11-25", 2), request(3, "server/discover"));
+    assert.equal(code(await two.reply(2)), -32602);
+    assert.equal(code(await two.reply(3)), -32602);
+  });
+
+  test("C8 nothing precedes the initialize reply, and nothing is told before notifications/initialized", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const { send, channel, reply } = wire(gateway);
+    made.set(true);
+    send(initialize("2025-11-25", "i"), request(1, "tools/list"));
+    await reply(1);
+    made.set(false);
+    await quiet();
+    assert.equal(channel.messages[0]?.["id"], "i");
+    assert.ok(channel.messages.every((message) => !("method" in message)));
+    send(initialized);
+    await until(() => channel.messages.some((message) => message["method"] === "notifications/tools/list_changed"));
+    assert.equal(channel.messages.filter((message) => "method" in message).length, 1, "resources were never shown");
+  });
+
+  test("C8 a notification comes before the reply of the call that caused it, in both eras", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+    const old = wire(gateway);
+    const young = wire(gateway);
+    old.send(initialize("2025-11-25", "i"), initialized, request("l", "tools/list"));
+    young.send(modern("w", "subscriptions/listen", { notifications: { toolsListChanged: true } }));
+    await old.reply("l");
+    for (let round = 0; round < 40; round += 1) {
+      const [actor, speak] = round % 4 < 2 ? [old, request] : [young, modern];
+      const before = actor.channel.messages.length;
+      actor.send(speak(round, "tools/call", { name: made.open ? "shut" : "open", arguments: {} }));
+      await actor.reply(round);
+      const methods = actor.channel.messages.slice(before).map((message) => message["method"] ?? message["id"]);
+      assert.equal(methods.indexOf("notifications/tools/list_changed") < methods.indexOf(round), true, JSON.stringify(methods));
+      assert.ok(methods.includes("notifications/tools/list_changed"));
+      await quiet();
+      const told = (of: Wire): number =>
+        of.channel.messages.filter((message) => message["method"] === "notifications/tools/list_changed").length;
+      assert.deepEqual([told(old), told(young)], [round + 1, round + 1], "once each");
+    }
+  });
+
+  test("a slow client's replies still follow their notifications, and its progress is dropped", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const { send, channel, reply } = wire(gateway);
+    send(initialize("2025-11-25"), initialized, request("l", "tools/list"));
+    await reply("l");
+    channel.block();
+    send(request(1, "tools/call", { name: "open" }), request(2, "tools/call", { name: "slow", _meta: { progressToken: 1 } }));
+    await reply(2);
+    const methods = channel.messages.map((message) => message["method"] ?? message["id"]);
+    assert.ok(methods.indexOf("notifications/tools/list_changed") < methods.indexOf(1));
+    assert.equal(methods.includes("notifications/progress"), false);
+  });
+
+  test("batches only in 2025-03-26", async () => {
+    await using gateway = gatewayOf(world().source);
+    const one = wire(gateway);
+    one.send(
+      initialize("2025-03-26"),
+      initialized,
+      JSON.stringify([request(1, "ping"), initialized, 5, request(2, "tools/call", { name: "look" })]),
+    );
+    await until(() => one.channel.events.some((event) => event.text.startsWith("[")));
+    const batch: unknown = JSON.parse(one.channel.events.find((event) => event.text.startsWith("["))?.text ?? "");
+    assert.ok(Array.isArray(batch));
+    assert.deepEqual(
+      batch.map((message: Bag) => message["id"]),
+      [1, null, 2],
+    );
+    const two = wire(gateway);
+    two.send(initialize("2025-06-18"), initialized, JSON.stringify([request(1, "ping")]));
+    await until(() => two.channel.messages.length === 2);
+    assert.deepEqual([code(two.channel.messages[1] ?? {}), two.channel.messages[1]?.["id"]], [-32600, null]);
+  });
+
+  test("a modern cancel is not answered; a listen ends by it; an id is used once at a time", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+    const { send, channel, reply } = wire(gateway);
+    send(modern(1, "tools/call", { name: "slow" }), modern("l", "subscriptions/listen", { notifications: { toolsListChanged: true } }));
+    await quiet();
+    send(modern(1, "ping"), cancel(1));
+    assert.equal(code(await reply(1)), -32600);
+    await until(() => channel.messages.some((message) => message["method"] === "notifications/subscriptions/acknowledged"));
+    send(cancel("l"), modern(2, "tools/call", { name: "open" }));
+    await reply(2);
+    await quiet();
+    assert.equal(made.calls, 1, "the cancelled call did nothing");
+    assert.equal(
+      channel.messages.some((message) => message["method"] === "notifications/tools/list_changed"),
+      false,
+    );
+    assert.equal(channel.messages.filter((message) => message["id"] === 1).length, 1);
+  });
+
+  test("what a handler says once its request was answered or cancelled is told to nobody, in both eras", async () => {
+    const says: (() => void)[] = [];
+    const source = registry({
+      tools: {
+        quick: { describe: "Goes on talking.", run: (_args, context) => void says.push(() => talk(context)) },
+        deaf: {
+          describe: "Does not heed its signal.",
+          async run(_args, context) {
+            talk(context);
+            says.push(() => talk(context, 2));
+            await new Promise(() => undefined);
+          },
+        },
+      },
+    });
+    await using gateway = gatewayOf(source);
+    const asks = { ...ENVELOPE, "io.modelcontextprotocol/logLevel": "debug", progressToken: "t" };
+    for (const { begin, _meta } of [
+      { begin: [initialize("2025-11-25"), initialized], _meta: { progressToken: "t" } },
+      { begin: [], _meta: asks },
+    ]) {
+      const { send, channel, reply } = wire(gateway);
+      send(...begin, request(1, "tools/call", { name: "quick", _meta }), request(2, "tools/call", { name: "deaf", _meta }));
+      await reply(1);
+      await until(() => asides(channel).length === 2);
+      send(cancel(2));
+      for (const say of says.splice(0)) say();
+      await quiet();
+      assert.deepEqual(asides(channel), ["notifications/progress", "notifications/message"]);
+    }
+  });
+
+  test("bounds what runs at once and how many listen", async () => {
+    await using gateway = gatewayOf(world().source, { limits: { inFlight: 3, listensPerConnection: 1 } });
+    const old = wire(gateway);
+    old.send(initialize("2025-11-25"), initialized);
+    for (let id = 1; id <= 4; id += 1) old.send(request(id, "tools/call", { name: "slow" }));
+    assert.equal(code(await old.reply(4)), -31429);
+    const young = wire(gateway);
+    young.send(modern(1, "subscriptions/listen", { notifications: {} }), modern(2, "subscriptions/listen", { notifications: {} }));
+    assert.equal(code(await young.reply(2)), -31429);
+  });
+
+  test("the end of the input lets what runs finish; a client that asks no more is told so", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const { send, channel, close } = wire(gateway);
+    send(
+      initialize("2025-11-25", 0, { elicitation: {} }),
+      initialized,
+      request(1, "tools/call", { name: "slow" }),
+      request(2, "tools/call", { name: "confirm" }),
+    );
+    await until(() => channel.messages.some((message) => message["method"] === "elicitation/create"));
+    await close();
+    const text = JSON.stringify(channel.messages);
+    assert.match(text, /"text":"done"/);
+    assert.match(text, /The client has gone/);
+    assert.equal(made.calls, 1);
+  });
+
+  test("a legacy call is not cancelled by the client going away, a modern one is", async () => {
+    const made = world();
+    made.slowMs = 500;
+    await using gateway = gatewayOf(made.source);
+    const old = wire(gateway);
+    old.send(initialize("2025-11-25"), initialized, request(1, "tools/call", { name: "slow" }));
+    const young = wire(gateway);
+    young.send(modern(1, "tools/call", { name: "slow" }));
+    await quiet();
+    old.channel.leave();
+    young.channel.leave();
+    await gateway.drain(5_000);
+    assert.equal(made.calls, 1);
+  });
+
+  test("a drain takes no new work and waits for what runs", async () => {
+    const made = world();
+    await using gateway = gatewayOf(made.source);
+    const { send, reply } = wire(gateway);
+    send(initialize("2025-11-25"), initialized, request(1, "tools/call", { name: "slow" }));
+    const drained = gateway.drain(5_000);
+    send(request(2, "tools/call", { name: "look" }));
+    assert.equal(code(await reply(2)), -31503);
+    await drained;
+    assert.equal(made.calls, 1);
+  });
+
+  test("no request of the server's is ever sent to a client that is modern", async () => {
+    await using gateway = gatewayOf(world().source);
+    await using client = connectInMemory(gateway);
+    const can = { ...ENVELOPE, "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+    client.send(request(1, "tools/call", { name: "confirm", _meta: can }));
+    for await (const text of client.messages) {
+      assert.match(text, /input_required/);
+      break;
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import type { Bag, CancelSignal, Json } from "../../../core/contract/index.ts";
+import { bagIn, shortText } from "../json.ts";
+import type { Response } from "../json-rpc.ts";
+import type { Settings } from "../settings.ts";
+import { nodeMark } from "./node-mark.ts";
+
+/** The client did not or could not answer; the sentence is for whoever called. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+  readonly code: "CANCELLED" | "CANNOT_ASK" | "DEADLINE" | "DRAINING";
+
+  constructor(code: NoAnswer["code"], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const CLOSING = "The server is closing: call again in a moment.";
+
+interface Waiting {
+  readonly settle: (response: Response) => void;
+  readonly fail: (why: NoAnswer) => void;
+}
+
+/** Requests of the server to one client: elicitation, sampling, roots. */
+export class ClientRequests {
+  readonly #settings: Settings;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #closing: CancelSignal;
+  #closed = false;
+
+  /** Once it is `closing`, the server waits for nobody's answer: a person may take longer than any drain. */
+  constructor(settings: Settings, closing: CancelSignal) {
+    this.#settings = settings;
+    this.#closing = closing;
+  }
+
+  /** Sends one and waits for its answer. Throws `NoAnswer`; a wait that ends so is told to the client. */
+  ask(method: string, params: Bag, send: (message: Bag) => void, signal: CancelSignal | undefined): Promise<Json> {
+    if (this.#closed) return Promise.reject(new NoAnswer("CANCELLED", "The client has gone."));
+    if (signal?.aborted) return Promise.reject(new NoAnswer("CANCELLED", "The call was cancelled."));
+    if (this.#closing.aborted) return Promise.reject(new NoAnswer("DRAINING", CLOSING));
+    const id = `ask-${nodeMark(this.#settings)}`;
+    return new Promise<Json>((resolve, reject) => {
+      const end = (): void => {
+        this.#waiting.delete(id);
+        undo();
+        signal?.removeEventListener("abort", aborted);
+        this.#closing.removeEventListener("abort", closing);
+      };
+      const fail = (why: NoAnswer): void => {
+        end();
+        reject(why);
+      };
+      const giveUp = (code: NoAnswer["code"], why: string): void => {
+        send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id, reason: why } });
+        fail(new NoAnswer(code, why));
+      };
+      const aborted = (): void => giveUp("CANCELLED", "The call was cancelled.");
+      const undo = this.#settings.clock.after(this.#settings.limits.answerMs, () =>
+        giveUp("DEADLINE", "The client did not answer in time."),
+      );
+      const closing = (): void => giveUp("DRAINING", CLOSING);
+      signal?.addEventListener("abort", aborted, { once: true });
+      this.#closing.addEventListener("abort", closing, { once: true });
+      const settle = (response: Response): void => {
+        if (response.result === undefined) return fail(new NoAnswer("CANNOT_ASK", refusalOf(method, response.error)));
+        end();
+        resolve(response.result);
+      };
+      this.#waiting.set(id, { settle, fail });
+      try {
+        send({ jsonrpc: "2.0", id, method, params });
+      } catch (error) {
+        end();
+        reject(error);
+      }
+    });
+  }
+
+  /** False: nobody waits for that answer. */
+  answered(response: Response): boolean {
+    const waiting = this.#waiting.get(String(response.id));
+    waiting?.settle(response);
+    return waiting !== undefined;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { fail } of this.#waiting.values()) fail(new NoAnswer("CANCELLED", "The client has gone."));
+  }
+}
+
+function refusalOf(method: string, error: Json | undefined): string {
+  const said = shortText(bagIn({ error: error ?? null }, "error")?.["message"], 500);
+  return `The client refused ${method}${said === undefined ? "" : `: ${said}`}.`;
+}

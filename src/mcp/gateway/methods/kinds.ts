@@ -1,0 +1,172 @@
+import { type Bag, isBag, type Json, TroupeError, isList } from "../../../core/contract/index.ts";
+import { type Complaint, complaintAbout, unknownNames } from "../arguments.ts";
+import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
+import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
+import { failureData, Fault, faultOf, type Reason } from "../errors.ts";
+import { inexactIn } from "../inexact-integers.ts";
+import { EMPTY, shortText } from "../json.ts";
+import { MAX_URI } from "../../../core/contract/internal.ts";
+import type { OfferIndex, Target } from "../offers.ts";
+
+/** What the three acting methods differ in. */
+export interface Kind {
+  /** Throws where the viewer has no such offer. */
+  target(call: Call, offers: OfferIndex): Target;
+  /** What says so. */
+  unknown(call: Call, target: Target): Fault;
+  /** Throws, or says why, where the arguments do not fit; undefined: they do. */
+  complain(call: Call, target: Target): Complaint | undefined;
+  /** What the source gets. */
+  args(call: Call, target: Target): Json;
+  encode(call: Call, target: Target, value: Json): string;
+  /** What to add to a refusal of the arguments; empty: nothing. */
+  hint(call: Call, target: Target): string;
+  /** A domain refusal but `UNKNOWN`. */
+  refuse(refusal: Refusal): Members;
+  /** The engine could not: an outcome its caller can read, or a throw. */
+  fail(error: unknown, target: Target): Members;
+}
+
+function nameIn(call: Call): string {
+  const { name: given } = call.params;
+  const name = shortText(given, 256);
+  if (name === undefined)
+    throw new Fault(
+      "PARAMS",
+      `${call.method} needs a name: text of 1 to 256 characters.`,
+      missingOr(given, call.method === "tools/call" ? "tool name" : "name"),
+    );
+  return name;
+}
+
+/** Of what is there and is wrong, the message says what it has to be. */
+function missingOr(given: Json | undefined, about: string): { readonly reason: Reason; readonly about?: string } {
+  return given === undefined || given === null || given === "" ? { reason: "name-missing", about } : { reason: "params-shape" };
+}
+
+function argumentsIn(call: Call): Bag {
+  const args = call.params["arguments"];
+  if (args === undefined || args === null) return EMPTY;
+  if (!isBag(args)) throw new Fault("PARAMS", "The arguments are an object.", { reason: "params-shape" });
+  return args;
+}
+
+function refusalMeta({ code, data }: Refusal): Bag {
+  return { [REFUSED_META]: { code, ...(data === undefined ? undefined : { data }) } };
+}
+
+// A prompt's arguments are text; of a client that writes `true` or 3 as JSON has them, the text is clear.
+function asText(value: Json | undefined): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
+}
+
+function textsIn(args: Bag): Bag {
+  return Object.values(args).every((value) => typeof value === "string")
+    ? args
+    : Object.fromEntries(Object.entries(args).map(([name, value]) => [name, asText(value) ?? ""]));
+}
+
+// Law 3: hidden and unknown answer alike.
+const unknownTool = (name: string): Fault => new Fault("UNKNOWN_OFFER", `Unknown tool: ${name}`, { reason: "tool-unknown", about: name });
+const unknownPrompt = (name: string): Fault =>
+  new Fault("UNKNOWN_OFFER", `Unknown prompt: ${name}`, { reason: "prompt-unknown", about: name });
+const noResource = (uri: string): Fault => new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri }, about: uri });
+
+export const tool: Kind = {
+  target(call, offers) {
+    const name = nameIn(call);
+    argumentsIn(call);
+    const target = offers.tools.get(name);
+    if (target === undefined) throw unknownTool(name);
+    return target;
+  },
+  unknown: (_call, { offer }) => unknownTool(offer.name),
+  complain(call, { offer }) {
+    const args = argumentsIn(call);
+    call.checkArguments?.(offer, args);
+    const inexact = inexactIn(args);
+    if (inexact !== undefined || offer.checksArguments === true) return inexact;
+    return complaintAbout(offer, args);
+  },
+  args: (call) => argumentsIn(call),
+  encode: (call, { offer }, value) => toolMembers(value, offer.definition, call.revision),
+  hint: (call, { offer }) => unknownNames(offer, argumentsIn(call)),
+  refuse(refusal) {
+    return { members: toolError(refusal.message), meta: refusalMeta(refusal) };
+  },
+  fail(error) {
+    // The model that called can read why and whether to try again; what is the server's own trouble is an error.
+    const fault = faultOf(error);
+    if (fault.kind !== "FAILED" || !(error instanceof TroupeError)) throw error;
+    return { members: toolError(fault.message), meta: { [REFUSED_META]: failureData(error) } };
+  },
+};
+
+export const prompt: Kind = {
+  target(call, offers) {
+    const name = nameIn(call);
+    const target = offers.prompts.get(name);
+    if (target === undefined) throw unknownPrompt(name);
+    return target;
+  },
+  unknown: (_call, { offer }) => unknownPrompt(offer.name),
+  complain(call, { offer }) {
+    const args = argumentsIn(call);
+    const wrong = Object.keys(args).find((key) => asText(args[key]) === undefined);
+    if (wrong !== undefined) throw new Fault("PARAMS", `The argument ${wrong.slice(0, 100)} is text.`);
+    const wanted = offer.definition["arguments"];
+    for (const argument of isList(wanted) ? wanted : []) {
+      if (
+        isBag(argument) &&
+        argument["required"] === true &&
+        typeof argument["name"] === "string" &&
+        !Object.hasOwn(args, argument["name"])
+      )
+        throw new Fault("PARAMS", `The prompt ${offer.name} needs the argument ${argument["name"]}.`);
+    }
+    return undefined;
+  },
+  args: (call) => textsIn(argumentsIn(call)),
+  encode: (call, { offer }, value) => promptMembers(value, offer.definition, call.revision),
+  hint: () => "",
+  refuse(refusal) {
+    throw refused(refusal);
+  },
+  fail(error) {
+    throw error;
+  },
+};
+
+function uriIn(call: Call): string {
+  const { uri: given } = call.params;
+  const uri = shortText(given, MAX_URI);
+  if (uri === undefined)
+    throw new Fault("PARAMS", `${call.method} needs a uri: text of 1 to ${MAX_URI} characters.`, missingOr(given, "uri"));
+  return uri;
+}
+
+export const resource: Kind = {
+  target(call, offers) {
+    const uri = uriIn(call);
+    const target = offers.resource(uri);
+    if (target === undefined) throw noResource(uri);
+    return target;
+  },
+  unknown: (call) => noResource(uriIn(call)),
+  complain: () => undefined,
+  args: (_call, target) => target.args,
+  encode: (call, { offer }, value) => resourceMembers(value, uriIn(call), offer.definition, call.revision),
+  hint: () => "",
+  refuse(refusal) {
+    throw refused(refusal);
+  },
+  fail(error) {
+    throw error;
+  },
+};
+
+function refused(refusal: Refusal): Fault {
+  const { code, message, data } = refusal;
+  return new Fault(code === "INVALID" ? "PARAMS" : "REFUSED", message, { data: { code, ...(data === undefined ? undefined : { data }) } });
+}

@@ -1,0 +1,119 @@
+import { fromBase64, textOf } from "../../../core/platform/index.ts";
+import { type Bag, type Exchange, isBag, type Json, type Offer } from "../../../core/contract/index.ts";
+import { memoize, mirroredIn, own } from "../../../core/contract/internal.ts";
+import { Fault, type Reason } from "../errors.ts";
+import type { Request } from "../json-rpc.ts";
+
+type Header = Exchange["header"];
+
+const mismatch = (message: string, reason?: Reason, about?: string): Fault =>
+  new Fault("HEADERS", `Header mismatch: ${message}`, {
+    ...(reason === undefined ? undefined : { reason }),
+    ...(about === undefined ? undefined : { about }),
+  });
+
+// Lists are how a header sent twice arrives.
+const wrong = (given: string, message: string, reason: Reason, about: string): Fault =>
+  given.includes(",") ? mismatch(message, "header-conflict", about) : mismatch(message, reason, about);
+
+/**
+ * `Mcp-Method` and `Mcp-Name` say what the body says; `mustName`: the body has a name for it; `tasks`: there are methods about these.
+ * Throws `HEADERS`.
+ */
+export function checkStandardHeaders(header: Header, request: Request, mustName: boolean, tasks: boolean): void {
+  checkMethodHeader(header, request.method, true);
+  const named = NAMED.get(request.method) ?? (tasks ? OF_TASKS.get(request.method) : undefined);
+  if (named === undefined) return;
+  const inBody = request.params[named];
+  const inHeader = header("mcp-name")?.trim();
+  if (inHeader === undefined) {
+    if (mustName && (typeof inBody !== "string" || inBody === "")) throw mismatch(`params.${named} is missing.`, "routed-name", named);
+    // Without a name in the body there is nothing to mirror; the method says what it misses.
+    if (typeof inBody === "string")
+      throw mismatch(`the Mcp-Name header is missing; it repeats params.${named}.`, "header-missing", "Mcp-Name");
+    return;
+  }
+  const name = decodeValue(inHeader);
+  if (name === inBody) return;
+  const message = `Mcp-Name does not match params.${named}.`;
+  if (typeof inBody !== "string" || inBody === "") throw mismatch(message, "routed-name", named);
+  const malformed = name === undefined || (name === inHeader && inHeader.startsWith(ENCODED));
+  throw wrong(inHeader, message, malformed ? "header-malformed" : "header-name", "Mcp-Name");
+}
+
+/** `Mcp-Method` repeats the body's method. Throws `HEADERS`. */
+export function checkMethodHeader(header: Header, method: string, isRequired: boolean): void {
+  const given = header("mcp-method")?.trim();
+  if (given === undefined) {
+    if (isRequired) throw mismatch("the Mcp-Method header is missing.", "header-missing", "Mcp-Method");
+  } else if (given !== method) throw wrong(given, "Mcp-Method does not match the body's method.", "header-method", "Mcp-Method");
+}
+
+const NAMED: ReadonlyMap<string, "name" | "uri"> = new Map([
+  ["tools/call", "name"],
+  ["prompts/get", "name"],
+  ["resources/read", "uri"],
+]);
+
+const OF_TASKS: ReadonlyMap<string, "taskId"> = new Map([
+  ["tasks/get", "taskId"],
+  ["tasks/update", "taskId"],
+  ["tasks/cancel", "taskId"],
+]);
+
+/** `MCP-Protocol-Version` repeats what the envelope says. Throws `HEADERS`. */
+export function checkVersionHeader(header: Header, claimed: string): void {
+  const version = header("mcp-protocol-version")?.trim();
+  if (version === undefined) throw mismatch("the MCP-Protocol-Version header is missing.", "header-missing", "MCP-Protocol-Version");
+  if (version !== claimed)
+    throw wrong(version, "MCP-Protocol-Version does not match the version in _meta.", "header-version", "MCP-Protocol-Version");
+}
+
+/** The arguments a tool wants repeated as `Mcp-Param-*`, found once per offer. */
+const mirroredBy = memoize(({ definition }: Offer) => mirroredIn(definition["inputSchema"]));
+
+/** Every mirrored argument has its header and says the same; none has a header without a value. Throws `HEADERS`. */
+export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void {
+  for (const { path, header: name } of mirroredBy(offer)) {
+    const value = valueAt(args, path);
+    const given = header(name)?.trim();
+    if (value === undefined || value === null) {
+      if (given !== undefined) throw mismatch(`${name} has no value in the arguments to repeat.`);
+      continue;
+    }
+    if (given === undefined) throw mismatch(`the ${name} header is missing; it repeats the argument ${path.join(".")}.`);
+    if (!same(decodeValue(given), value)) throw mismatch(`${name} does not match the argument ${path.join(".")}.`);
+  }
+}
+
+function valueAt(args: Bag, path: readonly string[]): Json | undefined {
+  let value: Json | undefined = args;
+  for (const key of path) value = isBag(value) ? own(value, key) : undefined;
+  return value;
+}
+
+function same(text: string | undefined, value: Json): boolean {
+  if (text === undefined) return false;
+  if (typeof value === "number") return /^-?\d+(?:\.\d+)?$/.test(text) && Number(text) === value;
+  if (typeof value === "string" || typeof value === "boolean") return text === String(value);
+  return false;
+}
+
+const ENCODED = "=?base64?";
+const END = "?=";
+
+/** Of a header that was sent more than once with one value, that value. */
+export function joined(text: string | undefined): string | undefined {
+  if (text === undefined || !text.includes(",")) return text;
+  const [first, ...others] = text.split(",").map((part) => part.trim());
+  return others.every((one) => one === first) ? first : text;
+}
+
+/** A header's value: literal, or base64 of UTF-8 between `=?base64?` and `?=`. Undefined: neither. */
+function decodeValue(text: string): string | undefined {
+  if (!text.startsWith(ENCODED) || !text.endsWith(END) || text.length < ENCODED.length + END.length)
+    return /^[\t\x20-\x7e]*$/.test(text) ? text : undefined;
+  const encoded = text.slice(ENCODED.length, -END.length);
+  if (encoded.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return undefined;
+  return textOf(fromBase64(encoded));
+}

@@ -1,0 +1,184 @@
+// What one node does to a session, and the others that serve it.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Bag, Json } from "../../core/contract/index.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { ann, begin, bob, call, cluster, request, sharedSessions } from "./cluster.fixture.ts";
+import { gatewayOf, quiet, type ReadChannel, sessionsDouble, until, world } from "./kit.fixture.ts";
+import { network } from "./peers.fixture.ts";
+
+const DOOR = { uri: "door://state" };
+const subscribe = request("resources/subscribe", DOOR);
+const unsubscribe = request("resources/unsubscribe", DOOR);
+const setLevel = (level: string): Bag => request("logging/setLevel", { level });
+const truth = async (answer: Promise<Json | undefined>): Promise<boolean | undefined> => {
+  const said = await answer;
+  return said === undefined || typeof said === "boolean" ? said : true;
+};
+const updates = (channel: ReadChannel): number =>
+  channel.messages.filter((message) => message["method"] === "notifications/resources/updated").length;
+
+describe("a session that several nodes serve", () => {
+  test("is told of what it subscribed to at one by the node that it listens to, and no more once it unsubscribed at a third", async () => {
+    await using nodes = cluster(3);
+    const client = await begin(nodes, 0);
+    const { sent } = await client.get(0);
+    assert.equal((await client.post(1, subscribe)).status, 200);
+    // Whether it changed since the client asked for it nobody watched.
+    await until(() => updates(sent.channel) === 1);
+    nodes.world.set(true);
+    await until(() => updates(sent.channel) === 2);
+    await client.post(2, unsubscribe);
+    await quiet();
+    nodes.world.set(false);
+    await until(() => sent.channel.messages.length > 4);
+    await quiet();
+    assert.equal(updates(sent.channel), 2);
+  });
+
+  test("logs from the level that was set at another node", async () => {
+    await using nodes = cluster(2);
+    const client = await begin(nodes, 0);
+    await client.post(0, call("look"));
+    await client.post(1, setLevel("error"));
+    await quiet();
+    const slow = client.sent(0, call("slow"));
+    await slow.answer;
+    assert.equal(slow.sent.opened(), false);
+  });
+
+  test("keeps both of what two nodes change at once, many times over", async () => {
+    await using nodes = cluster(3);
+    const client = await begin(nodes, 0);
+    const levels = ["debug", "error", "info", "warning"];
+    for (const level of levels) {
+      await Promise.all([client.post(0, subscribe), client.post(1, setLevel(level)), client.get(2, "e0")]);
+      const row = nodes.sessions.rows.get(client.id);
+      assert.deepEqual([row?.subscriptions, row?.logLevel, row?.listener], [[DOOR.uri], level, "c".repeat(16)]);
+      await Promise.all([client.post(1, unsubscribe), client.post(0, setLevel("notice"))]);
+      assert.deepEqual(nodes.sessions.rows.get(client.id)?.subscriptions, []);
+    }
+  });
+
+  test("in a store that changes no row in one step keeps what nodes change one after the other", async () => {
+    await using nodes = cluster(2, { sessions: sessionsDouble() });
+    const client = await begin(nodes, 0);
+    // Several at one node at once are one after the other as well.
+    await Promise.all([client.post(0, subscribe), client.post(0, setLevel("error"))]);
+    await client.post(1, setLevel("debug"));
+    await client.get(1);
+    const row = nodes.sessions.rows.get(client.id);
+    assert.deepEqual([row?.subscriptions, row?.logLevel, row?.listener], [[DOOR.uri], "debug", "b".repeat(16)]);
+    await client.delete(0);
+    await client.post(1, setLevel("info"));
+    assert.equal((await client.post(1, setLevel("info"))).status, 404);
+    assert.equal(nodes.sessions.rows.size, 0);
+  });
+
+  test("ends everywhere: streams close, what runs is aborted, and no node knows it any more", async () => {
+    await using nodes = cluster(3);
+    const client = await begin(nodes, 0);
+    nodes.world.slowMs = 60_000;
+    const { sent } = await client.get(0);
+    const slow = client.sent(1, call("slow"));
+    await until(() => slow.sent.channel.messages.length > 0);
+    assert.equal((await client.delete(2)).status, 204);
+    await until(() => sent.channel.ended && slow.sent.channel.ended);
+    await slow.answer;
+    for (const at of [0, 1, 2]) assert.equal((await client.post(at, call("look"))).status, 404);
+    assert.equal(nodes.world.calls, 0);
+  });
+
+  test("that was ended is not written once more by a node that had not heard of it", async () => {
+    for (const sessions of [sharedSessions(), sessionsDouble()]) {
+      await using nodes = cluster(2, { sessions });
+      const client = await begin(nodes, 0);
+      await client.post(1, call("look"));
+      nodes.net.lose(() => true);
+      await client.delete(0);
+      await client.post(1, subscribe);
+      assert.equal(sessions.rows.size, 0);
+      assert.equal((await client.post(1, call("look"))).status, 404);
+    }
+  });
+
+  test("whose changes go unheard is read again by the nodes that it listens to or runs on, once they hear of a gap", async () => {
+    await using nodes = cluster(2);
+    const [client, other] = [await begin(nodes, 0), await begin(nodes, 0, { caller: bob })];
+    const [mine, others] = [await client.get(0), await other.get(0)];
+    nodes.net.lose(() => true);
+    await client.post(1, subscribe);
+    await other.delete(1);
+    await quiet();
+    nodes.world.set(true);
+    await quiet();
+    assert.deepEqual([updates(mine.sent.channel), others.sent.channel.ended], [0, false]);
+    nodes.net.gap();
+    await until(() => updates(mine.sent.channel) === 1 && others.sent.channel.ended);
+    assert.equal(mine.sent.channel.ended, false);
+  });
+
+  test("that is idle at a node reads its row when it is used after a gap", async () => {
+    await using nodes = cluster(2);
+    const client = await begin(nodes, 0);
+    nodes.net.lose(() => true);
+    await client.delete(1);
+    assert.equal((await client.post(0, call("look"))).status, 200, "it has not heard");
+    nodes.net.gap();
+    assert.equal((await client.post(0, call("look"))).status, 404);
+  });
+
+  test("is used on when a node cannot read its row again, and read once it can", async () => {
+    const sessions = sharedSessions();
+    const read = sessions.get.bind(sessions);
+    await using nodes = cluster(2, { sessions });
+    const client = await begin(nodes, 0);
+    const { sent } = await client.get(0);
+    sessions.get = () => Promise.reject(new Error("the disk"));
+    nodes.net.gap();
+    await quiet();
+    assert.equal(sent.channel.ended, false);
+    sessions.get = read;
+    assert.equal((await client.post(0, call("look"))).status, 200);
+    assert.equal(nodes.sessions.rows.get(client.id)?.principal, ann.principal);
+  });
+
+  test("is not swept or refused by a node it was idle on while another saw it; idle on all, it ends on all", async () => {
+    const clock = new SimulatedClock();
+    await using nodes = cluster(2, { clock, sessionTtlMs: 100_000 });
+    const client = await begin(nodes, 0);
+    for (let round = 0; round < 30; round += 1) {
+      await clock.advance(10_001);
+      assert.equal((await client.post(1, call("look"))).status, 200);
+    }
+    assert.equal((await client.post(0, call("look"))).status, 200);
+    const { sent } = await client.get(0);
+    for (let round = 0; round < 30; round += 1) await clock.advance(10_001);
+    assert.equal((await client.post(1, call("look"))).status, 200, "a stream at one node keeps it at all");
+    sent.leave();
+    for (let round = 0; round < 12; round += 1) await clock.advance(10_001);
+    assert.equal(nodes.sessions.rows.size, 0);
+    for (const at of [0, 1]) assert.equal((await client.post(at, call("look"))).status, 404);
+  });
+});
+
+test("nonsense from another node does nothing, and is answered with nothing", async () => {
+  await using nodes = cluster(2);
+  const client = await begin(nodes, 0);
+  const { sent } = await client.get(0);
+  const stranger = nodes.net.join("x");
+  const topics = ["row", "message", "shown", "follow", "reply"].map((topic) => `session/${topic}`);
+  const about = [undefined, "", "x".repeat(10_000), client.id].map((session) => (session === undefined ? {} : { session }));
+  const junk: readonly Json[] = [{}, { message: 7 }, { message: { jsonrpc: "2.0", id: 1 } }, { list: "__proto__", as: {} }, { stream: 1 }];
+  for (const topic of topics) {
+    const messages: readonly Json[] = [null, [], "x", ...about.flatMap((one) => junk.map((more): Json => Object.assign({}, one, more)))];
+    for (const message of messages) assert.ok([undefined, false].includes(await truth(stranger.ask("a".repeat(16), topic, message))));
+  }
+  assert.equal(sent.channel.ended, false);
+  assert.equal((await client.post(0, call("look"))).status, 200);
+});
+
+test("several nodes without one key for requestState are refused at the start", () => {
+  const peers = network().join("a");
+  assert.throws(() => gatewayOf(world().source, { peers }), { code: "DOOR_OPTION", message: /one requestStateKey/ });
+});

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Answer, Bag } from "../../core/contract/index.ts";
+import { registry } from "../source/index.ts";
+import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, type Sent } from "./kit.fixture.ts";
+import type { GatewayOptions } from "./options.ts";
+
+const BOTH = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+const JSON_ONLY = { "content-type": "application/json", accept: "application/json" };
+const SESSION = "mcp-session-id";
+
+const source = (): GatewayOptions["source"] =>
+  registry({
+    tools: {
+      echo: {
+        input: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
+        run: (args) => args["message"] ?? null,
+      },
+      fail: {
+        run() {
+          throw new Error("out of ink");
+        },
+      },
+      steps: {
+        run(_args, { progress }) {
+          progress(1, 2, "half", { status: "started" });
+          progress(2, 2, "whole");
+          return "ok";
+        },
+      },
+    },
+    resources: { hello: { uri: "file://hello.txt", mimeType: "text/plain", read: () => "hello world" } },
+  });
+
+const gateway = (profile: NonNullable<GatewayOptions["profile"]>, more: Partial<GatewayOptions> = {}): ReturnType<typeof gatewayOf> =>
+  gatewayOf(source(), { profile, ...more });
+
+const ask = (id: number, method: string, params: Bag = {}): Bag => ({ jsonrpc: "2.0", id, method, params });
+
+async function post(
+  to: ReturnType<typeof gatewayOf>,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = JSON_ONLY,
+): Promise<Answer & { readonly sent: Sent }> {
+  const sent = exchangeOf("POST", headers, body);
+  return { ...(await to.exchange(sent.exchange)), sent };
+}
+
+const errorIn = (answer: Answer): unknown => bodyOf(answer)["error"];
+
+describe("the profile apptheory", () => {
+  test("lists all at once, since its document has no cursors, unless a page's size is given", async () => {
+    const run = (): string => "ran";
+    const many = registry({ tools: Object.fromEntries(Array.from({ length: 450 }, (_, n) => [`t${n}`, { run }])) });
+    const listed = async (options: Partial<GatewayOptions>): Promise<readonly unknown[]> => {
+      await using served = gatewayOf(many, { profile: "apptheory", ...options });
+      const { result } = JSON.parse(JSON.stringify(bodyOf(await post(served, ask(1, "tools/list")))));
+      return [result.tools.length, typeof result.nextCursor];
+    };
+    assert.deepEqual(await listed({}), [450, "undefined"]);
+    assert.deepEqual(await listed({ pageSize: 100 }), [100, "string"]);
+  });
+
+  test("answers initialize with its one revision, whatever was asked, and what there is beside tools", async () => {
+    await using served = gateway("apptheory");
+    const { result } = bodyOf(await post(served, ask(1, "initialize")));
+    assert.deepEqual(result, {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {}, resources: {} },
+      serverInfo: { name: "test", version: "1.0.0", title: "Test" },
+    });
+    await using empty = gatewayOf(registry({}), { profile: "apptheory" });
+    const { result: bare } = bodyOf(await post(empty, ask(1, "initialize", { protocolVersion: "2025-11-25" })));
+    assert.deepEqual(bare, {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "test", version: "1.0.0", title: "Test" },
+    });
+  });
+
+  test("names a session in every answer, also to what is no message", async () => {
+    await using served = gateway("apptheory");
+    const { headers } = await post(served, ask(1, "initialize"));
+    const id = headers?.[SESSION] ?? "";
+    assert.match(id, /^[0-9a-f]{32}$/);
+    for (const body of [
+      ask(2, "ping"),
+      ask(3, "nothing/here"),
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      "{",
+      [ask(4, "ping")],
+      [],
+    ])
+      assert.equal((await post(served, body, { ...JSON_ONLY, [SESSION]: id })).headers?.[SESSION], id, JSON.stringify(body));
+    const fresh = await post(served, "{");
+    assert.match(fresh.headers?.[SESSION] ?? "", /^[0-9a-f]{32}$/);
+    assert.deepEqual([fresh.status, errorIn(fresh)], [200, { code: -32700, message: "Parse error: The message is not JSON." }]);
+  });
+
+  test("has an error where a handler fails or refuses, with its message, and words of its own for what is not there", async () => {
+    await using served = gateway("apptheory");
+    const call = async (name: string, args: Bag = {}): Promise<unknown> =>
+      errorIn(await post(served, ask(1, "tools/call", { name, arguments: args })));
+    assert.deepEqual(await call("fail"), { code: -32000, message: "out of ink" });
+    assert.deepEqual(await call("none"), { code: -32602, message: "tool not found: none" });
+    assert.match(JSON.stringify(await call("echo")), /-32602,"message":"Invalid params: .*message/);
+    assert.deepEqual(errorIn(await post(served, ask(1, "tools/call"))), { code: -32602, message: "Invalid params: missing tool name" });
+    assert.deepEqual(errorIn(await post(served, ask(1, "resources/read", { uri: "file://no" }))), {
+      code: -32602,
+      message: "resource not found: file://no",
+    });
+    assert.deepEqual(errorIn(await post(served, ask(1, "resources/read"))), { code: -32602, message: "Invalid params: missing uri" });
+    assert.deepEqual(errorIn(await post(served, ask(1, "prompts/get", { name: "no" }))), { code: -32602, message: "prompt not found: no" });
+  });
+
+  test("says of an id, a method, a name and a URI that are there what they have to be, not that they are missing", async () => {
+    const name = "text of 1 to 256 characters.";
+    for (const profile of ["apptheory", "apptheory-v3"] as const) {
+      await using served = gateway(profile);
+      const begun = await post(served, ask(0, "initialize", { protocolVersion: "2025-06-18" }), BOTH);
+      const headers = { ...BOTH, [SESSION]: begun.headers?.[SESSION] ?? "" };
+      const told = async (body: Bag): Promise<unknown> => {
+        const { sent, ...answer } = await post(served, body, headers);
+        const [event] = sent.channel.events;
+        return (event === undefined ? bodyOf(answer) : JSON.parse(event.text))["error"];
+      };
+      const parse = (message: string): Bag => ({ code: -32700, message: `Parse error: ${message}` });
+      const params = (message: string): Bag => ({ code: -32602, message: `Invalid params: ${message}` });
+      for (const id of [1.5, {}, true, "x".repeat(300)])
+        assert.deepEqual(
+          await told({ jsonrpc: "2.0", id, method: "ping" }),
+          parse("An id is well-formed text of at most 256 characters or a whole number up to 2^53 - 1, not null."),
+        );
+      for (const method of [5, "x".repeat(300)])
+        assert.deepEqual(await told({ jsonrpc: "2.0", id: 1, method }), parse(`A method is ${name}`));
+      for (const wrong of [5, "x".repeat(5_000)]) {
+        assert.deepEqual(await told(ask(1, "tools/call", { name: wrong })), params(`tools/call needs a name: ${name}`));
+        assert.deepEqual(await told(ask(1, "prompts/get", { name: wrong })), params(`prompts/get needs a name: ${name}`));
+      }
+      assert.match(JSON.stringify(await told(ask(1, "resources/read", { uri: 5 }))), /Invalid params: resources\/read needs a uri: text/);
+      for (const missing of [{}, { name: "" }, { name: null }])
+        assert.deepEqual(await told(ask(1, "tools/call", missing)), params("missing tool name"));
+    }
+  });
+
+  test("answers a tool call by an event stream where the client takes one: events of progress, and standard ones to who asked", async () => {
+    await using served = gateway("apptheory");
+    const params = { name: "steps", _meta: { progressToken: "p" } };
+    const { sent } = await post(served, ask(1, "tools/call", params), { "content-type": "application/json", accept: "text/event-stream" });
+    assert.match(sent.head()[SESSION] ?? "", /^[0-9a-f]{32}$/);
+    const told = sent.channel.events.map(({ event, text }): readonly [unknown, Bag] => [event, JSON.parse(text)]);
+    const progress = (done: number, message: string): Bag => ({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken: "p", progress: done, total: 2, message },
+    });
+    assert.deepEqual(told, [
+      ["progress", { status: "started" }],
+      ["message", progress(1, "half")],
+      ["progress", { progress: 2, total: 2, message: "whole" }],
+      ["message", progress(2, "whole")],
+      ["message", { jsonrpc: "2.0", id: 1, result: { content: [{ type: "text", text: "ok" }] } }],
+    ]);
+    const failed = await post(served, ask(2, "tools/call", { name: "none" }), BOTH);
+    assert.deepEqual(
+      failed.sent.channel.events.map(({ event, text }) => [event, JSON.parse(text).error.message]),
+      [["message", "tool not found: none"]],
+    );
+    assert.equal((await post(served, ask(3, "tools/call", params))).sent.opened(), false);
+    assert.equal((await post(served, ask(4, "tools/list"), BOTH)).sent.opened(), false);
+  });
+
+  test("takes a batch in its revision, in order, and refuses one with a bad element as a whole", async () => {
+    await using served = gateway("apptheory");
+    const answer = await post(served, [ask(1, "ping"), { jsonrpc: "2.0", method: "notifications/initialized" }, ask(2, "nothing/here")]);
+    assert.deepEqual(JSON.parse(JSON.stringify(bodyOf(answer))), [
+      { jsonrpc: "2.0", id: 1, result: {} },
+      { jsonrpc: "2.0", id: 2, error: { code: -32601, message: "Method not found: nothing/here" } },
+    ]);
+    const empty = await post(served, []);
+    assert.deepEqual([empty.status, errorIn(empty)], [200, { code: -32700, message: "Parse error: empty batch request" }]);
+    const bad = await post(served, [ask(1, "ping"), { id: 2 }]);
+    assert.deepEqual(
+      [bad.status, errorIn(bad)],
+      [200, { code: -32700, message: 'Parse error: batch element 1: A message says "jsonrpc": "2.0".' }],
+    );
+  });
+});
+
+test("a modern result says how long it may be kept: what the server was told, nothing of a call's next round, else what the profile has", async () => {
+  const cacheHints: GatewayOptions["cacheHints"] = {
+    "tools/list": { ttlMs: 1_500.7, cacheScope: "public" },
+    "resources/read": { ttlMs: -5 },
+  };
+  const keptOf = async (
+    profile: NonNullable<GatewayOptions["profile"]>,
+    method: string,
+    params: Bag = {},
+    more: Partial<GatewayOptions> = {},
+  ): Promise<unknown> => {
+    await using served = gateway(profile, more);
+    const headers = { ...BOTH, "mcp-protocol-version": "2026-07-28", "mcp-method": method, "mcp-name": "file://hello.txt" };
+    const { result } = bodyOf(await post(served, ask(1, method, { ...params, _meta: ENVELOPE }), headers));
+    const { ttlMs, cacheScope } = JSON.parse(JSON.stringify(result));
+    return [ttlMs, cacheScope];
+  };
+  assert.deepEqual(await keptOf("strict", "tools/list", {}, { cacheHints }), [1_500, "public"]);
+  assert.deepEqual(await keptOf("strict", "resources/read", { uri: "file://hello.txt" }, { cacheHints }), [0, "private"]);
+  assert.deepEqual(await keptOf("strict", "server/discover"), [300_000, "public"]);
+  assert.deepEqual(await keptOf("apptheory-v3", "server/discover"), [0, "private"]);
+  assert.deepEqual(
+    await keptOf(
+      "apptheory-v3",
+      "resources/read",
+      { uri: "file://hello.txt", requestState: "x" },
+      { cacheHints: { "resources/read": { ttlMs: 9 } } },
+    ),
+    [0, "private"],
+  );
+});

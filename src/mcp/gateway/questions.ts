@@ -1,0 +1,95 @@
+import { type Bag, isBag, isList, type Json } from "../../core/contract/index.ts";
+import { capabilityNeeded, isExtensionMethod } from "../../core/contract/internal.ts";
+import { Fault, Mistake } from "./errors.ts";
+import { shapeForm } from "./form.ts";
+import { has, type Revision } from "./revision.ts";
+
+/** What a client may be asked in the middle of a call. */
+export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots/list" | ExtensionMethod;
+type ExtensionMethod = `${string}.${string}/${string}/${string}`;
+
+export interface Question {
+  readonly method: AskMethod;
+  readonly params: Bag;
+  /** The capability it takes. */
+  readonly needs: string;
+}
+
+/** Reads what a domain needs: key → `{method, params}`. Anything else is the author's mistake. */
+export function questionsOf(needs: Bag): ReadonlyMap<string, Question> {
+  return new Map(
+    Object.entries(needs).map(([key, request]) => {
+      if (!isBag(request) || !isAskMethod(request["method"])) throw new Mistake(noQuestion(key, request));
+      const params = isBag(request["params"]) ? request["params"] : {};
+      return [key, { method: request["method"], params, needs: capabilityNeeded(request["method"], params) }];
+    }),
+  );
+}
+
+/** What these questions take of a client and this one did not declare. */
+export const unmet = (questions: ReadonlyMap<string, Question>, can: readonly string[]): readonly string[] =>
+  [...new Set(Array.from(questions.values(), ({ needs }) => needs))].filter((one) => !can.includes(one));
+
+function noQuestion(key: string, request: Json | undefined): string {
+  const method = isBag(request) ? JSON.stringify(request["method"])?.slice(0, 100) : undefined;
+  return `What is asked as ${JSON.stringify(key.slice(0, 100))} is no request a client can be sent: its method is ${method ?? "missing"}, not elicitation/create, sampling/createMessage, roots/list, or an extension's own.`;
+}
+
+export function isAskMethod(method: Json | undefined): method is AskMethod {
+  return typeof method === "string" && (isCoreMethod(method) || isExtensionMethod(method));
+}
+
+function isCoreMethod(method: string): boolean {
+  return method === "elicitation/create" || method === "sampling/createMessage" || method === "roots/list";
+}
+
+/** The params as that revision of the protocol has them. Throws `CAPABILITY` where it has none. */
+export function shapeQuestion({ method, params }: Question, revision: Revision, newId: () => string): Bag {
+  if (method !== "elicitation/create") return params;
+  const { mode, elicitationId, requestedSchema, ...others } = params;
+  const rest: Bag = requestedSchema === undefined ? others : { ...others, requestedSchema: shapeForm(requestedSchema, revision) };
+  const shaped: Record<string, Json> = has(revision, "elicitationModes") && mode !== undefined ? { mode, ...rest } : { ...rest };
+  if (mode === "url" && has(revision, "elicitationIds")) shaped["elicitationId"] = elicitationId ?? newId();
+  return shaped;
+}
+
+/**
+ * A client's answer, checked in shape and size before an actor sees it. Throws `PARAMS`.
+ * Without the method (a retry that carries no state) any of the three shapes passes.
+ */
+export function checkAnswer(key: string, answer: Json, method: AskMethod | undefined, maxLength: number): Json {
+  const fits =
+    method === undefined
+      ? CHECKS.some(([, check]) => isBag(answer) && check(answer))
+      : isBag(answer) && (isExtensionMethod(method) || CHECKS.some(([of, check]) => of === method && check(answer)));
+  if (!fits) throw new Fault("PARAMS", `The answer ${key.slice(0, 100)} is not the result of ${method ?? "a request a server can make"}.`);
+  if (JSON.stringify(answer).length > maxLength)
+    throw new Fault("PARAMS", `The answer ${key.slice(0, 100)} is longer than ${maxLength} characters.`);
+  return answer;
+}
+
+const CHECKS: readonly (readonly [AskMethod, (answer: Bag) => boolean])[] = [
+  ["elicitation/create", isElicitResult],
+  ["sampling/createMessage", isSample],
+  ["roots/list", isRoots],
+];
+
+function isElicitResult({ action, content }: Bag): boolean {
+  if (action === "decline" || action === "cancel") return true;
+  if (action !== "accept") return false;
+  return content === undefined || content === null || (isBag(content) && Object.values(content).every(isFieldValue));
+}
+
+function isFieldValue(value: Json): boolean {
+  return isList(value) ? value.every((one) => typeof one === "string") : value === null || typeof value !== "object";
+}
+
+function isSample({ role, content, model }: Bag): boolean {
+  return (
+    (role === "user" || role === "assistant") && typeof model === "string" && (isBag(content) || (isList(content) && content.every(isBag)))
+  );
+}
+
+function isRoots({ roots }: Bag): boolean {
+  return isList(roots) && roots.length <= 1_000 && roots.every((root) => isBag(root) && typeof root["uri"] === "string");
+}

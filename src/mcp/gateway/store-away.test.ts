@@ -1,0 +1,96 @@
+// What clients with a session are told while its store is out of reach.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Bag, changedSession, isBag, type SessionStore, StoreError } from "../../core/contract/index.ts";
+import { bodyOf, exchangeOf, gatewayOf, sessionsDouble, world } from "./kit.fixture.ts";
+
+const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+const INITIALIZE = { jsonrpc: "2.0", id: "first", method: "initialize", params: { protocolVersion: "2025-11-25" } };
+
+function failing() {
+  const kept = sessionsDouble();
+  const state = { away: false };
+  const unless = <T>(run: () => Promise<T>): Promise<T> =>
+    state.away ? Promise.reject(new StoreError("STORE_IO", "the disk is gone")) : run();
+  const sessions: SessionStore = {
+    ...kept,
+    put: (row) => unless(() => kept.put(row)),
+    get: (id) => unless(() => kept.get(id)),
+    delete: (id) => unless(() => kept.delete(id)),
+  };
+  return { sessions, state };
+}
+
+test("a session whose store is out of reach is answered 503 with the request's id, and nothing has ended", async () => {
+  const { sessions, state } = failing();
+  const logged: Bag[] = [];
+  await using gateway = gatewayOf(world().source, {
+    sessions,
+    sharedSessions: true,
+    log: (_level, entry) => void (isBag(entry) && logged.push(entry)),
+  });
+  const begun = await gateway.exchange(exchangeOf("POST", ACCEPT, INITIALIZE).exchange);
+  const headers = { ...ACCEPT, "mcp-session-id": begun.headers?.["mcp-session-id"] ?? "" };
+  const ping = { jsonrpc: "2.0", id: 7, method: "ping" };
+  const ask = async (verb: "POST" | "GET" | "DELETE", body?: object, of: Readonly<Record<string, string>> = headers) =>
+    gateway.exchange(exchangeOf(verb, of, body).exchange);
+  state.away = true;
+  for (const [id, answer] of [
+    [7, await ask("POST", ping)],
+    ["first", await ask("POST", INITIALIZE, ACCEPT)],
+    [null, await ask("GET")],
+    [null, await ask("DELETE")],
+  ] as const) {
+    assert.deepEqual([answer.status, answer.headers?.["retry-after"]], [503, "1"]);
+    const said = bodyOf(answer);
+    assert.deepEqual(
+      [said["id"], said["error"]],
+      [id, { code: -31503, message: "The server's sessions are out of reach; try again in a moment.", data: { code: "STORE_IO" } }],
+    );
+  }
+  assert.equal(
+    logged.filter(({ event, error }) => event === "exchange-failed" && error === "STORE_IO").length,
+    1,
+    "it is in the log once in a while",
+  );
+  state.away = false;
+  assert.equal((await ask("POST", ping)).status, 200, "what could not be ended goes on");
+  assert.equal((await ask("DELETE")).status, 204);
+});
+
+test("a session's change is stored as a change, and one that failed is stored when it is tried again", async () => {
+  const kept = sessionsDouble();
+  let puts = 0;
+  let isDown = false;
+  const sessions: SessionStore = {
+    ...kept,
+    async put(row) {
+      puts += 1;
+      await kept.put(row);
+    },
+    async change(id, change) {
+      if (isDown) throw new StoreError("STORE_FULL", "The disk is full.");
+      const row = kept.rows.get(id);
+      if (row !== undefined) kept.rows.set(id, changedSession(row, change));
+      return kept.rows.get(id);
+    },
+  };
+  await using gateway = gatewayOf(world().source, { sessions });
+  const begun = await gateway.exchange(exchangeOf("POST", ACCEPT, INITIALIZE).exchange);
+  const id = begun.headers?.["mcp-session-id"] ?? "";
+  const ask = async (method: string, params: object) =>
+    bodyOf(
+      await gateway.exchange(exchangeOf("POST", { ...ACCEPT, "mcp-session-id": id }, { jsonrpc: "2.0", id: 1, method, params }).exchange),
+    );
+  const row = () => kept.rows.get(id);
+  assert.deepEqual((await ask("logging/setLevel", { level: "debug" }))["result"], {});
+  assert.equal(row()?.logLevel, "debug");
+  isDown = true;
+  assert.ok((await ask("resources/subscribe", { uri: "door://state" }))["error"]);
+  isDown = false;
+  assert.deepEqual((await ask("resources/subscribe", { uri: "door://state" }))["result"], {});
+  assert.deepEqual(row()?.subscriptions, ["door://state"]);
+  assert.deepEqual((await ask("resources/unsubscribe", { uri: "door://state" }))["result"], {});
+  assert.deepEqual(row()?.subscriptions, []);
+  assert.equal(puts, 1, "only a new session is put");
+});

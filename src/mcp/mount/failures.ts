@@ -1,0 +1,37 @@
+import { type Bag, EngineError, isBag, isList, type Json, type Reply, TroupeError } from "../../core/contract/index.ts";
+import { INVALID_PARAMS, RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED } from "./codes.ts";
+import { Closed, RpcError, TooLong } from "./rpc-error.ts";
+
+/** A server's error as a refusal: its sentence reaches the caller, its number as data where MCP has no place for it. */
+export function refusalOf({ code, message, data }: RpcError): Reply {
+  if (code === RESOURCE_NOT_FOUND) return { refused: { code: "UNKNOWN", message } };
+  if (code === INVALID_PARAMS) return { refused: { code: "INVALID_PARAMS", message, ...(data === undefined ? undefined : { data }) } };
+  if (code === URL_ELICITATION_REQUIRED && isBag(data)) {
+    const pages = isList(data["elicitations"]) ? data["elicitations"].filter(isPage) : [];
+    if (pages.length > 0) {
+      // Who is told no more than the sentence needs the addresses all the same.
+      const said = pages.map(({ url, message: why }) => `${why} ${url}`).join(" ");
+      return { refused: { code: "URL_ELICITATION", message: `${message} ${said}`, data: { elicitations: pages } } };
+    }
+  }
+  return { refused: { code: "REFUSED", message, data: { code, ...(data === undefined ? undefined : { data }) } } };
+}
+
+interface Page extends Bag {
+  readonly message: string;
+  readonly url: string;
+}
+
+function isPage(one: Json): one is Page & Json {
+  return isBag(one) && typeof one["url"] === "string" && typeof one["message"] === "string" && typeof one["elicitationId"] === "string";
+}
+
+/** What went wrong while a server was asked, as an error whose sentence a caller may read. */
+export function faultOf(error: unknown, what: string): TroupeError {
+  if (error instanceof TroupeError) return error;
+  const cause = { applied: "unknown", cause: error } as const;
+  if (error instanceof Closed) return new EngineError("CRASHED", `${what}: the server behind it has closed its connection.`, cause);
+  if (error instanceof TooLong) return new EngineError("CRASHED", `${what} failed: ${error.message}`, cause);
+  if (error instanceof RpcError) return new EngineError("CRASHED", `${what} failed: ${error.message}`, cause);
+  return new EngineError("CRASHED", `${what} failed: the server behind it did what is no MCP.`, cause);
+}

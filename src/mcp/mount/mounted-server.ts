@@ -1,0 +1,139 @@
+import {
+  type Bag,
+  type CallOptions,
+  type Catalogue,
+  type ContentOf,
+  type Dirty,
+  type Json,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  systemClock,
+  systemEntropy,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { Calls } from "./calls.ts";
+import { METHOD_NOT_FOUND } from "./codes.ts";
+import { bagIn, Conversation } from "./conversation.ts";
+import { Lists } from "./lists.ts";
+import { levelOf } from "./log-level.ts";
+import type { McpServerOptions } from "./options.ts";
+import type { SdkServer } from "./sdk-server.ts";
+import { Subscriptions } from "./subscriptions.ts";
+import { Wire } from "./wire.ts";
+
+const NOTHING: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+
+/** One server of the SDK over one connection of its own. */
+export class MountedServer implements Source, AsyncDisposable {
+  readonly #options: McpServerOptions;
+  readonly #wire: Wire;
+  readonly #conversation: Conversation;
+  readonly #calls: Calls;
+  readonly #subscriptions: Subscriptions;
+  readonly #lists: Lists;
+  #surface: Surface | undefined;
+
+  /** `whose`: in whose name it is greeted, and asked for its lists. */
+  constructor(server: SdkServer, options: McpServerOptions, whose: Viewer, sessionId?: string) {
+    const { clock = systemClock, entropy = systemEntropy, maxLength = 4 * 1_048_576, maxListed = 10_000 } = options;
+    const fault = (error: unknown): void => options.onFault?.(error);
+    const wire = new Wire(
+      {
+        request: (id, method, params, within) => this.#asked(id, method, params, within),
+        notification: (method, params, within) => this.#told(method, params, within),
+        closed: () => this.#calls.close(),
+        fault,
+      },
+      maxLength,
+    );
+    if (sessionId !== undefined) wire.sessionId = sessionId;
+    this.#options = options;
+    this.#wire = wire;
+    this.#calls = new Calls({ wire, clock, entropy, options });
+    // What connects may be heard at once: whoever hears it is there before.
+    this.#subscriptions = new Subscriptions({
+      subscribes: () => bagIn(this.#conversation.capabilities, "resources")?.["subscribe"] === true,
+      ask: (method, params, viewer) => this.#conversation.ask(method, params, viewer),
+      ready: () => this.ready,
+      fault,
+    });
+    this.#lists = new Lists({
+      said: () => this.#conversation.connected,
+      ask: (method, params) => this.#conversation.request(method, params, whose),
+      maxListed,
+      fault,
+    });
+    this.#conversation = new Conversation({ server, wire, clock, options, whose, fault });
+  }
+
+  /** Settles once the server has said what it is; rejects with why it does not. */
+  get ready(): Promise<void> {
+    return this.#conversation.connected.then(() => undefined);
+  }
+
+  get closed(): boolean {
+    return this.#wire.closed;
+  }
+
+  get instructions(): string | undefined {
+    return this.#conversation.instructions;
+  }
+
+  catalogue(): Catalogue | undefined {
+    return this.#lists.known?.catalogue;
+  }
+
+  async surface(): Promise<Surface> {
+    const { catalogue } = await this.#lists.get();
+    if (this.#surface?.catalogue !== catalogue) this.#surface = { catalogue, off: {} };
+    return this.#surface;
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    const { offers } = await this.#lists.get();
+    return offers.has(ref) ? this.#calls.act(viewer, ref, args, options, this.#conversation.extra(viewer)) : NOTHING;
+  }
+
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
+    return this.#subscriptions.watch(viewer, dirty, only, contents);
+  }
+
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+    const { offers } = await this.#lists.get();
+    if (!offers.has(ref) || this.#conversation.capabilities?.["completions"] === undefined) return [];
+    const name = ref.slice(ref.indexOf("/") + 1);
+    const about = ref.startsWith("prompts/") ? { type: "ref/prompt", name } : { type: "ref/resource", uri: name };
+    const context = Object.keys(others).length === 0 ? undefined : { context: { arguments: others } };
+    const params = { ref: about, argument: { name: argument, value }, ...context };
+    const values = bagIn(await this.#conversation.ask("completion/complete", params, viewer), "completion")?.["values"];
+    return Array.isArray(values) ? values.filter((one) => typeof one === "string") : [];
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#conversation.close();
+  }
+
+  #asked(id: number | string, method: string, params: Bag, within: number | undefined): void {
+    if (method === "ping") return this.#wire.respond(id, { result: {} });
+    if (this.#calls.asked(id, method, params, within)) return;
+    this.#wire.respond(id, { error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` } });
+  }
+
+  #told(method: string, params: Bag, within: number | undefined): void {
+    if (method === "notifications/resources/updated") {
+      if (typeof params["uri"] === "string") this.#subscriptions.updated(params["uri"]);
+    } else if (method.endsWith("/list_changed")) {
+      this.#lists.changed();
+      this.#subscriptions.changed();
+    } else if (method === "notifications/message") this.#logged(params, within);
+    else this.#calls.told(method, params);
+  }
+
+  #logged({ level, data = null, logger }: Bag, within: number | undefined): void {
+    const call = this.#calls.options(within);
+    const log = call === undefined ? this.#options.onLog : call.onLog;
+    log?.(levelOf(level), data, ...(typeof logger === "string" ? [logger] : []));
+  }
+}

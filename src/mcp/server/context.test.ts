@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { refuse } from "../../core/actor/index.ts";
+import type { CallOptions } from "../../core/contract/index.ts";
+import { settle, SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
+import { createServer } from "./index.ts";
+
+const viewer = { principal: "ana", scopes: ["a"] };
+
+test("a handler knows who calls, and its steps count together whether told or emitted", async () => {
+  await using server = createServer("s", "1", { entropy: new SimulatedEntropy() });
+  let id = "";
+  server.tools.register({ name: "t" }, (_args, { viewer: who, requestId, progress, emit }) => {
+    id = requestId;
+    emit("one");
+    progress(5, 10, "half");
+    emit({ n: 2 });
+    progress(3);
+    progress(Number.NaN);
+    emit(null);
+    return { who };
+  });
+  const steps: unknown[] = [];
+  const options: CallOptions = { onProgress: (done, total, said) => steps.push([done, total, said]) };
+  assert.deepEqual(await server.source.act(viewer, "tools/t", {}, options), { ok: { who: viewer } });
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  assert.deepEqual(steps, [
+    [1, undefined, "one"],
+    [5, 10, "half"],
+    [6, undefined, '{"n":2}'],
+    [3, undefined, undefined],
+    [Number.NaN, undefined, undefined],
+    [7, undefined, "null"],
+  ]);
+  assert.deepEqual(await server.source.act(viewer, "tools/t", {}, {}), { ok: { who: viewer } });
+});
+
+test("what a handler logs reaches the client, and the server's log with the run's id and the offer's name", async () => {
+  const lines: unknown[] = [];
+  await using server = createServer("s", "1", { log: (...line) => lines.push(line) });
+  const ids: string[] = [];
+  server.tools.register({ name: "t" }, (_args, { log, requestId }) => {
+    ids.push(requestId);
+    log("info", { step: 1 });
+    log("warning", "two", "mine");
+  });
+  const told: unknown[] = [];
+  for (const _ of [1, 2]) await server.source.act(viewer, "tools/t", {}, { onLog: (...line) => told.push(line) });
+  assert.equal(new Set(ids).size, 2);
+  assert.deepEqual(told.slice(0, 2), [
+    ["info", { step: 1 }, undefined],
+    ["warning", "two", "mine"],
+  ]);
+  assert.deepEqual(lines.slice(0, 2), [
+    ["info", { event: "handler", offer: "tools/t", requestId: ids[0], data: { step: 1 } }],
+    ["warning", { event: "handler", offer: "tools/t", requestId: ids[0], data: "two", logger: "mine" }],
+  ]);
+});
+
+test("a handler is aborted when its caller leaves, and when its time is up", async () => {
+  const clock = new SimulatedClock();
+  await using server = createServer("s", "1", { clock, handlerMs: 1_000 });
+  const aborted: boolean[] = [];
+  server.tools.register({ name: "t" }, (_args, { signal }) => {
+    signal.addEventListener("abort", () => aborted.push(true));
+    return new Promise(() => undefined);
+  });
+  const gone = new AbortController();
+  const left = server.source.act(viewer, "tools/t", {}, { signal: gone.signal });
+  const late = server.source.act(viewer, "tools/t", {}, {});
+  const both = [assert.rejects(left, { code: "CANCELLED" }), assert.rejects(late, { code: "WORK_TIMEOUT" })];
+  await clock.advance(500);
+  gone.abort();
+  await clock.advance(500);
+  await Promise.all(both);
+  assert.deepEqual(aborted, [true, true]);
+});
+
+test("what a handler throws is told to onError and, by name, to the log, with the run's id; refusals and aborted runs are not", async () => {
+  const lines: unknown[] = [];
+  const heard: unknown[] = [];
+  await using server = createServer("s", "1", {
+    log: (...line) => lines.push(line),
+    onError(error, { offer, requestId, viewer: who }) {
+      heard.push([error instanceof Error ? error.message : error, offer, requestId === ids[0], who]);
+      throw new TypeError("of the author's own");
+    },
+  });
+  const ids: string[] = [];
+  server.resources.register({ name: "broken", uri: "x://broken" }, (_variables, { requestId }) => {
+    ids.push(requestId);
+    throw new RangeError("secret");
+  });
+  server.tools.register({ name: "refuses" }, () => refuse("No."));
+  server.tools.register({ name: "asks" }, (_args, { ask }) => ask({ sure: { method: "elicitation/create", params: {} } }));
+  server.prompts.register(
+    { name: "left" },
+    (_values, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", reject)),
+  );
+  await assert.rejects(server.source.act(viewer, "resources/broken", {}, {}), {
+    code: "CRASHED",
+    message: /^resources\/broken failed inside the server, with arguments that fit(?!.*secret)(?!.*refuse\()/,
+  });
+  assert.ok("refused" in (await server.source.act(viewer, "tools/refuses", {}, {})));
+  assert.ok("needs" in (await server.source.act(viewer, "tools/asks", {}, {})));
+  const gone = new AbortController();
+  const left = assert.rejects(server.source.act(viewer, "prompts/left", {}, { signal: gone.signal }), { code: "CANCELLED" });
+  await settle();
+  gone.abort();
+  await left;
+  assert.deepEqual(heard, [["secret", "resources/broken", true, viewer]]);
+  assert.deepEqual(lines, [
+    [
+      "error",
+      {
+        event: "handler-failed",
+        offer: "resources/broken",
+        requestId: ids[0],
+        name: "RangeError",
+        text: 'Throw refuse("…") for what its caller should read.',
+      },
+    ],
+    ["error", { event: "on-error-failed", offer: "resources/broken", requestId: ids[0], name: "TypeError" }],
+  ]);
+});
+
+test("a run whose time is up is told to log and onError, and so is what it throws afterwards, unless that heeds the signal", async () => {
+  const clock = new SimulatedClock();
+  const lines: unknown[] = [];
+  const heard: unknown[] = [];
+  await using server = createServer("s", "1", {
+    clock,
+    handlerMs: 1_000,
+    log: (level, data) => lines.push([level, data]),
+    onError: (error, { offer, requestId, viewer: who }) => heard.push([Object(error).code ?? String(error), offer, requestId, who]),
+  });
+  let id = "";
+  const after = (name: string, how: (signal: AbortSignal) => Promise<unknown>): void =>
+    void server.tools.register({ name }, (_args, { signal, requestId }) => {
+      id = requestId;
+      return how(signal);
+    });
+  const wait = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve));
+  const aborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener("abort", resolve));
+  after("hangs", () => new Promise(() => undefined));
+  after("lost", async () => {
+    await wait(1_500);
+    throw new RangeError("db lost");
+  });
+  after("heeds", async (signal) => {
+    await aborted(signal);
+    signal.throwIfAborted();
+  });
+  after("wraps", async (signal) => {
+    await aborted(signal);
+    throw new Error("aborted", { cause: signal.reason });
+  });
+  for (const name of ["hangs", "lost", "heeds", "wraps"] as const) {
+    const call = assert.rejects(server.source.act(viewer, `tools/${name}`, {}, {}), { code: "WORK_TIMEOUT" });
+    await settle();
+    await clock.advance(1_000);
+    await call;
+    const text = `tools/${name} took longer than 1000 ms and was aborted.`;
+    assert.deepEqual(lines.shift(), [
+      "error",
+      { event: "handler-timeout", offer: `tools/${name}`, requestId: id, code: "WORK_TIMEOUT", text },
+    ]);
+    assert.deepEqual(heard.shift(), ["WORK_TIMEOUT", `tools/${name}`, id, viewer]);
+    await clock.advance(1_000);
+    if (name === "lost") {
+      assert.match(JSON.stringify(lines.shift()), /handler-failed.+tools\/lost.+RangeError(?!.*db lost)/);
+      assert.deepEqual(heard.shift(), ["RangeError: db lost", "tools/lost", id, viewer]);
+    }
+    assert.deepEqual([lines, heard], [[], []], name);
+  }
+});
+
+test("what a handler throws after its caller has left is told to nobody, though its time would be up by then", async () => {
+  const clock = new SimulatedClock();
+  const told: unknown[] = [];
+  await using server = createServer("s", "1", {
+    clock,
+    handlerMs: 1_000,
+    log: (...line) => told.push(line),
+    onError: (error) => told.push(error),
+  });
+  server.tools.register({ name: "t" }, async () => {
+    await new Promise<void>((resolve) => clock.after(1_500, resolve));
+    throw new RangeError("late");
+  });
+  const gone = new AbortController();
+  const left = assert.rejects(server.source.act(viewer, "tools/t", {}, { signal: gone.signal }), { code: "CANCELLED" });
+  await settle();
+  gone.abort();
+  await left;
+  await clock.advance(2_000);
+  assert.deepEqual(told, []);
+});

@@ -1,0 +1,68 @@
+import {
+  type HttpDoor,
+  type HttpOptions,
+  serveHttp,
+  serveStdio,
+  serveTcp,
+  type StdioDoor,
+  type StdioOptions,
+  type TcpDoor,
+  type TcpOptions,
+} from "../transport/index.ts";
+import { checkOptions, type Gateway, type OptionTable } from "../../core/contract/index.ts";
+import { defined } from "../../core/contract/internal.ts";
+import type { ServerOptions } from "./options.ts";
+
+/** Where to listen; `true` for the defaults: 127.0.0.1, a free port, this process's standard streams. */
+export interface ListenOptions {
+  readonly http?: true | Omit<HttpOptions, "gateway">;
+  readonly tcp?: true | Omit<TcpOptions, "gateway" | "refusal" | "tokenPlace">;
+  readonly stdio?: true | Omit<StdioOptions, "gateway">;
+}
+
+const OPTIONS: OptionTable<ListenOptions> = { http: true, tcp: true, stdio: true };
+
+export interface Doors {
+  readonly http: HttpDoor;
+  readonly tcp: TcpDoor;
+  readonly stdio: StdioDoor;
+}
+
+/** The doors that were asked for. */
+export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyof Doors]: Doors[K] };
+
+type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "clock" | "entropy" | "log">;
+
+/** All of them, or none: where one cannot be opened, those before it are closed. */
+export async function openDoors(
+  wanted: ListenOptions,
+  gateway: Gateway,
+  server: Common,
+  ready: () => boolean | string,
+): Promise<Partial<Doors>> {
+  checkOptions("listen", wanted, OPTIONS);
+  const { path, auth, allowedHosts, allowedOrigins, sse, clock, entropy, log } = server;
+  const every = { gateway, ...defined({ clock, log }) };
+  const guarded = { ...every, ...defined({ auth }) };
+  const opened: { -readonly [K in keyof Doors]?: Doors[K] } = {};
+  try {
+    if (wanted.http !== undefined) {
+      const given = wanted.http === true ? {} : wanted.http;
+      opened.http = await serveHttp({
+        ...guarded,
+        ...defined({ path, allowedHosts, allowedOrigins, sse, entropy }),
+        ready,
+        ...given,
+      });
+    }
+    if (wanted.tcp !== undefined) opened.tcp = await serveTcp({ ...guarded, ...(wanted.tcp === true ? {} : wanted.tcp) });
+    if (wanted.stdio !== undefined) opened.stdio = serveStdio({ ...every, ...(wanted.stdio === true ? {} : wanted.stdio) });
+    return opened;
+  } catch (error) {
+    await Promise.all(closeAll(opened, { graceMs: 0 }));
+    throw error;
+  }
+}
+
+export const closeAll = (doors: Partial<Doors>, within: { readonly graceMs: number }): readonly Promise<void>[] =>
+  [doors.http, doors.tcp, doors.stdio].flatMap((door) => door?.close(within) ?? []);

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { SimulatedClock } from "../../testing/index.ts";
+import { content, contents, createServer, failure, image, text } from "./index.ts";
+
+const viewer = { scopes: [] };
+const NUMBER = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+
+function told() {
+  const lines: string[] = [];
+  const heard: unknown[] = [];
+  const server = createServer("results", "1", {
+    clock: new SimulatedClock(),
+    log: (_level, data) => void lines.push(JSON.stringify(data)),
+    onError: (error, { offer }) => void heard.push([offer, error instanceof Error && error.message]),
+  });
+  /** As plain JavaScript would register it. */
+  const tool = (name: string, output: object | undefined, returned: () => unknown): void =>
+    void server.tools.register(
+      JSON.parse("{}", () => ({ name, ...(output === undefined ? {} : { output }) })),
+      returned,
+    );
+  return { server, tool, lines, heard, call: (name: string) => server.source.act(viewer, `tools/${name}`, {}, {}) };
+}
+
+test("a result that does not fit its tool's output is a fault: its caller learns nothing of it, log and onError the field", async () => {
+  const { server, tool, lines, heard, call } = told();
+  await using _ = server;
+  tool("field", NUMBER, () => ({ n: "secret" }));
+  tool("text", NUMBER, () => "secret");
+  tool("blocks", NUMBER, () => content(["secret"]));
+  tool("structured", NUMBER, () => content(["secret"], { n: "secret" }));
+  tool("zod", z.object({ deep: z.object({ n: z.number() }) }), () => ({ deep: { n: "secret" } }));
+  const wrong = {
+    field: "n must be number",
+    text: "must be object",
+    blocks: "must be object",
+    structured: "n must be number",
+    zod: "deep.n: Invalid input: expected number, received string",
+  };
+  for (const [name, what] of Object.entries(wrong)) {
+    await assert.rejects(call(name), { code: "CRASHED", message: new RegExp(`^tools/${name} failed(?!.*(secret|must|expected))`) });
+    const sentence = `What tools/${name} returned is not its \`output\`: ${what}.`;
+    assert.deepEqual(heard.pop(), [`tools/${name}`, sentence]);
+    const line = JSON.parse(lines.pop() ?? "{}");
+    assert.deepEqual([line.event, line.offer, line.code, line.text], ["handler-failed", `tools/${name}`, "BAD_TURN", sentence]);
+  }
+});
+
+test("a result that fits is told as its schema makes it; a failure needs none", async () => {
+  const { server, tool, call } = told();
+  await using _ = server;
+  tool("plain", NUMBER, () => ({ n: 1, more: true }));
+  tool("made", z.object({ n: z.number().default(5) }), () => ({ unasked: "secret" }));
+  tool("blocks", NUMBER, () => content(["one"], { n: 1 }));
+  tool("fails", NUMBER, () => failure("Out of stock."));
+  tool("list", z.array(z.string()), () => ["a"]);
+  tool("pair", { $schema: "http://json-schema.org/draft-07/schema#", type: "array", items: [true, { type: "number" }] }, () => ["a", 1]);
+  assert.deepEqual(await call("plain"), { ok: { n: 1, more: true } });
+  assert.deepEqual(await call("made"), { ok: { n: 5 } });
+  assert.deepEqual(await call("blocks"), { ok: content(["one"], { n: 1 }) });
+  assert.deepEqual(await call("fails"), { ok: failure("Out of stock.") });
+  assert.deepEqual(await call("list"), { ok: ["a"] });
+  assert.deepEqual(await call("pair"), { ok: ["a", 1] });
+});
+
+test("a result as MCP writes it is a fault that names content() and failure(); a value that only resembles one is a value", async () => {
+  const { server, tool, heard, call } = told();
+  await using _ = server;
+  const blocks = [{ type: "text", text: "Out of stock." }];
+  tool("failed", undefined, () => ({ content: blocks, isError: true }));
+  tool("empty", undefined, () => ({ content: [], isError: true }));
+  tool("both", undefined, () => ({ content: blocks, structuredContent: { n: 1 } }));
+  for (const name of ["failed", "empty", "both"]) {
+    await assert.rejects(call(name), { code: "CRASHED" });
+    assert.match(JSON.stringify(heard.pop()), /content\(.+failure\(/);
+  }
+  const values = {
+    node: { type: "p", content: blocks },
+    page: { content: "text" },
+    list: { content: [] },
+    other: { content: [{ type: "p" }] },
+  };
+  for (const [name, value] of Object.entries(values)) {
+    tool(name, undefined, () => value);
+    assert.deepEqual(await call(name), { ok: value });
+  }
+});
+
+test("a block that no client can read is a fault, told to log and onError by its place and member", async () => {
+  const { server, tool, lines, heard, call } = told();
+  await using _ = server;
+  const link = { type: "resource_link", uri: "x://x", name: "x" };
+  const wrong: Readonly<Record<string, readonly [block: object, why: RegExp]>> = {
+    snake: [{ type: "image", data: "AA==", mime_type: "secret" }, /\/1: mimeType has to be text/],
+    text: [{ type: "text" }, /\/1: text has to be text/],
+    kind: [{ type: "secret" }, /\/1: type has to be one of text, image, audio, resource, resource_link/],
+    none: [{ text: "secret" }, /\/1: type has to be/],
+    bare: [{ type: "resource", resource: { uri: "x://x" } }, /\/1: resource has to be \{ uri, /],
+    size: [{ ...link, size: "5" }, /\/1: size has to be a number of bytes/],
+    audience: [{ type: "text", text: "a", annotations: { audience: ["secret"] } }, /\/1: annotations has to be/],
+    meta: [{ type: "text", text: "a", _meta: null }, /\/1: _meta has to be an object/],
+  };
+  for (const [name, [block, why]] of Object.entries(wrong)) {
+    tool(name, undefined, () => content(["fine", Object(block)]));
+    await assert.rejects(call(name), { code: "CRASHED" }, name);
+    assert.match(JSON.stringify(heard.pop()), why);
+    const line = JSON.parse(lines.pop() ?? "{}");
+    assert.equal(line.code, "BAD_TURN");
+    assert.match(line.text, /^What tools\/.+ returned has a block no client can read, \/1: (?!.*secret)/);
+  }
+  tool("promised", NUMBER, () => content([Object({ type: "text" })], { n: 1 }));
+  await assert.rejects(call("promised"), { code: "CRASHED" });
+  server.prompts.register({ name: "p" }, () => ({ messages: [{ role: "user", content: { type: "image", data: "AA==" } }] }));
+  await assert.rejects(server.source.act(viewer, "prompts/p", {}, {}), { code: "CRASHED" });
+  assert.match(JSON.stringify(heard.pop()), /What prompts\/p returned has a block no client can read, \/0: mimeType/);
+  tool("data", undefined, () => ({ messages: [{ content: { type: "secret" } }] }));
+  tool("all", undefined, () =>
+    content([text("a", { annotations: { priority: 1 } }), image("AA==", "image/png"), Object({ ...link, size: 1 })]),
+  );
+  server.resources.register({ name: "r", uri: "x://r" }, () => contents([{ uri: "x://r", blob: "AA==" }]));
+  for (const ref of ["tools/data", "tools/all", "resources/r"] as const)
+    assert.ok("ok" in (await server.source.act(viewer, ref, {}, {})), ref);
+});
+
+test("what JSON cannot hold is refused by its path and told to log and onError", async () => {
+  const { server, tool, lines, heard, call } = told();
+  await using _ = server;
+  const loop: { self?: object } = {};
+  loop.self = loop;
+  const wrong: Readonly<Record<string, readonly [value: unknown, why: RegExp]>> = {
+    cyclic: [loop, /\/self\/self.* is deeper than 1000 levels, or holds itself/],
+    bigint: [{ a: [{ n: 1n }] }, /\/a\/0\/n is a bigint/],
+    map: [{ found: new Map([["secret", 1]]) }, /\/found is a Map/],
+    set: [new Set(["secret"]), /it is a Set/],
+    error: [new Error("secret"), /it is an error \(throw it/],
+    promise: [{ later: Promise.resolve("secret") }, /\/later is a promise \(await it\)/],
+    bytes: [new Uint8Array([1, 2]), /it is bytes \(return blob\(bytes\)/],
+    function: [() => "secret", /it is a function/],
+    getter: [
+      {
+        get a(): never {
+          throw new Error("secret");
+        },
+      },
+      /cannot be read/,
+    ],
+  };
+  for (const [name, [value, why]] of Object.entries(wrong)) {
+    tool(name, undefined, () => value);
+    await assert.rejects(call(name), { code: "STATE_NOT_JSON", message: why }, name);
+    assert.match(JSON.stringify(heard.pop()), /is not JSON/);
+    const line = lines.pop() ?? "";
+    assert.match(line, /"code":"STATE_NOT_JSON"/);
+    assert.doesNotMatch(line, /secret/);
+  }
+  server.resources.register({ name: "bytes", uri: "x://bytes" }, () => new Uint8Array([1]));
+  await assert.rejects(server.source.act(viewer, "resources/bytes", {}, {}), { code: "STATE_NOT_JSON", message: /blob\(bytes\)/ });
+});
+
+test("what JSON leaves out or writes another way is as JSON.stringify has it", async () => {
+  const { server, tool, call } = told();
+  await using _ = server;
+  class Point {
+    readonly x = 1;
+    readonly said = (): number => this.x;
+  }
+  const value = {
+    at: new Date(0),
+    where: new URL("http://a.example/"),
+    gone: undefined,
+    none: [undefined, Number.NaN],
+    point: new Point(),
+    ["__proto__"]: { own: true },
+    bare: Object.assign(Object.create(null), { n: null }),
+  };
+  tool("value", undefined, () => value);
+  assert.deepEqual(await call("value"), { ok: JSON.parse(JSON.stringify(value)) });
+  tool("nothing", undefined, () => undefined);
+  assert.deepEqual(await call("nothing"), { ok: null });
+});

@@ -1,0 +1,174 @@
+import { type Gateway, type Source, systemClock, systemEntropy, TroupeError } from "../../core/contract/index.ts";
+import { defined, withoutRepeats } from "../../core/contract/internal.ts";
+import { createGateway } from "../gateway/index.ts";
+import { merge, registry } from "../source/index.ts";
+import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
+import { type WebDoor, webDoor } from "../transport/index.ts";
+import { faultsTo } from "./faults-to.ts";
+import { closeAll, type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
+import type { ServerOptions } from "./options.ts";
+import { checkServer } from "./option-checks.ts";
+import { Prompts } from "./prompts.ts";
+import { Resources } from "./resources.ts";
+import { sessionTtl } from "./session-ttl.ts";
+import { Tools } from "./tools.ts";
+
+const LAST_REPLIES_MS = 1_000;
+
+/**
+ * An MCP server of tools, resources and prompts, in every revision of the protocol, to be mounted in an application or to
+ * listen by itself. Without `sessions` and `streams` those of the legacy revisions live in memory. Throws `DOOR_OPTION`.
+ */
+export function createServer(name: string, version: string, options: ServerOptions = {}): Server {
+  return new Server(name, version, options);
+}
+
+class Server implements AsyncDisposable {
+  readonly tools: Tools;
+  readonly resources: Resources;
+  readonly prompts: Prompts;
+  /** All that is served: to mount in another server, or under a prefix. */
+  readonly source: Source;
+  /** The protocol engine, for a transport of your own. */
+  readonly gateway: Gateway;
+  readonly #options: ServerOptions;
+  readonly #mount: () => WebDoor;
+  #mounted: WebDoor | undefined;
+  readonly #relist: () => void;
+  readonly #abandon: () => void;
+  readonly #own: AsyncDisposableStack;
+  readonly #doors: Partial<Doors>[] = [];
+  #closed: Promise<void> | undefined;
+
+  constructor(name: string, version: string, options: ServerOptions) {
+    checkServer(name, version, options);
+    const {
+      title,
+      description,
+      websiteUrl,
+      icons,
+      instructions,
+      sources = [],
+      handlerMs,
+      onError,
+      middleware = [],
+      webLimits,
+      env: _env,
+      ...rest
+    } = options;
+    const { clock, entropy = systemEntropy } = options;
+    const log = withoutRepeats(options.log, clock ?? systemClock);
+    const { path, auth, allowedHosts, allowedOrigins, sse, ready, ...engine } = rest;
+    const timed = clock === undefined ? {} : { clock };
+    const own = registry({
+      name,
+      ...timed,
+      ...defined({ instructions, timeoutMs: handlerMs }),
+      ...(log === undefined ? {} : { onFault: faultsTo(log) }),
+    });
+    const around = { entropy, log, onError, middleware };
+    this.#options = options;
+    this.#relist = () => own.relist();
+    this.#abandon = () => own.abandon();
+    this.tools = new Tools(own, around);
+    this.resources = new Resources(own, around);
+    this.prompts = new Prompts(own, around);
+    this.source = merge(own, ...sources);
+    this.#own = new AsyncDisposableStack();
+    const sessions = options.sessions ?? this.#own.use(memorySessionStore());
+    const streams = options.streams ?? this.#own.use(memoryStreamStore());
+    this.gateway = createGateway({
+      ...engine,
+      sessions,
+      streams,
+      sessionTtlMs: sessionTtl(options),
+      // A store that was given may be others' as well; to look costs little beside being wrong.
+      sharedSessions: options.sharedSessions ?? options.sessions !== undefined,
+      source: this.source,
+      info: {
+        name,
+        version,
+        ...defined({ title, description, websiteUrl, icons }),
+      },
+    });
+    this.#mount = () =>
+      webDoor({
+        gateway: this.gateway,
+        ...timed,
+        ...defined({ log, path, auth, allowedHosts, allowedOrigins, sse }),
+        entropy,
+        ...defined({ ready, limits: webLimits }),
+      });
+    // A server that only listens needs no `resource`: its tokens are for where it listens.
+    if (auth?.needsResource !== true) this.#mounted = this.#mount();
+  }
+
+  /** For Hono, Next, Bun, Deno, workers. Needs no `this`; further arguments are ignored. Throws `DOOR_OPTION` when taken, where `auth` has an issuer without a `resource` or `audience`. */
+  get fetch(): (request: Request) => Promise<Response> {
+    const { fetch } = this.#web;
+    return (request) => fetch(request);
+  }
+
+  /** As `fetch`. */
+  get fetchAs(): WebDoor["fetchAs"] {
+    return this.#web.fetchAs;
+  }
+
+  /** For node:http, Express (after `express.json()` too), Fastify's `raw`. Needs no `this`. Throws as `fetch` does. */
+  get node(): WebDoor["node"] {
+    return this.#web.node;
+  }
+
+  /** As `node`. */
+  get nodeAs(): WebDoor["nodeAs"] {
+    return this.#web.nodeAs;
+  }
+
+  get #web(): WebDoor {
+    return (this.#mounted ??= this.#mount());
+  }
+
+  /** What an `enabled` looks at changed: clients are told of lists that are others now. */
+  relist(): void {
+    this.#relist();
+  }
+
+  /**
+   * Opens doors of its own, all or none. `path`, `auth`, hosts and origins are the server's unless given. Throws `DOOR_…`, and
+   * `DRAINING` when the server was closed.
+   */
+  listen<const L extends ListenOptions>(options: L): Promise<Listening<L>>;
+  async listen(options: ListenOptions): Promise<Partial<Doors>> {
+    const open = (): boolean => this.#closed === undefined;
+    if (!open()) throw hasClosed();
+    const doors = await openDoors(options, this.gateway, this.#options, () => open() && (this.#options.ready?.() ?? true));
+    if (open()) {
+      this.#doors.push(doors);
+      return doors;
+    }
+    await Promise.all(closeAll(doors, { graceMs: 0 }));
+    throw hasClosed();
+  }
+
+  /** Takes no work any more; what runs gets `graceMs` (default 5 s), then it is aborted and connections end. Sources stay their owners'. */
+  close({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    return (this.#closed ??= this.#close(graceMs));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const drained = this.gateway.drain(graceMs).then(() => this.#abandon());
+    // What is not done by then is answered by the gateway, which needs doors to answer through.
+    const left = { graceMs: graceMs + LAST_REPLIES_MS };
+    await Promise.all([drained, this.#mounted?.close(left), ...this.#doors.flatMap((doors) => closeAll(doors, left))]);
+    await this.gateway[Symbol.asyncDispose]();
+    await this.#own.disposeAsync();
+  }
+}
+
+const hasClosed = (): TroupeError => new TroupeError("DRAINING", "The server was closed: create another one, which can listen.");
+
+export type { Server };

@@ -1,0 +1,31 @@
+import type { Source } from "../../core/contract/index.ts";
+
+interface Under {
+  /** What all its names begin with. */
+  readonly head: string;
+  readonly inside: Source;
+}
+
+const prefixed = new WeakMap<Source, Under>();
+
+/** The instructions of a source under a prefix are those of the source inside, which knows nothing of the prefix. */
+export function describePrefix(source: Source, under: Under): void {
+  prefixed.set(source, under);
+}
+
+/** The texts of several sources, each once, with the prefix that what it speaks of has here. */
+export function joinInstructions(sources: readonly Source[]): string | undefined {
+  const heads = new Map<string, string[]>();
+  for (const source of sources) {
+    const under = prefixed.get(source);
+    const text = (under?.inside ?? source).instructions;
+    if (text === undefined || text === "") continue;
+    heads.set(text, [...(heads.get(text) ?? []), under?.head ?? ""]);
+  }
+  const texts = [...heads].map(([text, among]) => (among.includes("") ? text : `${aboutNames(among)}\n${text}`));
+  return texts.length === 0 ? undefined : texts.join("\n\n");
+}
+
+function aboutNames(heads: readonly string[]): string {
+  return `About everything here whose name begins with ${heads.map((head) => JSON.stringify(head)).join(" or ")}:`;
+}

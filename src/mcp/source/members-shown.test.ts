@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it, test } from "node:test";
+import * as z from "zod";
+import { actor } from "../../core/actor/index.ts";
+import type { Json, OfferRef, Viewer } from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { FakeEngine } from "../../../test/source/fake-engine.ts";
+import { cast } from "./index.ts";
+import { MembersShown } from "./members-shown.ts";
+
+const ana: Viewer = { principal: "ana", scopes: [] };
+
+/** Until nothing more happens: reads here take microtasks only. */
+async function quiet(): Promise<void> {
+  for (let round = 0; round < 2; round += 1)
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+}
+
+const board = actor("board", {
+  describe: "A board and its talk.",
+  per: "shared",
+  persistence: "memory",
+  state: z.object({ cells: z.array(z.string()).default([]), said: z.int().default(0), open: z.boolean().default(true) }),
+  tools: {
+    put: { describe: "Puts.", input: z.object({ cell: z.string() }), run: ({ state, args }) => void state.cells.push(args.cell) },
+    say: { describe: "Says.", run: ({ state }) => void (state.said += 1) },
+    shut: { describe: "Shuts, and says so.", run: ({ state }) => void ((state.open = !state.open), (state.said += 1)) },
+    turn: { describe: "Shuts or opens.", run: ({ state }) => void (state.open = !state.open) },
+    look: { describe: "Looks.", when: ({ open }) => open, view: () => "" },
+  },
+  resources: {
+    cells: { uri: "board://cells", reads: ["cells"], view: ({ cells }) => cells.join() },
+    talk: { uri: "board://talk", reads: ["said", "open"], view: ({ said, open }) => `${said} ${open}` },
+    all: { uri: "board://all", view: (state) => JSON.stringify(state) },
+    cell: { uri: "board://cells/{n}", reads: ["said"], choices: { n: ({ cells }) => cells }, view: ({ said }) => `${said}` },
+  },
+});
+
+const PLACES = {
+  "in this process": () => LocalEngine.start({ kinds: [board] }),
+  "elsewhere, where each look has a copy": async () => new FakeEngine([board]),
+};
+
+test("C8 what an earlier life showed says nothing of a later one, whose states are counted from one again", () => {
+  for (const copies of [false, true]) {
+    const shown = new MembersShown(copies);
+    const isSame = (seq: number): boolean => shown.isSame("resources/talk", { id: "board/a", seq, state: { said: 0 } }, ["said"]);
+    assert.deepEqual([isSame(10), isSame(10), isSame(11), isSame(2), isSame(4)], [false, true, true, false, false]);
+  }
+});
+
+for (const [where, started] of Object.entries(PLACES))
+  describe(`C8 a resource that reads certain members of a state, kept ${where}`, () => {
+    const heard = async (...calls: readonly (readonly [tool: OfferRef, args?: Json])[]): Promise<ReadonlySet<string>> => {
+      await using engine = await started();
+      const source = cast({ engine, kinds: [board], posture: "dynamic" });
+      await source.act(ana, "tools/put", { cell: "first" }, {});
+      const flags: (OfferRef | "lists")[] = [];
+      const undo = source.watch(ana, (ref) => flags.push(ref ?? "lists"));
+      await quiet();
+      for (const [tool, args = {}] of calls) await source.act(ana, tool, args, {});
+      await quiet();
+      undo();
+      return new Set(flags);
+    };
+
+    it("C8 is told of where one of them was written, and nowhere else", async () => {
+      assert.deepEqual(await heard(["tools/say"]), new Set(["resources/talk", "resources/all", "resources/cell"]));
+      assert.deepEqual(await heard(["tools/put", { cell: "a" }]), new Set(["resources/cells", "resources/all", "resources/cell"]));
+      assert.deepEqual(
+        await heard(["tools/put", { cell: "a" }], ["tools/say"]),
+        new Set(["resources/cells", "resources/talk", "resources/all", "resources/cell"]),
+      );
+    });
+
+    it("C8 where the turn changed a list, too", async () => {
+      assert.deepEqual(await heard(["tools/shut"]), new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
+    });
+
+    it("C8 where they are again what they were, since what was in between may have been read", async () => {
+      const there = await heard(["tools/turn"], ["tools/turn"]);
+      assert.deepEqual(there, new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
+    });
+  });

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { type Catalogue, EngineError, type OfferRef, type Source, type Viewer } from "../../core/contract/index.ts";
+import { checkNames, merge } from "./merge.ts";
+import { strict } from "./names.ts";
+import { prefix } from "./prefix.ts";
+import { registry } from "./registry.ts";
+
+const viewer: Viewer = { scopes: [] };
+
+const NONE: Catalogue = { tools: [], resources: [], prompts: [] };
+
+const own = () => registry({ name: "own", tools: { native: { run: () => "native" } } });
+
+/** A source that can be taken away, and counts how often it is asked for its lists. */
+const fragile = (name: string) => {
+  const inner = registry({ tools: { [name]: { run: () => name } } });
+  const state = { down: true, asked: 0 };
+  const up = (): void => {
+    if (state.down) throw new EngineError("CRASHED", `${name} is down.`);
+  };
+  const source: Source = {
+    surface(whose) {
+      state.asked += 1;
+      up();
+      return inner.surface(whose);
+    },
+    async act(...call) {
+      up();
+      return inner.act(...call);
+    },
+    watch: (...watch) => inner.watch(...watch),
+  };
+  return { source, state };
+};
+
+const tools = async (source: Source): Promise<readonly string[]> => (await source.surface(viewer)).catalogue.tools.map(({ name }) => name);
+
+describe("a source of several that fails", () => {
+  it("leaves no watch of the others behind where it cannot be watched", () => {
+    let watches = 0;
+    const counted: Source = {
+      ...own(),
+      watch: () => {
+        watches += 1;
+        return () => (watches -= 1);
+      },
+    };
+    const deaf: Source = {
+      ...own(),
+      watch: () => {
+        throw new EngineError("CRASHED", "deaf");
+      },
+    };
+    assert.throws(() => merge(counted, deaf, counted).watch(viewer, () => undefined), { message: "deaf" });
+    assert.equal(watches, 0);
+    const undo = merge(counted, counted).watch(viewer, () => undefined);
+    assert.equal(watches, 2);
+    undo();
+    assert.equal(watches, 0);
+  });
+
+  it("takes no other with it, and its fault is in the catalogue", async () => {
+    const { source: frail, state } = fragile("frail");
+    const source = merge(frail, own());
+    const { catalogue } = await source.surface(viewer);
+    assert.deepEqual(
+      catalogue.tools.map(({ name }) => name),
+      ["native"],
+    );
+    assert.deepEqual(
+      catalogue.missing?.map(({ code, message }) => [code, message]),
+      [["CRASHED", "frail is down."]],
+    );
+    assert.equal((await source.surface(viewer)).catalogue, catalogue, "what hangs on it is kept");
+    assert.deepEqual(await source.act(viewer, "tools/native", {}, {}), { ok: "native" });
+    await assert.rejects(source.act(viewer, "tools/frail", {}, {}), { code: "CRASHED", message: "frail is down." });
+    state.down = false;
+    assert.deepEqual(await tools(source), ["frail", "native"]);
+    assert.equal((await source.surface(viewer)).catalogue.missing, undefined);
+    assert.deepEqual(await source.act(viewer, "tools/frail", {}, {}), { ok: "frail" });
+  });
+
+  it("is not waited for by a call of what is offered beside it", async () => {
+    const { source: frail, state } = fragile("frail");
+    const source = merge(frail, own());
+    assert.equal(source.catalogue?.(viewer), undefined, "nobody knows yet");
+    await source.surface(viewer);
+    const { asked } = state;
+    assert.deepEqual(
+      source.catalogue?.(viewer)?.tools.map(({ name }) => name),
+      ["native"],
+    );
+    assert.equal(source.catalogue?.(viewer)?.missing?.length, 1);
+    assert.equal(state.asked, asked);
+  });
+
+  it("is told of to who was shown less, once it is there again", async () => {
+    const { source: frail, state } = fragile("frail");
+    const source = merge(own(), frail);
+    const heard: (OfferRef | undefined)[] = [];
+    const undo = source.watch(viewer, (ref) => heard.push(ref));
+    const other = source.watch({ principal: "ada", scopes: [] }, () => assert.fail("ada was never shown less"));
+    await source.surface(viewer);
+    await source.surface(viewer);
+    assert.deepEqual(heard, []);
+    state.down = false;
+    await source.surface(viewer);
+    await source.surface(viewer);
+    assert.deepEqual(heard, [undefined]);
+    undo();
+    other();
+  });
+
+  it("is an error where nothing else is offered, and whatever it threw is a fault", async () => {
+    await assert.rejects(async () => merge(registry({}), fragile("frail").source).surface(viewer), { message: "frail is down." });
+    const broken: Source = {
+      ...fragile("broken").source,
+      surface() {
+        throw new Error("secret");
+      },
+    };
+    const { missing } = (await merge(own(), broken).surface(viewer)).catalogue;
+    assert.deepEqual(
+      missing?.map(({ code, message }) => [code, message]),
+      [["CRASHED", "source 2 cannot say what it offers."]],
+    );
+  });
+
+  it("still refuses two of one name", async () => {
+    const source = merge(own(), merge(own(), registry({ tools: { native: { run: () => 1 } } })), fragile("frail").source);
+    await assert.rejects(async () => source.surface(viewer), { code: "NAME_COLLISION" });
+  });
+});
+
+describe("names that are known ahead", () => {
+  const late = (): Source => {
+    const inner = own();
+    return {
+      surface: (whose) => inner.surface(whose),
+      act: (...call) => inner.act(...call),
+      watch: (...watch) => inner.watch(...watch),
+    };
+  };
+
+  it("meet before anybody asks", () => {
+    assert.throws(() => checkNames(own(), late(), own()), {
+      code: "NAME_COLLISION",
+      message: /tools\/native is offered by the registry "own" and by/,
+    });
+  });
+
+  it("are those of viewers with a principal, too", () => {
+    const ofKnown: Source = {
+      ...late(),
+      catalogue: ({ principal }) => (principal === undefined ? NONE : own().catalogue?.({ scopes: [] })),
+    };
+    assert.throws(() => checkNames(own(), ofKnown), { code: "NAME_COLLISION" });
+  });
+
+  it("are no others: what a source says to its viewers alone, or fails to say, is found there", () => {
+    const failing: Source = {
+      ...late(),
+      catalogue() {
+        throw new Error("down");
+      },
+    };
+    checkNames(own(), late(), failing);
+  });
+});
+
+describe("a name that no client could use", () => {
+  it("is left out under a prefix, and the rest is there", async () => {
+    const long = "b".repeat(60);
+    const inner = registry({ tools: { look: { run: () => "seen" }, [long]: { run: () => "" } } });
+    const source = merge(own(), prefix("a", inner, strict), prefix("c".repeat(70), own(), strict));
+    const { catalogue } = await source.surface(viewer);
+    assert.deepEqual(
+      catalogue.tools.map(({ name }) => name),
+      ["native", "a__look", `a__${long}`],
+    );
+    assert.deepEqual(
+      catalogue.missing?.map(({ code }) => code),
+      ["BAD_NAME"],
+    );
+    inner.add({ tools: { [`${long}bb`]: { run: () => "" } } });
+    assert.deepEqual(await tools(source), ["native", "a__look", `a__${long}`]);
+    assert.equal((await source.surface(viewer)).catalogue.missing?.length, 2);
+    assert.deepEqual(await source.act(viewer, "tools/a__look", {}, {}), { ok: "seen" });
+  });
+});
+
+describe("the instructions of several sources", () => {
+  it("say what they are about, each text once", () => {
+    const says = (instructions: string) => registry({ instructions });
+    const source = merge(says("Be kind."), prefix("one", says("Begin.")), prefix("two", says("Begin."), strict), says("Be kind."));
+    assert.equal(source.instructions, 'Be kind.\n\nAbout everything here whose name begins with "one." or "two__":\nBegin.');
+    assert.equal(prefix("one", says("Begin.")).instructions, 'About everything here whose name begins with "one.":\nBegin.');
+    assert.equal(merge(registry({}), prefix("one", registry({}))).instructions, undefined);
+  });
+});

@@ -1,0 +1,170 @@
+import {
+  type CallOptions,
+  type Catalogue,
+  type ContentOf,
+  type Dirty,
+  isBag,
+  type Json,
+  type Offer,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { hasOwn, memoize, scopesOf } from "../../core/contract/internal.ts";
+import { lacksScope, scopeRefusal } from "./access.ts";
+import { type Entry, listed } from "./posture.ts";
+import { offersOf, refOf, splitRef } from "./refs.ts";
+import { refused, unknownOffer } from "./refused.ts";
+import { judgesMisfits } from "../../core/schema/index.ts";
+import { checkJson } from "./check.ts";
+import { describeSource, sourceWords } from "./source-name.ts";
+
+/**
+ * For clients that never refresh a list: two tools that never change. `actions` says what is possible now, and why other
+ * things are not; `act` does one of them. Resources and prompts stay as they are.
+ */
+export function meta(source: Source): Source {
+  const made = new Meta(source);
+  describeSource(made, `the meta tools of ${sourceWords(source, 0)}`);
+  return made;
+}
+
+const ACTIONS: Offer = {
+  name: "actions",
+  action: "actions",
+  readOnly: true,
+  definition: {
+    title: "What is possible now",
+    description:
+      "Lists the actions that are possible now, each with its arguments, and why others are not. Ask again after each act: it changes.",
+    inputSchema: { type: "object", properties: {}, additionalProperties: false },
+    annotations: { readOnlyHint: true, openWorldHint: false },
+  },
+};
+
+const ACT: Offer = {
+  name: "act",
+  action: "act",
+  readOnly: false,
+  definition: {
+    title: "Act",
+    description: "Does one of the actions that the tool `actions` lists.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        action: { type: "string", description: "Its name, as `actions` lists it." },
+        arguments: { type: "object", description: "Its arguments, by name." },
+      },
+      required: ["action"],
+      additionalProperties: false,
+    },
+  },
+};
+
+class Meta implements Source {
+  readonly #source: Source;
+  readonly complete?: NonNullable<Source["complete"]>;
+
+  constructor(source: Source) {
+    this.#source = source;
+    if (source.complete !== undefined) this.complete = (...asked) => source.complete?.(...asked) ?? Promise.resolve([]);
+  }
+
+  get instructions(): string | undefined {
+    return this.#source.instructions;
+  }
+
+  surface(viewer: Viewer): Surface | Promise<Surface> {
+    const inner = this.#source.surface(viewer);
+    return inner instanceof Promise ? inner.then(surfaceIn) : surfaceIn(inner);
+  }
+
+  catalogue(viewer: Viewer): Catalogue | undefined {
+    const inner = this.#source.catalogue?.(viewer);
+    return inner && catalogueIn(inner);
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    if (ref === "tools/actions") return this.#actions(await this.#source.surface(viewer));
+    if (ref === "tools/act") return this.#act(viewer, args, options);
+    return splitRef(ref)?.list === "tools" ? unknownOffer : this.#source.act(viewer, ref, args, options);
+  }
+
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
+    return this.#source.watch(viewer, (ref) => dirty(ref), only, contents);
+  }
+
+  #actions(surface: Surface): Reply {
+    const possible = listed(surface, "dynamic").tools.map(describeAction);
+    const impossible = surface.catalogue.tools.flatMap(({ name }) => {
+      const why = surface.off[refOf("tools", name)];
+      return typeof why === "string" ? [{ action: name, why }] : [];
+    });
+    return { ok: { possible, impossible } };
+  }
+
+  async #act(viewer: Viewer, args: Json, options: CallOptions): Promise<Reply> {
+    const { action, arguments: given = {} } = isBag(args) ? args : {};
+    if (typeof action !== "string") return refused("INVALID", "Give `action`: one that the tool `actions` lists.");
+    const ref = refOf("tools", action);
+    const known = this.#source.catalogue?.(viewer);
+    let offer = known && offersOf(known).get(ref);
+    const surface = await this.#source.surface(viewer);
+    offer ??= offersOf(surface.catalogue).get(ref);
+    if (offer === undefined) {
+      // It may be an action of a source that cannot be asked now.
+      const fault = surface.catalogue.missing?.find(({ code }) => code !== "BAD_NAME");
+      if (fault !== undefined) throw fault;
+      return noAction(action);
+    }
+    const { definition } = offer;
+    const scopes = scopesOf(definition);
+    // Before the arguments are checked. Law 3: a hidden action is unknown, whatever scopes it needs.
+    if (lacksScope(scopes, viewer)) return surface.off[ref] === true ? noAction(action) : scopeRefusal(scopes, viewer);
+    // Not the enums of now: those are the turn's to decide.
+    const schema = definition["inputSchema"];
+    const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
+    if ("wrong" in checked && !judgesMisfits(offer, given)) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
+    const reply = await this.#source.act(viewer, ref, given, options);
+    return hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? noAction(action) : reply;
+  }
+}
+
+/** It is the model's argument that names nothing, not the client's request. */
+const noAction = (action: string): Reply =>
+  refused("INVALID", `There is no action ${JSON.stringify(action.slice(0, 128))} now. The tool \`actions\` lists those there are.`);
+
+const TOOLS: readonly Offer[] = Object.freeze([ACTIONS, ACT]);
+
+const catalogueIn = memoize(({ resources, prompts, missing }: Catalogue): Catalogue => ({
+  tools: TOOLS,
+  resources,
+  prompts,
+  ...(missing === undefined ? {} : { missing }),
+}));
+
+const surfaceIn = memoize(({ catalogue, off, choices = {} }: Surface): Surface => ({
+  catalogue: catalogueIn(catalogue),
+  off: withoutTools(off),
+  choices: withoutTools(choices),
+}));
+
+function describeAction(entry: Entry): Json {
+  const { description, inputSchema } = entry;
+  return {
+    action: entry.name,
+    ...(description === undefined ? {} : { description }),
+    ...(inputSchema === undefined ? {} : { arguments: inputSchema }),
+  };
+}
+
+function withoutTools<T>(record: Readonly<Record<OfferRef, T>>): Record<OfferRef, T> {
+  const result: Record<OfferRef, T> = {};
+  for (const [ref, value] of Object.entries(record)) {
+    const parts = splitRef(ref);
+    if (parts !== undefined && parts.list !== "tools") result[refOf(parts.list, parts.name)] = value;
+  }
+  return result;
+}

@@ -1,0 +1,167 @@
+import {
+  type Bag,
+  type CallOptions,
+  type Catalogue,
+  type ContentOf,
+  type Dirty,
+  type Json,
+  type ListName,
+  type Offer,
+  type OfferRef,
+  type Reply,
+  type Source,
+  type Surface,
+  TroupeError,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { memoize } from "../../core/contract/internal.ts";
+import { describePrefix, joinInstructions } from "./instructions.ts";
+import { Lru } from "./lru.ts";
+import { checkName, dotted, joinName, type Names } from "./names.ts";
+import { withoutName } from "./plan.ts";
+import { LISTS, refOf, splitRef } from "./refs.ts";
+import { unknownOffer } from "./refused.ts";
+import { describeSource, sourceWords } from "./source-name.ts";
+import { withSegment } from "./uri.ts";
+
+/**
+ * A source whose names all begin with a prefix, and whose URIs have it as their first segment, so that it can be merged
+ * with another of its kind. `names` says what stands between, and what a name may be: `dotted` (`town.look`) or `strict` (`town__look`).
+ * What becomes a name that clients refuse is left out, and is in the catalogue's `missing` (`BAD_NAME`); thrown where nothing is left.
+ */
+export function prefix(name: string, source: Source, names: Names = dotted): Source {
+  const prefixed = new Prefixed(name, source, names);
+  describePrefix(prefixed, { head: headOf(names, name), inside: source });
+  describeSource(prefixed, `${sourceWords(source, 0)} under ${JSON.stringify(name)}`);
+  return prefixed;
+}
+
+class Prefixed implements Source {
+  readonly #name: string;
+  /** What all names begin with. */
+  readonly #head: string;
+  readonly #source: Source;
+  readonly #names: Names;
+  readonly #catalogueOf = memoize((inner: Catalogue) => this.#renamed(inner));
+  readonly #surfaceOf = memoize((inner: Surface) => this.#outside(inner));
+  /** By their sentence: the same again is the same object, and is logged once. */
+  readonly #refused = new Lru<string, TroupeError>(1_000);
+  readonly complete?: NonNullable<Source["complete"]>;
+
+  constructor(name: string, source: Source, names: Names) {
+    this.#name = name;
+    this.#head = headOf(names, name);
+    this.#source = source;
+    this.#names = names;
+    if (source.complete === undefined) return;
+    this.complete = async (viewer, ref, argument, value, others: Bag) => {
+      const inner = this.#inside(ref);
+      return inner === undefined ? [] : ((await source.complete?.(viewer, inner, argument, value, others)) ?? []);
+    };
+  }
+
+  get instructions(): string | undefined {
+    return joinInstructions([this]);
+  }
+
+  surface(viewer: Viewer): Surface | Promise<Surface> {
+    const inner = this.#source.surface(viewer);
+    return inner instanceof Promise ? inner.then((late) => this.#shown(late)) : this.#shown(inner);
+  }
+
+  #shown(inner: Surface): Surface {
+    const outer = this.#surfaceOf(inner);
+    const [fault] = outer.catalogue.missing ?? [];
+    if (fault !== undefined && LISTS.every((list) => outer.catalogue[list].length === 0)) throw fault;
+    return outer;
+  }
+
+  catalogue(viewer: Viewer): Catalogue | undefined {
+    const inner = this.#source.catalogue?.(viewer);
+    return inner && this.#catalogueOf(inner);
+  }
+
+  async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    return this.actNow(viewer, ref, args, options);
+  }
+
+  actNow(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply> {
+    const inner = this.#inside(ref);
+    if (inner === undefined) return unknownOffer;
+    return this.#source.actNow?.(viewer, inner, args, options) ?? this.#source.act(viewer, inner, args, options);
+  }
+
+  watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
+    const inner = only === undefined ? undefined : this.#inside(only.ref);
+    if (only !== undefined && inner === undefined) return () => undefined;
+    const heard = (ref?: OfferRef): void => dirty(ref === undefined ? undefined : this.#outsideRef(ref));
+    return this.#source.watch(
+      viewer,
+      heard,
+      only === undefined || inner === undefined ? undefined : { ref: inner, args: only.args },
+      contents,
+    );
+  }
+
+  #inside(ref: OfferRef): OfferRef | undefined {
+    const parts = splitRef(ref);
+    if (parts === undefined || !parts.name.startsWith(this.#head)) return undefined;
+    return refOf(parts.list, parts.name.slice(this.#head.length));
+  }
+
+  #outsideRef(ref: OfferRef): OfferRef {
+    const parts = splitRef(ref);
+    return parts === undefined ? ref : refOf(parts.list, joinName(this.#names, this.#name, parts.name));
+  }
+
+  #renamed(inner: Catalogue): Catalogue {
+    const missing = [...(inner.missing ?? [])];
+    const renamed = (list: ListName): readonly Offer[] => Object.freeze(inner[list].flatMap((offer) => this.#rename(list, offer, missing)));
+    const lists = { tools: renamed("tools"), resources: renamed("resources"), prompts: renamed("prompts") };
+    return missing.length === 0 ? lists : { ...lists, missing: Object.freeze(missing) };
+  }
+
+  #outside(inner: Surface): Surface {
+    const renameKeys = <T>(record: Readonly<Record<string, T>>): Record<OfferRef, T> => {
+      const result: Record<OfferRef, T> = {};
+      for (const [ref, value] of Object.entries(record)) if (isRef(ref)) result[this.#outsideRef(ref)] = value;
+      return result;
+    };
+    return {
+      catalogue: this.#catalogueOf(inner.catalogue),
+      off: renameKeys(inner.off),
+      ...(inner.choices === undefined ? {} : { choices: renameKeys(inner.choices) }),
+      ...(inner.links === undefined ? {} : { links: inner.links }),
+    };
+  }
+
+  // One name that no client could use must not take the others with it: whose they are may be a server we know nothing of.
+  #rename(list: ListName, offer: Offer, missing: TroupeError[]): readonly Offer[] {
+    const name = joinName(this.#names, this.#name, offer.name);
+    try {
+      checkName(this.#names, list, name, sourceWords(this.#source, 0));
+    } catch (error) {
+      if (!(error instanceof TroupeError)) throw error;
+      const known = this.#refused.get(error.message) ?? error;
+      this.#refused.set(error.message, known);
+      missing.push(known);
+      return [];
+    }
+    return [list === "resources" ? this.#moved(name, offer) : { ...offer, name }];
+  }
+
+  #moved(name: string, offer: Offer): Offer {
+    const definition = withoutName(offer.definition, offer.name);
+    const { uri, uriTemplate, ...rest } = definition;
+    const segment = encodeURIComponent(this.#name);
+    if (typeof uri === "string") return { ...offer, name, definition: { ...rest, uri: withSegment(uri, segment) } };
+    if (typeof uriTemplate === "string") return { ...offer, name, definition: { ...rest, uriTemplate: withSegment(uriTemplate, segment) } };
+    return { ...offer, name };
+  }
+}
+
+const headOf = (names: Names, name: string): string => joinName(names, name, "x").slice(0, -1);
+
+function isRef(text: string): text is OfferRef {
+  return LISTS.some((list) => text.startsWith(`${list}/`));
+}

@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { actor } from "../../core/actor/index.ts";
+import { type ActorId, type Snapshot, type Source, type Surface, TroupeError, type Viewer } from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
+import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
+
+const gate = actor("gate", {
+  describe: "A gate.",
+  per: "user",
+  state: z.object({ open: z.boolean().default(true) }),
+  tools: {
+    shut: {
+      describe: "Shuts.",
+      when: ({ open }) => open,
+      run({ state }) {
+        state.open = false;
+        return null;
+      },
+    },
+    knock: { describe: "Knocks.", run: () => null },
+  },
+});
+
+const ana: Viewer = { principal: "ana", scopes: [] };
+
+const hereOf = (source: Source, viewer = ana): Surface => {
+  const surface = source.surface(viewer);
+  assert.ok(!(surface instanceof Promise), "it is waited for");
+  return surface;
+};
+
+const names = (surface: Surface): readonly string[] => listed(surface, "dynamic").tools.map(({ name }) => name);
+
+const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+
+describe("a source whose engine reads on the spot", () => {
+  it("law 2: shows on the spot what the last durable state allows, through a prefix, a merge and meta-tools too", async () => {
+    const engine = new QuickEngine([gate]);
+    const source = cast({ engine, kinds: [gate] });
+    const inside = merge(registry({ tools: { note: { describe: "Notes.", run: () => null } } }), prefix("g", source));
+    assert.deepEqual(names(hereOf(source)), ["shut", "knock"]);
+    assert.deepEqual(names(hereOf(inside)), ["note", "g.shut", "g.knock"]);
+    assert.deepEqual(names(hereOf(meta(source))), ["actions", "act"]);
+    engine.put("gate/ana", { open: false });
+    assert.deepEqual(names(hereOf(source)), ["knock"]);
+    assert.deepEqual(names(hereOf(inside)), ["note", "g.knock"]);
+    engine.put("gate/ana", { open: true });
+    assert.equal(hereOf(inside), await inside.surface(ana));
+    assert.deepEqual(names(hereOf(source, { principal: "bob", scopes: [] })), ["shut", "knock"]);
+  });
+
+  it("shows what one that is waited for shows", async () => {
+    const [quick, slow] = [new QuickEngine([gate]), new FakeEngine([gate])];
+    for (const open of [undefined, true, false]) {
+      if (open !== undefined) for (const engine of [quick, slow]) engine.put("gate/ana", { open });
+      const late = cast({ engine: slow, kinds: [gate] }).surface(ana);
+      assert.ok(late instanceof Promise);
+      assert.deepEqual(hereOf(cast({ engine: quick, kinds: [gate] })), await late);
+    }
+  });
+
+  it("C8 what was shown on the spot between two changes, of which the second takes the first back, is told of", async () => {
+    const engine = new QuickEngine([gate]);
+    engine.put("gate/ana", { open: true });
+    const source = cast({ engine, kinds: [gate] });
+    const flags: string[] = [];
+    const undo = source.watch(ana, (ref) => flags.push(ref ?? "lists"));
+    await quiet();
+    flags.length = 0;
+    engine.lateMs = 0;
+    engine.put("gate/ana", { open: false });
+    assert.deepEqual(names(hereOf(source)), ["knock"]);
+    engine.put("gate/ana", { open: true });
+    await quiet();
+    assert.ok(flags.includes("lists"));
+    undo();
+  });
+
+  it("law 3: how an actor would begin is asked again, and its list follows", async () => {
+    let now = 0;
+    const shop = actor("shop", {
+      describe: "A shop.",
+      initial: ({ at }): { open: boolean; tags: string[] } => ({ open: at >= 3_600_000, tags: [] }),
+      tools: { buy: { describe: "Buys.", when: ({ open }) => open, run: () => null } },
+      resources: { tags: { uri: "shop://tags", view: ({ tags }) => tags } },
+    });
+    const engine = new QuickEngine([shop]);
+    const source = cast({ engine, kinds: [shop], clock: { now: () => now, after: () => () => undefined } });
+    const flags: string[] = [];
+    const undo = source.watch(ana, (ref) => flags.push(ref ?? "lists"));
+    await quiet();
+    assert.deepEqual(names(hereOf(source)), []);
+    const first = hereOf(source);
+    now = 2_000;
+    assert.equal(hereOf(source), first);
+    now = 7_200_000;
+    assert.deepEqual(names(hereOf(source)), ["buy"]);
+    await quiet();
+    assert.deepEqual(flags, ["lists", "resources/tags"]);
+    undo();
+  });
+
+  it("throws on the spot what cannot be read, and a merge leaves out what throws", async () => {
+    const engine = new QuickEngine([gate]);
+    const source = cast({ engine, kinds: [gate] });
+    engine.failReads = true;
+    assert.throws(() => source.surface(ana), { code: "DRAINING" });
+    const both = merge(registry({ tools: { note: { describe: "Notes.", run: () => null } } }), source);
+    assert.deepEqual(names(hereOf(both)), ["note"]);
+    assert.equal(hereOf(both).catalogue.missing?.length, 1);
+  });
+
+  it("two names that meet are refused though another source is waited for, and fails", async () => {
+    const twice = (): Source =>
+      merge(
+        registry({ tools: { note: { describe: "Notes.", run: () => null } } }),
+        registry({ tools: { note: { describe: "Notes.", run: () => null } } }),
+      );
+    const slow = new FakeEngine([gate]);
+    slow.failReads = true;
+    const all = merge(cast({ engine: slow, kinds: [gate] }), twice());
+    await assert.rejects(async () => all.surface(ana), { code: "NAME_COLLISION" });
+  });
+
+  describe("of several actors", () => {
+    const room = actor("room", {
+      describe: "A room.",
+      per: "link",
+      state: z.object({ dark: z.boolean().default(false) }),
+      tools: { read: { describe: "Reads.", when: ({ dark }) => !dark, run: () => null } },
+    });
+    const guest = actor("guest", {
+      describe: "A guest.",
+      per: "user",
+      state: z.object({ in: z.string().default("one") }),
+      tools: { leave: { describe: "Leaves.", run: () => null } },
+      links: { room: { kinds: ["room"], to: (state) => room.id(state.in) } },
+    });
+    const bell = actor("bell", { describe: "A bell.", state: z.object({}), tools: { ring: { describe: "Rings.", run: () => null } } });
+    const kinds = [guest, room, bell];
+    const lit: readonly string[] = ["leave", "room.read", "ring"];
+    const dark: readonly string[] = ["leave", "ring"];
+
+    it("law 2: shows on the spot what stands behind links too, and the same object while it is the same", () => {
+      const engine = new QuickEngine(kinds);
+      const source = cast({ engine, kinds });
+      engine.put("room/one", { dark: false });
+      engine.put("room/two", { dark: true });
+      const first = hereOf(source);
+      assert.deepEqual(names(first), lit);
+      assert.equal(hereOf(source), first);
+      engine.put("guest/ana", { in: "two" });
+      assert.deepEqual(names(hereOf(source)), dark);
+      engine.put("room/two", { dark: false });
+      assert.deepEqual(names(hereOf(source)), lit);
+      engine.put("guest/ana", { in: "three" });
+      assert.deepEqual(names(hereOf(source)), dark);
+    });
+
+    /** Reads rooms from elsewhere. */
+    class Half extends QuickEngine {
+      override readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
+        return id.startsWith("room/") ? this.read(id) : this.snapshot(id);
+      }
+    }
+
+    it("waits for those that are waited for alone", async () => {
+      const engine = new Half(kinds);
+      const source = cast({ engine, kinds });
+      engine.put("room/one", { dark: false });
+      const late = source.surface(ana);
+      assert.ok(late instanceof Promise);
+      assert.deepEqual(names(await late), lit);
+      engine.put("room/one", { dark: true });
+      assert.deepEqual(names(await source.surface(ana)), dark);
+    });
+
+    it("rejects where one cannot be read on the spot, and another is waited for and cannot either", async () => {
+      class Failing extends QuickEngine {
+        override readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
+          return id.startsWith("guest/") ? this.read(id) : this.snapshot(id);
+        }
+      }
+      const engine = new Failing(kinds);
+      engine.failReads = true;
+      await assert.rejects(async () => cast({ engine, kinds }).surface(ana), { code: "DRAINING" });
+    });
+
+    it("meets first what is near, where there is more than is looked at", () => {
+      const hub = actor("hub", {
+        describe: "A hub.",
+        state: z.object({}),
+        links: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`r${n}`, { kinds: ["room"], to: () => room.id(`${n}`) }])),
+      });
+      const engine = new QuickEngine([hub, room, bell]);
+      for (let n = 0; n < 300; n += 1) engine.put(`room/${n}`, {});
+      const shown = names(hereOf(cast({ engine, kinds: [hub, room, bell] })));
+      assert.ok(shown.includes("ring"));
+      assert.equal(shown.length, 255);
+    });
+  });
+});
+
+describe("a link that leads to no id", () => {
+  const room = actor("room", {
+    describe: "A room.",
+    per: "link",
+    persistence: "memory",
+    state: z.object({}),
+    tools: { ring: { describe: "Rings.", run: () => null } },
+  });
+  const hall = (to: () => ActorId, kind: "hall" | "raw") => {
+    const made = actor(kind, {
+      describe: "A hall.",
+      persistence: "memory",
+      state: z.object({}),
+      links: { in: { kinds: ["room"], to } },
+      tools: { [`${kind}_look`]: { describe: "Looks.", run: (): null => null } },
+    });
+    return kind === "hall" ? made : { ...made, surface: (): Surface => ({ catalogue: made.catalogue, off: {}, links: { in: to() } }) };
+  };
+  const wrong: readonly ActorId[] = ["room/%", "room/north hall", "room/é", "room/a/b", `room/${"a".repeat(257)}`, "room/%2f", "room/"];
+
+  it("leaves the lists to those who meet it, told once where it is an actor()'s, as what it is", async () => {
+    for (const id of wrong)
+      for (const kind of ["hall", "raw"] as const) {
+        const faults: unknown[] = [];
+        const kinds = [hall(() => id, kind), room];
+        await using engine = await LocalEngine.start({ kinds });
+        const source = cast({ engine, kinds, onFault: (error) => faults.push(error) });
+        assert.deepEqual(names(hereOf(source)), [`${kind}_look`], id);
+        const rung = await source.act(ana, "tools/in.ring", {}, {});
+        assert.equal("refused" in rung && rung.refused.code, "UNKNOWN", id);
+        assert.deepEqual(await source.act(ana, `tools/${kind}_look`, {}, {}), { ok: null }, id);
+        assert.ok(faults.length >= 1 && faults.every((fault) => fault instanceof TroupeError), id);
+      }
+  });
+
+  it("is not what a turn that sends to one is: its caller hears which", async () => {
+    const kinds = [
+      actor("guide", {
+        describe: "A guide.",
+        persistence: "memory",
+        state: z.object({}),
+        tools: {
+          enter: {
+            describe: "Enters.",
+            input: z.object({ room: z.string() }),
+            run({ send, args }) {
+              send(`room/${args.room}`, "ring", null);
+              return "You are in.";
+            },
+          },
+        },
+      }),
+      room,
+    ];
+    await using engine = await LocalEngine.start({ kinds });
+    await assert.rejects(async () => cast({ engine, kinds }).act(ana, "tools/enter", { room: "the hall" }, {}), {
+      code: "BAD_ID",
+      message: /^"room\/the hall" names no actor/,
+    });
+  });
+
+  it("is followed where it is one, whatever signs its key has", async () => {
+    const kinds = [hall(() => room.id("é /%"), "hall"), room];
+    await using engine = await LocalEngine.start({ kinds });
+    await engine.call({ to: room.id("é /%"), action: "tools/ring", args: {}, start: null });
+    assert.deepEqual(names(hereOf(cast({ engine, kinds }))), ["hall_look", "in.ring"]);
+  });
+});

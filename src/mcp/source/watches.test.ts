@@ -1,0 +1,684 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import * as z from "zod";
+import { actor } from "../../core/actor/index.ts";
+import type { ActorId, Behaviour, Message, OfferRef, Source, Surface, Viewer } from "../../core/contract/index.ts";
+import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
+import { until } from "../../testing/index.ts";
+import { constantly, isConstant } from "../../core/contract/internal.ts";
+import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
+
+const viewers = (count: number): readonly Viewer[] => Array.from({ length: count }, (_, i) => ({ principal: `v${i}`, scopes: [] }));
+
+async function quiet(): Promise<void> {
+  for (let round = 0; round < 3; round += 1) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  }
+}
+
+/** The kind, and for whom its surface was computed. */
+function counted<S>(kind: Behaviour<S>): { readonly kind: Behaviour<S>; readonly asked: number[] } {
+  const asked = [0];
+  const surface = (state: S, viewer: Viewer): Surface => {
+    asked[0] = (asked[0] ?? 0) + 1;
+    return kind.surface?.(state, viewer) ?? { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
+  };
+  return { kind: { ...kind, surface: isConstant(kind) ? constantly(surface) : surface }, asked };
+}
+
+function listen(source: Source, viewer: Viewer, contents?: boolean): { readonly flags: (OfferRef | "lists")[]; readonly undo: () => void } {
+  const flags: (OfferRef | "lists")[] = [];
+  return { flags, undo: source.watch(viewer, (ref) => flags.push(ref ?? "lists"), undefined, contents) };
+}
+
+const names = async (source: Source, viewer: Viewer): Promise<readonly string[]> =>
+  listed(await source.surface(viewer), "dynamic").tools.map(({ name }) => name);
+
+/** Its `lock` and `mine` follow the state; who may `mine` the principal tells, but only where it is not open. */
+const gate = actor("gate", {
+  describe: "A gate.",
+  state: z.object({ open: z.boolean().default(true), owner: z.string().default("") }),
+  tools: {
+    lock: {
+      describe: "Locks.",
+      when: ({ open }) => open,
+      run({ state }) {
+        state.open = false;
+        return null;
+      },
+    },
+    mine: { describe: "For one.", when: ({ open, owner }, viewer) => open || viewer.principal === owner, run: () => null },
+    rule: { describe: "For admins.", when: ({ open }, viewer) => !open && viewer.scopes.includes("admin"), run: () => null },
+  },
+  resources: { state: { uri: "gate://state", view: (state) => state } },
+});
+
+const main: ActorId = "gate/main";
+
+describe("C8 viewers alike are shown the same, and looked for once", () => {
+  it("C8 many viewers alike share one surface and one look for each change, and each is flagged", async () => {
+    const { kind, asked } = counted(gate);
+    const engine = new FakeEngine([kind]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [kind] });
+    const ears = viewers(36).map((viewer) => listen(source, viewer));
+    await quiet();
+    const [before, reads] = [asked[0] ?? 0, engine.reads];
+    assert.ok(before <= 2, `${before} surfaces for 36 viewers`);
+    assert.equal(engine.listeners, 1);
+    engine.put(main, { open: true, owner: "nobody" });
+    await quiet();
+    assert.equal(asked[0], before + 1);
+    assert.equal(engine.reads, reads + 1);
+    for (const { flags } of ears) assert.deepEqual(flags, ["resources/state"]);
+    const [one, other] = await Promise.all(viewers(2).map(async (viewer) => source.surface(viewer)));
+    assert.equal(one, other);
+    for (const { undo } of ears) undo();
+    assert.equal(engine.listeners, 0);
+  });
+
+  for (const [how, around] of Object.entries({
+    "a cast": (source: Source) => source,
+    "sources joined, under a prefix and behind meta tools": (source: Source) => meta(merge(prefix("a", source), registry({}))),
+  }))
+    it(`C8 of ${how}, who listens to the lists alone is told of them and of no contents, whoever beside is`, async () => {
+      const engine = new FakeEngine([gate]);
+      engine.put(main, { open: true, owner: "" });
+      const source = around(cast({ engine, kinds: [gate] }));
+      const lists = viewers(4).map((viewer) => listen(source, viewer, false));
+      await quiet();
+      engine.put(main, { open: true, owner: "nobody" });
+      await quiet();
+      const beside = listen(source, { principal: "v1", scopes: [] });
+      await quiet();
+      engine.put(main, { open: true, owner: "somebody" });
+      await quiet();
+      assert.deepEqual(
+        lists.map(({ flags }) => flags),
+        lists.map(() => []),
+      );
+      assert.equal(beside.flags.length, 1);
+      engine.put(main, { open: false, owner: "somebody" });
+      await quiet();
+      for (const { flags } of [...lists, beside]) assert.equal(flags.filter((flag) => flag === "lists").length, 1);
+      for (const { undo } of [...lists, beside]) undo();
+      assert.equal(engine.listeners, 0);
+    });
+
+  it("C8 viewers who turn out to differ are told apart before anybody is told, and none is shown another's", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const [ana, bob, eve]: readonly Viewer[] = [
+      { principal: "ana", scopes: [] },
+      { principal: "bob", scopes: [] },
+      { principal: "eve", scopes: ["admin"] },
+    ];
+    assert.ok(ana && bob && eve);
+    const ears = [ana, bob, eve].map((viewer) => listen(source, viewer));
+    await quiet();
+    assert.equal(engine.listeners, 1);
+    const clear = (): void => ears.forEach(({ flags }) => flags.splice(0));
+    engine.put(main, { open: false, owner: "bob" });
+    await quiet();
+    assert.equal(engine.listeners, 3);
+    assert.deepEqual(await Promise.all([ana, bob, eve].map((viewer) => names(source, viewer))), [[], ["mine"], ["rule"]]);
+    for (const { flags } of ears) assert.equal(flags.filter((flag) => flag === "lists").length, 1);
+    clear();
+    engine.put(main, { open: false, owner: "ana" });
+    await quiet();
+    assert.deepEqual(
+      ears.map(({ flags }) => flags.includes("lists")),
+      [true, true, false],
+    );
+    assert.deepEqual(await Promise.all([ana, bob, eve].map((viewer) => names(source, viewer))), [["mine"], [], ["rule"]]);
+    assert.deepEqual(await names(source, { scopes: [] }), []);
+    assert.deepEqual(await names(source, { principal: "bob", scopes: ["admin"] }), ["rule"]);
+  });
+
+  it("C8 a flag says to each what it is shown when it is told, and of several sources joined nothing", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const all = merge(source, registry({}));
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    const flags = new Map<string, (() => Surface | undefined) | undefined>();
+    const handed = (name: string): Surface | undefined => flags.get(name)?.();
+    const hear = (of: Source, viewer: Viewer, name: string): (() => void) =>
+      of.watch(viewer, (ref, shown) => ref === undefined && flags.set(name, shown));
+    const undo = [hear(source, ana, "ana"), hear(source, bob, "bob"), hear(all, ana, "joined"), hear(meta(source), ana, "meta")];
+    await quiet();
+    flags.clear();
+    engine.put(main, { open: false, owner: "v1" });
+    await quiet();
+    assert.deepEqual([...flags.keys()].toSorted(), ["ana", "bob", "joined", "meta"]);
+    assert.equal(handed("ana"), await source.surface(ana));
+    assert.equal(handed("bob"), await source.surface(bob));
+    assert.notEqual(handed("ana"), handed("bob"));
+    assert.equal(flags.get("joined"), undefined);
+    assert.equal(flags.get("meta"), undefined);
+    // What it says holds until another change is announced, and not of one that came before the last.
+    const before = flags.get("ana");
+    engine.put(main, { open: true, owner: "v1" });
+    assert.equal(before?.(), undefined);
+    await quiet();
+    assert.equal(before?.(), undefined);
+    assert.equal(handed("ana"), await source.surface(ana));
+    for (const one of undo) one();
+  });
+
+  it("whatever way an author looks at its viewer is noticed", async () => {
+    const ways: readonly ((viewer: Viewer) => boolean)[] = [
+      (viewer) => viewer.principal === "ana",
+      (viewer) => ({ ...viewer }).principal === "ana",
+      (viewer) => JSON.stringify(viewer).includes("ana"),
+      (viewer) => structuredClone(viewer).principal === "ana",
+      (viewer) => Object.values(viewer).includes("ana"),
+      (viewer) => "principal" in viewer,
+      (viewer) => Object.keys(viewer).includes("principal"),
+      (viewer) => Object.create(viewer).principal === "ana",
+      (viewer) => new Proxy(viewer, {}).principal === "ana",
+    ];
+    for (const way of ways) {
+      const kind = actor("kind", {
+        describe: "One.",
+        initial: () => ({}),
+        tools: { own: { describe: "Own.", when: (_, viewer) => way(viewer), run: () => null } },
+      });
+      const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
+      assert.deepEqual(await names(source, { principal: "ana", scopes: [] }), ["own"], String(way));
+      assert.deepEqual(await names(source, { scopes: [] }), [], String(way));
+    }
+  });
+
+  it("what a beginning looks at of its viewer tells viewers apart too", async () => {
+    const kind = actor("kind", {
+      describe: "One.",
+      initial: ({ viewer }) => ({ by: viewer?.principal ?? "" }),
+      tools: { own: { describe: "Own.", when: ({ by }) => by === "ana", run: () => null } },
+    });
+    const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
+    assert.deepEqual(await names(source, { principal: "bob", scopes: [] }), []);
+    assert.deepEqual(await names(source, { principal: "ana", scopes: [] }), ["own"]);
+    assert.deepEqual(await names(source, { principal: "bob", scopes: [] }), []);
+  });
+
+  it("C8 a beginning that keeps its viewer, or its message, shows it to nobody else", async () => {
+    const begin = (initial: Behaviour["initial"]): Behaviour => ({
+      ...gate,
+      initial,
+      surface: () => ({ catalogue: gate.catalogue, off: {} }),
+    });
+    const shown = (source: Source, principal: string): Promise<unknown> =>
+      source.act({ principal, scopes: [] }, "resources/state", {}, {}).then((reply) => JSON.stringify(reply));
+    for (const initial of [(_: string, { viewer }: Message) => ({ viewer }), (_: string, first: Message) => ({ first })]) {
+      const kind: Behaviour = { ...begin(initial), view: (state) => ({ ok: JSON.parse(JSON.stringify(state)) }) };
+      const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
+      await source.surface({ principal: "ana", scopes: [] });
+      assert.match(String(await shown(source, "bob")), /"principal":"bob"/);
+    }
+  });
+
+  it("C8 what belongs to its starter is nobody else's, also where both listen", async () => {
+    const engine = new FakeEngine([gate]);
+    const source = cast({ engine, kinds: [gate] });
+    const [ana, bob]: readonly Viewer[] = viewers(2);
+    assert.ok(ana && bob);
+    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    await quiet();
+    engine.put(main, { open: true, owner: "" }, "v0");
+    await quiet();
+    assert.deepEqual(await names(source, ana), ["lock", "mine"]);
+    assert.deepEqual(await names(source, bob), []);
+    assert.deepEqual(
+      ears.map(({ flags }) => flags.includes("lists")),
+      [false, true],
+    );
+  });
+});
+
+describe("C8 whoever listens", () => {
+  it("C8 is flagged before a reply, also where the look that flags it parts it from the others", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    await quiet();
+    assert.equal(engine.listeners, 1);
+    const read = engine.read.bind(engine);
+    engine.read = async (id) => {
+      await quiet();
+      return read(id);
+    };
+    assert.deepEqual(await source.act(bob, "tools/lock", {}, {}), { ok: null });
+    assert.equal(engine.listeners, 2, "they were parted");
+    assert.ok(ears[1]?.flags.includes("lists"), "before the reply");
+  });
+
+  it("C8 is flagged though another of them throws, and the watch goes on", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const faults: unknown[] = [];
+    const source = cast({ engine, kinds: [gate], onFault: (error) => void faults.push(error) });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    const bad = new Error("mine");
+    source.watch(ana, () => {
+      throw bad;
+    });
+    const rejects = (): unknown => Promise.reject(bad);
+    source.watch(ana, rejects);
+    const ear = listen(source, bob);
+    await quiet();
+    engine.put(main, { open: false, owner: "" });
+    await quiet();
+    assert.ok(ear.flags.includes("lists"));
+    engine.put(main, { open: true, owner: "" });
+    await quiet();
+    assert.equal(ear.flags.filter((flag) => flag === "lists").length, 2);
+    assert.ok(faults.length >= 4 && faults.every((fault) => fault === bad));
+  });
+
+  it("C8 is flagged once where it leaves and comes back whenever it is", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const [ana] = viewers(1);
+    assert.ok(ana);
+    listen(source, ana);
+    let told = 0;
+    let undo = (): void => undefined;
+    const again = (ref?: OfferRef): void => {
+      if (ref === undefined) told += 1;
+      undo();
+      undo = source.watch(ana, again);
+    };
+    undo = source.watch(ana, again);
+    await quiet();
+    engine.put(main, { open: false, owner: "" });
+    await quiet();
+    assert.equal(told, 1);
+  });
+
+  it("C8 is told of what stands behind links once they can be read, though the first look failed", async () => {
+    const room = actor("room", {
+      describe: "A room.",
+      per: "link",
+      state: z.object({ open: z.boolean().default(true) }),
+      tools: { leave: { describe: "Leaves.", when: ({ open }) => open, run: () => null } },
+    });
+    const hall = actor("hall", {
+      describe: "A hall.",
+      state: z.object({}),
+      links: { room: { kinds: ["room"], to: () => room.id("one") } },
+    });
+    const engine = new FakeEngine([hall, room]);
+    engine.put("hall/main", {});
+    engine.put("room/one", { open: true });
+    engine.failReads = true;
+    const source = cast({ engine, kinds: [hall, room] });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    listen(source, ana);
+    await quiet();
+    engine.failReads = false;
+    const ear = listen(source, bob);
+    await quiet();
+    engine.put("room/one", { open: false });
+    await quiet();
+    assert.ok(ear.flags.includes("lists"));
+  });
+});
+
+describe("C8 a list read between two changes", () => {
+  it("C8 is told of, though the second took the first back before anybody looked", async () => {
+    const engine = new FakeEngine([gate]);
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate] });
+    const [ana] = viewers(1);
+    assert.ok(ana);
+    const ear = listen(source, ana);
+    await quiet();
+    engine.lateMs = 2;
+    engine.put(main, { open: false, owner: "" });
+    assert.deepEqual(await names(source, ana), []);
+    engine.put(main, { open: true, owner: "" });
+    await until("it is told to ask again", () => ear.flags.includes("lists"));
+    assert.deepEqual(await names(source, ana), ["lock", "mine"]);
+  });
+});
+
+const steady = actor("steady", {
+  describe: "Always the same.",
+  state: z.object({ count: z.number().default(0) }),
+  tools: {
+    add: {
+      describe: "Adds.",
+      run({ state }) {
+        state.count += 1;
+        return state.count;
+      },
+    },
+  },
+  resources: { count: { uri: "steady://count", view: ({ count }) => count } },
+});
+
+describe("C8 a kind that shows the same in every state", () => {
+  it("says so itself, and no other does", () => {
+    assert.equal(isConstant(steady), true);
+    assert.equal(isConstant(gate), false);
+  });
+
+  it("C8 with another surface it is none: what it shows may be for some only", async () => {
+    const own: Behaviour = {
+      ...steady,
+      surface: (state, viewer) =>
+        viewer.scopes.includes("admin")
+          ? steady.surface({ count: 0 }, viewer)
+          : { catalogue: steady.catalogue, off: { "tools/add": true } },
+    };
+    const source = cast({ engine: new FakeEngine([own]), kinds: [own] });
+    assert.deepEqual(await names(source, { principal: "eve", scopes: ["admin"] }), ["add"]);
+    assert.deepEqual(await names(source, { principal: "ana", scopes: [] }), []);
+  });
+
+  it("C8 its changes flag what it contains, each once, no list, and are not looked at", async () => {
+    const { kind, asked } = counted(steady);
+    const engine = new FakeEngine([kind]);
+    const source = cast({ engine, kinds: [kind] });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    await source.act(ana, "tools/add", {}, {});
+    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    await quiet();
+    const { reads } = engine;
+    for (let n = 0; n < 3; n += 1) await source.act(ana, "tools/add", {}, {});
+    assert.deepEqual(
+      ears[0]?.flags,
+      Array.from({ length: 3 }, () => "resources/count"),
+      "before the replies",
+    );
+    await quiet();
+    assert.equal(engine.reads, reads);
+    assert.equal(asked[0], 1);
+    assert.deepEqual(ears[1]?.flags, ears[0]?.flags);
+    assert.deepEqual(await source.act(bob, "resources/count", {}, {}), { ok: 4 });
+  });
+
+  it("C8 its end and its next life are looked at: it may be another's then", async () => {
+    const engine = new FakeEngine([steady]);
+    const source = cast({ engine, kinds: [steady] });
+    const [ana, bob] = viewers(2);
+    assert.ok(ana && bob);
+    engine.put("steady/main", { count: 1 });
+    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    await quiet();
+    await engine.stop("steady/main");
+    await quiet();
+    engine.put("steady/main", { count: 1 }, "v0");
+    await quiet();
+    assert.deepEqual(await names(source, bob), []);
+    assert.ok(ears[1]?.flags.includes("lists"));
+    assert.ok(ears[0]?.flags.every((flag) => flag !== "lists"));
+  });
+});
+
+describe("C8 a change that no list shows, of an actor that is read on the spot", () => {
+  it("C8 is told of before the turn is over, and nothing but that actor is looked at", async () => {
+    const { kind, asked } = counted(gate);
+    const bell = actor("bell", {
+      describe: "A bell.",
+      state: z.object({}),
+      tools: { ring: { describe: "Rings.", when: () => true, run: () => null } },
+    });
+    const engine = new QuickEngine([kind, bell]);
+    engine.put(main, { open: false, owner: "" });
+    const { flags, undo } = listen(cast({ engine, kinds: [kind, bell] }), { scopes: [] });
+    await quiet();
+    const [before, reads] = [asked[0] ?? 0, engine.reads];
+    engine.put(main, { open: false, owner: "nobody" });
+    assert.deepEqual(flags, ["resources/state"]);
+    await quiet();
+    assert.deepEqual([flags, asked[0], engine.reads], [["resources/state"], before + 1, reads + 1]);
+    engine.put(main, { open: true, owner: "nobody" });
+    await quiet();
+    assert.deepEqual(flags, ["resources/state", "lists", "resources/state"]);
+    engine.put(main, { open: true, owner: "" });
+    assert.deepEqual(flags.slice(3), ["resources/state"]);
+    undo();
+  });
+
+  it("C8 is not looked at either where it is the reason that changed: no list tells it", async () => {
+    const lamp = actor("lamp", {
+      describe: "A lamp.",
+      state: z.object({ oil: z.number().default(0) }),
+      tools: { light: { describe: "Lights.", when: ({ oil }) => oil > 9 || `It takes ${10 - oil} more.`, run: () => null } },
+    });
+    const engine = new QuickEngine([lamp]);
+    engine.put("lamp/main", { oil: 1 });
+    const source = cast({ engine, kinds: [lamp] });
+    const { flags, undo } = listen(source, { scopes: [] });
+    await quiet();
+    const { reads } = engine;
+    engine.put("lamp/main", { oil: 2 });
+    await quiet();
+    assert.deepEqual([flags, engine.reads], [[], reads + 1]);
+    const surface = await source.surface({ scopes: [] });
+    assert.deepEqual(surface.off, { "tools/light": "It takes 8 more." });
+    engine.put("lamp/main", { oil: 10 });
+    await quiet();
+    assert.deepEqual(flags, ["lists"]);
+    undo();
+  });
+
+  it("C8 parts those who turn out to differ, though the one who was looked for sees what it saw", async () => {
+    const shed = actor("shed", {
+      describe: "A shed.",
+      state: z.object({ open: z.boolean().default(true), owner: z.string().default("") }),
+      tools: { mine: { describe: "For one.", when: ({ open, owner }, viewer) => open || viewer.principal === owner, run: () => null } },
+    });
+    const engine = new QuickEngine([shed]);
+    engine.put("shed/main", { open: true, owner: "" });
+    const source = cast({ engine, kinds: [shed] });
+    const [ana, bob]: readonly Viewer[] = viewers(2);
+    assert.ok(ana && bob);
+    const ears = [listen(source, ana), listen(source, bob)];
+    await quiet();
+    assert.equal(engine.listeners, 1);
+    engine.put("shed/main", { open: false, owner: "v0" });
+    await quiet();
+    assert.deepEqual(
+      ears.map(({ flags }) => flags),
+      [[], ["lists"]],
+    );
+    assert.deepEqual(await Promise.all([ana, bob].map((viewer) => names(source, viewer))), [["mine"], []]);
+    for (const { undo } of ears) undo();
+  });
+
+  it("C8 is looked at where the actor cannot be read", async () => {
+    const engine = new QuickEngine([gate]);
+    const faults: unknown[] = [];
+    engine.put(main, { open: true, owner: "" });
+    const source = cast({ engine, kinds: [gate], onFault: (error) => faults.push(error) });
+    const { flags, undo } = listen(source, { scopes: [] });
+    await quiet();
+    engine.failReads = true;
+    engine.put(main, { open: true, owner: "nobody" });
+    await quiet();
+    assert.deepEqual([flags, faults.length], [["lists"], 1]);
+    undo();
+  });
+});
+
+it("C8 a viewer that a door changes afterwards is another: who listens to what a handle shows stays who it was", async () => {
+  const till = actor("till", {
+    describe: "A till.",
+    per: "handle",
+    state: z.object({ n: z.number().default(0) }),
+    tools: {
+      add: {
+        describe: "Adds.",
+        run({ state }) {
+          state.n += 1;
+          return null;
+        },
+      },
+    },
+    resources: { sum: { uri: "till://{alias}/sum", when: (_, viewer) => viewer.scopes.includes("admin"), view: ({ n }) => n } },
+  });
+  const engine = new QuickEngine([till]);
+  const source = cast({ engine, kinds: [till] });
+  const started = await source.act({ scopes: [] }, "tools/start_till", {}, {});
+  const handle = /h_[\w-]+/u.exec(JSON.stringify(started))?.[0] ?? "";
+  await source.act({ scopes: [] }, "tools/add", { handle }, {});
+  const scopes = ["admin"];
+  const viewer: Viewer = { scopes };
+  const flags: string[][] = [[], []];
+  const hear = (at: number) => source.watch(viewer, (ref) => flags[at]?.push(ref ?? "lists"), { ref: "resources/sum", args: { handle } });
+  const first = hear(0);
+  await quiet();
+  scopes.length = 0;
+  const second = hear(1);
+  await quiet();
+  await source.act({ scopes: [] }, "tools/add", { handle }, {});
+  await quiet();
+  assert.deepEqual(flags, [["resources/sum"], []]);
+  first();
+  second();
+});
+
+const shelf = actor("shelf", {
+  describe: "A shelf.",
+  state: z.object({ books: z.array(z.string()).default([]), hands: z.number().default(0), owner: z.string().default("") }),
+  tools: { read: { describe: "Reads.", when: ({ hands }) => hands < 9, run: () => null } },
+  resources: {
+    books: { uri: "shelf://books", reads: ["books"], view: ({ books }) => books },
+    count: { uri: "shelf://count", view: ({ books }) => books.length },
+    mine: { uri: "shelf://mine", view: ({ owner }, { viewer }) => owner === viewer.principal },
+    letter: { uri: "shelf://{letter}", view: ({ books }, { args }) => books.filter((book) => book.startsWith(args.letter)) },
+    loose: { uri: "shelf://loose", when: ({ hands }) => hands > 0, view: ({ books }) => books.length },
+  },
+});
+
+for (const [how, Engine] of [
+  ["read on the spot", QuickEngine],
+  ["read later", FakeEngine],
+] as const)
+  describe(`C8 a subscriber to one resource of an actor ${how}`, () => {
+    const id: ActorId = "shelf/main";
+    const none = { books: [], hands: 0, owner: "" };
+
+    /** Puts these states one after the other, and says which subscribers were told after each. */
+    async function toldOf(states: readonly object[], begun = true): Promise<readonly string[]> {
+      const engine = new Engine([shelf]);
+      if (begun) engine.put(id, none);
+      const source = cast({ engine, kinds: [shelf] });
+      const heard: string[] = [];
+      const ana: Viewer = { principal: "ana", scopes: [] };
+      for (const [name, letter] of [["books"], ["count"], ["mine"], ["letter", "a"], ["letter", "b"], ["loose"]] as const) {
+        const args = letter === undefined ? {} : { letter };
+        source.watch(ana, () => heard.push(`${name}${letter ?? ""}`), { ref: `resources/${name ?? ""}`, args });
+      }
+      await quiet();
+      const told: string[] = [];
+      for (const state of states) {
+        engine.put(id, { ...none, ...state });
+        await quiet();
+        told.push(heard.splice(0).toSorted().join(" "));
+      }
+      return told;
+    }
+
+    it("C8 is told once where the content it reads changed, and not where it stayed", async () => {
+      const states = [
+        { books: ["a"] },
+        { books: ["a"] },
+        { books: ["b"] },
+        { books: ["b"], owner: "ana" },
+        { books: ["b"], owner: "ana", hands: 1 },
+        { books: ["b"], owner: "ana", hands: 2 },
+        { books: [], owner: "bob", hands: 2 },
+      ];
+      assert.deepEqual(await toldOf(states), [
+        "books count lettera",
+        "",
+        "books lettera letterb",
+        "mine",
+        "loose",
+        "",
+        "books count letterb loose mine",
+      ]);
+    });
+
+    it("C8 is told where the content is again what it was, since it may have been read in between", async () => {
+      assert.deepEqual(await toldOf([{ books: ["a"] }, {}, {}]), ["books count lettera", "books count lettera", ""]);
+    });
+
+    it("C8 is not told where an actor begins as it was shown before", async () => {
+      assert.deepEqual(await toldOf([{}, { books: ["b"] }], false), ["", "books count letterb"]);
+    });
+  });
+
+it("C8 what many subscribers read is computed once per turn for all who agree in what the view looks at", async () => {
+  let [all, own] = [0, 0];
+  const board = actor("board", {
+    describe: "A board.",
+    state: z.object({ n: z.number().default(0) }),
+    resources: {
+      all: { uri: "board://all", view: ({ n }) => ((all += 1), n) },
+      own: { uri: "board://own", view: ({ n }, { viewer }) => ((own += 1), `${n} ${viewer.principal ?? ""}`) },
+    },
+  });
+  const engine = new QuickEngine([board]);
+  engine.put("board/main", { n: 1 });
+  const source = cast({ engine, kinds: [board] });
+  const told = new Map<string, number>();
+  for (const viewer of viewers(50))
+    for (const name of ["all", "own"])
+      source.watch(viewer, () => told.set(name, (told.get(name) ?? 0) + 1), { ref: `resources/${name}`, args: {} });
+  await quiet();
+  [all, own] = [0, 0];
+  engine.put("board/main", { n: 2 });
+  await quiet();
+  assert.deepEqual([all, own], [1, 50]);
+  assert.deepEqual([...told.values()], [50, 50]);
+});
+
+it("C8 a subscriber is told where the view throws, once, and again when it does not any more", async () => {
+  const jar = actor("jar", {
+    describe: "A jar.",
+    state: z.object({ broken: z.boolean().default(false), n: z.number().default(0) }),
+    resources: {
+      sum: {
+        uri: "jar://sum",
+        view: ({ broken }) => {
+          if (broken) throw new Error("broken");
+          return 1;
+        },
+      },
+    },
+  });
+  const engine = new QuickEngine([jar]);
+  engine.put("jar/main", { broken: false, n: 0 });
+  const source = cast({ engine, kinds: [jar] });
+  let told = 0;
+  source.watch({ scopes: [] }, () => (told += 1), { ref: "resources/sum", args: {} });
+  await quiet();
+  const counts: number[] = [];
+  for (const state of [
+    { broken: true, n: 0 },
+    { broken: true, n: 1 },
+    { broken: false, n: 1 },
+    { broken: false, n: 2 },
+  ]) {
+    engine.put("jar/main", state);
+    await quiet();
+    counts.push(told);
+  }
+  assert.deepEqual(counts, [1, 1, 2, 2]);
+});

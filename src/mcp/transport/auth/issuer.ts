@@ -1,0 +1,175 @@
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  type JWTVerifyOptions,
+} from "jose";
+import { type Clock, TroupeError } from "../../../core/contract/index.ts";
+import { type KeySet, type KeySource, keySet } from "./jwks.ts";
+import { invalid, unavailable, type Verdict } from "./verdict.ts";
+
+/** An authorization server whose tokens are taken. */
+export interface TrustedIssuer {
+  /** Exactly as in the token's `iss`. */
+  readonly issuer: string;
+  readonly keys: KeySource;
+  /** Instead of the resource's address, where the authorization server writes another `aud`. */
+  readonly audience?: string | readonly string[];
+  /** Default: all with a public key. */
+  readonly algorithms?: readonly string[];
+  /** The `typ` each token's header must have: `at+jwt` (RFC 9068). Default: none, `JWT` or `at+jwt`. */
+  readonly typ?: string;
+  /** The claim that holds the scopes, as a list or as text with blanks between. Default: `scope`, or `scp` where that is missing or empty. */
+  readonly scopesClaim?: string;
+}
+
+const ASYMMETRIC = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
+const TOLERANCE_S = 5;
+const SUBJECT_MAX = 1_024;
+const SCOPES_MAX = 256;
+const KEYS_TRIED_MAX = 16;
+
+export interface IssuerRing {
+  readonly issuers: readonly string[];
+  /** For a token that looks like a JWT. `now` in milliseconds. */
+  verify(token: string, resource: string, now: number): Promise<Verdict>;
+}
+
+const DEFAULT_SCOPE_CLAIMS = ["scope", "scp"];
+/** Claims that only ID tokens and logout tokens have (OpenID Connect Core, 2 and 3.3.2.11; Back-Channel Logout, 2.4). */
+const NOT_OF_ACCESS_TOKENS = ["nonce", "at_hash", "c_hash", "s_hash", "events"];
+/** Claims by which some authorization servers say what a token is for, and the values of those that are for something else. */
+const OTHER_USES: Readonly<Record<string, readonly string[]>> = {
+  typ: ["id", "refresh", "offline", "logout"],
+  token_use: ["id", "refresh"],
+};
+
+function scopesIn(claim: unknown): readonly string[] {
+  const list: readonly unknown[] = typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [];
+  return list.filter((scope): scope is string => typeof scope === "string" && scope !== "").slice(0, SCOPES_MAX);
+}
+
+function scopesOf(payload: JWTPayload, named: string | undefined): readonly string[] {
+  for (const claim of named === undefined ? DEFAULT_SCOPE_CLAIMS : [named]) {
+    const scopes = Object.hasOwn(payload, claim) ? scopesIn(payload[claim]) : [];
+    if (scopes.length > 0) return scopes;
+  }
+  return [];
+}
+
+/** Why a token that its issuer signed for this server is still not a bearer access token. */
+function otherUse(payload: JWTPayload, { typ }: Pick<JWTHeaderParameters, "typ">): string | undefined {
+  if (Object.hasOwn(payload, "cnf"))
+    return "The token is bound to a key of its holder (cnf), which is not checked here: ask for a bearer token.";
+  const named = Object.entries(OTHER_USES).some(([claim, values]) => {
+    const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
+    return typeof value === "string" && values.includes(value.toLowerCase());
+  });
+  // An explicit type says which kind of token this is (RFC 8725, 3.11).
+  const typed = typ !== undefined && /\+jwt$/i.test(typ) && !/^(?:application\/)?at\+jwt$/i.test(typ);
+  if (named || typed || NOT_OF_ACCESS_TOKENS.some((claim) => Object.hasOwn(payload, claim)))
+    return "This is not an access token: send the access token that the issuer gave with it.";
+  return undefined;
+}
+
+function refusal(error: unknown): Verdict {
+  if (error instanceof errors.JWTExpired) return invalid("The token has expired.");
+  if (error instanceof errors.JWTClaimValidationFailed) return invalid(`The token's ${error.claim} does not fit this server.`);
+  if (error instanceof errors.JWKSTimeout) return unavailable("The keys of the token's issuer did not arrive in time.");
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed) {
+    return invalid("The token was not signed by a key of its issuer.");
+  }
+  if (error instanceof errors.JOSEError && error.code !== "ERR_JOSE_GENERIC" && !(error instanceof errors.JWKSInvalid)) {
+    return invalid("The token cannot be verified.");
+  }
+  return unavailable("The keys of the token's issuer cannot be had now.");
+}
+
+type Verification = Awaited<ReturnType<typeof jwtVerify>>;
+
+/**
+ * Verifies with the key that the token names, or with every suitable one where it names none or several have that name
+ * (RFC 7515, 4.1.4; RFC 7517, 4.5). Their number is bounded: each costs a verification.
+ */
+async function verifiedBy(keys: KeySet, token: string, options: JWTVerifyOptions): Promise<Verification> {
+  try {
+    return await verifiedByAny(keys, token, options);
+  } catch (error) {
+    // Without a key's name, a key that is new to us looks like a bad signature.
+    if (!(error instanceof errors.JWSSignatureVerificationFailed) || decodeProtectedHeader(token).kid !== undefined) throw error;
+    if (!(await keys.refresh())) throw error;
+    return verifiedByAny(keys, token, options);
+  }
+}
+
+async function verifiedByAny({ find }: KeySet, token: string, options: JWTVerifyOptions): Promise<Verification> {
+  try {
+    return await jwtVerify(token, find, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      tried += 1;
+      try {
+        return await jwtVerify(token, key, options);
+      } catch (failure) {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+        if (tried === KEYS_TRIED_MAX) throw failure;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+/** Verifies tokens of the issuers that are trusted: signature, `iss`, `aud`, `exp`, `nbf`, and a subject. */
+export async function issuerRing(trusted: readonly TrustedIssuer[], clock: Clock): Promise<IssuerRing> {
+  const keys = new Map<string, KeySet>();
+  for (const { issuer, keys: source } of trusted) {
+    if (issuer === "" || issuer.includes("|"))
+      throw new TroupeError("DOOR_OPTION", `"${issuer}" cannot be an issuer: give the token's "iss", without a bar.`);
+    if (keys.has(issuer)) throw new TroupeError("DOOR_OPTION", `The issuer ${issuer} is given twice: give it once with all its keys.`);
+    keys.set(issuer, await keySet(source, clock));
+  }
+  return {
+    issuers: trusted.map((one) => one.issuer),
+    async verify(token, resource, now) {
+      let claimed: unknown;
+      try {
+        claimed = decodeJwt(token).iss;
+      } catch {
+        return invalid("The token cannot be verified.");
+      }
+      const issuer = trusted.find((one) => one.issuer === claimed);
+      const key = issuer === undefined ? undefined : keys.get(issuer.issuer);
+      if (issuer === undefined || key === undefined) return invalid("The token's issuer is not one of this server.");
+      if (issuer.audience === undefined && resource === "")
+        return invalid("The token's aud cannot be checked: this server has no address.");
+      const audience = issuer.audience ?? [resource, resource.endsWith("/") ? resource.slice(0, -1) : `${resource}/`];
+      try {
+        const { payload, protectedHeader } = await verifiedBy(key, token, {
+          issuer: issuer.issuer,
+          audience: typeof audience === "string" ? audience : [...audience],
+          algorithms: [...(issuer.algorithms ?? ASYMMETRIC)],
+          requiredClaims: ["exp", "sub"],
+          clockTolerance: TOLERANCE_S,
+          currentDate: new Date(now),
+          ...(issuer.typ === undefined ? {} : { typ: issuer.typ }),
+        });
+        const other = otherUse(payload, protectedHeader);
+        if (other !== undefined) return invalid(other);
+        // The library says that it is text, and does not look.
+        const { sub, exp = 0 }: { readonly sub?: unknown; readonly exp?: number } = payload;
+        if (typeof sub !== "string" || sub === "" || sub.length > SUBJECT_MAX) return invalid("The token's sub does not fit this server.");
+        return {
+          caller: { principal: `${issuer.issuer}|${sub}`, scopes: scopesOf(payload, issuer.scopesClaim) },
+          expiresAt: (exp + TOLERANCE_S) * 1_000,
+        };
+      } catch (error) {
+        return refusal(error);
+      }
+    },
+  };
+}

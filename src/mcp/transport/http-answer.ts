@@ -1,0 +1,84 @@
+import type { ServerResponse } from "node:http";
+import type { Answer, Clock } from "../../core/contract/index.ts";
+import { wellFormed } from "../../core/contract/internal.ts";
+import type { BodyRequest } from "./http-body.ts";
+import { STATUS_CODES } from "./node-http.ts";
+
+const JSON_TYPE = "application/json";
+
+const written = (piece: string | Uint8Array): string | Uint8Array => (typeof piece === "string" ? wellFormed(piece) : piece);
+
+function lengthOf(piece: string | Uint8Array): number {
+  return typeof piece === "string" ? Buffer.byteLength(piece) : piece.byteLength;
+}
+
+function writtenBody({ body }: Answer): Answer["body"] {
+  if (body === undefined) return undefined;
+  return typeof body === "string" || body instanceof Uint8Array ? written(body) : body.map(written);
+}
+
+/** Writes a whole answer; a cached list goes out as it is, only what is new is made. */
+export function writeAnswer(response: ServerResponse, answer: Answer): void {
+  const { headers } = answer;
+  const body = writtenBody(answer);
+  const head: string[] = [];
+  if (body !== undefined) head.push("content-type", JSON_TYPE);
+  for (const name in headers) head.push(name, headers[name] ?? "");
+  if (body === undefined) {
+    if (answer.status !== 204) head.push("content-length", "0");
+    response.writeHead(answer.status, head);
+    response.end();
+  } else if (typeof body === "string" || body instanceof Uint8Array) {
+    head.push("content-length", String(lengthOf(body)));
+    response.writeHead(answer.status, head);
+    response.end(body);
+  } else {
+    let size = 0;
+    for (const piece of body) size += lengthOf(piece);
+    head.push("content-length", String(size));
+    response.writeHead(answer.status, head);
+    response.cork();
+    const last = body.length - 1;
+    for (let at = 0; at < last; at += 1) response.write(body[at] ?? "");
+    // Ended without its last piece, a response has an empty one more.
+    response.end(body[last]);
+  }
+}
+
+/** An answer as it stands on the wire, where there is no response to write it to; the connection ends with it. */
+export function lastAnswer({ status, headers, body }: Answer): string {
+  const text = typeof body === "string" ? wellFormed(body) : "";
+  const all = { "content-type": JSON_TYPE, "content-length": String(lengthOf(text)), ...headers, connection: "close" };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${text}`;
+}
+
+const LINGER_BYTES = 16 * 1_048_576;
+// What a piece counts for at least: it costs a call, however small it is.
+const LINGER_PIECE_BYTES = 1_024;
+
+/**
+ * Refuses an upload that is still coming. Closing a socket with unread bytes
+ * resets it, and the client would lose the answer: so the rest is read and thrown
+ * away for a moment before the end.
+ */
+export function refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer, lingerMs: number, clock: Clock): void {
+  const body = typeof answer.body === "string" ? wellFormed(answer.body) : "";
+  const headers = { "content-type": JSON_TYPE, "content-length": Buffer.byteLength(body), ...answer.headers, connection: "close" };
+  response.writeHead(answer.status, headers);
+  response.write(body);
+  let thrownAway = 0;
+  let over = false;
+  const finish = (): void => {
+    if (over) return;
+    over = true;
+    undo();
+    response.end();
+  };
+  const undo = clock.after(lingerMs, finish);
+  request.throwAway((bytes) => {
+    thrownAway += Math.max(bytes, LINGER_PIECE_BYTES);
+    if (thrownAway > LINGER_BYTES) finish();
+  }, finish);
+  response.once("close", finish);
+}

@@ -1,0 +1,232 @@
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../../core/contract/index.ts";
+import { type FaultKind, refusal } from "../gateway/index.ts";
+import { authority, isLoopback } from "./address.ts";
+import { challengeContext } from "./auth/index.ts";
+import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "./door-options.ts";
+import { endRefused } from "./end-refused.ts";
+import { lastAnswer } from "./http-answer.ts";
+import { BodyRequest } from "./http-body.ts";
+import { HttpFace } from "./http-face.ts";
+import { httpGuard } from "./http-guard.ts";
+import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
+import { HttpSse } from "./http-sse.ts";
+import { checkPath, type Routes, routes } from "./http-routes.ts";
+import { Inflow } from "./inflow.ts";
+import { listenAt, refuseOpenDoor } from "./listen.ts";
+import { createServer } from "./node-http.ts";
+import { OpenStreams } from "./open-streams.ts";
+import { PeerCounts } from "./peer-counts.ts";
+import { withoutRepeats } from "../../core/contract/internal.ts";
+import type { WebSocketDoor } from "./websocket.ts";
+import { within } from "./within.ts";
+
+const OPTIONS: OptionTable<HttpOptions> = {
+  gateway: true,
+  host: true,
+  port: true,
+  path: true,
+  auth: AUTH,
+  allowedHosts: HOSTS,
+  allowedOrigins: ORIGINS,
+  insecure: true,
+  sse: true,
+  ready: FUNCTION,
+  limits: boundsOf(HTTP_LIMITS),
+  doors: true,
+  upgrades: true,
+  clock: true,
+  entropy: true,
+  log: FUNCTION,
+};
+
+const CHECK_MS = 1_000;
+const FLUSH_MS = 1_000;
+/** The client ended the connection in the middle of a request. */
+const LEFT = "HPE_INVALID_EOF_STATE";
+
+const REFUSALS: Readonly<Record<string, readonly [kind: FaultKind, message: string]>> = {
+  HPE_HEADER_OVERFLOW: ["HEAD", "The request's head is too large."],
+  ERR_HTTP_REQUEST_TIMEOUT: ["LATE", "The request did not arrive in time."],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ["TOO_LARGE", "The request's chunk extensions are too large."],
+};
+
+/** What a connection is told that sent no request that can be read. */
+function unreadable(code: string | undefined): string {
+  const [kind, message] = REFUSALS[code ?? ""] ?? ["INVALID_REQUEST", "This is not an HTTP request that can be read one way only."];
+  return lastAnswer(refusal(kind, message));
+}
+
+/**
+ * Streamable HTTP and the doors beside it, straight on node:http. Secure by
+ * default: this machine only, Host and Origin checked, everything bounded in size
+ * and time. Throws `TroupeError` (`DOOR_…`) when it cannot open.
+ */
+export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
+  const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock } = options;
+  checkOptions("serveHttp", options, OPTIONS);
+  const log = withoutRepeats(options.log, clock);
+  const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
+  const everywhere = host === "0.0.0.0" || host === "::";
+  // Loopback would be the audience of tokens for another server on the client's machine.
+  if (everywhere) refuseUnaddressed(`HTTP on ${host}`, auth);
+  checkPath(path, "the endpoint's path");
+
+  // Before the server listens: whoever asks from then on is heard. Few have such doors.
+  const Sockets = upgrades.length === 0 ? undefined : (await import("./websocket.ts")).WebSocketDoor;
+
+  const server = createServer<typeof BodyRequest>({
+    IncomingMessage: BodyRequest,
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: Math.min(limits.headersMs, limits.requestMs),
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs, limits.requestMs),
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
+    // Both are answered here, with a sentence.
+    requireHostHeader: false,
+    insecureHTTPParser: false,
+    // What asks for anything else goes on as the plain request it also is; so does what comes behind a request that has no answer
+    // yet: one would be written into the other.
+    shouldUpgradeCallback: (request) => sockets?.wants(request) === true && !face.busy(request.socket),
+  });
+  server.maxConnections = limits.connections;
+  // Above its own count node:http would drop headers in silence.
+  server.maxHeadersCount = 0;
+
+  const at = await listenAt(server, host, port);
+  const url = `http://${authority(host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, at)}${path}`;
+  const resource = auth?.resource ?? url;
+  const streams = new OpenStreams(limits, clock);
+  const inflow = new Inflow({
+    bytes: limits.arrivingBytes,
+    longest: limits.bodyBytes,
+    clock,
+    onFull: () => log?.("warning", { event: "inflow-full", door: "http" }),
+  });
+  const challenge = challengeContext(auth, resource);
+
+  const { allowedHosts = [], allowedOrigins = [] } = options;
+  const guard = httpGuard({ host, allowedHosts, allowedOrigins, resource: auth?.resource });
+  let table: Routes;
+  let sockets: WebSocketDoor | undefined;
+  try {
+    sockets = Sockets && new Sockets({ upgrades, guard, streams, inflow, auth, resource, challenge, limits, clock, log });
+    table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing, ready: options.ready ?? (() => true), sse });
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  const face = new HttpFace({
+    routes: table,
+    guard,
+    streams,
+    inflow,
+    auth,
+    resource,
+    challenge,
+    path,
+    cors: allowedOrigins.length > 0,
+    limits,
+    clock,
+    log,
+  });
+
+  // node:http takes a connection that has never sent a request for a busy one.
+  const silent = new Set<Socket>();
+  const peers = new PeerCounts(limits.connectionsPerPeer);
+  // One function for all: a closure for each would be a tenth of what an idle connection holds.
+  const left = function (this: Socket): void {
+    silent.delete(this);
+    peers.leave(this);
+  };
+  server.on("drop", () => log?.("warning", { event: "connection-refused", door: "http", reason: "connections" }));
+  server.on("connection", (socket: Socket) => {
+    if (!peers.enter(socket)) {
+      log?.("warning", { event: "connection-refused", door: "http", reason: "connections-per-peer" });
+      socket.destroy();
+      return;
+    }
+    silent.add(socket);
+    socket.on("close", left);
+  });
+  server.on("request", (request, response) => {
+    silent.delete(request.socket);
+    face.handle(request, response);
+  });
+  server.on("checkContinue", (request, response) => {
+    silent.delete(request.socket);
+    face.handle(request, response, true);
+  });
+  server.on("upgrade", (request, socket, head) => {
+    silent.delete(request.socket);
+    if (sockets === undefined) socket.destroy();
+    else sockets.handle(request, socket, head);
+  });
+  server.on("checkExpectation", (_request, response) =>
+    face.answer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
+  );
+  const unread = new WeakSet<Duplex>();
+  const tellUnreadable = (code: string, socket: Socket): void => {
+    if (!socket.writable || face.closes(socket)) {
+      socket.destroy();
+      return;
+    }
+    endRefused(socket, clock, unreadable(code));
+    log?.("notice", { event: "request-unreadable", door: "http", code });
+  };
+  // Nobody is a tunnel here, and node:http has let go of the connection.
+  server.on("connect", ({ socket }) => {
+    socket.on("error", () => {});
+    socket.once("close", () => face.gone(socket));
+    face.flush();
+    endRefused(socket, clock);
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (!(socket instanceof Socket) || error.code === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    // Whatever comes next on the connection is as unreadable.
+    if (unread.has(socket)) return;
+    unread.add(socket);
+    const { code = error.name } = error;
+    setImmediate(() => {
+      face.flush();
+      // Who has left is not answered, as after every other request.
+      if (code === LEFT && face.busy(socket)) socket.destroy();
+      // While an answer is on its way, an error would be taken for a part of it.
+      else face.behind(socket, () => tellUnreadable(code, socket));
+    });
+  });
+  server.on("error", (error) => log?.("error", { event: "listen-failed", door: "http", name: error.name }));
+
+  if (auth === undefined && !isLoopback(host)) log?.("warning", { event: "open-door", door: "http", url });
+  log?.("info", { event: "listening", door: "http", url });
+
+  let closed: Promise<void> | undefined;
+  const shut = async (graceMs: number): Promise<void> => {
+    const idle = Promise.all([face.drain(), sockets?.drain(), sse?.drain()]);
+    // node:http would break off answers that are still on their way: for it they are over once they are written.
+    await within(clock, FLUSH_MS, face.left());
+    const ended = new Promise<void>((done) => server.close(() => done()));
+    for (const socket of silent) socket.destroy();
+    await within(clock, graceMs, idle);
+    streams.endAll();
+    sockets?.endAll();
+    void face.quiet().then(() => server.closeIdleConnections());
+    // Last bytes are on their way; a client that does not take them is not waited for.
+    const undoFlush = clock.after(FLUSH_MS, () => {
+      server.closeAllConnections();
+      sockets?.destroyAll();
+    });
+    await ended;
+    undoFlush();
+  };
+  const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
+  return { url, port: at, close, [Symbol.asyncDispose]: () => close() };
+}

@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import * as fc from "fast-check";
+import { SimulatedClock } from "../../testing/index.ts";
+import { type Arriving, FREE_BYTES, Inflow, type NoRoom } from "./inflow.ts";
+
+const STEP = 65_536;
+const MOST = 10 * STEP;
+const stepsOf = (size: number): number => Math.ceil(size / STEP) * STEP;
+
+function inflowOf(bytes = MOST, longest = 4 * STEP) {
+  const clock = new SimulatedClock(0);
+  let full = 0;
+  const inflow = new Inflow({ bytes, longest, clock, onFull: () => (full += 1) });
+  const given: [name: string, why: NoRoom][] = [];
+  const begin = (name: string, from?: string): Arriving => inflow.begin(from, (why) => given.push([name, why]));
+  return { clock, inflow, given, begin, told: () => full };
+}
+
+interface Message {
+  readonly name: string;
+  readonly arriving: Arriving;
+  size: number;
+  grownAt: number;
+  over: boolean;
+}
+
+type Step = { readonly do: "begin" | "grow" | "end" | "wait"; readonly which: number; readonly bytes: number };
+
+const steps = fc.array(
+  fc.record({
+    do: fc.constantFrom<Step["do"]>("begin", "begin", "grow", "grow", "grow", "end", "wait"),
+    which: fc.nat({ max: 1_000 }),
+    bytes: fc.integer({ min: 1, max: 3 * STEP }),
+  }),
+  { maxLength: 80 },
+);
+
+describe("what is on its way into a door", () => {
+  test("is never more than there is room for, all comes back once, and only who stands still or came last gives way", async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (script) => {
+        const { clock, inflow, given, begin } = inflowOf();
+        const live: Message[] = [];
+        const all: Message[] = [];
+        const grow = (message: Message, bytes: number): void => {
+          const before = given.length;
+          message.size += bytes;
+          const takes = stepsOf(message.size) > stepsOf(message.size - bytes);
+          if (takes) message.grownAt = clock.now();
+          const held = message.arriving.holds(message.size);
+          for (const [name, why] of given.slice(before)) {
+            const gone = live.find((one) => one.name === name);
+            assert.ok(gone !== undefined, "nobody gives way twice, or after its end");
+            const stalled = live.filter((one) => clock.now() - one.grownAt >= 5_000);
+            if (why === "stalled") assert.ok(stalled.includes(gone));
+            else assert.deepEqual([stalled, gone], [[], live.at(-1)]);
+            gone.over = true;
+            live.splice(live.indexOf(gone), 1);
+          }
+          assert.equal(held, !message.over);
+          if (!takes) assert.equal(given.length, before);
+        };
+        for (const step of script) {
+          const message = live[step.which % live.length];
+          if (step.do === "wait") await clock.advance(step.which * 5);
+          else if (step.do === "begin") {
+            const name = `m${all.length}`;
+            const begun = { name, arriving: begin(name), size: 0, grownAt: 0, over: false };
+            all.push(begun);
+            live.push(begun);
+            grow(begun, Math.max(FREE_BYTES + 1, step.bytes));
+          } else if (message !== undefined && step.do === "grow") grow(message, step.bytes);
+          else if (message !== undefined) {
+            live.splice(live.indexOf(message), 1);
+            message.over = true;
+            message.arriving.end();
+          }
+          assert.equal(
+            inflow.held,
+            live.reduce((sum, { size }) => sum + stepsOf(size), 0),
+          );
+          assert.ok(inflow.held <= MOST);
+        }
+        for (const { arriving } of all) {
+          arriving.end();
+          arriving.end();
+          assert.equal(arriving.holds(1), false);
+        }
+        assert.equal(inflow.held, 0);
+      }),
+    );
+  });
+
+  test("who began before others goes on, though all the room is theirs", () => {
+    const { given, begin } = inflowOf(4 * STEP);
+    const [first, second, third] = [begin("first"), begin("second"), begin("third")];
+    assert.deepEqual([first.holds(STEP), second.holds(STEP), third.holds(2 * STEP)], [true, true, true]);
+    assert.equal(first.holds(3 * STEP), true);
+    assert.equal(second.holds(STEP), true);
+    assert.deepEqual(given, [["third", "full"]]);
+    assert.equal(first.holds(4 * STEP), true);
+    assert.deepEqual(given.slice(1), [["second", "full"]]);
+    assert.equal(begin("fourth").holds(FREE_BYTES + 1), false);
+    assert.deepEqual(given.slice(2), [["fourth", "full"]]);
+  });
+
+  test("one message alone always fits, whatever the bound", () => {
+    const { inflow, begin } = inflowOf(0, 100_000);
+    const one = begin("one");
+    assert.equal(one.holds(100_000), true);
+    assert.equal(begin("other").holds(20_000), false);
+    one.end();
+    assert.equal(inflow.held, 0);
+  });
+
+  test("gives way to others where one peer takes most of the room, what began last first", () => {
+    const { inflow, begin, given } = inflowOf();
+    const greedy = ["a", "b", "c", "d"].map((name) => begin(name, "2001:db8::1"));
+    for (const one of greedy) assert.equal(one.holds(2 * STEP), true);
+    const another = begin("another", "2001:db8::2");
+    assert.equal(another.holds(2 * STEP), true);
+    // Of one network of IPv6: it took most.
+    assert.equal(begin("e", "2001:db8::3").holds(STEP), false);
+    assert.equal(begin("others", "192.0.2.1").holds(3 * STEP), true);
+    assert.deepEqual(given, [
+      ["e", "full"],
+      ["another", "full"],
+      ["d", "full"],
+    ]);
+    assert.equal(inflow.held, 9 * STEP);
+  });
+
+  test("is told of when it is full, not for each that gives way", async () => {
+    const { clock, begin, told } = inflowOf(STEP, STEP);
+    begin("one").holds(STEP);
+    for (let n = 0; n < 100; n += 1) begin(`more ${n}`).holds(STEP);
+    assert.equal(told(), 1);
+    await clock.advance(5_000);
+    begin("another").holds(STEP);
+    assert.equal(told(), 2);
+  });
+});

@@ -1,0 +1,125 @@
+import type { Caller, Channel, Connection, Gateway } from "../../core/contract/index.ts";
+import { wellFormed } from "../../core/contract/internal.ts";
+
+/** A client in this process. Messages are complete JSON texts. */
+export interface MemoryClient extends AsyncDisposable {
+  /** A text as it is, or any JSON value. */
+  send(message: string | Uint8Array | object): void;
+  /**
+   * Each message from now on; what came before anybody listened is delivered first. Returns its undo. What a listener throws comes out
+   * where its message came in, once the others have been told.
+   */
+  onMessage(run: (text: string) => void): () => void;
+  /** The messages one after the other, to one reader; ends with the connection. */
+  readonly messages: AsyncIterable<string>;
+  /** Aborted when the gateway has ended the connection. */
+  readonly gone: AbortSignal;
+  /** Like a client that does not read: the gateway sees its channel as not ready until resumed. */
+  pause(): void;
+  resume(): void;
+  /** Settles when what runs for this client has ended too. */
+  close(): Promise<void>;
+}
+
+/** A connection to a gateway in the same process, in order both ways; bytes, sockets and time limits are left out. */
+export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Caller = { principal: "local", scopes: [] }): MemoryClient {
+  const waiting: string[] = [];
+  const listeners = new Set<(text: string) => void>();
+  const ready = new Set<() => void>();
+  const gone = new AbortController();
+  const ended = new AbortController();
+  const flow = { paused: false, delivering: false };
+  let wake: (() => void) | undefined;
+
+  // Throws what a listener threw first, once all have been told of all.
+  const deliver = (): void => {
+    // What a listener's own message brings comes after what the others are being told.
+    if (flow.delivering) return;
+    flow.delivering = true;
+    const thrown: unknown[] = [];
+    while (!flow.paused && waiting.length > 0 && listeners.size > 0) {
+      const text = waiting.shift() ?? "";
+      for (const run of Array.from(listeners)) {
+        try {
+          run(text);
+        } catch (error) {
+          thrown.push(error);
+        }
+      }
+    }
+    flow.delivering = false;
+    wake?.();
+    if (thrown.length > 0) throw thrown[0];
+  };
+
+  const channel: Channel = {
+    get ready() {
+      return !flow.paused && !ended.signal.aborted;
+    },
+    gone: gone.signal,
+    onReady(run) {
+      ready.add(run);
+      return () => void ready.delete(run);
+    },
+    send(text) {
+      if (ended.signal.aborted || gone.signal.aborted || text === "") return;
+      waiting.push(wellFormed(text));
+      deliver();
+    },
+    close() {
+      ended.abort();
+      wake?.();
+    },
+  };
+  const connection: Connection = gateway.connect(channel, caller);
+
+  async function* read(): AsyncGenerator<string, void> {
+    while (true) {
+      const next = flow.paused ? undefined : waiting.shift();
+      if (next !== undefined) yield next;
+      else if (ended.signal.aborted || gone.signal.aborted) return;
+      else {
+        await new Promise<void>((done) => {
+          wake = done;
+        });
+        wake = undefined;
+      }
+    }
+  }
+
+  const close = async (): Promise<void> => {
+    await connection.close();
+    gone.abort();
+    ended.abort();
+    ready.clear();
+    wake?.();
+  };
+
+  return {
+    send(message) {
+      if (gone.signal.aborted || ended.signal.aborted) return;
+      connection.receive(typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message));
+    },
+    onMessage(run) {
+      listeners.add(run);
+      deliver();
+      return () => void listeners.delete(run);
+    },
+    messages: { [Symbol.asyncIterator]: read },
+    gone: ended.signal,
+    pause() {
+      flow.paused = true;
+    },
+    resume() {
+      if (!flow.paused) return;
+      flow.paused = false;
+      try {
+        deliver();
+      } finally {
+        for (const run of Array.from(ready)) run();
+      }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

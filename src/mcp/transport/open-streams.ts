@@ -1,0 +1,104 @@
+import type { Caller, Clock } from "../../core/contract/index.ts";
+import { peerOf } from "../../core/contract/internal.ts";
+import { isLoopback } from "./address.ts";
+
+export interface StreamLimits {
+  /** Open streams altogether. */
+  readonly streams: number;
+  /** Open streams of one principal, or of one peer without any. Not of this machine's own without any: all of them are one peer. */
+  readonly streamsPerCaller: number;
+  /** Each stream is kept alive this often. */
+  readonly keepAliveMs: number;
+}
+
+/** A response that goes on. */
+export interface OpenStream {
+  /** Shows whoever is between here and the client that the silence is no end. */
+  keepAlive(): void;
+  /** Ends it by the server's own decision: whoever feeds the stream learns that it is gone. */
+  evict(): void;
+}
+
+/** A stream's leave to be open: the same for all of its caller. */
+export interface Seat {
+  readonly who: string;
+  taken: number;
+}
+
+// Streams are visited in slices, so that ten thousand of them never stall the loop at once.
+const SLICES = 32;
+
+/** The streams that are open: counted per caller, kept alive, ended together. */
+export class OpenStreams {
+  readonly #limits: StreamLimits;
+  readonly #clock: Clock;
+  readonly #slices: Map<OpenStream, Seat>[] = Array.from({ length: SLICES }, () => new Map<OpenStream, Seat>());
+  readonly #perCaller = new Map<string, Seat>();
+  #size = 0;
+  #next = 0;
+  #visit = 0;
+  #undoTimer: (() => void) | undefined;
+
+  constructor(limits: StreamLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Takes a seat for one stream; undefined when there is none left. */
+  admit({ principal, peer }: Caller): Seat | undefined {
+    if (this.#size >= this.#limits.streams) return undefined;
+    const unbounded = principal === undefined && (peer === undefined || isLoopback(peer));
+    const who = principal === undefined ? `peer ${peerOf(peer)}` : `principal ${principal}`;
+    const seat = this.#perCaller.get(who) ?? { who, taken: 0 };
+    if (!unbounded && seat.taken >= this.#limits.streamsPerCaller) return undefined;
+    this.#perCaller.set(who, seat);
+    seat.taken += 1;
+    this.#size += 1;
+    return seat;
+  }
+
+  /** Gives it back: once for each that was taken. */
+  leave(seat: Seat): void {
+    this.#size -= 1;
+    seat.taken -= 1;
+    if (seat.taken === 0) this.#perCaller.delete(seat.who);
+  }
+
+  /** Keeps the stream alive until it is removed. */
+  add(stream: OpenStream, seat: Seat): void {
+    this.#slices[this.#next % SLICES]?.set(stream, seat);
+    this.#next += 1;
+    this.#undoTimer ??= this.#clock.after(this.#limits.keepAliveMs / SLICES, () => this.#sweep());
+  }
+
+  /** It is over, and gives its seat back. */
+  remove(stream: OpenStream): void {
+    // Looked for, which is rare, and not remembered, which every stream that is open would pay for.
+    for (const slice of this.#slices) {
+      const seat = slice.get(stream);
+      if (seat === undefined) continue;
+      slice.delete(stream);
+      return this.leave(seat);
+    }
+  }
+
+  endAll(): void {
+    for (const slice of this.#slices) for (const stream of slice.keys()) stream.evict();
+    this.#undoTimer?.();
+    this.#undoTimer = undefined;
+  }
+
+  #sweep(): void {
+    this.#undoTimer = undefined;
+    const slice = this.#slices[this.#visit % SLICES];
+    this.#visit += 1;
+    for (const stream of slice?.keys() ?? []) stream.keepAlive();
+    if (this.#slices.some((streams) => streams.size > 0)) {
+      this.#undoTimer = this.#clock.after(this.#limits.keepAliveMs / SLICES, () => this.#sweep());
+    }
+  }
+}

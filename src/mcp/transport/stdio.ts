@@ -1,0 +1,160 @@
+import type { Readable, Writable } from "node:stream";
+import {
+  ABOVE_ZERO,
+  checkOptions,
+  type Clock,
+  FUNCTION,
+  type Gateway,
+  type Log,
+  type OptionTable,
+  systemClock,
+} from "../../core/contract/index.ts";
+import { withoutRepeats } from "../../core/contract/internal.ts";
+import { refusalText } from "../gateway/index.ts";
+import { LineChannel } from "./line-channel.ts";
+import { readLines } from "./line-reader.ts";
+import { SinkOutlet } from "./outlet.ts";
+import { guardStandardOutput, type StandardOutput } from "./standard-output.ts";
+import { within } from "./within.ts";
+
+// What is given up at the end of its grace is still answered.
+const LAST_REPLIES_MS = 1_000;
+
+export interface StdioOptions {
+  readonly gateway: Gateway;
+  /** Default: the standard input. */
+  readonly input?: Readable;
+  /** Default: the standard output, which then carries nothing else. */
+  readonly output?: Writable;
+  /** The principal. Default `local`. */
+  readonly as?: string;
+  /** The longest line taken, in bytes. Default 4 MiB. */
+  readonly lineBytes?: number;
+  /** Output a client has not read; more ends the connection. Default 64 MiB. */
+  readonly queuedBytes?: number;
+  /**
+   * After the end of input, how long what runs may take to answer, and then the client to read it; what is not done by then is
+   * answered: not known whether it was applied. Default 5 s.
+   */
+  readonly graceMs?: number;
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+export interface StdioDoor extends AsyncDisposable {
+  /** Settles at the end of input, while what runs still has its grace. Never rejects. */
+  readonly ended: Promise<void>;
+  /** Settles when the client has gone and what ran for it has ended. Never rejects. */
+  readonly closed: Promise<void>;
+  /** `graceMs`: instead of the option of that name. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+const OPTIONS: OptionTable<StdioOptions> = {
+  gateway: true,
+  input: true,
+  output: true,
+  as: true,
+  lineBytes: ABOVE_ZERO,
+  queuedBytes: ABOVE_ZERO,
+  graceMs: true,
+  clock: true,
+  log: FUNCTION,
+};
+
+/** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. Throws `DOOR_OPTION`. */
+export function serveStdio(options: StdioOptions): StdioDoor {
+  checkOptions("serveStdio", options, OPTIONS);
+  const { gateway, as = "local", lineBytes = 4_194_304, queuedBytes = 67_108_864, graceMs = 5_000, clock = systemClock } = options;
+  const log = withoutRepeats(options.log, clock);
+  const input = options.input ?? process.stdin;
+  const guard = options.output === undefined ? guardStandardOutput() : undefined;
+  const output = options.output ?? process.stdout;
+  const write = guard?.write ?? ((data: string | Uint8Array, flushed?: () => void) => void output.write(data, flushed));
+
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: atEnd } = Promise.withResolvers<void>();
+  let ending = false;
+
+  const channel = new LineChannel({
+    outlet: new SinkOutlet(
+      {
+        write: (data) => {
+          if (!output.destroyed && !output.writableEnded) write(data);
+        },
+        queued: () => output.writableLength,
+        afterwards: (run) => {
+          if (!output.destroyed && !output.writableEnded) write("", run);
+        },
+        destroy: () => end(),
+      },
+      { limits: { queuedBytes }, clock, onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "stdio", reason }) },
+    ),
+    end: () => end(),
+  });
+  const connection = gateway.connect(channel, { principal: as, scopes: [], peer: "stdio" });
+
+  const stopReading = readLines({
+    input,
+    channel,
+    clock,
+    lineBytes: () => lineBytes,
+    onLine: (line) => connection.receive(line),
+    onTooLong: () => {
+      log?.("warning", { event: "line-too-long", door: "stdio", lineBytes });
+      channel.send(refusalText("TOO_LARGE", `A message may have at most ${lineBytes} bytes: send less at once.`));
+    },
+    onEnd: () => end(),
+  });
+
+  // EPIPE: whoever started us reads no more.
+  const broken = (): void => {
+    channel.lose();
+    end();
+  };
+  output.on("error", broken);
+  output.on("close", broken);
+
+  function end(ms = graceMs): void {
+    if (ending) return;
+    ending = true;
+    atEnd();
+    stopReading();
+    input.pause();
+    void finish(ms).then(resolve);
+  }
+
+  async function finish(ms: number): Promise<void> {
+    // The clock's timers let the process go; until the last answers are out, it stays.
+    const stay = setInterval(() => {}, 60_000);
+    const ran = connection.close(ms).catch(() => log?.("error", { event: "close-failed", door: "stdio" }));
+    await within(clock, ms + LAST_REPLIES_MS, ran);
+    // What was answered last is still on its way to the stream.
+    await new Promise<void>((done) => {
+      process.nextTick(done);
+    });
+    await handOver(output, write, clock, graceMs);
+    channel.lose();
+    guard?.release();
+    output.off("close", broken);
+    clearInterval(stay);
+  }
+
+  const close = (given: { readonly graceMs?: number } = {}): Promise<void> => {
+    end(given.graceMs);
+    return closed;
+  };
+  return { ended, closed, close, [Symbol.asyncDispose]: () => close() };
+}
+
+/** Settles when the stream has handed over what it holds, or cannot. */
+function handOver(output: Writable, write: StandardOutput["write"], clock: Clock, graceMs: number): Promise<void> {
+  if (output.destroyed || output.writableLength === 0) return Promise.resolve();
+  return new Promise((done) => {
+    const undo = clock.after(graceMs, done);
+    write("", () => {
+      undo();
+      done();
+    });
+  });
+}

@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  boundsOf,
+  type Caller,
+  checkOptions,
+  FUNCTION,
+  type OptionTable,
+  systemClock,
+  systemEntropy,
+} from "../../../core/contract/index.ts";
+import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "../door-options.ts";
+import { httpGuard } from "../http-guard.ts";
+import { HTTP_LIMITS } from "../http-options.ts";
+import { HttpSse } from "../http-sse.ts";
+import { checkPath } from "../http-routes.ts";
+import { Inflow } from "../inflow.ts";
+import { OpenStreams } from "../open-streams.ts";
+import { withoutRepeats } from "../../../core/contract/internal.ts";
+import { within } from "../within.ts";
+import { arrivalOf } from "./arrival.ts";
+import { nodeArrival } from "./node-arrival.ts";
+import { giveUpOn, writeOut } from "./node-response.ts";
+import { Unsent } from "./unsent.ts";
+import { WebFace } from "./web-face.ts";
+import type { WebDoor, WebOptions } from "./web-options.ts";
+import { webRoutes } from "./web-routes.ts";
+
+const OPTIONS: OptionTable<WebOptions> = {
+  gateway: true,
+  path: true,
+  auth: AUTH,
+  allowedHosts: HOSTS,
+  allowedOrigins: ORIGINS,
+  sse: true,
+  ready: FUNCTION,
+  limits: boundsOf(HTTP_LIMITS),
+  clock: true,
+  entropy: true,
+  log: FUNCTION,
+};
+
+const FLUSH_MS = 1_000;
+
+/**
+ * Streamable HTTP as functions of a request, for applications that listen themselves. As strict as `serveHttp`: Host and
+ * Origin are checked, everything is bounded. Throws `DOOR_OPTION`.
+ */
+export function webDoor(options: WebOptions): WebDoor {
+  const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock } = options;
+  checkOptions("webDoor", options, OPTIONS);
+  refuseUnaddressed("a mounted server", auth);
+  const log = withoutRepeats(options.log, clock);
+  checkPath(path, "the endpoint's path");
+  const limits = { ...HTTP_LIMITS, ...options.limits };
+  const streams = new OpenStreams(limits, clock);
+  const inflow = new Inflow({
+    bytes: limits.arrivingBytes,
+    longest: limits.bodyBytes,
+    clock,
+    onFull: () => log?.("warning", { event: "inflow-full", door: "web" }),
+  });
+  const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
+  let closing = false;
+  const face = new WebFace({
+    route: webRoutes({ gateway, sse, path, auth, ready, closing: () => closing }),
+    path,
+    guard: httpGuard({ host: "127.0.0.1", allowedHosts, allowedOrigins, resource: auth?.resource }),
+    streams,
+    inflow,
+    auth,
+    cors: allowedOrigins.length > 0,
+    closing: () => closing,
+    limits,
+    clock,
+    log,
+  });
+  const unsent = new Unsent();
+  const shut = async (graceMs: number): Promise<void> => {
+    closing = true;
+    await within(clock, graceMs, Promise.all([face.idle(), sse?.drain()]));
+    face.cut();
+    streams.endAll();
+    // Whoever closes the application's server next finds no connection that is busy.
+    await unsent.flush(clock, FLUSH_MS);
+  };
+  let closed: Promise<void> | undefined;
+  const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
+  // What throws here would end the application: nobody waits for an event's listener.
+  const answerNode = async (request: IncomingMessage, response: ServerResponse, body: unknown, caller?: Caller): Promise<void> => {
+    try {
+      const answer = face.handle(nodeArrival(request, response, body), caller);
+      await unsent.during(
+        response,
+        answer.then((whole) => writeOut(whole, response)),
+      );
+    } catch (error) {
+      log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
+      giveUpOn(response);
+    }
+  };
+  return {
+    fetch: (request) => face.handle(arrivalOf(request)),
+    fetchAs: (caller, request) => face.handle(arrivalOf(request), caller),
+    node: (request, response, body) => answerNode(request, response, body),
+    nodeAs: (caller, request, response, body) => answerNode(request, response, body, caller),
+    close,
+    [Symbol.asyncDispose]: () => close(),
+  };
+}

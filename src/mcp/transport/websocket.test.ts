@@ -1,0 +1,341 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { WebSocket } from "ws";
+import { fakeGateway, type FakeOptions } from "../../../test/transport/fake-gateway.ts";
+import { head, rawSocket } from "../../../test/transport/raw-socket.ts";
+import { eventually } from "../../../test/transport/settle.ts";
+import type { Json, SocketMount } from "../../core/contract/index.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { type Authenticator, authenticator, hashApiKey, type HttpOptions, serveHttp } from "./index.ts";
+
+const KEY = "a-key-of-at-least-sixteen-characters";
+const auth = (expiresAt?: number): Promise<Authenticator> =>
+  authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: ["play"], ...(expiresAt === undefined ? {} : { expiresAt }) }] });
+
+async function serve(options: Partial<HttpOptions> = {}, fake: FakeOptions = {}) {
+  const gateway = fakeGateway(fake);
+  const logged: Json[] = [];
+  const door = await serveHttp({
+    gateway,
+    upgrades: [{ path: "/socket", protocol: "talk.v1", connect: (channel, caller) => gateway.connect(channel, caller) }],
+    log: (_level, data) => void logged.push(data),
+    ...options,
+  });
+  return { gateway, door, logged, port: door.port, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
+}
+
+interface Opened {
+  readonly ws: WebSocket;
+  readonly texts: string[];
+  readonly closed: Promise<readonly [code: number, reason: string]>;
+}
+
+/** A client whose handshake has ended, one way or the other. */
+async function open(port: number, headers: Readonly<Record<string, string>> = {}, protocols: string[] = []): Promise<Opened> {
+  const ws = new WebSocket(`ws://127.0.0.1:${port}/socket`, protocols, { headers });
+  const texts: string[] = [];
+  ws.on("message", (data) => texts.push(Buffer.isBuffer(data) ? data.toString() : ""));
+  const closed = new Promise<readonly [number, string]>((done) => void ws.once("close", (code, reason) => done([code, reason.toString()])));
+  await new Promise<void>((done, failed) => {
+    ws.once("open", done);
+    ws.once("error", failed);
+  });
+  ws.on("error", () => {});
+  return { ws, texts, closed };
+}
+
+const HANDSHAKE = [
+  "host: 127.0.0.1",
+  "connection: Upgrade",
+  "upgrade: websocket",
+  "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+  "sec-websocket-version: 13",
+];
+const handshake = (...lines: string[]): string => head("GET /socket HTTP/1.1", ...HANDSHAKE, ...lines);
+
+/** A client frame, masked with nothing. */
+function frame(first: number, payload: Uint8Array | string, length?: number): Buffer {
+  const body = Buffer.from(payload);
+  const size = length ?? body.length;
+  const extended = size < 126 ? Buffer.from([0x80 | size]) : Buffer.from([0x80 | 126, size >> 8, size & 255]);
+  return Buffer.concat([Buffer.from([first]), extended, Buffer.alloc(4), body]);
+}
+const TEXT = 0x81;
+const TEXT_BEGUN = 0x01;
+const CONTINUED = 0x00;
+const PING = 0x89;
+
+describe("WebSocket", () => {
+  it("carries one message a text frame, both ways, as nobody in particular", async () => {
+    await using server = await serve();
+    const { ws, texts, closed } = await open(server.port);
+    ws.send('{"id":1,"method":"ž"}');
+    ws.send('{"id":2}');
+    await eventually(() => texts.length === 2);
+    assert.match(texts[0] ?? "", /"id":1.*"method":"ž".*"principal":null/);
+    const [connection] = server.gateway.connections;
+    assert.equal(connection?.caller.peer, "127.0.0.1");
+    ws.close(1000);
+    assert.equal((await closed)[0], 1000);
+    await connection?.closed;
+    assert.equal(connection?.channel.gone.aborted, true);
+    connection?.channel.send("late");
+  });
+
+  it("agrees on its subprotocol with who offers it, takes who offers none, never an extension", async () => {
+    await using server = await serve();
+    const { ws } = await open(server.port, {}, ["else.v1", "talk.v1"]);
+    assert.equal(ws.protocol, "talk.v1");
+    assert.equal(ws.extensions, "");
+    ws.terminate();
+    await using raw = await rawSocket(server.port);
+    raw.write(handshake("sec-websocket-protocol: else.v1", "sec-websocket-extensions: permessage-deflate"));
+    assert.doesNotMatch(await raw.until("\r\n\r\n"), /sec-websocket-(?:protocol|extensions)/i);
+  });
+
+  it("lets in by the rules of every request: Host, Origin, one of each header, version, token", async () => {
+    await using server = await serve({ auth: await auth() });
+    const answer = async (...lines: string[]): Promise<string> => {
+      await using client = await rawSocket(server.port);
+      client.write(head("GET /socket HTTP/1.1", ...lines));
+      return await client.closed();
+    };
+    const token = `authorization: Bearer ${KEY}`;
+    const rest = HANDSHAKE.slice(1);
+    assert.match(await answer("host: evil.example", ...rest, token), /^HTTP\/1\.1 403 [\s\S]*not known by that Host/);
+    assert.match(await answer(...HANDSHAKE, token, "origin: https://evil.example"), /^HTTP\/1\.1 403 [\s\S]*Pages of that Origin/);
+    assert.match(await answer(...HANDSHAKE, token, "origin: null"), /^HTTP\/1\.1 403 /);
+    assert.match(await answer(...HANDSHAKE, token, token), /^HTTP\/1\.1 400 [\s\S]*authorization was sent twice/);
+    assert.match(
+      await answer(...HANDSHAKE.slice(0, 4), "sec-websocket-version: 8", token),
+      /^HTTP\/1\.1 426 [\s\S]*sec-websocket-version: 13\r\n/,
+    );
+    assert.match(
+      await answer(...HANDSHAKE.slice(0, 3), "sec-websocket-version: 13", token),
+      /^HTTP\/1\.1 400 [\s\S]*no WebSocket handshake/,
+    );
+    assert.match(await answer(...HANDSHAKE), /^HTTP\/1\.1 401 [\s\S]*www-authenticate: Bearer/);
+    assert.match(await answer(...HANDSHAKE, "authorization: Bearer wrong-token-of-some-length"), /^HTTP\/1\.1 401 [\s\S]*not known here/);
+    assert.equal(server.gateway.connections.length, 0);
+    await eventually(() => server.logged.some((entry) => JSON.stringify(entry).includes("request-refused")));
+    const { ws, texts } = await open(server.port, { authorization: `Bearer ${KEY}`, origin: `http://localhost:${server.port}` });
+    ws.send('{"id":1}');
+    await eventually(() => texts.length === 1);
+    assert.match(texts[0] ?? "", /"principal":"ada","scopes":\["play"\]/);
+    ws.terminate();
+  });
+
+  it("is there at its path only; what asks for it elsewhere or with a body is a request like any other", async () => {
+    await using server = await serve();
+    const status = async (text: string): Promise<string> => {
+      await using client = await rawSocket(server.port);
+      client.write(text);
+      return (await client.until("\r\n\r\n")).slice(9, 12);
+    };
+    assert.equal(await status(head("GET /else HTTP/1.1", ...HANDSHAKE)), "404");
+    assert.equal(await status(head("GET /socket/below HTTP/1.1", ...HANDSHAKE)), "404");
+    assert.equal(await status(head("GET /socket HTTP/1.1", ...HANDSHAKE, "content-length: 2") + "{}"), "404");
+    assert.equal(await status(head("GET /healthz HTTP/1.1", "host: 127.0.0.1", "connection: upgrade", "upgrade: h2c")), "200");
+    assert.equal(await status(handshake()), "101");
+    const gateway = fakeGateway();
+    const upgrade: SocketMount = { path: "/socket", connect: (channel, caller) => gateway.connect(channel, caller) };
+    await assert.rejects(serveHttp({ gateway, upgrades: [upgrade, upgrade] }), { code: "DOOR_OPTION", message: /Two WebSocket doors/ });
+    await assert.rejects(serveHttp({ gateway, upgrades: [{ ...upgrade, path: "socket" }] }), { code: "DOOR_OPTION" });
+  });
+
+  it("opens for nobody who asks for it behind a request that has no answer yet, which comes all the same", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await using server = await serve({
+      doors: [{ path: "/slow", handle: () => promise.then(() => ({ status: 200, body: "{}" })) }],
+    });
+    await using client = await rawSocket(server.port);
+    client.write(head("GET /slow HTTP/1.1", "host: 127.0.0.1") + handshake());
+    setImmediate(resolve);
+    assert.match(await client.until(/HTTP\/1\.1 4/), /^HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 404 /);
+    assert.equal(server.gateway.connections.length, 0);
+  });
+
+  it("closes on binary (1003), what is too large (1009), not UTF-8 (1007), in too many pieces (1008) or no frame (1002)", async () => {
+    await using server = await serve({ limits: { bodyBytes: 1_000 } });
+    const codeOf = async (say: (ws: WebSocket) => void): Promise<number> => {
+      const { ws, closed } = await open(server.port);
+      say(ws);
+      return (await closed)[0];
+    };
+    const raw = async (bytes: Uint8Array): Promise<number> => {
+      await using client = await rawSocket(server.port);
+      const got: Buffer[] = [];
+      client.socket.on("data", (chunk) => got.push(Buffer.from(chunk)));
+      client.write(handshake());
+      await client.until("\r\n\r\n");
+      client.write(bytes);
+      await client.closed();
+      const all = Buffer.concat(got);
+      return all.readUInt16BE(all.indexOf("\r\n\r\n") + 6);
+    };
+    assert.equal(await codeOf((ws) => ws.send(Buffer.from("{}"), { binary: true })), 1003);
+    assert.equal(await codeOf((ws) => ws.send("x".repeat(1_001))), 1009);
+    assert.equal(await raw(frame(TEXT, "", 60_000)), 1009);
+    assert.equal(await raw(frame(TEXT, Buffer.from([0xff, 0xfe]))), 1007);
+    assert.equal(await raw(Buffer.concat([frame(TEXT_BEGUN, "a"), ...Array.from({ length: 2_000 }, () => frame(CONTINUED, ""))])), 1008);
+    assert.equal(await raw(Buffer.from([TEXT, 2, 123, 125])), 1002);
+    assert.ok(server.gateway.connections.every(({ frames }) => frames.length === 0));
+    await eventually(() => server.gateway.connections.every(({ channel }) => channel.gone.aborted));
+  });
+
+  it("takes a message in pieces, with a ping between them", async () => {
+    await using server = await serve();
+    await using client = await rawSocket(server.port);
+    client.write(Buffer.concat([Buffer.from(handshake()), frame(TEXT_BEGUN, '{"id":'), frame(PING, "hey"), frame(0x80, "7}")]));
+    assert.match(await client.until('"id":7'), /hey/);
+  });
+
+  it("drops a client that vanished without a word, and keeps a silent one that answers pings", async () => {
+    const clock = new SimulatedClock();
+    await using server = await serve({ clock, limits: { keepAliveMs: 1_000, requestMs: 3_000 } });
+    const alive = await open(server.port);
+    let pings = 0;
+    alive.ws.on("ping", () => (pings += 1));
+    // Half-open: nothing of it is read any more, so no pong comes.
+    await using vanished = await rawSocket(server.port);
+    vanished.write(handshake());
+    await vanished.until("\r\n\r\n");
+    vanished.socket.pause();
+    await clock.advance(1_000);
+    await eventually(() => pings === 1);
+    alive.ws.send('{"id":1}');
+    await eventually(() => alive.texts.length === 1);
+    await clock.advance(1_000);
+    await eventually(() => pings === 2);
+    await eventually(() => server.logged.some((entry) => JSON.stringify(entry).includes('"reason":"silent"')));
+    await eventually(() => server.gateway.connections[1]?.channel.gone.aborted === true);
+    for (let n = 0; n < 8; n += 1) {
+      const answered = new Promise((done) => void alive.ws.once("pong", done));
+      alive.ws.ping("still here");
+      await answered;
+      await clock.advance(1_000);
+    }
+    assert.equal(server.gateway.connections[0]?.channel.gone.aborted, false);
+    alive.ws.terminate();
+  });
+
+  it("does not hold a message that never ends", async () => {
+    const clock = new SimulatedClock();
+    await using server = await serve({ clock, limits: { keepAliveMs: 1_000, requestMs: 3_000 } });
+    await using client = await rawSocket(server.port);
+    client.write(handshake());
+    await client.until("\r\n\r\n");
+    client.write(frame(TEXT_BEGUN, "x".repeat(500)));
+    for (let n = 0; n < 4; n += 1) {
+      client.write(Buffer.concat([frame(CONTINUED, "x"), frame(PING, `ping ${n}`)]));
+      await client.until(`ping ${n}`);
+      await clock.advance(1_000);
+    }
+    await client.until("A message was begun and did not end in time");
+    assert.equal(server.gateway.connections[0]?.frames.length, 0);
+  });
+
+  it("C8 stops listening to a client that does not read, and drops it in time", async () => {
+    await using server = await serve({ limits: { blockedMs: 300 } }, { receive: (_text, channel) => channel.send("x".repeat(100_000)) });
+    await using client = await rawSocket(server.port);
+    client.write(handshake());
+    await client.until("\r\n\r\n");
+    client.socket.pause();
+    for (let n = 0; n < 2_000; n += 1) client.write(frame(TEXT, "{}".padEnd(1_000)));
+    await eventually(() => server.logged.some((entry) => JSON.stringify(entry).includes('"reason":"blocked"')));
+    await eventually(() => server.gateway.connections[0]?.channel.gone.aborted === true);
+    assert.ok((server.gateway.connections[0]?.frames.length ?? 2_000) < 1_000);
+  });
+
+  it("C8 goes on with a client that reads again", async () => {
+    await using server = await serve({}, { receive: (text, channel) => channel.send(`${text}${"x".repeat(100_000)}`) });
+    const { ws, texts } = await open(server.port);
+    ws.pause();
+    for (let n = 0; n < 300; n += 1) ws.send(`${n} `.padEnd(1_000));
+    await eventually(() => server.gateway.connections[0]?.channel.ready === false);
+    ws.resume();
+    await eventually(() => texts.length === 300);
+    assert.deepEqual(
+      texts.map((text) => Number(text.split(" ")[0])),
+      Array.from({ length: 300 }, (_, n) => n),
+    );
+    await eventually(() => server.gateway.connections[0]?.channel.ready === true);
+    ws.terminate();
+  });
+
+  it("C8 keeps no pongs for a client that pings and does not read", async () => {
+    await using server = await serve({ limits: { queuedBytes: 1_000_000 } });
+    await using client = await rawSocket(server.port);
+    client.write(handshake());
+    await client.until("\r\n\r\n");
+    client.socket.pause();
+    const pings = Buffer.concat(Array.from({ length: 1_000 }, () => frame(PING, "x".repeat(120))));
+    for (let n = 0; n < 100; n += 1) client.write(pings);
+    await eventually(() => client.socket.writableLength === 0);
+    assert.ok(!server.logged.some((entry) => JSON.stringify(entry).includes("client-dropped")));
+    client.socket.resume();
+    client.write(frame(TEXT, '{"id":1}'));
+    await client.until('"id":1');
+  });
+
+  it("has as many seats as streams have, of one caller and altogether, and gives them back", async () => {
+    await using server = await serve({ auth: await auth(), limits: { streamsPerCaller: 2 } });
+    const token = { authorization: `Bearer ${KEY}` };
+    const first = await open(server.port, token);
+    const second = await open(server.port, token);
+    await assert.rejects(open(server.port, token), /429/);
+    first.ws.terminate();
+    await eventually(() => server.gateway.connections[0]?.channel.gone.aborted === true);
+    const third = await open(server.port, token);
+    second.ws.terminate();
+    third.ws.terminate();
+  });
+
+  it("ends (1008) when the token does", async () => {
+    const clock = new SimulatedClock(Date.now());
+    const keys = [{ name: "ada", sha256: hashApiKey(KEY), expiresAt: clock.now() + 60_000 }];
+    await using server = await serve({ clock, auth: await authenticator({ keys, clock }) });
+    const { closed } = await open(server.port, { authorization: `Bearer ${KEY}` });
+    await clock.advance(60_000);
+    assert.deepEqual(await closed, [1008, "The token has expired: connect again with a fresh one."]);
+  });
+
+  it("closes: hears no more, waits for what runs, says goodbye (1001)", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const server = await serve({}, { receive: (text, channel) => void promise.then(() => channel.send(text)) });
+    server.gateway.held.add(promise);
+    const { ws, texts, closed } = await open(server.port);
+    ws.send("1");
+    await eventually(() => server.gateway.connections[0]?.frames.length === 1);
+    const shut = server.door.close({ graceMs: 60_000 });
+    ws.send("2");
+    await assert.rejects(open(server.port));
+    resolve();
+    assert.deepEqual(await closed, [1001, "The server is closing."]);
+    await shut;
+    assert.deepEqual([texts, server.gateway.connections[0]?.frames], [["1"], ["1"]]);
+  });
+
+  it("closes without what does not end within the grace, and without who does not say goodbye", async () => {
+    const server = await serve();
+    server.gateway.held.add(new Promise(() => {}));
+    const { closed } = await open(server.port);
+    await using mute = await rawSocket(server.port);
+    mute.write(handshake());
+    await mute.until("\r\n\r\n");
+    await server.door.close({ graceMs: 10 });
+    assert.equal((await closed)[0], 1001);
+    assert.match(await mute.closed(), /The server is closing/);
+  });
+
+  it("does not wait for a token that nobody can check when it closes", async () => {
+    const quick = await auth();
+    const never: Authenticator = { ...quick, check: () => new Promise(() => {}) };
+    const server = await serve({ auth: never });
+    await using client = await rawSocket(server.port);
+    client.write(handshake());
+    await eventually(() => client.socket.writableLength === 0 && client.socket.bytesWritten > 0);
+    await server.door.close({ graceMs: 10 });
+    assert.equal(await client.closed(), "");
+  });
+});

@@ -1,5 +1,0 @@
-export { ManifestError, type ManifestCode, type TextPlace } from "./manifest-error.ts";
-export { ManifestFinder, type ManifestOptions } from "./manifest-finder.ts";
-export { MANIFEST_BYTES, readManifest } from "./read-manifest.ts";
-export { isOperators, MANIFEST_SPACE, referenceOf } from "./reference.ts";
-export { showsMachine } from "./shows-machine.ts";

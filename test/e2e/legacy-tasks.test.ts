@@ -22,6 +22,8 @@ import { sqliteSessionStores } from "../../src/core/store/index.ts";
 import { settle, type TestClient, testServer } from "../../src/testing/index.ts";
 
 const HOUR = 3_600_000;
+/** That a client of 2026-07-28 knows tasks. */
+const DECLARED = { "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } } };
 
 /** What `later_ask` waits for. */
 const mayAsk = Promise.withResolvers<void>();
@@ -51,6 +53,7 @@ const oven = actor("oven", {
         throw new Error("burnt");
       },
     },
+    secret: { describe: "Is for some.", scopes: ["admin"], task: "optional", run: () => "the recipe" },
     plain: { describe: "Cannot be a task.", run: () => "plain" },
     finish: {
       describe: "Ends all that bakes.",
@@ -201,6 +204,35 @@ describe("tasks of 2025-11-25", () => {
           await assert.rejects(client.request(method, { taskId }), { code: -32602, message: /no task/ });
     }
     assert.equal(await statusOf(nobody, own), "working");
+  });
+
+  test("who lacks the tool's scope finds nothing of its tasks, in either era and after a restart", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-legacy-tasks-"));
+    let taskId = "";
+    try {
+      for (const round of [0, 1]) {
+        await using stores = sqliteSessionStores({ path: join(folder, "sessions.db") });
+        await using server = await testServer([oven], { taskStore: stores.taskStore });
+        const admin = server.client({ era: "legacy", scopes: ["admin"] });
+        const [plain, modern] = [server.client({ era: "legacy" }), server.client({ era: "modern", listen: false })];
+        if (round === 0) taskId = idOf(await start(admin, "secret"));
+        assert.deepEqual((await result(admin, taskId))["content"], [{ type: "text", text: "the recipe" }]);
+        await settle();
+        assert.ok(!JSON.stringify(await get(admin, taskId)).includes("admin"));
+        for (const [client, methods] of [
+          [plain, ["tasks/get", "tasks/result", "tasks/cancel"]],
+          [modern, ["tasks/get", "tasks/update", "tasks/cancel"]],
+        ] as const)
+          for (const method of methods)
+            await assert.rejects(client.request(method, { taskId, inputResponses: {} }, { meta: DECLARED }), {
+              code: -31403,
+              data: { scope: "admin" },
+            });
+        assert.deepEqual((await plain.request("tasks/list"))["tasks"], []);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   test("a question reaches a client that waits for the result, and names its task", async () => {

@@ -103,7 +103,7 @@ export interface TaskRow {
   readonly id: string;
   /** Whose it is; a request of any other principal finds nothing. */
   readonly principal?: string;
-  /** What its client is told, as the text of a JSON object. */
+  /** What its client is told, as the text of a JSON object, and what its token needs for that. */
   readonly told: string;
   /** Nothing more happens to it. Where this is false and its process has ended, nobody knows what became of it. */
   readonly over: boolean;

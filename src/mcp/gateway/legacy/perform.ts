@@ -233,8 +233,8 @@ function unanswered(call: Call, error: unknown): Members {
 type OwnMethod = (core: Core, session: Session, request: Request, asking: Asking, running: Running) => Members | Promise<Members>;
 
 const taskRequest: OwnMethod = (core, session, request, { caller, aside }, running) => {
-  const { principal } = session.viewerFor(caller);
-  return performTaskRequest({ core, session, request, principal, running, ask: (message) => aside.ask(message) });
+  const viewer = session.viewerFor(caller);
+  return performTaskRequest({ core, session, request, viewer, running, ask: (message) => aside.ask(message) });
 };
 
 const NOTHING: Members = { members: "" };

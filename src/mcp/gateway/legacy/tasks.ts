@@ -3,7 +3,7 @@
  *
  * Owns the shapes of that revision, and asking what a task needs while its client waits for the result. Does not own a task's life.
  */
-import { type Bag, Cancellation, isBag, type Json } from "../../../core/contract/index.ts";
+import { type Bag, Cancellation, isBag, type Json, type Viewer } from "../../../core/contract/index.ts";
 import type { Members } from "../call.ts";
 import type { Core } from "../core.ts";
 import { Fault, faultFromWire } from "../errors.ts";
@@ -24,20 +24,20 @@ export interface TaskRequest {
   readonly core: Core;
   readonly session: Session;
   readonly request: Request;
-  readonly principal: string | undefined;
+  readonly viewer: Viewer;
   readonly running: Running;
   readonly ask: (message: Bag) => void;
 }
 
-/** Performs a `tasks/…` request. Throws `METHOD` where there are no tasks, and `PARAMS` for a task that is not this principal's. */
+/** Performs a `tasks/…` request. Throws `METHOD` where there are no tasks, and `PARAMS` for a task that is not this principal's, `SCOPE` where it lacks the tool's. */
 export async function performTaskRequest(asked: TaskRequest): Promise<Members> {
-  const { core, session, request, principal } = asked;
+  const { core, session, request, viewer } = asked;
   const { tasks } = core;
   if (tasks === undefined || !has(session.revision, "tasks")) throw new Fault("METHOD", `Method not found: ${request.method}`);
   if (request.method === "tasks/list") return list(tasks, asked);
   const id = shortText(request.params["taskId"], 256);
-  const [task] = id === undefined ? [] : tasks.those([id], principal);
-  const told = async (): Promise<Bag> => (task === undefined ? tasks.stored(id, principal) : tasks.told(task));
+  const task = tasks.known(id, viewer);
+  const told = async (): Promise<Bag> => (task === undefined ? tasks.stored(id, viewer) : tasks.told(task));
   if (request.method === "tasks/result") {
     if (task !== undefined) await untilOver(task, asked);
     return resultIn(await told());
@@ -51,9 +51,9 @@ export async function performTaskRequest(asked: TaskRequest): Promise<Members> {
 }
 
 // Tasks of an earlier process are found by their ids, but not listed.
-function list(tasks: Tasks, { core, request, principal }: TaskRequest): Members {
+function list(tasks: Tasks, { core, request, viewer }: TaskRequest): Members {
   const { cursor } = request.params;
-  const all = tasks.owned(principal);
+  const all = tasks.owned(viewer);
   const start = cursor === undefined || cursor === null ? 0 : all.findIndex(({ id }) => id === cursor) + 1;
   if (start === 0 && cursor !== undefined && cursor !== null) throw new Fault("PARAMS", "A cursor is text this server gave.");
   const page = all.slice(start, start + core.settings.pageSize);

@@ -86,7 +86,7 @@ class Acting {
     const isRequired = target.offer.task === "required";
     if (!knowsTasks(call)) return isRequired ? this.#unserved(call, target, surface) : this.#act(call, target);
     try {
-      return tasks.begin(call, (one) => this.#act(one, target), isRequired);
+      return tasks.begin(call, (one) => this.#act(one, target), target, isRequired);
     } catch (error) {
       return this.#thrown(call, target, surface, error);
     }
@@ -99,7 +99,7 @@ class Acting {
     try {
       if (wanted === undefined && task === "required")
         throw new Fault("METHOD", `${name} takes its time: call it as a task, with params.task.`);
-      if (wanted !== undefined && task !== undefined) return tasks.start(call, (one) => this.#act(one, target), wanted["ttl"]);
+      if (wanted !== undefined && task !== undefined) return tasks.start(call, (one) => this.#act(one, target), target, wanted["ttl"]);
       const catalogue = wanted && call.source.catalogue?.(call.viewer);
       if (catalogue !== undefined && offersTasks(catalogue))
         throw new Fault("METHOD", `${name} cannot be called as a task: leave params.task out.`);

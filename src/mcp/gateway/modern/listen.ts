@@ -182,7 +182,7 @@ function tasksIn({ tasks, settings }: Core, filter: Bag, caller: Caller): readon
   if (asked === undefined) return [];
   const most = settings.limits.subscriptions;
   if (!isTexts(asked) || asked.length > most) throw new Fault("PARAMS", `taskIds is a list of at most ${most} ids.`);
-  return tasks?.those(asked, viewerOf(caller, undefined).principal) ?? [];
+  return tasks?.those(asked, viewerOf(caller, undefined)) ?? [];
 }
 
 // Of the URIs asked for, those this viewer can see: the others are left out of the acknowledgement as if they never were.

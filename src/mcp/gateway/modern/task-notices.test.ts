@@ -33,7 +33,7 @@ class Heard extends Task {
   }
 }
 
-const taskOf = (id: string): Heard => new Heard({ id, call, now: () => 0, ttlMs: 1_000 });
+const taskOf = (id: string): Heard => new Heard({ id, call, scopes: [], now: () => 0, ttlMs: 1_000 });
 
 describe("C8 what a stream is told of tasks", () => {
   test("ends for each with its task, which it holds no longer than others do", () => {

@@ -17,6 +17,8 @@ export interface TaskOptions {
   readonly id: string;
   /** The call as its client sent it. */
   readonly call: Call;
+  /** Of the tool: who lacks them learns nothing of what it did. */
+  readonly scopes: readonly string[];
   readonly now: () => number;
   readonly ttlMs: number;
 }
@@ -29,6 +31,7 @@ const LONGEST_MESSAGE = 1_000;
 export class Task extends Cancellation {
   readonly id: string;
   readonly owner: string | undefined;
+  readonly scopes: readonly string[];
   readonly ttlMs: number;
   /** Gone with its end: what was sent may be long. */
   #sent: Call | undefined;
@@ -43,10 +46,11 @@ export class Task extends Cancellation {
   readonly #watchers = new Set<() => void>();
   #asker: Cancellation | undefined;
 
-  constructor({ id, call, now, ttlMs }: TaskOptions) {
+  constructor({ id, call, scopes, now, ttlMs }: TaskOptions) {
     super();
     this.id = id;
     this.owner = call.viewer.principal;
+    this.scopes = scopes;
     this.ttlMs = ttlMs;
     this.#sent = call;
     this.#length = JSON.stringify(call.params).length;

@@ -1,12 +1,14 @@
-import { type Bag, type Catalogue, isBag, type Json } from "../../../core/contract/index.ts";
-import { EXTENSION, hasOwn, memoize, own, settledNow } from "../../../core/contract/internal.ts";
+import { type Bag, type Catalogue, isBag, type Json, type Viewer } from "../../../core/contract/index.ts";
+import { EXTENSION, hasOwn, isTexts, lacking, memoize, own, settledNow } from "../../../core/contract/internal.ts";
 import type { Call, Members, Method, Outcome } from "../call.ts";
 import type { Core } from "../core.ts";
 import { Fault, inLog } from "../errors.ts";
 import { bagIn, shortText } from "../json.ts";
+import type { Target } from "../offers.ts";
 import { checkAnswer, questionsOf, unmet } from "../questions.ts";
 import { requestFault } from "../request-fault.ts";
 import { eraOf } from "../revision.ts";
+import { demand } from "../scopes.ts";
 import { errorOf, legacyTask, Task } from "./task.ts";
 
 /** The extension by which a call may go on after it was answered (SEP-2663). */
@@ -40,6 +42,12 @@ const LOST = new Fault(
   "The server was started anew while this ran, and whether it was applied is not known: look, and call again.",
 );
 
+/** Beside what is told of a kept task: the scopes of its tool. */
+const SCOPES = "troupe/scopes";
+
+const mayKnow = ({ owner, scopes }: Task, viewer: Viewer): boolean =>
+  owner === viewer.principal && lacking(scopes, viewer.scopes).length === 0;
+
 /** Of one principal. */
 interface Counts {
   all: number;
@@ -66,14 +74,14 @@ export class Tasks {
    * Performs it, and gives its client a task where it is not done soon. Throws, or rejects with, what it does until then. Without room
    * its client waits for it, or gets `BUSY` where it `must` be a task.
    */
-  begin(call: Call, act: Act, must: boolean): Outcome | Promise<Outcome> {
+  begin(call: Call, act: Act, { scopes }: Target, must: boolean): Outcome | Promise<Outcome> {
     const { clock, entropy, taskTtlMs } = this.#core.settings;
     if (!this.#hasRoom(call)) {
       if (!must) return act(call);
       throw noRoom();
     }
     // Whoever has no principal is known by it: 122 random bits.
-    const task = new Task({ id: entropy.uuid(), call, now: () => clock.now(), ttlMs: taskTtlMs });
+    const task = new Task({ id: entropy.uuid(), call, scopes, now: () => clock.now(), ttlMs: taskTtlMs });
     // What it took to find the tool may have been longer than its client waited.
     if (call.options.signal?.aborted === true) task.abort();
     const outcome = act(task.call ?? call);
@@ -84,11 +92,11 @@ export class Tasks {
    * Begins a task at once, as a client of 2025-11-25 asks for one. Answers as that revision has it. `ttl`: how long the client wants
    * it kept after its end, in milliseconds; not longer than other tasks. Throws `BUSY` without room, and what the call throws at once.
    */
-  async start(call: Call, act: Act, ttl: Json | undefined): Promise<Outcome> {
+  async start(call: Call, act: Act, { scopes }: Target, ttl: Json | undefined): Promise<Outcome> {
     if (!this.#hasRoom(call)) throw noRoom();
     const { clock, entropy, taskTtlMs } = this.#core.settings;
     const ttlMs = typeof ttl === "number" && ttl >= 0 ? Math.min(ttl, taskTtlMs) : taskTtlMs;
-    const task = new Task({ id: entropy.uuid(), call, now: () => clock.now(), ttlMs });
+    const task = new Task({ id: entropy.uuid(), call, scopes, now: () => clock.now(), ttlMs });
     await this.#keep(task, act, Promise.resolve(act(task.call ?? call)));
     return { members: `"task":${JSON.stringify(legacyTask(this.told(task)))}` };
   }
@@ -130,9 +138,10 @@ export class Tasks {
   async #write(task: Task): Promise<void> {
     const { taskStore, clock, log } = this.#core.settings;
     if (taskStore === undefined) return;
-    const { id, owner, over } = task;
+    const { id, owner, scopes, over } = task;
     const until = clock.now() + (over ? task.ttlMs : LONGEST_MS);
-    const told = `{${this.#membersOf(task)}}`;
+    const needed = scopes.length === 0 ? "" : `,"${SCOPES}":${JSON.stringify(scopes)}`;
+    const told = `{${this.#membersOf(task)}${needed}}`;
     try {
       await taskStore.put({ id, ...(owner === undefined ? undefined : { principal: owner }), told, over, until });
       if (over) await taskStore.expire(settledNow(clock));
@@ -236,18 +245,20 @@ export class Tasks {
   };
 
   async #stored(call: Call): Promise<Outcome> {
-    const told = await this.stored(shortText(call.params["taskId"], 256), call.viewer.principal);
+    const told = await this.stored(shortText(call.params["taskId"], 256), call.viewer);
     return { members: JSON.stringify(told).slice(1, -1) };
   }
 
-  /** A task of an earlier process, whose tasks have ended with it, as 2026-07-28 has it. Throws `PARAMS`: there is none, or not that principal's. */
-  async stored(id: string | undefined, principal: string | undefined): Promise<Bag> {
+  /** A task of an earlier process, whose tasks have ended with it, as 2026-07-28 has it. Throws `PARAMS`: there is none, or not that principal's; `SCOPE`. */
+  async stored(id: string | undefined, { principal, scopes: held }: Viewer): Promise<Bag> {
     const { taskStore, clock, profile } = this.#core.settings;
     const row = await taskStore?.get(id ?? "");
     if (row === undefined || row.principal !== principal || row.until <= clock.now())
       throw new Fault("PARAMS", "There is no task of this taskId: its time is over, or it never was.");
-    const told: unknown = JSON.parse(row.told);
-    if (!isBag(told)) throw new Fault("INTERNAL", "What was kept of this task cannot be read.");
+    const kept: unknown = JSON.parse(row.told);
+    if (!isBag(kept)) throw new Fault("INTERNAL", "What was kept of this task cannot be read.");
+    const { [SCOPES]: scopes, ...told } = kept;
+    if (isTexts(scopes)) demand(scopes, held);
     if (row.over) return told;
     const { inputRequests: _asked, ...rest } = told;
     return { ...rest, status: "failed", error: errorOf(LOST, profile.faults) };
@@ -258,17 +269,25 @@ export class Tasks {
     return { members: "" };
   }
 
-  /** Those of that principal's that are known, of these ids. */
-  those(ids: readonly string[], principal: string | undefined): readonly Task[] {
+  /** The viewer's task of that id. Throws `SCOPE` where its token no longer has what the tool needs, as a call of it would. */
+  known(id: string | undefined, { principal, scopes }: Viewer): Task | undefined {
+    const task = id === undefined ? undefined : this.#tasks.get(id);
+    if (task === undefined || task.owner !== principal) return undefined;
+    demand(task.scopes, scopes);
+    return task;
+  }
+
+  /** Those that this viewer may know of, of these ids. */
+  those(ids: readonly string[], viewer: Viewer): readonly Task[] {
     return [...new Set(ids)].flatMap((id) => {
       const task = this.#tasks.get(id);
-      return task === undefined || task.owner !== principal ? [] : [task];
+      return task !== undefined && mayKnow(task, viewer) ? [task] : [];
     });
   }
 
-  /** All of that principal's in this process, oldest first. */
-  owned(principal: string | undefined): readonly Task[] {
-    return Array.from(this.#tasks.values()).filter(({ owner }) => owner === principal);
+  /** All in this process that this viewer may know of, oldest first. */
+  owned(viewer: Viewer): readonly Task[] {
+    return Array.from(this.#tasks.values()).filter((task) => mayKnow(task, viewer));
   }
 
   /** A task as 2026-07-28 has it. */
@@ -292,9 +311,7 @@ export class Tasks {
     const offered = catalogue === undefined || offersTasks(catalogue) || this.#tasks.size > 0;
     if (!offered || eraOf(call.revision) !== "modern") throw new Fault("METHOD", `Method not found: ${call.method}`);
     if (!knowsTasks(call)) throw needsTasks(`${call.method} is for clients that declare ${TASKS}.`);
-    const id = shortText(call.params["taskId"], 256);
-    const task = id === undefined ? undefined : this.#tasks.get(id);
-    return task?.owner === call.viewer.principal ? task : undefined;
+    return this.known(shortText(call.params["taskId"], 256), call.viewer);
   }
 
   // What was not asked, or is answered already, is no answer.

@@ -49,6 +49,9 @@ const talk = ({ progress, log }: Pick<HandlerContext, "progress" | "log">, step 
 const asides = ({ messages }: ReadChannel): readonly unknown[] =>
   messages.flatMap(({ method }) => (method === "notifications/progress" || method === "notifications/message" ? [method] : []));
 
+const notices = ({ messages }: ReadChannel): readonly Bag[] =>
+  messages.filter(({ method }) => typeof method === "string" && /updated|list_changed/.test(method));
+
 const code = (message: Bag): unknown => Object(message["error"])["code"];
 
 describe("one stream, two eras", () => {
@@ -250,6 +253,47 @@ describe("one stream, two eras", () => {
     assert.match(text, /"text":"done"/);
     assert.match(text, /The client has gone/);
     assert.equal(made.calls, 1);
+  });
+
+  test("C8 once it is closed nothing is told unasked, though a call still runs", async () => {
+    const made = world();
+    made.slowMs = 200;
+    await using gateway = gatewayOf(made.source);
+    const { send, channel, close, reply } = wire(gateway);
+    send(initialize("2025-11-25"), initialized, request(1, "resources/subscribe", { uri: "door://state" }), request(2, "tools/list"));
+    await reply(2);
+    await quiet();
+    made.set(true);
+    await until(() => notices(channel).length > 0);
+    await quiet();
+    const before = notices(channel).length;
+    send(request(3, "tools/call", { name: "slow" }));
+    const closed = close();
+    made.set(false);
+    await closed;
+    assert.match(JSON.stringify(channel.messages.at(-1)), /"id":3.*"text":"done"/);
+    assert.equal(notices(channel).length, before);
+  });
+
+  test("C8 what is told unasked is decided by who opened the stream, not by who sent a message on it", async () => {
+    const source = registry({
+      resources: { vault: { describe: "Gold.", uri: "bank://vault", meta: { "troupe/scopes": ["admin"] }, read: () => "gold" } },
+    });
+    await using gateway = gatewayOf(source);
+    const told = async (openedWith: readonly string[], ...messages: readonly object[]): Promise<number> => {
+      const channel = channelDouble();
+      const connection = gateway.connect(channel, { principal: "ann", scopes: openedWith });
+      for (const message of messages) connection.receive(JSON.stringify(message), { principal: "ann", scopes: ["admin"] });
+      await quiet();
+      source.changed("vault");
+      await quiet();
+      await connection.close();
+      return notices(channel).length;
+    };
+    const old = [initialize("2025-11-25"), initialized, request(1, "resources/subscribe", { uri: "bank://vault" })];
+    const young = modern(1, "subscriptions/listen", { notifications: { resourceSubscriptions: ["bank://vault"] } });
+    assert.deepEqual([await told(["admin"], ...old), await told(["admin"], young)], [1, 1]);
+    assert.deepEqual([await told([], ...old), await told([], young)], [0, 0]);
   });
 
   test("a legacy call is not cancelled by the client going away, a modern one is", async () => {

@@ -81,6 +81,8 @@ export class StreamConnection implements Connection {
   async close(graceMs?: number): Promise<void> {
     this.#closed = true;
     this.#session?.requests.close();
+    // Answers that are due still come. Nothing else does: the token may have expired.
+    this.#session?.told?.stop();
     for (const { listen: listening } of this.#open.all()) listening?.cancel();
     if (graceMs !== undefined && !(await this.#work.idle(this.#core.settings.clock, graceMs))) {
       for (const request of [...this.#open.all(), ...(this.#session?.running.all() ?? [])]) this.#core.unfinished.refuse(request);
@@ -154,12 +156,12 @@ export class StreamConnection implements Connection {
   #one(incoming: Incoming, caller: Caller): Promise<string | undefined> | string | undefined {
     if (incoming.kind === "request") return this.#request(incoming, caller);
     if (incoming.kind === "malformed") return this.#fault(incoming.id, incoming.fault, this.#modern ? "modern" : "legacy");
-    if (incoming.kind === "notification") this.#notification(incoming, caller);
+    if (incoming.kind === "notification") this.#notification(incoming);
     else this.#session?.requests.answered(incoming);
     return undefined;
   }
 
-  #notification(notification: Notification, caller: Caller): void {
+  #notification(notification: Notification): void {
     const session = this.#session;
     if (session === undefined) {
       if (notification.method === "notifications/cancelled") this.#cancel(notification.params["requestId"]);
@@ -167,7 +169,8 @@ export class StreamConnection implements Connection {
     }
     if (notification.method === "notifications/initialized" && !session.ready && !this.#closed) {
       session.ready = true;
-      session.started = session.listen(this.#channel, caller).catch((error: unknown) => {
+      // What comes unasked is decided by the token that opened the stream: the one of a POST may be over long before.
+      session.started = session.listen(this.#channel, this.#caller).catch((error: unknown) => {
         this.#core.settings.log("error", { event: "listen-failed", ...inLog(error) });
       });
     }
@@ -279,6 +282,12 @@ export class StreamConnection implements Connection {
     for (const { listen: listening } of this.#open.all()) if (listening?.audience.pending === true) await listening.audience.settle();
   }
 
+  /** As who a request listens on: the token that it came with may be over before the stream. */
+  #lasting(caller: Caller): Caller {
+    const { scopes } = this.#caller;
+    return caller === this.#caller ? caller : { ...caller, scopes: caller.scopes.filter((scope) => scopes.includes(scope)) };
+  }
+
   async #listen(request: Request, caller: Caller, open: Open): Promise<void> {
     openRequest(this.#core, request, undefined);
     const { listensPerConnection: most } = this.#core.settings.limits;
@@ -286,7 +295,7 @@ export class StreamConnection implements Connection {
       throw new Fault("BUSY", `A connection may have ${most} listen requests; cancel one first.`);
     const made = await listen(this.#core, {
       request,
-      caller,
+      caller: this.#lasting(caller),
       source: this.#core.settings.source,
       open: () => this.#channel,
       ended: () => this.#open.delete(open),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -208,6 +209,11 @@ describe("bearer tokens", () => {
     const ada = `${ISSUER}|ada`;
     for (const good of [old, fresh])
       assert.deepEqual([await check([unnamed, rsa, next], good), await check([next, rsa, jwk], good)], [ada, ada]);
+    // Nor does one that is too short to be used keep the others from being tried.
+    const short = generateKeyPairSync("rsa", { modulusLength: 1_024 }).publicKey.export({ format: "jwk" });
+    const long = await generateKeyPair("RS256");
+    const byLong = await token({}, { kid: null, key: long.privateKey, alg: "RS256" });
+    assert.equal(await check([{ ...short }, { ...(await exportJWK(long.publicKey)) }], byLong), ada);
     // Two keys of one name are alike.
     assert.equal(await check([{ ...next, kid: "one" }, jwk], await token()), ada);
     const forged = await token({}, { kid: null, key: other.privateKey });

@@ -116,7 +116,8 @@ async function verifiedByAny({ find }: KeySet, token: string, options: JWTVerify
       try {
         return await jwtVerify(token, key, options);
       } catch (failure) {
-        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+        // A key that cannot be used, as one that is too short, says nothing of the others.
+        if (failure instanceof errors.JOSEError && !(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
         if (tried === KEYS_TRIED_MAX) throw failure;
       }
     }

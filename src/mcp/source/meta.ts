@@ -12,7 +12,7 @@ import {
   type Surface,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, memoize, scopesOf } from "../../core/contract/internal.ts";
+import { hasOwn, lacking, memoize, needsScopes, scopesOf } from "../../core/contract/internal.ts";
 import { lacksScope, scopeRefusal } from "./access.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
@@ -87,7 +87,7 @@ class Meta implements Source {
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    if (ref === "tools/actions") return this.#actions(await this.#source.surface(viewer));
+    if (ref === "tools/actions") return this.#actions(viewer, await this.#source.surface(viewer));
     if (ref === "tools/act") return this.#act(viewer, args, options);
     return splitRef(ref)?.list === "tools" ? unknownOffer : this.#source.act(viewer, ref, args, options);
   }
@@ -96,11 +96,14 @@ class Meta implements Source {
     return this.#source.watch(viewer, (ref) => dirty(ref), only, contents);
   }
 
-  #actions(surface: Surface): Reply {
+  #actions(viewer: Viewer, surface: Surface): Reply {
     const possible = listed(surface, "dynamic").tools.map(describeAction);
-    const impossible = surface.catalogue.tools.flatMap(({ name }) => {
+    const impossible = surface.catalogue.tools.flatMap(({ name, definition }) => {
       const why = surface.off[refOf("tools", name)];
-      return typeof why === "string" ? [{ action: name, why }] : [];
+      if (typeof why !== "string") return [];
+      // A reason may tell of the state, and is for those who could act: a call tells the others of their scopes alone.
+      const lacks = lacking(scopesOf(definition), viewer.scopes);
+      return [{ action: name, why: lacks.length > 0 ? needsScopes(lacks) : why }];
     });
     return { ok: { possible, impossible } };
   }

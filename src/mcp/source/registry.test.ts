@@ -351,6 +351,16 @@ describe("meta", () => {
     assert.equal(listed(await source.surface(viewer), "dynamic").resources.length, 1);
   });
 
+  it("gives the reason why an action is off to those alone who have its scopes", async () => {
+    const scoped = { "troupe/scopes": ["keeper"] };
+    const source = meta(registry({ tools: { open: { meta: scoped, when: () => "The king sleeps here.", run: () => null } } }));
+    const whys = async (scopes: readonly string[]): Promise<unknown> =>
+      Object(await source.act({ principal: "ann", scopes }, "tools/actions", {}, {})).ok;
+    assert.deepEqual(await whys(["keeper"]), { possible: [], impossible: [{ action: "open", why: "The king sleeps here." }] });
+    const why = "This needs the scope keeper; sign in again with it.";
+    assert.deepEqual(await whys([]), { possible: [], impossible: [{ action: "open", why }] });
+  });
+
   it("acts, checks the arguments, and answers what is not there in words a model can use", async () => {
     const source = meta(example().source);
     assert.deepEqual(await act(source, "tools/act", { action: "add", arguments: { a: 4 } }), { ok: 5 });

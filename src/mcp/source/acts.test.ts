@@ -186,3 +186,41 @@ test("a peer's sessions start a bounded number of actors, and go on using those 
   for (let session = 0; session < began; session += 1) assert.ok("ok" in (await from("192.0.2.1", session, "tools/add", later)));
   assert.deepEqual(await from("192.0.2.1", 5_003, "tools/add", later), { ok: 1 });
 });
+
+test("what fails in an actor that a link leads to is told without its key, which may be another user's name", async () => {
+  const diary = actor("diary", {
+    describe: "A diary.",
+    per: "user",
+    initial: () => ({}),
+    tools: {
+      tear: {
+        describe: "Fails.",
+        run() {
+          throw new Error("torn");
+        },
+      },
+    },
+  });
+  const friend = actor("friend", {
+    describe: "Somebody's friend.",
+    per: "user",
+    initial: () => ({}),
+    links: { a: { kinds: ["diary"], to: () => "diary/ann%40home" as const } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [diary, friend], store: memoryStore() });
+  const source = cast({ engine, kinds: [diary, friend] });
+  const tear = (principal: string, ref: OfferRef): Promise<Reply> => source.act({ principal, scopes: [] }, ref, {}, {});
+  await engine.call({
+    to: "diary/ann%40home",
+    action: "troupe/begin",
+    args: null,
+    viewer: { principal: "ann@home", scopes: [] },
+    start: null,
+  });
+  await assert.rejects(tear("ann@home", "tools/tear"), { code: "CRASHED", message: /^diary\/ann%40home crashed/ });
+  await assert.rejects(tear("bob", "tools/a.tear"), {
+    code: "CRASHED",
+    applied: false,
+    message: /^The diary crashed at event \d+: your call/,
+  });
+});

@@ -193,7 +193,7 @@ export class Acts {
     const whole =
       policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
     const asked = new Asked(options);
-    const end: End = { asked, viewer, self, route, mayBegin, linked: isRoot ? undefined : place.behaviour };
+    const end: End = { asked, viewer, self, route, mayBegin, id, linked: isRoot ? undefined : place.behaviour };
     try {
       const reply = deliver?.(whole, asked) ?? engine.callNow?.(whole, asked) ?? engine.call(whole, asked);
       return reply instanceof Promise ? this.#late(reply, end) : this.#answered(reply, end);
@@ -221,14 +221,14 @@ export class Acts {
     return flagged === undefined ? alike(reply) : flagged.then(() => alike(reply));
   }
 
-  #failed(error: unknown, { route, mayBegin, linked }: End): Reply {
+  #failed(error: unknown, { route, mayBegin, id, linked }: End): Reply {
     // A key that is another call's keeps the route of that call.
     const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
     if (route !== undefined && notApplied) this.#routes.delete(route);
     // Of somebody else, or ended since the link was read: for this viewer there is none.
     if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
       return linked === undefined ? unknownOffer : refused("NOT_NOW", notThere(linked));
-    throw error;
+    throw linked !== undefined && error instanceof EngineError ? withoutId(error, id, linked) : error;
   }
 
   // What the linked actor sends back must find somebody, with the owner and the expiry that a handle gives.
@@ -258,6 +258,14 @@ export class Acts {
     }
     return undefined;
   }
+}
+
+/** The key of an actor that a link leads to may be another user's name. */
+function withoutId(error: EngineError, id: ActorId, { kind }: Behaviour): EngineError {
+  if (!error.message.includes(id)) return error;
+  const { code, applied, data } = error;
+  const message = error.message.replaceAll(id, `the ${kind}`).replace(/^t/, "T");
+  return new EngineError(code, message, { applied, cause: error, ...(data === undefined ? {} : { data }) });
 }
 
 /** Law 3: what an actor hides answers as what never was, without the name that the actor knows it by. */
@@ -317,6 +325,7 @@ interface End {
   readonly self: ActorId;
   readonly route: string | undefined;
   readonly mayBegin: boolean;
+  readonly id: ActorId;
   /** Of an actor that a link leads to. */
   readonly linked: Behaviour | undefined;
 }

@@ -69,8 +69,14 @@ function migrated(beginning: Beginning, value: Json, from: number): KeptDraft {
 
 function draftOf({ id, state: schema }: Beginning, state: unknown, metadata: KeptDraft["metadata"]): KeptDraft {
   const checked = schema?.["~standard"].validate(state) ?? { value: state };
-  if ("then" in checked)
-    throw new TroupeError("BAD_DEFINITION", `${id}: the schema of its state validates asynchronously: use one that does not.`);
+  if ("then" in checked) {
+    // Its own failure is nobody's news any more.
+    checked.then(undefined, () => undefined);
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${id}: the schema of its state validates asynchronously, or a check in it throws of this state: use one that does neither.`,
+    );
+  }
   if (checked.issues !== undefined)
     throw new TroupeError(
       "BAD_DEFINITION",

@@ -91,3 +91,18 @@ void test("a schema that validates asynchronously is our fault, said once, and i
   assert.equal(typeOf(await on.say("late", "a", { a: "x" })), "execution_failed");
   await on.clock.advance(1);
 });
+
+void test("a schema of a state that validates asynchronously is our fault too, and its own failure is nobody's", async () => {
+  const state: StandardSchemaV1<object, object> = {
+    "~standard": { version: 1, vendor: "test", validate: () => Promise.reject(new Error("late")) },
+  };
+  const late = actorCapability("late", {
+    intent: "Begins late",
+    state,
+    initialState: {},
+    messages: { any: { match: { a: "x" }, run: () => "ran" } },
+  });
+  await using on = await world([late]);
+  assert.equal(typeOf(await on.say("late", "a", { a: "x" })), "actor_crash");
+  await on.clock.advance(1);
+});

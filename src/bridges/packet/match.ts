@@ -56,7 +56,7 @@ function bySchema(schema: StandardSchemaV1, where: string): Matcher {
       result.then(undefined, () => undefined);
       throw new TroupeError(
         "BAD_DEFINITION",
-        `${where}: its schema validates asynchronously. Which message a payload is, is known at once.`,
+        `${where}: its schema validates asynchronously, or a check in it throws of this payload. Which message a payload is, is known at once.`,
       );
     }
     return result.issues === undefined ? { payload: result.value } : undefined;

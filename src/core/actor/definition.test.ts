@@ -437,6 +437,14 @@ test("a schema that waits is refused when it is used", () => {
   assert.throws(() => rehearse(waiting).turn("x", { a: "b" }), badDefinition(/validates asynchronously/));
 });
 
+test("a schema whose own check throws of what fits it is not only said to wait", () => {
+  const throwing = z.number().refine((): boolean => {
+    throw new Error("mine");
+  });
+  const kind = actor("thing", { describe: "", initial: () => ({}), messages: { x: { input: z.object({ a: throwing }), run() {} } } });
+  assert.throws(() => rehearse(kind).turn("x", { a: 1 }), badDefinition(/a check in it throws of this value/));
+});
+
 test("a header for an argument, over which clients would leave the tool out, is refused by its path", () => {
   const input = z.object({ a: z.object({ b: z.number().meta({ "x-mcp-header": "B" }) }) });
   const told = badDefinition(/^thing: tools\/x, input: \/properties\/a\/properties\/b\/x-mcp-header is on what has not the type/);

@@ -78,7 +78,11 @@ function standardCheck(schema: StandardSchemaV1, where: string): Check {
     const result = validate(value);
     if (result instanceof Promise) {
       void result.catch(() => undefined);
-      throw new TroupeError("BAD_DEFINITION", `${where} validates asynchronously: a turn cannot wait. Check what waits in \`work\`.`);
+      // A library that was thrown at from a check of the author's tries again asynchronously, so the two look alike here.
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `${where} validates asynchronously, or a check in it throws of this value: a turn cannot wait. Check what waits in \`work\`, and let checks return false.`,
+      );
     }
     return result.issues === undefined ? result : { issues: result.issues.map(issueOf) };
   };

@@ -1,4 +1,5 @@
 import { DEEPEST, put, vouch } from "../../contract/internal.ts";
+import { frozenOf } from "./frozen-of.ts";
 import { Part } from "./part.ts";
 import { revoked } from "./revoked.ts";
 import { isObject, isPlain, opened, type Row, rowOf } from "./row.ts";
@@ -55,7 +56,7 @@ export class Draft {
 
   /** What a value the author put somewhere becomes: of a draft its outcome, of his own the same object, frozen, with no draft in it. */
   settled(value: object): Row {
-    return this.part(value)?.settle() ?? this.#given(rowOf(value), 0);
+    return this.part(value)?.settle() ?? this.#given(rowOf(frozenOf(value)), 0);
   }
 
   /** Whose draft it is. */
@@ -88,7 +89,7 @@ export class Draft {
     let row = value;
     for (const key of Object.keys(value)) {
       const item = value[key];
-      const fit = isObject(item) ? (this.part(item)?.settle() ?? this.#given(rowOf(item), depth + 1)) : item === 0 ? 0 : item;
+      const fit = isObject(item) ? (this.part(item)?.settle() ?? this.#given(rowOf(frozenOf(item)), depth + 1)) : item === 0 ? 0 : item;
       // What is got anew each time cannot be set: the commit refuses it.
       if (Object.is(fit, item) || Reflect.getOwnPropertyDescriptor(value, key)?.get !== undefined) continue;
       // His own frozen object holds a draft: it cannot be replaced there.

@@ -1,2 +1,3 @@
 export { type Draft, openDraft } from "./draft.ts";
-export { frozenOf, readOnly } from "./read-only.ts";
+export { frozenOf } from "./frozen-of.ts";
+export { readOnly } from "./read-only.ts";

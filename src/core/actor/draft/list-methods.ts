@@ -1,3 +1,4 @@
+import { frozenOf } from "./frozen-of.ts";
 import { isObject, type Row } from "./row.ts";
 import { type Splice, spliceOf } from "./splice.ts";
 
@@ -52,9 +53,10 @@ function listMethod(native: Method): Method {
   if (!SEARCHES.has(native)) return copyOf(native);
   return function search(this: unknown, ...given: readonly unknown[]): unknown {
     const part = partOf(this);
-    const [item] = given;
+    const [item, ...from] = given;
     // Only a draft is found by reading the list's draft, place by place. All else is the same below it.
-    return Reflect.apply(native, part === undefined || (isObject(item) && part.isDraft(item)) ? this : part.items(), given);
+    if (part === undefined || (isObject(item) && part.isDraft(item))) return Reflect.apply(native, this, given);
+    return Reflect.apply(native, part.items(), [frozenOf(item), ...from]);
   };
 }
 

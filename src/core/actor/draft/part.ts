@@ -1,6 +1,7 @@
 import { growthBy, put, type Written } from "../../contract/internal.ts";
 import { badTurn } from "../bad-turn.ts";
 import type { Draft } from "./draft.ts";
+import { frozenOf } from "./frozen-of.ts";
 import { LIST } from "./list-shape.ts";
 import { OBJECT } from "./object-shape.ts";
 import { isObject, isPlain, opened, type Row, rowOf } from "./row.ts";
@@ -68,8 +69,9 @@ export class Part implements ProxyHandler<object>, Written {
     return this.#drafted(key, value);
   }
 
-  set(_target: object, key: PropertyKey, value: unknown): boolean {
+  set(_target: object, key: PropertyKey, given: unknown): boolean {
     this.#draft.alive();
+    const value = frozenOf(given);
     const now = this.#now;
     const was = now[key];
     const known = isScalar(was) || Object.hasOwn(now, key);
@@ -152,7 +154,8 @@ export class Part implements ProxyHandler<object>, Written {
   }
 
   /** Of the author's own object: what is frozen there is written in a copy, which takes its place. */
-  #ownDrafted(key: string, value: object): object {
+  #ownDrafted(key: string, held: object): object {
+    const value = frozenOf(held);
     if (!Object.isFrozen(value) || Object.isFrozen(this.#now) || !isPlain(value)) return this.#draft.owned(value);
     const { proxy } = new Part(rowOf(value), this.#draft, "given");
     put(this.#now, key, proxy);
@@ -202,7 +205,7 @@ export class Part implements ProxyHandler<object>, Written {
     // What the state has elsewhere than before is as if the author had put it there, frozen as it is.
     this.#draft.tookFrozen = true;
     this.#keys = undefined;
-    Reflect.apply(Array.prototype.splice, now, [from, count, ...items]);
+    Reflect.apply(Array.prototype.splice, now, [from, count, ...items.map((item) => frozenOf(item))]);
     return gone;
   }
 

@@ -141,3 +141,62 @@ test("every way of writing to a state that is read is refused, and changes nothi
   assert.deepEqual(base, { list: [1, 2], map: { a: 1 } });
   assert.equal(JSON.stringify(seen({ list: [], map: {} })), '{"list":[],"map":{}}');
 });
+
+test("a part that was kept of a state that was read is put into a later draft, found there, and written there", () => {
+  let kept: unknown;
+  const part = (): Open => Object(kept);
+  const kind = actor("shelf", {
+    describe: "A shelf.",
+    initial: () => ({ goods: [{ n: 1 }, { n: 2 }], put: null as unknown }),
+    tools: {
+      keep: { describe: "Keep.", view: (state) => void (kept = state.goods) },
+      set: { describe: "Set.", run: ({ state }) => void (state.put = kept) },
+      inside: { describe: "Inside.", run: ({ state }) => void (state.put = { deep: [part()["0"]] }) },
+      frozen: { describe: "Frozen.", run: ({ state }) => void (state.put = Object.freeze({ deep: kept })) },
+      push: { describe: "Push.", run: ({ state }) => void state.goods.push(Object(part()["1"])) },
+      write: { describe: "Write.", run: ({ state }) => void ((state.put = part()["0"]), (Object(state.put).n = 3)) },
+      writeInside: { describe: "Write.", run: ({ state }) => void ((state.put = { deep: kept }), (Object(state.put).deep[0].n = 4)) },
+      writePushed: { describe: "Write.", run: ({ state }) => void (state.goods.push(Object(part()["0"])), (Object(state.goods[2]).n = 5)) },
+      find: {
+        describe: "Find.",
+        run: ({ state }) => [state.goods.includes(Object(part()["0"])), state.goods.indexOf(Object(part()["1"]))],
+      },
+    },
+  });
+  const goods = [{ n: 1 }, { n: 2 }];
+  const left = (tool: string): unknown => {
+    const stage = rehearse(kind);
+    stage.view("tools/keep");
+    stage.turn(`tools/${tool}`);
+    return stage.state;
+  };
+  assert.deepEqual(left("set"), { goods, put: goods });
+  assert.deepEqual(left("inside"), { goods, put: { deep: [{ n: 1 }] } });
+  assert.deepEqual(left("frozen"), { goods, put: { deep: goods } });
+  assert.deepEqual(left("push"), { goods: [...goods, { n: 2 }], put: null });
+  assert.deepEqual(left("write"), { goods, put: { n: 3 } });
+  assert.deepEqual(left("writeInside"), { goods, put: { deep: [{ n: 4 }, { n: 2 }] } });
+  assert.deepEqual(left("writePushed"), { goods: [...goods, { n: 5 }], put: null });
+  const stage = rehearse(kind);
+  stage.view("tools/keep");
+  assert.deepEqual(stage.turn("tools/find").reply, { ok: [true, 1] });
+});
+
+test("a proxy of the author's that has a value for every key is replied as what it holds", () => {
+  const kind = actor("counts", {
+    describe: "Counts.",
+    initial: () => ({ words: ["a", "a"] }),
+    tools: {
+      count: {
+        describe: "Count.",
+        view: ({ words }) => {
+          const counts: Record<string, number> = {};
+          const open = new Proxy(counts, { get: (all, key) => Reflect.get(all, key) ?? 0 });
+          for (const one of words) open[one] = (open[one] ?? 0) + 1;
+          return open;
+        },
+      },
+    },
+  });
+  assert.deepEqual(rehearse(kind).view("tools/count"), { ok: { a: 2 } });
+});

@@ -1,14 +1,9 @@
+import { FROZEN, proxies } from "./frozen-of.ts";
 import { LIST } from "./list-shape.ts";
 import { PART, readFrom, toPrimitive } from "./list-methods.ts";
 import { OBJECT } from "./object-shape.ts";
-import { isObject, type Row, rowOf } from "./row.ts";
+import { type Row, rowOf } from "./row.ts";
 import type { Shape } from "./shape.ts";
-
-/** Reads the frozen value below a read-only proxy: a symbol, so that no text from outside names it. */
-const FROZEN = Symbol("frozen");
-
-/** One proxy per frozen value, so that author code may compare parts of a state and remember results by them. */
-const proxies = new WeakMap<object, object>();
 
 /**
  * A committed state (deeply frozen JSON) for author code that only reads: `view`, `when`, `choices`, `confirm` and `links`. Like a
@@ -21,11 +16,6 @@ export function readOnly(frozen: object): object {
   const handler = new ReadOnly(rowOf(frozen));
   proxies.set(frozen, handler.proxy);
   return handler.proxy;
-}
-
-/** The frozen value itself, of a read-only proxy; any other value as it is. Throws what reading `value` throws. */
-export function frozenOf(value: unknown): unknown {
-  return isObject(value) ? (Reflect.get(value, FROZEN) ?? value) : value;
 }
 
 class ReadOnly implements ProxyHandler<object> {
@@ -91,8 +81,8 @@ class ReadOnly implements ProxyHandler<object> {
     return this.#row;
   }
 
-  isDraft(value: object): boolean {
-    return frozenOf(value) !== value;
+  isDraft(): boolean {
+    return false;
   }
 
   splice(): readonly unknown[] {

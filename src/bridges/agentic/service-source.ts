@@ -17,7 +17,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { defined, hasOwn } from "../../core/contract/internal.ts";
+import { defined, hasOwn, isContent } from "../../core/contract/internal.ts";
 import { checkJson, dotted, joinName, type Names } from "../../mcp/source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
 import { Book, type Handler } from "./book.ts";
@@ -367,10 +367,9 @@ const NULL: Json = { [CONTENT]: [{ type: "text", text: "null" }], structured: nu
 /** Blocks stand beside what changed: as a member of it nobody would see them. */
 function withChanges(said: Json, changes: Bag): Json {
   if (said === DONE) return changes;
-  const blocks: unknown = isBag(said) ? said[CONTENT] : undefined;
-  if (!isBag(said) || !Array.isArray(blocks)) return { result: said, ...changes };
+  if (!isContent(said)) return { result: said, ...changes };
   const structured = said["structured"] === undefined ? changes : { result: said["structured"], ...changes };
-  return { ...said, [CONTENT]: [...blocks, { type: "text", text: JSON.stringify(structured) }], structured };
+  return { ...said, [CONTENT]: [...said[CONTENT], { type: "text", text: JSON.stringify(structured) }], structured };
 }
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {

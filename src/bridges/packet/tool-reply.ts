@@ -1,11 +1,11 @@
-import { CONTENT, isBag, type Json, type Reply, isList } from "../../core/contract/index.ts";
-import { wellFormed } from "../../core/contract/internal.ts";
+import { CONTENT, isBag, type Json, type Reply } from "../../core/contract/index.ts";
+import { isContent, wellFormed } from "../../core/contract/internal.ts";
 import type { PacketError } from "./packet-error.ts";
 
 /** What a capability gave, as the reply to a tool call: text as it is, else as JSON, objects as structured content too. */
 export function toolReply(result: Json): Reply {
   // The author's own content blocks.
-  if (isBag(result) && isList(result[CONTENT])) return { ok: { isError: false, ...result } };
+  if (isContent(result)) return { ok: { isError: false, ...result } };
   const text = typeof result === "string" ? result : wellFormed(JSON.stringify(result));
   return { ok: { [CONTENT]: [{ type: "text", text }], ...(isBag(result) ? { structured: result } : {}), isError: false } };
 }

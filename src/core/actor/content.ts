@@ -1,4 +1,6 @@
-import { type Bag, BLOB, CONTENT, type Content } from "../contract/index.ts";
+import { type Bag, BLOB, CONTENT, type Content, isBag, type Json } from "../contract/index.ts";
+import { isContent, wrongInBlock } from "../contract/internal.ts";
+import { badTurn } from "./bad-turn.ts";
 import { plain } from "./plain.ts";
 
 /** A reply made of MCP content blocks; a bare string is a text block. `structured` becomes `structuredContent`, checked against the tool's `output`. */
@@ -17,6 +19,12 @@ export function blob(bytes: Uint8Array | string): Blob {
   return { [BLOB]: typeof bytes === "string" ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
 }
 
-export function isContent(value: unknown): value is Content {
-  return typeof value === "object" && value !== null && CONTENT in value;
+/** Clients refuse the whole reply over a block that they cannot read. */
+export function readable(value: Json, name: string): Json {
+  if (!isContent(value)) return value;
+  for (const [at, block] of value[CONTENT].entries()) {
+    const wrong = isBag(block) ? wrongInBlock(block) : undefined;
+    if (wrong !== undefined) throw badTurn(`${name} has a block no client can read, /${at}: ${wrong}.`);
+  }
+  return value;
 }

@@ -1,8 +1,8 @@
 import { BARE_RESULT, isBareResult, type Message, type Policy, type Reply, type Turn, type Viewer, type Work } from "../contract/index.ts";
-import { BEGIN_ACTION, freezeDeep, isRefusal } from "../contract/internal.ts";
+import { BEGIN_ACTION, freezeDeep, isContent, isRefusal } from "../contract/internal.ts";
 import { badTurn, explained } from "./bad-turn.ts";
 import { unconfirmed } from "./confirm.ts";
-import { isContent } from "./content.ts";
+import { readable } from "./content.ts";
 import { invalid, outOfChoice, readArgs, whyOff } from "./decide.ts";
 import { frozenOf, readOnly } from "./draft/index.ts";
 import { Later } from "./later.ts";
@@ -124,15 +124,15 @@ function replyOf(act: Act, value: unknown): Reply | "later" | undefined {
   const isObject = typeof value === "object";
   if (isObject && Later.is(value)) return "later";
   if (isObject && isBareResult(value) && act.action.startsWith("tools/")) throw badTurn(`${act.replied} ${BARE_RESULT}.`);
-  if (act.output !== undefined) return { ok: plain(fitting(act, act.output, value), act.replied) };
+  if (act.output !== undefined) return { ok: readable(plain(fitting(act, act.output, value), act.replied), act.replied) };
   if (value === undefined) return undefined;
   if (isObject && isPromise(value)) throw promised(act, value);
-  return { ok: plain(value, act.replied) };
+  return { ok: readable(plain(value, act.replied), act.replied) };
 }
 
 function fitting(act: Act, output: NonNullable<Act["output"]>, value: unknown): unknown {
   if (isPromise(value)) throw promised(act, value);
-  const shown: unknown = isContent(value) ? value.structured : value;
+  const shown: unknown = isContent(value) ? value["structured"] : value;
   const checked = output(shown);
   if (checked.issues !== undefined) throw badTurn(`What ${act.action} replied is not its \`output\`: ${describeIssues(checked.issues)}.`);
   return isContent(value) ? { ...value, structured: checked.value } : checked.value;

@@ -366,6 +366,23 @@ test("content and bytes are marked, never guessed", () => {
   assert.deepEqual(blob("AgM="), { "troupe/blob": "AgM=" });
 });
 
+test("a block that no client can read is the author's mistake, by its place", () => {
+  const kind = actor("thing", {
+    describe: "",
+    initial: () => ({ blocks: [{ type: "image", data: "AA==", mime_type: "image/png" }] }),
+    tools: {
+      view: { describe: "", view: (state) => content(state.blocks) },
+      run: { describe: "", run: ({ state }) => content(["one", ...state.blocks]) },
+    },
+  });
+  const stage = rehearse(kind);
+  assert.throws(() => stage.view("tools/view"), {
+    code: "BAD_TURN",
+    message: /^What tools\/view replied has a block no client can read, \/0: mimeType/,
+  });
+  assert.throws(() => stage.turn("tools/run"), { code: "BAD_TURN", message: /\/1: mimeType/ });
+});
+
 test("a reply asked for with `replyAs` arrives typed, and a child's end too", () => {
   const kind = actor("parent", {
     describe: "",

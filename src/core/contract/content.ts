@@ -1,4 +1,4 @@
-import type { Bag, Json } from "./json.ts";
+import { type Bag, isBag, isList, type Json } from "./json.ts";
 
 /**
  * The one mark in a domain value that means MCP content blocks, written by
@@ -18,6 +18,22 @@ export interface Content {
 
 /** A resource's bytes, written by `blob()`. */
 export const BLOB = "troupe/blob";
+
+/** What stands beside a mark. */
+const OF_CONTENT: ReadonlySet<string> = new Set([CONTENT, "structured", "isError", "meta", "messages", "description"]);
+const OF_BLOB: ReadonlySet<string> = new Set([BLOB, "mimeType"]);
+
+const holdsOnly = (value: Bag, names: ReadonlySet<string>): boolean => Object.keys(value).every((key) => names.has(key));
+
+/** Made of blocks. With other members it is data, a record say, in which somebody chose the mark as a name. */
+export function isContent(value: unknown): value is Bag & { readonly [CONTENT]: readonly Json[] } {
+  return isBag(value) && isList(value[CONTENT]) && holdsOnly(value, OF_CONTENT);
+}
+
+/** Likewise. */
+export function isBlob(value: unknown): value is Bag & { readonly [BLOB]: string } {
+  return isBag(value) && typeof value[BLOB] === "string" && holdsOnly(value, OF_BLOB);
+}
 
 const BLOCKS = new Set<unknown>(["text", "image", "audio", "resource", "resource_link"]);
 const RESULT = new Set(["content", "isError", "structuredContent", "_meta"]);

@@ -13,6 +13,7 @@ export { jsonIn } from "./json-in.ts";
 export { HeldMessages, isHeavy } from "./held-messages.ts";
 export { LATE, type MayBeLate, whenLate } from "./late.ts";
 export { Listeners } from "./listeners.ts";
+export { isBlob, isContent } from "./content.ts";
 export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongInBlock } from "./mcp-shapes.ts";
 export { memoize } from "./memoize.ts";
 export { tooManyValues, VALUE_LIMITS } from "./message-values.ts";

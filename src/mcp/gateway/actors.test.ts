@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor, elicit, refuse, roots, sample } from "../../core/actor/index.ts";
+import { actor, blob, content, elicit, refuse, roots, sample } from "../../core/actor/index.ts";
 import type { Bag, Gateway } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { cast } from "../source/index.ts";
@@ -241,4 +241,45 @@ test("a misspelt argument is named in the refusal, also where a library judges t
   const result = Object(answer["result"]);
   assert.equal(result["isError"], true);
   assert.match(result["content"][0]["text"], /title.* This tool has no argument "titel" \(did you mean "title"\?\)\.$/);
+});
+
+test("a record in which a caller chose the mark of content or bytes as a name is data, which hides nothing", async () => {
+  const board = actor("board", {
+    describe: "A board for all.",
+    per: "shared",
+    persistence: "memory",
+    initial: (): { notes: Record<string, string>; tags: Record<string, string[]> } => ({ notes: {}, tags: {} }),
+    tools: {
+      note: {
+        describe: "Note.",
+        input: z.object({ name: z.string() }),
+        run({ state, args }) {
+          state.notes[args.name] = "AAAA";
+          state.tags[args.name] = ["AAAA"];
+        },
+      },
+      tags: { describe: "Tags.", view: (state) => state.tags },
+      checked: { describe: "Tags.", output: z.record(z.string(), z.array(z.string())), view: (state) => state.tags },
+      shown: { describe: "Shown.", view: (state) => content(["Shown."], state.tags) },
+    },
+    resources: {
+      notes: { uri: "board://notes", view: (state) => state.notes },
+      tags: { uri: "board://tags", view: (state) => state.tags },
+      bytes: { uri: "board://bytes", mimeType: "image/png", view: () => blob("AAAA") },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [board] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [board] }));
+  const { ask } = join(gateway, "ann", ENVELOPE);
+  for (const name of ["milk", "troupe/blob", "troupe/content"]) await ask("tools/call", { name: "note", arguments: { name } });
+  const notes = { milk: "AAAA", "troupe/blob": "AAAA", "troupe/content": "AAAA" };
+  const tags = { milk: ["AAAA"], "troupe/blob": ["AAAA"], "troupe/content": ["AAAA"] };
+  const read = async (uri: string): Promise<unknown> => Object(await ask("resources/read", { uri }))["result"]["contents"][0];
+  const called = async (name: string): Promise<Bag> => Object(await ask("tools/call", { name, arguments: {} }))["result"];
+  const json = { mimeType: "application/json" };
+  assert.deepEqual(await read("board://notes"), { uri: "board://notes", ...json, text: JSON.stringify(notes) });
+  assert.deepEqual(await read("board://tags"), { uri: "board://tags", ...json, text: JSON.stringify(tags) });
+  assert.deepEqual(await read("board://bytes"), { uri: "board://bytes", mimeType: "image/png", blob: "AAAA" });
+  for (const name of ["tags", "checked", "shown"]) assert.deepEqual((await called(name))["structuredContent"], tags);
+  assert.deepEqual((await called("shown"))["content"], [{ type: "text", text: "Shown." }]);
 });

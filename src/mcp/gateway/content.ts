@@ -1,5 +1,5 @@
 import { type Bag, BLOB, CONTENT, isBag, type Json, isList } from "../../core/contract/index.ts";
-import { wellFormed } from "../../core/contract/internal.ts";
+import { isBlob, isContent, wellFormed } from "../../core/contract/internal.ts";
 import { has, type Revision } from "./revision.ts";
 
 const TEXT_HEAD = '"content":[{"type":"text","text":';
@@ -19,7 +19,7 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
       : members;
   }
   if (value === null) return nothingMembers(definition, revision);
-  if (isBag(value) && isList(value[CONTENT])) return contentMembers(value[CONTENT], value, revision);
+  if (isContent(value)) return contentMembers(value[CONTENT], value, revision);
   // A number as text needs no escapes, and is in JSON what it is here.
   if (typeof value === "number" && Number.isFinite(value)) {
     const members = `${NUMBER_HEAD}${value}"}]`;
@@ -74,9 +74,9 @@ export function resourceMembers(value: Json, uri: string, definition: Bag, revis
 
 function contentsOf(value: Json, about: Bag, revision: Revision): readonly Json[] {
   if (typeof value === "string") return [{ ...about, text: value }];
-  if (isBag(value) && typeof value[BLOB] === "string")
+  if (isBlob(value))
     return [{ ...about, ...(typeof value["mimeType"] === "string" ? { mimeType: value["mimeType"] } : undefined), blob: value[BLOB] }];
-  if (isBag(value) && isList(value[CONTENT])) {
+  if (isContent(value)) {
     return value[CONTENT].flatMap((block): readonly Json[] => {
       if (!isBag(block)) return [];
       if (block["type"] === "resource" && isBag(block["resource"])) return [block["resource"]];
@@ -100,8 +100,7 @@ export function promptMembers(value: Json, definition: Bag, revision: Revision):
 function messagesOf(value: Json, revision: Revision): readonly Json[] {
   if (value === null) return [];
   if (isBag(value) && isList(value["messages"])) return value["messages"].map((message) => messageOf(message, revision));
-  if (isBag(value) && isList(value[CONTENT]))
-    return value[CONTENT].map((block) => ({ role: "user", content: shapeBlock(block, revision) }));
+  if (isContent(value)) return value[CONTENT].map((block) => ({ role: "user", content: shapeBlock(block, revision) }));
   return [{ role: "user", content: { type: "text", text: typeof value === "string" ? value : jsonText(value) } }];
 }
 

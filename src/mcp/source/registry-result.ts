@@ -1,5 +1,5 @@
 import { type Bag, BARE_RESULT, CONTENT, isBag, isBareResult, type Json, TroupeError, isList } from "../../core/contract/index.ts";
-import { wrongInBlock } from "../../core/contract/internal.ts";
+import { isContent, wrongInBlock } from "../../core/contract/internal.ts";
 import { isStandard, type Schema } from "../../core/schema/index.ts";
 import { plain } from "./registry-plain.ts";
 import { check } from "./check.ts";
@@ -38,8 +38,8 @@ function readable(made: Json, ref: string, where: string): Json {
 }
 
 function blocksIn(made: Bag, ref: string): readonly Json[] {
-  const { [CONTENT]: blocks, messages } = made;
-  if (isList(blocks)) return blocks;
+  if (isContent(made)) return made[CONTENT];
+  const { messages } = made;
   if (!isList(messages) || !ref.startsWith("prompts/")) return NOTHING;
   return messages.map((one) => (isBag(one) ? (one["content"] ?? null) : null));
 }
@@ -56,5 +56,3 @@ async function fitted(value: unknown, where: string, output: Schema): Promise<un
   if ("value" in checked) return checked.value;
   throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: ${checked.wrong}.`);
 }
-
-const isContent = (value: unknown): value is Bag => isBag(value) && Object.hasOwn(value, CONTENT);

@@ -1,14 +1,5 @@
-import {
-  type Bag,
-  type Catalogue,
-  CONTENT,
-  isBag,
-  type Json,
-  type Receipt,
-  type Reply,
-  type Surface,
-  isList,
-} from "../../../core/contract/index.ts";
+import { type Bag, type Catalogue, type Json, type Receipt, type Reply, type Surface } from "../../../core/contract/index.ts";
+import { isContent } from "../../../core/contract/internal.ts";
 import type { Complaint } from "../arguments.ts";
 import { type Call, type Method, type Outcome, RECEIPT_META, type Refusal } from "../call.ts";
 import { Fault } from "../errors.ts";
@@ -197,7 +188,7 @@ class KeptReceipt {
 
 /** What an author's content says of itself beside its blocks. */
 function metaIn(value: Json): Bag | undefined {
-  return isBag(value) && isList(value[CONTENT]) ? bagIn(value, "meta") : undefined;
+  return isContent(value) ? bagIn(value, "meta") : undefined;
 }
 
 function asFault(kind: "PARAMS" | "URL_ELICITATION", { message, data }: Refusal): Fault {

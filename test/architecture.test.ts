@@ -61,6 +61,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
     "hosts/telemetry",
     "bridges/theater",
     "mcp/transport",
+    "mcp/mount",
   ],
   "core/chain/internal.ts": ["core/engine", "hosts/restate", "testing"],
   "bridges/packet/client-error.ts": ["cli"],

@@ -154,6 +154,49 @@ it("lists that never end, and entries that are none, are bounded and left out", 
   assert.ok(odd.faults.length > 0);
 });
 
+it("what clients would refuse a whole list over is left out of its entry, and told", async () => {
+  const wrong: Readonly<Record<string, readonly Json[]>> = {
+    description: [5, null],
+    title: [{}],
+    icons: [7, [{ src: 1 }]],
+    annotations: ["x", { readOnlyHint: "yes" }],
+    _meta: [[]],
+    inputSchema: [null, { type: "object", properties: [] }, { type: "object", properties: { a: 7 } }, { type: "object", required: "a" }],
+    outputSchema: [[], { type: "object", required: [1] }],
+  };
+  const tools = Object.entries(wrong).flatMap(([member, values]) => values.map((value, n) => ({ name: `${member}${n}`, [member]: value })));
+  const resources = [
+    { uri: "a:1", name: 5, mimeType: 3, size: "1", annotations: { priority: 7 } },
+    { uri: "a:2", name: "n", size: 1, annotations: { priority: 1 } },
+  ];
+  const prompts = [
+    { name: "p", arguments: "x" },
+    { name: "q", arguments: [{ name: "a" }, null] },
+    { name: "r", arguments: [{ name: "a" }] },
+  ];
+  const { source, faults } = mount({
+    initialize: ({ id }, to) => reply(to, id, { ...HELLO, capabilities: { tools: {}, resources: {}, prompts: {} } }),
+    "tools/list": ({ id }, to) => reply(to, id, { tools }),
+    "resources/list": ({ id }, to) => reply(to, id, { resources }),
+    "resources/templates/list": ({ id }, to) => reply(to, id, { resourceTemplates: [{ uriTemplate: "a:{b}", name: "t", title: 1 }] }),
+    "prompts/list": ({ id }, to) => reply(to, id, { prompts }),
+  });
+  const { catalogue } = await source.surface(VIEWER);
+  assert.deepEqual(
+    catalogue.tools.map(({ name, definition }) => [name, definition]),
+    tools.map(({ name }) => [name, {}]),
+  );
+  assert.deepEqual(
+    catalogue.resources.map(({ definition }) => definition),
+    [{ uri: "a:1" }, resources[1], { uriTemplate: "a:{b}", name: "t" }],
+  );
+  assert.deepEqual(
+    catalogue.prompts.map(({ definition }) => definition),
+    [{}, {}, { arguments: [{ name: "a" }] }],
+  );
+  assert.equal(faults.length, tools.length + 4 + 1 + 2);
+});
+
 it("one that asks outside of any call, or for what no server may, is refused; and so are too many questions", async () => {
   const { server, source } = mount({});
   await source.ready;

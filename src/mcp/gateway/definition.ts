@@ -57,12 +57,22 @@ export function shapeEntry(list: keyof Lists, entry: Bag, revision: Revision): B
 function shapeTool(shaped: Record<string, Json>, entry: Bag, revision: Revision): void {
   const { inputSchema, outputSchema } = shaped;
   if (!isBag(inputSchema)) shaped["inputSchema"] = { type: "object" };
-  else if (inputSchema["type"] !== "object") shaped["inputSchema"] = { ...inputSchema, type: "object" };
+  else if (inputSchema["type"] !== "object") shaped["inputSchema"] = { ...objectsIn(inputSchema), type: "object" };
+  else shaped["inputSchema"] = objectsIn(inputSchema);
+  if (isBag(outputSchema)) shaped["outputSchema"] = objectsIn(outputSchema);
   // Before 2026-07-28 a result's structure is an object, and so is what describes it.
   if (isBag(outputSchema) && outputSchema["type"] !== "object" && !has(revision, "anyStructured")) delete shaped["outputSchema"];
   // 2025-03-26 has a title for people, but among the annotations.
   if (entry["title"] !== undefined && !has(revision, "titles") && has(revision, "toolAnnotations"))
     shaped["annotations"] = { title: entry["title"], ...(isBag(shaped["annotations"]) ? shaped["annotations"] : undefined) };
+}
+
+// `true` and `false` are schemas too, but a client of the revisions up to 2025-11-25 refuses the whole list over one.
+function objectsIn(schema: Bag): Bag {
+  const { properties } = schema;
+  if (!isBag(properties) || !Object.values(properties).some((one) => typeof one === "boolean")) return schema;
+  const objects = Object.entries(properties).map(([name, one]) => [name, one === true ? {} : one === false ? { not: {} } : one]);
+  return { ...schema, properties: Object.fromEntries(objects) };
 }
 
 function without(value: Json, member: string): Json {

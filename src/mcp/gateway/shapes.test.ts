@@ -67,6 +67,15 @@ describe("a definition", () => {
     assert.deepEqual(shapeEntry("tools", { name: "n" }, "2024-11-05")["inputSchema"], { type: "object" });
   });
 
+  test("with the properties true and false has objects for them, since a client of the revisions up to 2025-11-25 refuses the whole list", () => {
+    const properties: Bag = JSON.parse('{ "a": true, "b": false, "c": { "type": "string" }, "__proto__": true }');
+    const own = { name: "n", inputSchema: { type: "object", properties }, outputSchema: { type: "object", properties: { a: true } } };
+    const shaped = shapeEntry("tools", own, "2025-11-25");
+    const objects = '{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"type":"string"},"__proto__":{}}}';
+    assert.equal(JSON.stringify(shaped["inputSchema"]), objects);
+    assert.deepEqual(shaped["outputSchema"], { type: "object", properties: { a: {} } });
+  });
+
   test("of a prompt or resource loses titles and what came later", () => {
     const prompt = { name: "p", title: "P", arguments: [{ name: "a", title: "A" }] };
     assert.deepEqual(shapeEntry("prompts", prompt, "2025-03-26"), { name: "p", arguments: [{ name: "a" }] });

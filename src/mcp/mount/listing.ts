@@ -1,4 +1,15 @@
-import { type Bag, type Catalogue, isBag, type Json, type ListName, type Offer, type OfferRef } from "../../core/contract/index.ts";
+import {
+  type Bag,
+  type Catalogue,
+  isBag,
+  type Json,
+  type ListName,
+  type Offer,
+  type OfferRef,
+  type OptionRule,
+  TEXTS,
+} from "../../core/contract/index.ts";
+import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT } from "../../core/contract/internal.ts";
 import { METHOD_NOT_FOUND } from "./codes.ts";
 import { RpcError } from "./rpc-error.ts";
 
@@ -34,6 +45,23 @@ const PLACES: readonly Place[] = [
   { capability: "prompts", method: "prompts/list", member: "prompts", key: "name" },
 ];
 
+const isSchema = (one: Json): boolean => isBag(one) || typeof one === "boolean";
+
+const SCHEMA: OptionRule = [
+  "a JSON Schema",
+  (value) =>
+    isBag(value) &&
+    misfit(value, { properties: OBJECT, required: TEXTS }) === undefined &&
+    (!isBag(value["properties"]) || Object.values(value["properties"]).every(isSchema)),
+];
+const ARGUMENTS: OptionRule = ["a list of arguments", (value) => Array.isArray(value) && value.every((one) => ARGUMENT[1](one))];
+const EVERY = { title: TEXT, description: TEXT, icons: ICONS, _meta: OBJECT };
+const RULES: Readonly<Record<ListName, Readonly<Record<string, OptionRule>>>> = {
+  tools: { ...EVERY, inputSchema: SCHEMA, outputSchema: SCHEMA, annotations: HINTS },
+  resources: { ...EVERY, name: TEXT, mimeType: TEXT, size: SIZE, annotations: ANNOTATIONS },
+  prompts: { ...EVERY, arguments: ARGUMENTS },
+};
+
 // What a longer one is called by, no client could ask for.
 const MAX_NAME = 256;
 const MAX_URI = 4_096;
@@ -45,7 +73,7 @@ export async function readLists(options: ListingOptions, before: Listed | undefi
   for (const place of PLACES) {
     if (options.capabilities[place.capability] === undefined) continue;
     for (const entry of await entriesOf(place, options)) {
-      const offer = offerOf(place, entry);
+      const offer = offerOf(place, fitting(place, entry, options.fault));
       const ref: OfferRef = `${place.capability}/${offer?.name ?? ""}`;
       if (offer === undefined || offers.has(ref)) {
         options.fault(
@@ -87,6 +115,18 @@ async function entriesOf({ method, member }: Place, { ask, maxListed, fault }: L
     }
     cursor = next;
   }
+}
+
+/** Clients refuse a whole list, what others serve in it too, over one member of one entry: such a member is left out. */
+function fitting({ capability, method, key }: Place, entry: Bag, fault: (error: unknown) => void): Bag {
+  const kept: Record<string, Json> = { ...entry };
+  for (const [member, rule] of Object.entries(RULES[capability])) {
+    const why = misfit(entry, { [member]: rule });
+    if (why === undefined) continue;
+    delete kept[member];
+    fault(new Error(`${method}, ${JSON.stringify(entry[key])?.slice(0, 100)}: ${why}, and is left out.`));
+  }
+  return kept;
 }
 
 function offerOf({ capability, key }: Place, entry: Bag): Offer | undefined {

@@ -17,7 +17,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { defined, hasOwn, isContent } from "../../core/contract/internal.ts";
+import { defined, hasOwn, isContent, own } from "../../core/contract/internal.ts";
 import { checkJson, dotted, joinName, type Names } from "../../mcp/source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
 import { Book, type Handler } from "./book.ts";
@@ -219,7 +219,7 @@ export class ServiceSource implements Source, Disposable {
   }
 
   #addAction(book: Book, path: readonly string[], key: string, action: Action, service: AgenticService): void {
-    const options = this.#options.actions?.[[...path, key].join(".")];
+    const options = own(this.#options.actions ?? {}, [...path, key].join("."));
     if (options?.hidden === true || typeof action?.execute !== "function") return;
     const name = this.#nameOf(path, key);
     const signature = this.#signatureOf(action);
@@ -248,7 +248,7 @@ export class ServiceSource implements Source, Disposable {
       return;
     }
     const { title, description, mediaType, mimeType } = describeState(schema);
-    const told = this.#options.stateDescriptions?.[[...path, key].join(".")] ?? description;
+    const told = own(this.#options.stateDescriptions ?? {}, [...path, key].join(".")) ?? description;
     const offer: Offer = {
       name,
       action: key,
@@ -328,7 +328,7 @@ export class ServiceSource implements Source, Disposable {
 
   #linkOf(key: string, service: AgenticService): Bag {
     const { serviceName } = service;
-    const description = this.#options.linkDescriptions?.[key];
+    const description = own(this.#options.linkDescriptions ?? {}, key);
     const address = this.#options.linkAddress?.(key, service);
     return {
       key,

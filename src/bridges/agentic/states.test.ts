@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { BLOB, CONTENT, type Json } from "../../core/contract/index.ts";
 import { changedLists, listed } from "../../mcp/source/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
-import { fromAgenticService } from "./index.ts";
+import { fromAgenticService, type State } from "./index.ts";
 import { act, action, Count, flagsOf, okOf, Puppet, resourceUris, tick, toolNames, viewer } from "./service.fixture.ts";
 
 const two = { states: { health: { schema: { type: "number" }, value: 5 }, name: { value: "Ana" } }, actions: { go: action() } };
@@ -22,6 +22,18 @@ describe("states of a service", () => {
     assert.deepEqual(flags, ["resources/health"]);
     assert.equal(okOf(await act(source, "resources/health")), 4);
     assert.deepEqual(okOf(await act(source, "resources/name")), { [CONTENT]: [{ type: "text", text: '"Ana"' }] });
+  });
+
+  it("are described by what is told of them, and not by what every object inherits", async () => {
+    const states: Readonly<Record<string, State>> = JSON.parse(
+      '{ "constructor": { "schema": { "description": "Who made it." }, "value": 1 }, "__proto__": { "schema": {}, "value": 2 } }',
+    );
+    const service = new Puppet({ states, links: { constructor: new Puppet() } });
+    using source = fromAgenticService(service, { stateDescriptions: {} });
+    const told = listed(await source.surface(viewer), "dynamic").resources.map(({ description }) => description);
+    assert.deepEqual(told, ["Who made it.", undefined]);
+    using links = fromAgenticService(service, { links: "list", linkDescriptions: {} });
+    assert.deepEqual(okOf(await act(links, "tools/list_links")), [{ key: "constructor" }]);
   });
 
   it("are described anew where a schema was changed in place", async () => {

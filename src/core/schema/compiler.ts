@@ -7,7 +7,7 @@ import { dialectOf } from "./dialect.ts";
 import { withKeywords } from "./keywords.ts";
 
 // No meta-schema: schemas are checked where they are written, and compiling one costs 55 ms of start-up.
-const OPTIONS: Options = { strict: false, validateFormats: false, meta: false, validateSchema: false, logger: false };
+const OPTIONS: Options = { strict: false, validateFormats: false, ownProperties: true, meta: false, validateSchema: false, logger: false };
 
 /** What compiles this schema, in the dialect it names or else 2020-12: one of its own, since one for all would keep every schema, and their `$id`s would meet. */
 export function compilerFor(schema: Bag, options?: Options): Ajv | Ajv2019 | Ajv2020 {

@@ -89,6 +89,20 @@ test("values are checked in the dialect that a schema names", () => {
     assert.deepEqual(valid({ $schema, exclusiveMinimum: 0, exclusiveMaximum: 2 }, 0, 1, 2), [false, true, false], $schema);
 });
 
+test("what every object inherits is no property of a value", () => {
+  for (const $schema of [
+    DRAFT_4,
+    DRAFT_7,
+    "https://json-schema.org/draft/2019-09/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+  ]) {
+    const optional = { $schema, properties: { constructor: { type: "number" }, toString: false } };
+    assert.deepEqual(valid(optional, {}, { constructor: 1 }, { constructor: "1" }, { toString: 1 }), [true, true, false, false], $schema);
+    assert.deepEqual(valid({ $schema, required: ["constructor"] }, {}, { constructor: 1 }), [false, true], $schema);
+  }
+  assert.deepEqual(valid({ dependentRequired: { valueOf: ["a"] } }, {}, { valueOf: 1 }), [true, false]);
+});
+
 test("draft 4 has flags for exclusive limits, and `id`", () => {
   for (const $schema of [DRAFT_4, "http://json-schema.org/draft-05/schema#"]) {
     const open = { $schema, minimum: 0, exclusiveMinimum: true, maximum: 2, exclusiveMaximum: true };

@@ -5,6 +5,7 @@ import type { Client } from "./client.ts";
 import type { House } from "./house.ts";
 import { manifestConfig } from "./manifest-config.ts";
 import { metricsJson } from "./metrics-json.ts";
+import { nextTurn } from "./next-turn.ts";
 import { requestOf } from "./request.ts";
 import { startActor } from "./start-actor.ts";
 
@@ -107,6 +108,7 @@ async function listed({ stage, limits }: House): Promise<readonly StageActor[]> 
     const page = await stage.list(PAGE, actors.at(-1)?.id);
     actors.push(...page);
     if (page.length < PAGE) return actors;
+    await nextTurn();
     if (actors.length > limits.listed)
       throw new StageError(
         "RuntimeError",

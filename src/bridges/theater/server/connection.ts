@@ -4,6 +4,7 @@ import { type Command, type Push, WireError, WireReader } from "../wire/index.ts
 import { type Answered, answerTo } from "./answer.ts";
 import type { Client } from "./client.ts";
 import type { House } from "./house.ts";
+import { nextTurn } from "./next-turn.ts";
 import { Outlet } from "./outlet.ts";
 import { commandIn, Speech } from "./speech.ts";
 import { faultOf } from "./stage-fault.ts";
@@ -123,6 +124,8 @@ export class Connection implements Client {
       await this.#outlet.drained();
       if (this.#queue.length === 0) this.#ahead = 0;
       if (!this.#isFull) this.#readOn();
+      // One read brings thousands of commands: others come between them, and that the client has gone ends them.
+      if (this.#queue.length > 0) await nextTurn();
     }
     this.#running = false;
     if (this.#ending) this.#finish();

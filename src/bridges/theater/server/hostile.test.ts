@@ -58,6 +58,29 @@ void test("a command of too many values or members is answered, whatever its pla
   }
 });
 
+void test("between the commands of one read others are served", async (t) => {
+  const { stage, connected } = await place(t);
+  let inTurn = 0;
+  let most = 0;
+  const list = stage.list.bind(stage);
+  stage.list = (...asked) => {
+    inTurn += 1;
+    most = Math.max(most, inTurn);
+    return list(...asked);
+  };
+  const turn = (): void => {
+    inTurn = 0;
+    next = setImmediate(turn);
+  };
+  let next = setImmediate(turn);
+  t.after(() => clearImmediate(next));
+  const client = connected();
+  await client.ask("ListActors");
+  client.raw(Buffer.concat(Array.from({ length: 1_000 }, () => frameOf(Buffer.from('"ListActors"')))));
+  await until("all are answered", () => client.heard.length === 1_001);
+  assert.ok(most <= 4, `${most} in one turn of the event loop`);
+});
+
 void test("a frame that says it is too long is answered, and the connection ends", async (t) => {
   const { connected } = await place(t);
   const client = connected();

@@ -49,3 +49,9 @@ test("what is no JSON is refused by path, with what to do", () => {
   ];
   for (const [value, pattern] of cases) assert.throws(() => plain(value, "reply"), { code: "BAD_TURN", message: pattern });
 });
+
+test("a value that holds the same lists again and again is refused before all are copied", () => {
+  let shared: unknown = [];
+  for (let n = 0; n < 40; n += 1) shared = [shared, shared];
+  assert.throws(() => plain(shared, "it"), { code: "BAD_TURN", message: /it holds more than 1000000 lists and objects/ });
+});

@@ -11,21 +11,33 @@ type Mistake = "BAD_TURN" | "BAD_DEFINITION";
  * out, an absent value is null. Throws `code`, naming the path of what is not JSON.
  */
 export function plain(value: unknown, where: string, code: Mistake = "BAD_TURN"): Json {
+  const budget: Budget = { left: MOST_CONTAINERS };
   let copy: Json | typeof NOT_JSON;
   try {
-    copy = copied(value, 0);
+    copy = copied(value, 0, budget);
   } catch (cause) {
     throw whereMade(
       new TroupeError(code, `${where} cannot be read: it throws, or is a draft of a turn that is over. Pass plain values.`, { cause }),
     );
   }
-  if (copy === NOT_JSON) throw whereMade(new TroupeError(code, `${where} is not JSON: ${whyNot(value, "", 0)}.`));
+  if (copy === NOT_JSON) {
+    const why =
+      budget.left < 0 ? `it holds more than ${MOST_CONTAINERS} lists and objects, or the same ones again and again` : whyNot(value, "", 0);
+    throw whereMade(new TroupeError(code, `${where} is not JSON: ${why}.`));
+  }
   return copy;
 }
 
 const NOT_JSON = Symbol("not JSON");
 
-function copied(value: unknown, depth: number): Json | typeof NOT_JSON {
+/** A value whose parts are shared is copied once for each place they are in: without a bound, thirty lists are a billion. */
+const MOST_CONTAINERS = 1_000_000;
+
+interface Budget {
+  left: number;
+}
+
+function copied(value: unknown, depth: number, budget: Budget): Json | typeof NOT_JSON {
   switch (typeof value) {
     case "string":
       return value.isWellFormed() ? value : NOT_JSON;
@@ -37,23 +49,23 @@ function copied(value: unknown, depth: number): Json | typeof NOT_JSON {
       return depth === 0 ? null : NOT_JSON;
     case "object":
       if (value === null) return null;
-      if (depth >= DEEPEST) return NOT_JSON;
-      return copiedInside(frozenOf(value), depth);
+      if (depth >= DEEPEST || (budget.left -= 1) < 0) return NOT_JSON;
+      return copiedInside(frozenOf(value), depth, budget);
     default:
       return NOT_JSON;
   }
 }
 
-function copiedInside(value: unknown, depth: number): Json | typeof NOT_JSON {
-  if (Array.isArray(value)) return copiedList(value, depth);
-  return typeof value === "object" && value !== null ? copiedObject(value, depth) : NOT_JSON;
+function copiedInside(value: unknown, depth: number, budget: Budget): Json | typeof NOT_JSON {
+  if (Array.isArray(value)) return copiedList(value, depth, budget);
+  return typeof value === "object" && value !== null ? copiedObject(value, depth, budget) : NOT_JSON;
 }
 
-function copiedList(list: readonly unknown[], depth: number): Json | typeof NOT_JSON {
+function copiedList(list: readonly unknown[], depth: number, budget: Budget): Json | typeof NOT_JSON {
   const copy: Json[] = [];
   let same = true;
   for (const item of list) {
-    const made = copied(item, depth + 1);
+    const made = copied(item, depth + 1, budget);
     if (made === NOT_JSON) return NOT_JSON;
     same &&= made === item;
     copy.push(made);
@@ -61,7 +73,7 @@ function copiedList(list: readonly unknown[], depth: number): Json | typeof NOT_
   return same && isWalked(list) ? list : copy;
 }
 
-function copiedObject(object: object, depth: number): Json | typeof NOT_JSON {
+function copiedObject(object: object, depth: number, budget: Budget): Json | typeof NOT_JSON {
   if (!isPlain(object)) return NOT_JSON;
   const copy: Record<string, Json> = {};
   let same = true;
@@ -71,7 +83,7 @@ function copiedObject(object: object, depth: number): Json | typeof NOT_JSON {
       same = false;
       continue;
     }
-    const made = copied(item, depth + 1);
+    const made = copied(item, depth + 1, budget);
     if (made === NOT_JSON || !key.isWellFormed()) return NOT_JSON;
     same &&= made === item;
     put(copy, key, made);
@@ -103,14 +115,15 @@ function whyNot(value: unknown, path: string, depth: number): string {
   if (depth >= DEEPEST) return `${path.slice(0, 60)}… is deeper than ${DEEPEST} levels, or holds itself`;
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
-      if (copied(item, depth + 1) === NOT_JSON) return whyNot(item, `${path}/${index}`, depth + 1);
+      if (copied(item, depth + 1, { left: MOST_CONTAINERS }) === NOT_JSON) return whyNot(item, `${path}/${index}`, depth + 1);
     }
     return `${at} is not`;
   }
   if (!isPlain(value)) return `${at} is a ${classOf(value)} (use its data, or a number or text that stands for it)`;
   for (const [key, item] of Object.entries(value)) {
     if (!key.isWellFormed()) return `${at} has a name that holds half a character`;
-    if (item !== undefined && copied(item, depth + 1) === NOT_JSON) return whyNot(item, `${path}/${key}`, depth + 1);
+    if (item !== undefined && copied(item, depth + 1, { left: MOST_CONTAINERS }) === NOT_JSON)
+      return whyNot(item, `${path}/${key}`, depth + 1);
   }
   return `${at} is not`;
 }

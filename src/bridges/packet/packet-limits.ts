@@ -6,13 +6,13 @@ export interface PacketLimits {
   readonly bytes: number;
   /** Objects and arrays inside one another, the packet itself included. Default 64. */
   readonly depth: number;
-  /** Values in the packet, lists and objects included. Default 50,000: a message of MCP in a packet is read twice. */
+  /** Values in the packet, lists and objects included. Default 100,000. */
   readonly values: number;
   /** Members of one object. Default 10,000. */
   readonly members: number;
 }
 
-export const DEFAULT_PACKET_LIMITS: PacketLimits = { bytes: 1_048_576, depth: 64, values: 50_000, members: VALUE_LIMITS.members };
+export const DEFAULT_PACKET_LIMITS: PacketLimits = { bytes: 1_048_576, depth: 64, ...VALUE_LIMITS };
 
 /** In bytes of UTF-8: of `id`, `capability_id`, `actor_id`, what a `cancel` names, and the texts of `context` that have a meaning. */
 export const ID_BYTES = 256;

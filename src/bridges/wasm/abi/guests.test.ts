@@ -13,7 +13,7 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const REQUEST = "message-server-client.handle-request";
 
 function made(path: string): Instance {
-  const component = readComponent(readFileSync(new URL(`../../../${path}`, import.meta.url)));
+  const component = readComponent(readFileSync(new URL(`../../../../${path}`, import.meta.url)));
   return Instance.create(compile(capMemory(component.module, 64 * PAGE)), component);
 }
 

@@ -64,7 +64,7 @@ export const run = async ({ quick }: Asked): Promise<void> => {
   const count = quick ? 50_000 : 200_000;
   const [begun, called, floor]: [Born[], Born[], Born[]] = [[], [], []];
   // The first round warms up.
-  for (let round = 0; round <= (quick ? 3 : 5) && (round < 2 || isTimeLeft()); round += 1) {
+  for (let round = 0; round <= (quick ? 3 : 5) && (round < 4 || isTimeLeft()); round += 1) {
     const [one, other, least] = [await born(count, "begin"), await born(count, "add"), await bare(count)];
     if (round === 0) continue;
     begun.push(one);

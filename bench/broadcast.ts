@@ -137,7 +137,7 @@ interface Costs {
 /** By turns, of a start of each. */
 const costs = async (ours: House, bare: House, rounds: number): Promise<Costs> => {
   const found = { ours: Array<Cost>(), bare: Array<Cost>(), sliced: Array<Cost>() };
-  for (let round = -WARM_UP; round < rounds && (round < 1 || isTimeLeft()); round += 1) {
+  for (let round = -WARM_UP; round < rounds && (round < 3 || isTimeLeft()); round += 1) {
     const told = await ours.change();
     const [atOnce, sliced] = [await bare.change(told.frame), await bare.change(told.frame, "tell in slices")];
     if (round < 0) continue;

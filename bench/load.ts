@@ -2,9 +2,8 @@ import { connect, type Socket } from "node:net";
 import type { Answers } from "./answers.ts";
 import type { Asked } from "./asked.ts";
 import { cpuUsOf } from "./child.ts";
-import { times } from "./statistics.ts";
+import { agree, times } from "./statistics.ts";
 import { note, print } from "./table.ts";
-import { isTimeLeft } from "./time-left.ts";
 
 export { median } from "./statistics.ts";
 
@@ -145,13 +144,13 @@ export interface Contest {
 export interface Bursts {
   readonly rounds: number;
   readonly burstMs: number;
-  /** Before them, each alone, until its functions are compiled, which is counted in requests: so many and so long, but no longer than `mostMs`. */
+  /** Before them each alone, until its functions are compiled: so many requests and so long, and until two bursts agree, but no longer than `mostMs`. */
   readonly warm: { readonly requests: number; readonly ms: number; readonly mostMs: number };
 }
 
 export const burstsOf = ({ quick }: Asked): Bursts =>
   quick
-    ? { rounds: 3, burstMs: 200, warm: { requests: 20_000, ms: 0, mostMs: 2_500 } }
+    ? { rounds: 3, burstMs: 200, warm: { requests: 5_000, ms: 0, mostMs: 3_000 } }
     : { rounds: 7, burstMs: 1_000, warm: { requests: 40_000, ms: 3_000, mostMs: 10_000 } };
 
 /** The server is its core's only work: below this share of it, the load was the limit, and ratios say too little. */
@@ -160,7 +159,13 @@ const BUSY = 0.85;
 export const warmUp = async (burst: () => Promise<Volley>, { requests, ms, mostMs }: Bursts["warm"]): Promise<void> => {
   const began = performance.now();
   const since = (): number => performance.now() - began;
-  for (let answered = 0; (answered < requests || since() < ms) && since() < mostMs && isTimeLeft();) answered += (await burst()).requests;
+  let last = 0;
+  for (let [answered, isSteady] = [0, false]; (answered < requests || since() < ms || !isSteady) && since() < mostMs;) {
+    const volley = await burst();
+    answered += volley.requests;
+    isSteady = agree(last, rate(volley));
+    last = rate(volley);
+  }
 };
 
 /** Alternating bursts, so that a busy moment of the machine hits all alike, after each was warmed up. Rejects at a bad answer. */
@@ -171,7 +176,7 @@ export const alternate = async (
   const entries = Object.entries(contests);
   const sums = entries.map(() => ({ rates: Array<number>(), cpuUs: 0, requests: 0, seconds: 0 }));
   for (const { burst } of Object.values(contests)) await warmUp(burst, warm);
-  for (let round = 0; round < rounds && (round === 0 || isTimeLeft()); round += 1)
+  for (let round = 0; round < rounds; round += 1)
     for (const [place, [name, { burst, answers, pid }]] of entries.entries()) {
       const before = cpuUsOf(pid);
       const volley = await burst();

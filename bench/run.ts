@@ -2,7 +2,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { cpus } from "node:os";
 import { env } from "node:process";
+import { setTimeout } from "node:timers/promises";
 import { type Figures, merged, parseSent, readFigures, writeFigures } from "./figures.ts";
 import { parseOptions, usage, UsageError, type Options } from "./options.ts";
 import { benchmarkTable, headlineTable, withTable } from "./figure-tables.ts";
@@ -64,8 +66,25 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     child.once("exit", () => process.exit(130)).kill("SIGTERM");
   });
 
-/** Rows are printed as they come. Rejects when the bench failed: an answer was wrong, or it did not run. */
-const ran = (name: string, { quick }: Options, baseline: Figures | undefined): Promise<Readonly<Record<string, Summary>>> => {
+const SAMPLE_MS = 400;
+/** Of the processors' time, used by others: beyond it a ratio says more of them than of what was measured. */
+const MOST_BUSY = 0.2;
+
+/** The share of the processors' time that others use now, while nothing of ours runs. */
+const busyShare = async (): Promise<number> => {
+  const count = (): readonly [idle: number, all: number] =>
+    cpus().reduce(([idle, all], { times }) => [idle + times.idle, all + Object.values(times).reduce((sum, ms) => sum + ms, 0)], [0, 0]);
+  const [idleBefore, allBefore] = count();
+  await setTimeout(SAMPLE_MS);
+  const [idleAfter, allAfter] = count();
+  return 1 - (idleAfter - idleBefore) / Math.max(1, allAfter - allBefore);
+};
+
+/** Rows are printed as they come; without ratios where the machine is busy. Rejects when the bench failed: an answer was wrong, or it did not run. */
+const ran = async (name: string, { quick }: Options, baseline: Figures | undefined): Promise<Readonly<Record<string, Summary>>> => {
+  const share = await busyShare();
+  const isBusy = share > MOST_BUSY;
+  if (isBusy) console.log(`  The machine is busy: others use ${Math.round(share * 100)} % of its processors, so no ratios are printed.`);
   const rows: Record<string, Summary> = {};
   const running = fork(join(import.meta.dirname, "one.ts"), [name, ...(quick ? [String(quickMs[name] ?? QUICK_MS)] : [])], {
     execArgv: [...process.execArgv, ...(flags[name] ?? [])],
@@ -75,7 +94,7 @@ const ran = (name: string, { quick }: Options, baseline: Figures | undefined): P
     const say = (message: unknown): void => {
       const { row, summary, note } = parseSent(message);
       if (note !== undefined) console.log(`  ${note}`);
-      if (row === undefined || summary === undefined) return;
+      if (row === undefined || summary === undefined || (isBusy && summary.unit === "×")) return;
       rows[row] = summary;
       console.log(line(row, summary, baseline && (baseline[name]?.[row] ?? null)));
     };

@@ -7,6 +7,9 @@ export const quantile = (values: readonly number[], part: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 };
 
+/** Whether two measurements of the same differ by at most 5 %. */
+export const agree = (one: number, other: number): boolean => Math.abs(one - other) <= 0.05 * Math.max(one, other);
+
 /** Round by round, how many times the second the first is. Only such pairs count: the machine moves by more than most differences. */
 export const times = (first: readonly number[], second: readonly number[]): readonly number[] =>
   first.map((value, round) => value / (second[round] ?? Number.NaN));

@@ -152,7 +152,7 @@ export const run = async (asked: Asked): Promise<void> => {
     while (peaks.length < peakRounds) peaks.push(rate(await fire(shot, CONNECTIONS, burstMs)));
     const half = median(peaks) / 2;
     const [ours, theirs]: [Paced[], Paced[]] = [[], []];
-    while (ours.length < ROUNDS && (ours.length === 0 || isTimeLeft())) {
+    while (ours.length < ROUNDS && (ours.length < 3 || isTimeLeft())) {
       theirs.push(await paced(bare, half, burstMs));
       ours.push(await paced(shot, half, burstMs));
     }

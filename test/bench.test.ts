@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { apart, Counted, jsonIn, Same } from "../bench/answers.ts";
 import { merged, readFigures, writeFigures } from "../bench/figures.ts";
-import { Responses } from "../bench/load.ts";
+import { Responses, type Volley, warmUp } from "../bench/load.ts";
 import { parseOptions, UsageError } from "../bench/options.ts";
 import { benchmarkTable, headlineTable, rounded, withTable } from "../bench/figure-tables.ts";
 import { change, figure, heading, line, summarize } from "../bench/row.ts";
@@ -54,31 +54,42 @@ describe("the bench's statistics", () => {
 });
 
 describe("the bench's rounds", () => {
-  test("are by turns, and without the one that warms up", async () => {
+  test("run by turns, once two bursts of each in a row agreed", async () => {
     const order: string[] = [];
-    const burst = (name: string) => (): number => order.push(name);
+    const values = { a: [1, 9, 9, 3, 4], b: [5, 5, 6, 7] };
+    const burst = (name: "a" | "b") => (): number => {
+      order.push(name);
+      return values[name].shift() ?? 0;
+    };
     assert.deepEqual(await rounds(2, burst("a"), burst("b")), [
-      [3, 5],
-      [4, 6],
+      [3, 4],
+      [6, 7],
     ]);
-    assert.equal(order.join(""), "ababab");
+    assert.equal(order.join(""), "aaabbabab");
   });
 
-  test("end with the first, whole one when their time is used up", async () => {
+  test("begin all the same where no two bursts agree", async () => {
+    let value = 1;
+    assert.deepEqual(await rounds(1, () => (value *= 2)), [[64]]);
+  });
+
+  test("are three at least, and end then when their time is used up", async () => {
     mayTake(0);
     try {
-      let burst = 0;
-      assert.deepEqual(
-        await rounds(
-          5,
-          () => (burst += 1),
-          () => (burst += 1),
-        ),
-        [[3], [4]],
-      );
+      assert.deepEqual(await rounds(5, () => 1), [[1, 1, 1]]);
     } finally {
       mayTake(Number.POSITIVE_INFINITY);
     }
+  });
+
+  test("of requests begin once two bursts agree, and no later than they may", async () => {
+    const seconds = [4, 2, 1, 1, 1];
+    let bursts = 0;
+    const burst = (): Promise<Volley> => Promise.resolve({ requests: 100, seconds: seconds[bursts++] ?? 1 });
+    await warmUp(burst, { requests: 100, ms: 0, mostMs: 60_000 });
+    assert.equal(bursts, 4);
+    await warmUp(burst, { requests: 1_000_000, ms: 0, mostMs: 0 });
+    assert.equal(bursts, 4);
   });
 });
 

@@ -76,12 +76,12 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "core/store/mended-sessions.ts": ["cli"],
   "core/store/sqlite.ts": ["cli"],
   "mcp/transport/address.ts": ["bridges/theater"],
-  "mcp/transport/end-refused.ts": ["bridges/theater"],
+
   "mcp/transport/http.ts": ["cli"],
   "mcp/transport/listen.ts": ["cli", "bridges/theater"],
   "mcp/transport/stdio.ts": ["cli"],
   "mcp/transport/tcp.ts": ["cli"],
-  "mcp/transport/unix-socket.ts": ["bridges/theater"],
+
   "bridges/wasm/guest-state.ts": ["cli"],
 };
 

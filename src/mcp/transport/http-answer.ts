@@ -1,8 +1,16 @@
-import type { ServerResponse } from "node:http";
 import type { Answer, Clock } from "../../core/contract/index.ts";
+import type { ServerResponse } from "node:http";
 import { wellFormed } from "../../core/contract/internal.ts";
-import type { BodyRequest } from "./http-body.ts";
-import { STATUS_CODES } from "./node-http.ts";
+import { type BodyRequest, STATUS_CODES, joined } from "./http-body.ts";
+
+const decoder = new TextDecoder();
+
+/** An answer's body as one text: the last message of a stream. */
+export function textOf(body: NonNullable<Answer["body"]>): string {
+  if (typeof body === "string") return body;
+  if (body instanceof Uint8Array) return decoder.decode(body);
+  return body.map((piece) => textOf(piece)).join("");
+}
 
 const JSON_TYPE = "application/json";
 
@@ -81,4 +89,23 @@ export function refuseUpload(request: BodyRequest, response: ServerResponse, ans
     if (thrownAway > LINGER_BYTES) finish();
   }, finish);
   response.once("close", finish);
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+const encoder = new TextEncoder();
+
+function bytesOf(body: NonNullable<Answer["body"]>): Uint8Array<ArrayBuffer> {
+  if (typeof body === "string") return encoder.encode(wellFormed(body));
+  return joined(
+    (body instanceof Uint8Array ? [body] : body).map((piece) => (typeof piece === "string" ? encoder.encode(wellFormed(piece)) : piece)),
+  );
+}
+
+/** A whole answer as a web response. `also`: headers of the door. */
+export function responseOf({ status, headers, body }: Answer, also: Headers, head: boolean): Response {
+  if (body === undefined) return new Response(null, { status, headers: { ...headers, ...also } });
+  const bytes = bytesOf(body);
+  const about = { "content-type": "application/json", "content-length": String(bytes.byteLength) };
+  return new Response(head ? null : bytes, { status, headers: { ...about, ...headers, ...also } });
 }

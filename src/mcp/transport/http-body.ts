@@ -1,8 +1,74 @@
+import type { Answer } from "../../core/contract/index.ts";
+import { refusal } from "../gateway/index.ts";
+import { NO_ROOM, type NoRoom, type Arriving, FREE_BYTES, type Inflow } from "./budgets.ts";
 import type { Socket } from "node:net";
-import type { BodyRefusal } from "./body-refusal.ts";
-import { type Arriving, FREE_BYTES, type Inflow } from "./inflow.ts";
-import { IncomingMessage } from "./node-http.ts";
-import { Pieces } from "./pieces.ts";
+
+// Not imported: an import statement evaluates every export of the built-in module, among them a WebSocket client and fetch,
+// an eighth of the start-up time of a server with all transports.
+const http = process.getBuiltinModule("node:http");
+export const { createServer, STATUS_CODES } = http;
+
+// So many at the end become one.
+const LOOSE = 256;
+// A piece costs a call, and on the wire a line of its own.
+const MANY = 4_096;
+const CRUMB_BYTES = 16;
+
+/**
+ * Bytes that come in pieces, of whatever size: a piece is an object, and a body that comes byte by byte would hold four hundred times
+ * what it says.
+ */
+export class Pieces {
+  readonly #pieces: Uint8Array[] = [];
+  #loose = 0;
+  #size = 0;
+  #count = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** There are absurdly many for what they hold. */
+  get crumbs(): boolean {
+    return this.#count > MANY && this.#size < this.#count * CRUMB_BYTES;
+  }
+
+  push(piece: Uint8Array): void {
+    this.#size += piece.byteLength;
+    this.#count += 1;
+    this.#pieces.push(piece);
+    this.#loose += 1;
+    if (this.#loose < LOOSE) return;
+    this.#pieces.push(joined(this.#pieces.splice(-LOOSE)));
+    this.#loose = 0;
+  }
+
+  /** All of them, one after the other. */
+  whole(): Uint8Array<ArrayBuffer> {
+    return joined(this.#pieces);
+  }
+}
+
+export function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(pieces.reduce((size, piece) => size + piece.byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
+}
+
+/** Why the rest of a body is not read. */
+export type BodyRefusal = "too-large" | "too-many-pieces" | NoRoom;
+
+/** `most`: the longest body there may be. */
+export function refuseBody(why: BodyRefusal, most: number): Answer {
+  if (why === "too-large") return refusal("TOO_LARGE", `A body may have at most ${most} bytes: send less at once.`);
+  if (why === "too-many-pieces") return refusal("TOO_LARGE", "The body comes in too many pieces of a few bytes: send it in larger ones.");
+  const [kind, message] = NO_ROOM[why];
+  return refusal(kind, message, why === "full" ? { "retry-after": "5" } : undefined);
+}
 
 const EMPTY = Buffer.alloc(0);
 // More than any body; a number that takes no memory of its own.
@@ -16,7 +82,7 @@ type Reader = (body: Uint8Array | BodyRefusal) => void;
  * a small request: what the parser pushes is gathered here, up to a limit, and
  * what nobody asks for is dropped. It reads as a stream that has no data.
  */
-export class BodyRequest extends IncomingMessage {
+export class BodyRequest extends http.IncomingMessage {
   #limit = MOST;
   /** Up to here a body costs no thought. */
   #free = MOST;
@@ -142,5 +208,52 @@ export class BodyRequest extends IncomingMessage {
     this.#first = this.#pieces = undefined;
     this.#arriving?.end();
     return pieces === undefined ? (first ?? EMPTY) : pieces.whole();
+  }
+}
+
+/** A body that comes in pieces, within its bounds. */
+export class Gathering {
+  readonly #limit: number;
+  readonly #inflow: Inflow;
+  readonly #from: string | undefined;
+  readonly #onRefused: () => void;
+  #pieces = new Pieces();
+  #arriving: Arriving | undefined;
+  #refused: BodyRefusal | undefined;
+
+  /** `from`: an address, where one is known. `onRefused`: once, where it cannot be taken whole. */
+  constructor(limit: number, inflow: Inflow, from: string | undefined, onRefused: () => void) {
+    this.#limit = limit;
+    this.#inflow = inflow;
+    this.#from = from;
+    this.#onRefused = onRefused;
+  }
+
+  push(piece: Uint8Array): void {
+    if (this.#refused !== undefined) return;
+    this.#pieces.push(piece);
+    const { size } = this.#pieces;
+    if (size > this.#limit) return this.#refuse("too-large");
+    if (this.#pieces.crumbs) return this.#refuse("too-many-pieces");
+    if (size <= FREE_BYTES) return;
+    this.#arriving ??= this.#inflow.begin(this.#from, (why) => this.#refuse(why));
+    this.#arriving.holds(size);
+  }
+
+  /** The body, where that was all of it, or why it was not taken. */
+  get outcome(): Uint8Array | BodyRefusal {
+    return this.#refused ?? this.#pieces.whole();
+  }
+
+  /** Nothing comes any more. */
+  end(): void {
+    this.#arriving?.end();
+  }
+
+  #refuse(why: BodyRefusal): void {
+    this.#refused = why;
+    this.#pieces = new Pieces();
+    this.end();
+    this.#onRefused();
   }
 }

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { Cancellation, type CancelSignal, type Caller, type Channel, type DoorRequest, type Exchange } from "../../core/contract/index.ts";
-import type { Expiry } from "./expiry.ts";
+import type { Expiry } from "./open-streams.ts";
 import type { BodyRequest } from "./http-body.ts";
-import type { HeaderList } from "./http-headers.ts";
+import type { HeaderList } from "./http-checks.ts";
 import { NO_STREAM } from "./no-stream.ts";
 
 /** How messages are told apart in a response that is a stream of them. */

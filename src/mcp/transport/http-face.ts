@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-import { RoundBatch } from "./round-batch.ts";
+import { RoundBatch, type Due, Owed } from "./pipeline.ts";
 import {
   type Authenticator,
   type ChallengeContext,
@@ -12,26 +12,27 @@ import {
   verdictOn,
   withMetadata,
 } from "./auth/index.ts";
-import { textOf } from "./body-text.ts";
+import { textOf, refuseUpload, writeAnswer } from "./http-answer.ts";
 import { EventStream, type StreamDoor } from "./event-stream.ts";
-import { Expiry } from "./expiry.ts";
-import { type BodyRefusal, refuseBody } from "./body-refusal.ts";
-import { refuseUpload, writeAnswer } from "./http-answer.ts";
-import type { BodyRequest } from "./http-body.ts";
-import { allowOrigin } from "./http-cors.ts";
+import { Expiry, type OpenStream, type OpenStreams } from "./open-streams.ts";
+import { type BodyRefusal, refuseBody, type BodyRequest } from "./http-body.ts";
+import {
+  allowOrigin,
+  type HttpGuard,
+  pathOf,
+  refuseHead,
+  type HeaderList,
+  headersOf,
+  refuseMedia,
+  refusePacked,
+  answerVerb,
+} from "./http-checks.ts";
 import { type Framing, HttpExchange } from "./http-exchange.ts";
-import type { HttpGuard } from "./http-guard.ts";
-import { pathOf, refuseHead } from "./http-head.ts";
-import { type HeaderList, headersOf } from "./http-headers.ts";
-import { refuseMedia, refusePacked } from "./http-media.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
-import { answerVerb } from "./http-verb.ts";
-import type { Inflow } from "./inflow.ts";
-import { lineStream } from "./line-stream.ts";
-import type { OpenStream, OpenStreams } from "./open-streams.ts";
+import type { Inflow } from "./budgets.ts";
+import { lineStream } from "./lines.ts";
 import { withoutStream } from "./no-stream.ts";
-import { type Due, Owed } from "./owed.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 
 const LINGER_MS = 1_000;

@@ -8,7 +8,7 @@ import type { Authenticator } from "./auth/index.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { serveHttp } from "./http.ts";
 import type { HttpOptions } from "./http-options.ts";
-import { Inflow } from "./inflow.ts";
+import { Inflow } from "./budgets.ts";
 
 const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { text: "žlutý kůň 🐴" } });
 

@@ -12,10 +12,18 @@ export {
 } from "./auth/index.ts";
 export { serveHttp } from "./http.ts";
 export type { DoorRequest, HttpMount, SocketMount } from "../../core/contract/index.ts";
-export { HTTP_LIMITS, type HttpDoor, type HttpLimits, type HttpOptions } from "./http-options.ts";
+export {
+  HTTP_LIMITS,
+  type HttpDoor,
+  type HttpLimits,
+  type HttpOptions,
+  type WebDoor,
+  type WebLimits,
+  type WebOptions,
+} from "./http-options.ts";
 export { connectInMemory, type MemoryClient } from "./memory.ts";
 export { serveStdio, type StdioDoor, type StdioOptions } from "./stdio.ts";
 export { serveTcp } from "./tcp.ts";
 export { TCP_LIMITS, type TcpDoor, type TcpLimits, type TcpOptions } from "./tcp-options.ts";
 export { AUTHORIZATION_KEY } from "./tcp-token.ts";
-export { webDoor, type WebDoor, type WebLimits, type WebOptions } from "./web/index.ts";
+export { webDoor } from "./web/web-door.ts";

@@ -1,6 +1,9 @@
-import type { Server } from "node:net";
-import { TroupeError } from "../../core/contract/index.ts";
+import { type Server, connect } from "node:net";
+import { TroupeError, type Clock } from "../../core/contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
+import { chmodSync, lstatSync, unlinkSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Duplex } from "node:stream";
 
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: "another process listens there: stop it, or choose another port (0 for a free one)",
@@ -37,4 +40,85 @@ export function refuseOpenDoor(door: string, host: string, authenticated: boolea
       "(API keys or an issuer: `auth`, or --api-keys, or --jwks and --issuer on the command line), listen on 127.0.0.1, or say `insecure: true` " +
       "(--insecure on the command line) when something in front of it authenticates.",
   );
+}
+
+// What the kernel's address structure holds, its closing zero left out.
+const PATH_BYTES = process.platform === "darwin" ? 103 : 107;
+
+const codeOf = (error: unknown): unknown => (typeof error === "object" && error !== null && "code" in error ? error.code : undefined);
+
+function listening(server: Server, path: string): Promise<void> {
+  return new Promise((done, failed) => {
+    const onError = (error: unknown): void => {
+      server.off("listening", onListening);
+      failed(error);
+    };
+    const onListening = (): void => {
+      server.off("error", onError);
+      done();
+    };
+    server.once("error", onError);
+    server.once("listening", onListening);
+    // The file must never be open to others, not even between its making and its chmod.
+    const mask = process.umask(0o177);
+    try {
+      server.listen({ path });
+    } finally {
+      process.umask(mask);
+    }
+  });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((done) => {
+    const probe = connect({ path });
+    probe.once("connect", () => {
+      probe.destroy();
+      done(true);
+    });
+    probe.once("error", (error) => done(codeOf(error) !== "ECONNREFUSED" && codeOf(error) !== "ENOENT"));
+  });
+}
+
+/** Listens at a path only its owner may open (0600). A socket nobody answers at is replaced; anything else is left alone. */
+export async function listenAtPath(server: Server, given: string): Promise<string> {
+  const path = resolve(given);
+  if (Buffer.byteLength(path) > PATH_BYTES) {
+    throw new TroupeError("DOOR_ADDRESS", `The socket's path ${path} is longer than ${PATH_BYTES} bytes: choose a shorter one.`);
+  }
+  try {
+    await listening(server, path);
+  } catch (cause) {
+    if (codeOf(cause) !== "EADDRINUSE") {
+      throw new TroupeError(
+        "DOOR_ADDRESS",
+        `Cannot listen at ${path} (${String(codeOf(cause))}): the directory must exist and be writable.`,
+        { cause },
+      );
+    }
+    if (!lstatSync(path).isSocket()) {
+      throw new TroupeError("DOOR_ADDRESS", `${path} is not a socket and was left alone: choose another path.`, { cause });
+    }
+    if (await answers(path)) {
+      throw new TroupeError("DOOR_ADDRESS", `Another process answers at ${path}: stop it or choose another path.`, { cause });
+    }
+    unlinkSync(path);
+    await listening(server, path);
+  }
+  chmodSync(path, 0o600);
+  return path;
+}
+
+const LAST_WORDS_MS = 1_000;
+
+/**
+ * Ends a connection that was refused, after the answer, if any. What the client still sends is discarded, not left unread: unread
+ * bytes would reset the connection and lose the answer. A client that does not close its side is cut off after a second.
+ */
+export function endRefused(socket: Duplex, clock: Clock, answer = ""): void {
+  if (socket.destroyed) return;
+  socket.resume();
+  socket.end(answer);
+  const undo = clock.after(LAST_WORDS_MS, () => void socket.destroy());
+  socket.once("close", undo);
 }

@@ -11,11 +11,32 @@ import {
 } from "../../core/contract/index.ts";
 import { withoutRepeats } from "../../core/contract/internal.ts";
 import { refusalText } from "../gateway/index.ts";
-import { LineChannel } from "./line-channel.ts";
-import { readLines } from "./line-reader.ts";
-import { SinkOutlet } from "./outlet.ts";
-import { guardStandardOutput, type StandardOutput } from "./standard-output.ts";
+import { LineChannel, readLines } from "./lines.ts";
+import { SinkOutlet } from "./write-queue.ts";
 import { within } from "./within.ts";
+
+interface StandardOutput {
+  readonly write: (data: string | Uint8Array, flushed?: () => void) => void;
+  /** Everybody may write there again. */
+  readonly release: () => void;
+}
+
+/**
+ * Takes the standard output for one writer. Whatever else writes there (a
+ * `console.log` in a served module, a dependency's banner) goes to the standard
+ * error instead: one stray line would end the protocol.
+ */
+function guardStandardOutput(): StandardOutput {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr);
+  return {
+    write: (data, flushed) => void write(data, flushed),
+    release: () => {
+      stdout.write = write;
+    },
+  };
+}
 
 // What is given up at the end of its grace is still answered.
 const LAST_REPLIES_MS = 1_000;

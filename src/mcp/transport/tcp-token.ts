@@ -1,5 +1,5 @@
 import { isBag } from "../../core/contract/index.ts";
-import type { Line } from "./line-splitter.ts";
+import type { Line } from "./lines.ts";
 
 /** Where the token is: `params._meta["troupe/authorization"]` of a request, `metadata["troupe/authorization"]` of a packet, as in the HTTP header. */
 export const AUTHORIZATION_KEY = "troupe/authorization";

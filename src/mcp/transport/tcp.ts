@@ -2,16 +2,13 @@ import { createServer } from "node:net";
 import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock } from "../../core/contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { AUTH, refuseUnaddressed } from "./door-options.ts";
-import { Inflow } from "./inflow.ts";
-import type { LineChannel } from "./line-channel.ts";
-import { listenAt, refuseOpenDoor } from "./listen.ts";
-import { PeerCounts } from "./peer-counts.ts";
+import { Inflow, PeerCounts, Unread } from "./budgets.ts";
+import type { LineChannel } from "./lines.ts";
+import { listenAt, refuseOpenDoor, listenAtPath } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
-import { listenAtPath } from "./unix-socket.ts";
-import { Unread } from "./unread.ts";
 import { withoutRepeats } from "../../core/contract/internal.ts";
-import { RoundBatch } from "./round-batch.ts";
+import { RoundBatch } from "./pipeline.ts";
 
 const OPTIONS: OptionTable<TcpOptions> = {
   gateway: true,

@@ -1,10 +1,137 @@
 import type { Socket } from "node:net";
-import type { RawData, WebSocket } from "ws";
+import type { WebSocket, RawData } from "ws";
 import type { Channel, Clock, Connection, Log } from "../../core/contract/index.ts";
+import { wellFormed } from "../../core/contract/internal.ts";
+import { type DropReason, type Outlet, type OutletLimits, SinkOutlet } from "./write-queue.ts";
 import type { HttpLimits } from "./http-options.ts";
-import { type Arriving, FREE_BYTES, type Inflow, NO_ROOM, type NoRoom } from "./inflow.ts";
-import { WebSocketChannel } from "./websocket-channel.ts";
-import { Heard } from "./websocket-heard.ts";
+import { type Arriving, FREE_BYTES, type Inflow, NO_ROOM, type NoRoom } from "./budgets.ts";
+
+/** A control frame of a client: two bytes, the mask, what it carries. */
+const CONTROL_BYTES = 6;
+
+/**
+ * What comes from a client that is no whole message: whether it is still there,
+ * and whether it lets us hold a message without end. Counted in bytes of its
+ * socket, since the library tells of whole messages only.
+ */
+class Heard {
+  readonly #socket: { readonly bytesRead: number };
+  readonly #messageMs: number;
+  /** Bytes that belong to whole messages and control frames. */
+  #settled: number;
+  #begunAt: number | undefined;
+  /** Bytes when it was pinged. */
+  #pingedAt: number | undefined;
+
+  constructor(socket: { readonly bytesRead: number }, messageMs: number) {
+    this.#socket = socket;
+    this.#messageMs = messageMs;
+    this.#settled = socket.bytesRead;
+  }
+
+  /** Of a message that was begun and has not ended; a little less, where one ended and the next began in one read. */
+  get coming(): number {
+    return this.#socket.bytesRead - this.#settled;
+  }
+
+  message(): void {
+    this.#settled = this.#socket.bytesRead;
+    this.#begunAt = undefined;
+  }
+
+  control(length: number): void {
+    this.#settled += CONTROL_BYTES + length;
+  }
+
+  pinged(): void {
+    this.#pingedAt = this.#socket.bytesRead;
+  }
+
+  /** Nothing at all came since it was pinged. Asked once for each ping. */
+  silent(): boolean {
+    const before = this.#pingedAt;
+    this.#pingedAt = undefined;
+    return before === this.#socket.bytesRead;
+  }
+
+  /** A message was begun some time ago and has not ended. */
+  dawdles(now: number): boolean {
+    if (this.coming <= 0) this.#begunAt = undefined;
+    else this.#begunAt ??= now;
+    return this.#begunAt !== undefined && now - this.#begunAt >= this.#messageMs;
+  }
+}
+
+const NORMAL = 1000;
+
+interface WebSocketChannelOptions {
+  readonly ws: WebSocket;
+  /** What is beneath it. */
+  readonly socket: Socket;
+  readonly limits: OutletLimits;
+  readonly clock: Clock;
+  readonly onDrop: (reason: DropReason) => void;
+}
+
+/** One text frame a message. */
+class WebSocketChannel implements Channel {
+  readonly #ws: WebSocket;
+  readonly #outlet: Outlet;
+  readonly #gone = new AbortController();
+  #ended = false;
+
+  constructor({ ws, socket, limits, clock, onDrop }: WebSocketChannelOptions) {
+    this.#ws = ws;
+    const sink = {
+      write: (data: string | Uint8Array) => ws.send(data, { binary: false }),
+      queued: () => socket.writableLength,
+      afterwards: (run: () => void) => void socket.write("", run),
+      destroy: () => ws.terminate(),
+    };
+    this.#outlet = new SinkOutlet(sink, { limits, clock, onDrop });
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get ready(): boolean {
+    return !this.#ended && this.#outlet.ready;
+  }
+
+  /** Bytes that wait for the client to read. */
+  get queued(): number {
+    return this.#outlet.queued;
+  }
+
+  onReady(run: () => void): () => void {
+    return this.#outlet.onReady(run);
+  }
+
+  send(text: string): void {
+    // After a close frame of either side nothing may follow.
+    if (!this.#ended && this.#ws.readyState === this.#ws.OPEN) this.#outlet.write(wellFormed(text));
+  }
+
+  /** Nothing is sent any more; what was may still take its time. */
+  finish(): void {
+    this.#ended = true;
+    this.#outlet.finish();
+  }
+
+  close(): void {
+    if (this.#ended) return;
+    this.finish();
+    this.#ws.close(NORMAL);
+  }
+
+  /** The client has gone. */
+  lose(): void {
+    this.#ended = true;
+    this.#outlet.end();
+    this.#gone.abort();
+  }
+}
 
 // A client that reads no answers is not listened to until it does.
 const PAUSE_BYTES = 262_144;

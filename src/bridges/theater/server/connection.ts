@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { endRefused } from "../../../mcp/transport/end-refused.ts";
+import { endRefused } from "../../../mcp/transport/listen.ts";
 import { type Command, type Push, WireError, WireReader } from "../wire/index.ts";
 import { type Answered, answerTo } from "./answer.ts";
 import type { Client } from "./client.ts";

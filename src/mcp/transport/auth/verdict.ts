@@ -1,4 +1,5 @@
 import type { Caller } from "../../../core/contract/index.ts";
+import type { Authenticator } from "./authenticator.ts";
 
 /** Who a token stands for, and until when (milliseconds since 1970). */
 export interface Verified {
@@ -22,3 +23,20 @@ export const limited = (waitS: number): Refused => ({
   refused: "limited",
   why: `Too many tokens from here were not good: try again in ${waitS} s.`,
 });
+
+const UNCHECKED = unavailable("The token cannot be checked now: try again.");
+
+/** What a token is worth. Whatever an application's own way to find that out throws, the door has an answer. */
+export function verdictOn(
+  auth: Authenticator,
+  authorization: string | undefined,
+  resource: string,
+  peer?: string,
+): Verdict | Promise<Verdict> {
+  try {
+    const verdict = auth.check(authorization, resource, peer);
+    return verdict instanceof Promise ? verdict.catch(() => UNCHECKED) : verdict;
+  } catch {
+    return UNCHECKED;
+  }
+}

@@ -7,7 +7,7 @@ import type { Answer, Channel, Exchange, Gateway } from "../../../core/contract/
 import { SimulatedClock, until } from "../../../testing/index.ts";
 import { authenticator, hashApiKey } from "../auth/index.ts";
 import { webDoor } from "./web-door.ts";
-import type { WebDoor, WebOptions } from "./web-options.ts";
+import type { WebDoor, WebOptions } from "../http-options.ts";
 
 type Answering = (exchange: Exchange) => Answer | Promise<Answer>;
 

@@ -9,20 +9,16 @@ import {
   systemEntropy,
 } from "../../../core/contract/index.ts";
 import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "../door-options.ts";
-import { httpGuard } from "../http-guard.ts";
-import { HTTP_LIMITS } from "../http-options.ts";
+import { httpGuard } from "../http-checks.ts";
+import { HTTP_LIMITS, type WebDoor, type WebOptions } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
 import { checkPath } from "../http-routes.ts";
-import { Inflow } from "../inflow.ts";
+import { Inflow } from "../budgets.ts";
 import { OpenStreams } from "../open-streams.ts";
 import { withoutRepeats } from "../../../core/contract/internal.ts";
 import { within } from "../within.ts";
-import { arrivalOf } from "./arrival.ts";
-import { nodeArrival } from "./node-arrival.ts";
-import { giveUpOn, writeOut } from "./node-response.ts";
-import { Unsent } from "./unsent.ts";
+import { arrivalOf, nodeArrival, giveUpOn, writeOut, Unsent } from "./requests.ts";
 import { WebFace } from "./web-face.ts";
-import type { WebDoor, WebOptions } from "./web-options.ts";
 import { webRoutes } from "./web-routes.ts";
 
 const OPTIONS: OptionTable<WebOptions> = {

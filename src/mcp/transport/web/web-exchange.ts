@@ -1,9 +1,9 @@
 import { Cancellation, type Caller, type Channel, type Exchange } from "../../../core/contract/index.ts";
-import type { Expiry } from "../expiry.ts";
-import { pathOf } from "../http-head.ts";
+import type { Expiry } from "../open-streams.ts";
+import { pathOf } from "../http-checks.ts";
 import type { Asked } from "../http-sse.ts";
 import { NO_STREAM } from "../no-stream.ts";
-import type { Arrival } from "./arrival.ts";
+import type { Arrival } from "./requests.ts";
 
 export interface WebExchangeParts {
   readonly arrival: Arrival;

@@ -10,20 +10,14 @@ import {
   verdictOn,
   withMetadata,
 } from "../auth/index.ts";
-import { refuseBody } from "../body-refusal.ts";
-import { Expiry } from "../expiry.ts";
-import { originHeaders } from "../http-cors.ts";
-import type { HttpGuard } from "../http-guard.ts";
-import { pathOf, refuseHead } from "../http-head.ts";
-import { refuseMedia, refusePacked } from "../http-media.ts";
-import { answerVerb } from "../http-verb.ts";
-import type { Inflow } from "../inflow.ts";
-import type { OpenStreams } from "../open-streams.ts";
-import type { Arrival, Body } from "./arrival.ts";
-import { textOf } from "../body-text.ts";
-import { responseOf } from "./web-answer.ts";
+import { refuseBody } from "../http-body.ts";
+import { Expiry, type OpenStreams } from "../open-streams.ts";
+import { originHeaders, type HttpGuard, pathOf, refuseHead, refuseMedia, refusePacked, answerVerb } from "../http-checks.ts";
+import type { Inflow } from "../budgets.ts";
+import type { Arrival, Body } from "./requests.ts";
+import { textOf, responseOf } from "../http-answer.ts";
 import { WebExchange } from "./web-exchange.ts";
-import type { WebLimits } from "./web-options.ts";
+import type { WebLimits } from "../http-options.ts";
 import type { WebEndpoint, WebRoute } from "./web-routes.ts";
 import { withoutStream } from "../no-stream.ts";
 import { WebStream } from "./web-stream.ts";

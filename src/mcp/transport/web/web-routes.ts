@@ -1,7 +1,6 @@
 import type { Answer, Gateway } from "../../../core/contract/index.ts";
 import type { Authenticator } from "../auth/index.ts";
-import { type Endpoint, endpoints, metadataPage, plainPath } from "../http-endpoints.ts";
-import { healthAnswer, type Readiness, readyAnswer } from "../http-health.ts";
+import { type Endpoint, endpoints, metadataPage, plainPath, healthAnswer, type Readiness, readyAnswer } from "../http-routes.ts";
 import type { HttpSse } from "../http-sse.ts";
 import type { WebExchange } from "./web-exchange.ts";
 

@@ -1,7 +1,7 @@
 import type { Channel, Clock } from "../../../core/contract/index.ts";
 import { frameEvent, KEEP_ALIVE } from "../event-stream.ts";
 import type { OpenStream } from "../open-streams.ts";
-import { type DropReason, type Outlet, type OutletLimits, SinkOutlet } from "../outlet.ts";
+import { type DropReason, type Outlet, type OutletLimits, SinkOutlet } from "../write-queue.ts";
 
 export interface WebStreamOptions {
   readonly limits: OutletLimits;

@@ -1,6 +1,8 @@
 import type { Clock } from "../../core/contract/index.ts";
 import { peerOf } from "../../core/contract/internal.ts";
 import type { FaultKind } from "../gateway/index.ts";
+import type { Socket } from "node:net";
+import { isLoopback } from "./address.ts";
 
 /** So much of a message is not counted, so that small ones cost nothing: a request's head may hold as much. */
 export const FREE_BYTES = 16_384;
@@ -138,5 +140,86 @@ export class Arriving {
   giveWay(why: NoRoom): void {
     this.end();
     this.#giveWay(why);
+  }
+}
+
+/**
+ * What was answered and is not read yet, all clients together: a client may ask for much at once and read nothing of it. Where it is
+ * too much, who leaves most of it unread is dropped.
+ */
+export class Unread {
+  readonly #most: number;
+  readonly #onDrop: () => void;
+  readonly #sockets = new Map<Socket, number>();
+  #bytes = 0;
+
+  constructor(most: number, onDrop: () => void) {
+    this.#most = most;
+    this.#onDrop = onDrop;
+  }
+
+  add(socket: Socket, bytes: number): void {
+    this.#bytes += bytes;
+    this.#sockets.set(socket, (this.#sockets.get(socket) ?? 0) + bytes);
+    while (this.#bytes > this.#most) this.#dropOne();
+  }
+
+  /** For what was added: it was read, or will never be. */
+  take(socket: Socket, bytes: number): void {
+    const held = this.#sockets.get(socket);
+    // It was dropped.
+    if (held === undefined) return;
+    this.#bytes -= bytes;
+    if (held > bytes) this.#sockets.set(socket, held - bytes);
+    else this.#sockets.delete(socket);
+  }
+
+  /** All that is left unread there now. */
+  holds(socket: Socket, bytes: number): void {
+    const before = this.#sockets.get(socket) ?? 0;
+    if (bytes > before) this.add(socket, bytes - before);
+    else if (bytes < before) this.take(socket, before - bytes);
+  }
+
+  #dropOne(): void {
+    let [largest, most]: [Socket | undefined, number] = [undefined, 0];
+    for (const [socket, bytes] of this.#sockets) if (bytes > most) [largest, most] = [socket, bytes];
+    if (largest === undefined) return;
+    this.#sockets.delete(largest);
+    this.#bytes -= most;
+    this.#onDrop();
+    largest.destroy();
+  }
+}
+
+/** Counts connections per peer. Peers on this machine are one person as far as an address can say, and have no bound here. */
+export class PeerCounts {
+  readonly #perPeer: number;
+  readonly #counts = new Map<string, number>();
+  readonly #counted = new Map<Socket, string>();
+
+  constructor(perPeer: number) {
+    this.#perPeer = perPeer;
+  }
+
+  /** False: this peer has too many. No address (a Unix socket) is not counted. */
+  enter(socket: Socket): boolean {
+    const address = socket.remoteAddress;
+    if (address === undefined || isLoopback(address)) return true;
+    const peer = peerOf(address);
+    const count = this.#counts.get(peer) ?? 0;
+    if (count >= this.#perPeer) return false;
+    this.#counts.set(peer, count + 1);
+    this.#counted.set(socket, peer);
+    return true;
+  }
+
+  leave(socket: Socket): void {
+    const peer = this.#counted.get(socket);
+    if (peer === undefined) return;
+    this.#counted.delete(socket);
+    const left = (this.#counts.get(peer) ?? 1) - 1;
+    if (left === 0) this.#counts.delete(peer);
+    else this.#counts.set(peer, left);
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { queryObjects } from "node:v8";
 import * as fc from "fast-check";
-import { Pieces } from "./pieces.ts";
+import { Pieces } from "./http-body.ts";
 
 describe("bytes in pieces", () => {
   test("are the same bytes, however they were cut", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SimulatedClock } from "../../testing/index.ts";
-import { type Outlet, type OutletLimits, type Sink, SinkOutlet } from "./outlet.ts";
+import { type Outlet, type OutletLimits, type Sink, SinkOutlet } from "./write-queue.ts";
 
 /** A way out whose client reads when it is told to. */
 class Slow implements Sink {

@@ -1,0 +1,284 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { hostName, isAddress, isLoopback } from "./address.ts";
+import { remembering } from "../../core/contract/internal.ts";
+import type { Answer, Gateway } from "../../core/contract/index.ts";
+import { refusal } from "../gateway/index.ts";
+
+/** Headers that decide something here: whoever sends one twice wants two readers to see two requests. */
+const ONCE = new Set([
+  "authorization",
+  "content-length",
+  "content-type",
+  "host",
+  "idempotency-key",
+  "last-event-id",
+  "origin",
+  "transfer-encoding",
+]);
+
+/** By lower-case names. */
+type HeaderMap = Readonly<Record<string, string | string[] | undefined>>;
+
+/** A request's headers, looked up in the map that node:http has made of them before anybody sees the request: a second one would be a second pass. */
+export class HeaderList {
+  readonly #map: HeaderMap;
+  readonly #raw: readonly string[];
+
+  /** `raw`: names and values as they came, by which what was sent twice is found. */
+  constructor(map: HeaderMap, raw: readonly string[]) {
+    this.#map = map;
+    this.#raw = raw;
+  }
+
+  get count(): number {
+    return this.#raw.length / 2;
+  }
+
+  /** By its lower-case name; several of a kind that may be repeated are joined by commas. */
+  get(name: string): string | undefined {
+    const value = this.#map[name];
+    if (typeof value === "string") return value;
+    return Array.isArray(value) ? value.join(", ") : undefined;
+  }
+
+  /** The lower-case name of a header that was sent twice and may not be. */
+  duplicated(): string | undefined {
+    // Where each has a place of its own in the map, none was sent twice.
+    let names = 0;
+    for (const _name in this.#map) names += 1;
+    return names === this.count ? undefined : this.#repeated();
+  }
+
+  #repeated(): string | undefined {
+    const seen = new Set<string>();
+    for (let index = 0; index < this.#raw.length; index += 2) {
+      const name = (this.#raw[index] ?? "").toLowerCase();
+      if (seen.has(name) && (ONCE.has(name) || name.startsWith("mcp-"))) return name;
+      seen.add(name);
+    }
+    return undefined;
+  }
+}
+
+export const headersOf = ({ headers, rawHeaders }: IncomingMessage): HeaderList => new HeaderList(headers, rawHeaders);
+
+/** As they came, whatever others have made of the map meanwhile: an application may add to it, and then it does not tell what was sent twice. */
+export function headersAsSent(raw: readonly string[]): HeaderList {
+  const map = new Map<string, string>();
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = (raw[index] ?? "").toLowerCase();
+    const before = map.get(name);
+    map.set(name, before === undefined ? (raw[index + 1] ?? "") : `${before}, ${raw[index + 1] ?? ""}`);
+  }
+  return new HeaderList(Object.fromEntries(map), raw);
+}
+
+export interface GuardOptions {
+  /** The address the server listens on. */
+  readonly host: string;
+  /** Further names clients may use, `name` or `name:port`; `*` for any. */
+  readonly allowedHosts: readonly string[];
+  /** Origins whose pages may call, `https://app.example`, of any scheme; `*` for any. */
+  readonly allowedOrigins: readonly string[];
+  /** Where clients know the server by, when that is another name. */
+  readonly resource: string | undefined;
+}
+
+/**
+ * Who may be talking, by the names the request carries. A page that rebinds its
+ * own name to this machine still sends that name as `Host`, so names are refused
+ * unless they are known here.
+ */
+export interface HttpGuard {
+  /** True: the request names a host this server answers to. */
+  host(value: string | undefined): boolean;
+  /** True: no web page sent it, or one of an allowed origin. */
+  origin(value: string | undefined, host: string): boolean;
+  /** True: pages of that origin may read answers. */
+  cors(value: string | undefined): value is string;
+}
+
+export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: GuardOptions): HttpGuard {
+  const bound = hostName(host.includes(":") ? `[${host}]` : host);
+  const local = isLoopback(host);
+  const hosts = new Set(allowedHosts.map((entry) => entry.toLowerCase()));
+  const origins = new Set(allowedOrigins.map((entry) => entry.toLowerCase().replace(/(?<!\/)\/$/, "")));
+  if (resource !== undefined && URL.canParse(resource)) hosts.add(new URL(resource).hostname);
+
+  const knows = (value: string): boolean => {
+    const name = hostName(value);
+    if (name === undefined) return false;
+    if (hosts.has("*") || hosts.has(name) || hosts.has(value.toLowerCase())) return true;
+    if (isLoopback(name)) return true;
+    // Beyond loopback an address is safe too: rebinding needs a name.
+    return !local && (name === bound || isAddress(name));
+  };
+
+  const known = remembering(knows);
+
+  const listed = (value: string): boolean => origins.has("*") || origins.has(value.toLowerCase());
+
+  return {
+    host: (value) => value !== undefined && known(value),
+    origin(value, hostHeader) {
+      if (value === undefined || listed(value)) return true;
+      const match = /^https?:\/\/([^/?#@]+)$/i.exec(value);
+      if (match?.[1] === undefined) return false;
+      const name = hostName(match[1]);
+      if (local && name !== undefined && isLoopback(name)) return true;
+      return match[1].toLowerCase() === hostHeader.toLowerCase();
+    },
+    cors: (value): value is string => value !== undefined && listed(value),
+  };
+}
+
+export interface HeadRules {
+  readonly guard: HttpGuard;
+  /** How many headers. */
+  readonly headers: number;
+}
+
+/** What is wrong with a request as far as its head says, before anybody looks at where it goes. */
+export function refuseHead({ guard, headers: most }: HeadRules, headers: HeaderList, url: string): Answer | undefined {
+  if (headers.count > most) return refusal("HEAD", `A request may have at most ${most} headers.`);
+  const twice = headers.duplicated();
+  if (twice !== undefined) {
+    return refusal(twice.startsWith("mcp-") ? "HEADERS" : "INVALID_REQUEST", `The header ${twice} was sent twice: send it once.`);
+  }
+  // node:http takes any list of codings that ends in chunks, and would hand a packed body over as it is.
+  const coding = headers.get("transfer-encoding");
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    return refusal("INVALID_REQUEST", "Of transfer codings only chunked is taken: send the body unpacked.");
+  const host = headers.get("host");
+  if (host === undefined || !url.startsWith("/"))
+    return refusal("INVALID_REQUEST", "Send a Host header and a path that begins with a slash.");
+  if (!guard.host(host)) {
+    return refusal(
+      "FOREIGN",
+      "This server is not known by that Host: use its own address, or allow the name (allowedHosts, on the command line --allow-host) when it is yours.",
+    );
+  }
+  if (!guard.origin(headers.get("origin"), host)) {
+    return refusal(
+      "FOREIGN",
+      "Pages of that Origin may not call this server: allow the origin (allowedOrigins, on the command line --allow-origin) when it is yours.",
+    );
+  }
+  return undefined;
+}
+
+/** Without the query. */
+export function pathOf(url: string): string {
+  const mark = url.indexOf("?");
+  return mark < 0 ? url : url.slice(0, mark);
+}
+
+const REQUEST_HEADERS =
+  "accept, authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, mcp-protocol-version, mcp-session-id";
+const EXPOSED = "mcp-protocol-version, mcp-session-id, retry-after, www-authenticate";
+const MAX_AGE_S = "600";
+// Tools may ask for arguments to be mirrored in headers of this form.
+const MIRRORED = /^mcp-param-[a-z0-9_-]{1,64}$/;
+
+/** Lets pages of an allowed origin read the answer. Without credentials: tokens are sent by the page itself, never by the browser. */
+export function originHeaders(origin: string): Readonly<Record<string, string>> {
+  return { "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSED };
+}
+
+export function allowOrigin(response: ServerResponse, origin: string): void {
+  const headers = originHeaders(origin);
+  for (const name in headers) response.setHeader(name, headers[name] ?? "");
+}
+
+/** What a browser asks before it lets a page call. */
+function preflight(headers: HeaderList, verbs: readonly string[]): Answer {
+  const asked = (headers.get("access-control-request-headers") ?? "").toLowerCase().split(",").slice(0, 64);
+  const mirrored = asked.map((name) => name.trim()).filter((name) => MIRRORED.test(name));
+  return {
+    status: 204,
+    headers: {
+      "access-control-allow-methods": verbs.join(", "),
+      "access-control-allow-headers": [REQUEST_HEADERS, ...mirrored].join(", "),
+      "access-control-max-age": MAX_AGE_S,
+    },
+  };
+}
+
+/** What whoever asks for the verbs of a path is told, or sends another; undefined: it is one of them. */
+export function answerVerb(method: string, verbs: readonly string[], guard: HttpGuard, headers: HeaderList): Answer | undefined {
+  if (method !== "OPTIONS" && verbs.includes(method)) return undefined;
+  const allow = { allow: [...verbs, "OPTIONS"].join(", ") };
+  if (method !== "OPTIONS") return refusal("VERB", `This path takes ${verbs.join(", ")}.`, allow);
+  const asks = guard.cors(headers.get("origin")) && headers.get("access-control-request-method") !== undefined;
+  return asks ? preflight(headers, verbs) : { status: 204, headers: allow };
+}
+
+/** What an `Accept` header admits. */
+interface Admits {
+  readonly json: boolean;
+  readonly events: boolean;
+}
+
+const EVERYTHING: Admits = { json: true, events: true };
+
+function quality(parameters: readonly string[]): number {
+  for (const parameter of parameters) {
+    const match = /^\s*q\s*=\s*([0-9.]+)\s*$/i.exec(parameter);
+    if (match !== null) return Number(match[1]);
+  }
+  return 1;
+}
+
+const readAccept = remembering((text): Admits => {
+  const qualities = new Map<string, number>();
+  for (const range of text.split(",")) {
+    const [type = "", ...parameters] = range.split(";");
+    qualities.set(type.trim().toLowerCase(), quality(parameters));
+  }
+  // The most specific range decides (RFC 9110, 12.5.1).
+  const admits = (type: string): boolean =>
+    (qualities.get(type) ?? qualities.get(`${type.slice(0, type.indexOf("/"))}/*`) ?? qualities.get("*/*") ?? 0) > 0;
+  return { json: admits("application/json"), events: admits("text/event-stream") };
+});
+
+/** No `Accept` header admits everything (RFC 9110, 12.5.1). */
+const accepts = (header: string | undefined): Admits => (header === undefined ? EVERYTHING : readAccept(header));
+
+/** Whether a POST accepts what it may be answered by: both media types, or one where the gateway says that this is enough. */
+function acceptsReply({ json, events }: Admits, { acceptsEither }: Pick<Gateway, "acceptsEither">): boolean {
+  return acceptsEither === true ? json || events : json && events;
+}
+
+/** JSON in UTF-8, the only charset JSON has between systems (RFC 8259, 8.1). */
+const isJson: (contentType: string) => boolean = remembering((text) => {
+  const [type = "", ...parameters] = text.split(";");
+  if (type.trim().toLowerCase() !== "application/json") return false;
+  for (const parameter of parameters) {
+    const match = /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/i.exec(parameter);
+    if (match !== null && match[1]?.toLowerCase() !== "utf-8") return false;
+  }
+  return true;
+});
+
+/** What a way in to MCP leaves its clients. */
+interface Leave extends Pick<Gateway, "acceptsEither"> {
+  /** A POST is answered without a body, so what it accepts does not matter. */
+  readonly bodiless?: boolean;
+}
+
+/** What is wrong with a request to MCP as far as its media types say. */
+export function refuseMedia(method: string, headers: HeaderList, leave: Leave): Answer | undefined {
+  if (method === "DELETE") return undefined;
+  const admits = accepts(headers.get("accept"));
+  if (method !== "POST") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
+  if (leave.bodiless !== true && !acceptsReply(admits, leave))
+    return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
+  return isJson(headers.get("content-type") ?? "") ? undefined : refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
+}
+
+/** A body that has to be unpacked first: nothing here does. */
+export function refusePacked(headers: HeaderList): Answer | undefined {
+  const coding = headers.get("content-encoding")?.trim().slice(0, 64).toLowerCase() ?? "";
+  if (coding === "" || coding === "identity") return undefined;
+  return refusal("MEDIA_TYPE", `Send the body as it is, without Content-Encoding: ${coding.replace(/[^a-z0-9, -]/g, "")}.`);
+}

@@ -62,7 +62,7 @@ test("law 1: only engines, and what the command line does to a chain, hand entri
   assert.deepEqual(
     writers.filter(
       (file) =>
-        !file.startsWith("core/engine/") && !["cli/chain-operations.ts", "cli/store-here.ts", "core/contract/hand-over.ts"].includes(file),
+        !file.startsWith("core/engine/") && !["cli/chain-operations.ts", "cli/store-here.ts", "core/contract/store.ts"].includes(file),
     ),
     [],
   );

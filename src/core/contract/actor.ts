@@ -1,3 +1,6 @@
+// Owns: what an actor is (behaviour, message, turn, work, policy) and the form of its id. Does not own: running it (engine.ts) or
+// storing it (store.ts).
+
 import type { TroupeError } from "./errors.ts";
 import type { Bag, Json } from "./json.ts";
 import type { Catalogue, Surface } from "./surface.ts";
@@ -192,3 +195,74 @@ export const DEFAULT_POLICY: Policy = {
   mailbox: 1_000,
   maxStateBytes: 1_048_576,
 };
+
+/** What `encodeURIComponent` writes: each of these is one byte of the key. */
+const ID = /^[a-z][a-z0-9-]{0,63}\/(?:[A-Za-z0-9._~!'()*-]|%[0-9A-F]{2}){1,256}$/u;
+const ADDRESS = /^[a-z][a-z0-9-]{0,63}\/.+$/u;
+
+/** The key in clear. Undefined for no id, and for another writing of a key than `kind.id(key)`'s: it would be a second actor of that key. */
+export function keyIn(given: unknown): string | undefined {
+  if (typeof given !== "string" || !ID.test(given)) return undefined;
+  const segment = given.slice(given.indexOf("/") + 1);
+  if (!segment.includes("%")) return segment;
+  try {
+    const key = decodeURIComponent(segment);
+    return encodeURIComponent(key) === segment ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether it is an id as `kind.id(key)` writes it: an engine takes no other. */
+export const isActorId = (given: unknown): given is ActorId => keyIn(given) !== undefined;
+
+/** Anything between a kind and an end: a message may be on its way to nobody. */
+export const isAddress = (given: unknown): given is ActorId => typeof given === "string" && ADDRESS.test(given);
+
+export const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
+
+/** Before 0: `one` is listed first. By kind, then by key: as text, `a-b/c` would come before `a/c`. */
+export function compareIds(one: ActorId, other: ActorId): number {
+  // Of kinds of one length the text says it: many are sorted by this.
+  const isText = one.indexOf("/") === other.indexOf("/");
+  const [left, right] = isText ? [one, other] : [one.replace("/", "\0"), other.replace("/", "\0")];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+declare const ANSWER: unique symbol;
+
+/** A message whose receiver says in its `output` what it answers. The type alone knows: the message is what any other is. */
+export interface Asks<T> extends Outgoing {
+  readonly [ANSWER]: T;
+}
+
+/** What comes back: the receiver has held it against its `output`. */
+export type ReplyWith<T> = { readonly ok: T } | Exclude<Reply, { readonly ok: unknown }>;
+
+/** The message that begins an actor and does nothing else. No author can name a message so, since names have no slash. */
+export const BEGIN_ACTION = "troupe/begin";
+
+/** A dead letter's message as it goes out once more: what answers it then is another message than what answered it before. */
+export const replayed = (message: Message): Message => ({ ...message, replays: (message.replays ?? 0) + 1 });
+
+/** On what `refuse` throws. Two copies of this package may meet in one process: `instanceof` would not know the other's. */
+export const REFUSAL = Symbol.for("troupe.refusal");
+
+/** Whether an author's code threw a refusal: an outcome like any other, of which the caller is told. */
+export function isRefusal(error: unknown): error is Extract<Reply, { refused: unknown }>["refused"] {
+  return typeof error === "object" && error !== null && REFUSAL in error;
+}
+
+// By the function, not by a member of its kind: whoever spreads a kind and gives it another `surface` has none that is constant.
+const constant = new WeakSet<object>();
+
+/** Of a `surface` that is the same in every state, for every viewer, and has no links. Gives it back. */
+export function constantly<F extends object>(surface: F): F {
+  constant.add(surface);
+  return surface;
+}
+
+/** What the kind shows nothing can change: it need be asked for once only. */
+export function isConstant({ surface }: Pick<Behaviour, "surface">): boolean {
+  return surface !== undefined && constant.has(surface);
+}

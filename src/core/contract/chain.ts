@@ -1,3 +1,5 @@
+// Owns: the form of an event in an actor's chain. Does not own: hashing, verifying and replaying it (core/chain).
+
 import type { ActorId } from "./actor.ts";
 import type { Json } from "./json.ts";
 

@@ -1,4 +1,6 @@
-import type { CancelSignal } from "./cancel.ts";
+// Owns: the interfaces between transports and the gateway. Does not own: either side of them.
+
+import type { CancelSignal } from "./time.ts";
 
 /** Who is calling, as the transport found out (token verified, peer known). */
 export interface Caller {

@@ -1,5 +1,8 @@
-import type { ActorId, Outgoing, Policy, Reply, Message, Viewer } from "./actor.ts";
+// Owns: the interface of engines and of the nodes of a cluster. Does not own: an implementation of them (core/engine, hosts).
+
+import type { ActorId, Message, Outgoing, Policy, Reply, Viewer } from "./actor.ts";
 import type { ChainEvent } from "./chain.ts";
+import { EngineError } from "./errors.ts";
 import type { Json } from "./json.ts";
 import type { CallOptions } from "./source.ts";
 
@@ -101,4 +104,42 @@ export interface Engine extends AsyncDisposable {
   /** Drops the cell or instance, clears "failed"; the state stays. */
   restart(id: ActorId): Promise<void>;
   watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void;
+}
+
+/** The refusal that stands for a fault because there is no such actor, or it has stopped. Undefined for every other fault. */
+export const missingActorRefusal = (fault: unknown): Extract<Reply, { readonly refused: unknown }> | undefined =>
+  fault instanceof EngineError && fault.applied === false && (fault.code === "NO_ACTOR" || fault.code === "ACTOR_STOPPED")
+    ? { refused: { code: fault.code, message: fault.message } }
+    : undefined;
+
+/** Answers `Peers.ask`; what it returns for `Peers.tell` is dropped. What it throws reaches whoever asked as "knows nothing of that". */
+export type PeerListener = (message: Json, from: string) => Json | undefined | Promise<Json | undefined>;
+
+/** The other nodes that serve the same actors and sessions, as one of them reaches them. Nothing here is durable: what must hold is in a store. */
+export interface Peers extends AsyncDisposable {
+  /** This node's name, `[a-z0-9]{16}`: another after each start. */
+  readonly self: string;
+  /** To every other node. Lossy: a node that is away, or does not read, never hears it. In order for each pair of nodes. */
+  tell(topic: string, message: Json): void;
+  /** To one node, by its name. Undefined: it is away, answers too late, or knows nothing of that. */
+  ask(node: string, topic: string, message: Json): Promise<Json | undefined>;
+  /** One listener for each topic. Returns its undo. */
+  on(topic: string, listen: PeerListener): () => void;
+  /** Something that was told may have gone unheard here: some was lost on its way, or a node has come or gone. Returns its undo. */
+  onGap(run: () => void): () => void;
+}
+
+/** A node as the others find it. */
+export interface Member {
+  readonly node: string;
+  /** Where the others reach it. */
+  readonly url: string;
+}
+
+/** Which nodes there are. */
+export interface Members {
+  /** Says that this node is there, for `forMs` from now on; and who else is. */
+  seen(self: Member, forMs: number): Promise<readonly Member[]>;
+  /** This node has gone. */
+  left(node: string): Promise<void>;
 }

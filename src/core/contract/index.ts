@@ -1,27 +1,96 @@
-export type * from "./actor.ts";
-export { DEFAULT_POLICY } from "./actor.ts";
-export type * from "./asks.ts";
-export { abortSignalOf, Cancellation, type CancelSignal, untilAborted } from "./cancel.ts";
-export type * from "./chain.ts";
-export { REDACTED } from "./chain.ts";
-export * from "./clock.ts";
-export type * from "./content-store.ts";
-export { BARE_RESULT, BLOB, CONTENT, type Content, isBareResult } from "./content.ts";
-export type * from "./door.ts";
-export type * from "./engine.ts";
-export * from "./errors.ts";
-export * from "./json.ts";
-export type * from "./observer.ts";
-export { ABOVE_ZERO, boundsOf, checkOptions, FUNCTION, oneOf, type OptionRule, type OptionTable, RATE, TEXTS } from "./option-checks.ts";
-export type * from "./peers.ts";
-export { Queues } from "./queues.ts";
-export { sessionTtlIn } from "./session-ttl.ts";
-export * from "./session.ts";
-export type * from "./source.ts";
-export type * from "./store.ts";
-export * from "./stream-bounds.ts";
-export type * from "./surface.ts";
-export { defaultRate, type Rate, TokenBuckets } from "./token-buckets.ts";
-export type * from "./transfer.ts";
-export { type Ask, untilClosed } from "./until-closed.ts";
-export { Watchers } from "./watchers.ts";
+/** What every other folder builds on: types, errors, the clock, and the interfaces of stores, sources and transports. */
+export {
+  type ActorId,
+  type Asks,
+  type Behaviour,
+  type Context,
+  DEFAULT_POLICY,
+  type Log,
+  type LogLevel,
+  type Message,
+  type Outgoing,
+  type Per,
+  type Policy,
+  type Progress,
+  type Reply,
+  type ReplyWith,
+  type Step,
+  type Turn,
+  type Viewer,
+  type Wake,
+  type Work,
+} from "./actor.ts";
+export { type Body, type ChainEvent, type Header, REDACTED } from "./chain.ts";
+export { Queues } from "./collections.ts";
+export type { Answer, Caller, Channel, Connection, DoorRequest, Exchange, Gateway, HttpMount, SocketMount } from "./door.ts";
+export type { Change, Engine, Letter, ListQuery, Member, Members, PeerListener, Peers, Snapshot, Status, Trait } from "./engine.ts";
+export {
+  type DoorCode,
+  type EngineCode,
+  EngineError,
+  type ErrorCode,
+  type StoreCode,
+  StoreError,
+  type SurfaceCode,
+  TroupeError,
+} from "./errors.ts";
+export { type Bag, type Frozen, isBag, isList, type Json } from "./json.ts";
+export { defaultRate, type Rate, TokenBuckets } from "./limits.ts";
+export { Watchers } from "./listeners.ts";
+export { BARE_RESULT, BLOB, type Content, CONTENT, isBareResult } from "./mcp.ts";
+export type { Figure, Figures, Observation, ObservedFailure, ObservedRequest, Observer } from "./observer.ts";
+export {
+  type Ask,
+  changedSession,
+  eventId,
+  isSessionRow,
+  readEventId,
+  type SessionChange,
+  type SessionRow,
+  type SessionStore,
+  sessionTtlIn,
+  STREAM_BOUNDS,
+  type StreamBounds,
+  type StreamStore,
+  type TaskRow,
+  type TaskStore,
+  untilClosed,
+} from "./session.ts";
+export type { CallOptions, ContentOf, Dirty, Receipt, Shown, Source } from "./source.ts";
+export type {
+  Arrival,
+  Collected,
+  ContentStore,
+  Damaged,
+  Digest,
+  Due,
+  DuePlace,
+  Ended,
+  EndedPage,
+  EndedQuery,
+  Entry,
+  Exporter,
+  Importer,
+  KeyedCall,
+  Leaving,
+  Remembered,
+  Row,
+  Settling,
+  SetWake,
+  Store,
+  Stored,
+  Travelling,
+  Undelivered,
+} from "./store.ts";
+export type { Catalogue, ListName, Offer, OfferRef, Surface, TaskSupport } from "./surface.ts";
+export {
+  abortSignalOf,
+  Cancellation,
+  type CancelSignal,
+  type Clock,
+  type Entropy,
+  systemClock,
+  systemEntropy,
+  untilAborted,
+} from "./time.ts";
+export { ABOVE_ZERO, boundsOf, checkOptions, FUNCTION, oneOf, type OptionRule, type OptionTable, RATE, TEXTS } from "./validate.ts";

@@ -1,43 +1,74 @@
-/** What passes between folders and is no public name: no subpath leads here. */
-export { withoutBom } from "./bom.ts";
-export { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
-export { capabilityNeeded, EXTENSION, isExtensionMethod } from "./client-capability.ts";
-export { settledNow, watchClock } from "./clock-jumps.ts";
-export { canonical } from "./canonical.ts";
-export { constantly, isConstant } from "./constant-surface.ts";
-export { defined } from "./defined.ts";
-export { DEEPEST, freezeDeep } from "./freeze.ts";
-export { type CommitEnds, type HandOver, handOverTo, promising } from "./hand-over.ts";
-export { growthBy, SHORT_BYTES, textBytes } from "./growth.ts";
-export { jsonIn } from "./json-in.ts";
-export { HeldMessages, isHeavy } from "./held-messages.ts";
-export { LATE, type MayBeLate, whenLate } from "./late.ts";
-export { Listeners } from "./listeners.ts";
-export { isBlob, isContent } from "./content.ts";
-export { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT, wrongInBlock } from "./mcp-shapes.ts";
-export { memoize } from "./memoize.ts";
-export { tooManyValues, VALUE_LIMITS } from "./message-values.ts";
-export { checkMirrored, mirroredIn } from "./mirrored.ts";
-export { missingActorRefusal } from "./missing-actor.ts";
-export { MultiMap } from "./multi-map.ts";
-export { nearest } from "./nearest.ts";
-export { checkNeeded, KINDS } from "./option-checks.ts";
-export { classOf, nameOf, outOfOrder, shapeOf } from "./out-of-order.ts";
-export { peerOf } from "./peer.ts";
-export { hasOwn, own } from "./own.ts";
-export { put } from "./put.ts";
-export { isRefusal, REFUSAL } from "./refusal.ts";
-export { RepeatedLines, withoutRepeats } from "./repeated-lines.ts";
-export { replayed } from "./replayed.ts";
-export { remembering } from "./remembering.ts";
-export { BEGIN_ACTION } from "./begin-action.ts";
-export { checkScopes, isScope, lacking, needsScopes, scopesOf, withScopes } from "./scopes.ts";
-export { checkTask, TASK } from "./task.ts";
-export { isTexts } from "./texts.ts";
-export { isLocal } from "./token-buckets.ts";
-export { type Template, templatesOf } from "./templates.ts";
-export { tellOf, told } from "./told.ts";
-export { blamed, unsendable } from "./unfit.ts";
-export { MAX_URI, templateVariables } from "./uri-template.ts";
+/** Helpers that other folders share. Not public: no subpath leads here. */
+export {
+  BEGIN_ACTION,
+  compareIds,
+  constantly,
+  isActorId,
+  isAddress,
+  isConstant,
+  isRefusal,
+  keyIn,
+  kindOf,
+  REFUSAL,
+  replayed,
+} from "./actor.ts";
+export { memoize, MultiMap, remembering } from "./collections.ts";
+export { missingActorRefusal } from "./engine.ts";
+export { classOf, nameOf, outOfOrder, shapeOf } from "./errors.ts";
+export {
+  canonical,
+  DEEPEST,
+  defined,
+  freezeDeep,
+  growthBy,
+  hasOwn,
+  isTexts,
+  jsonIn,
+  own,
+  put,
+  SHORT_BYTES,
+  textBytes,
+  tooManyValues,
+  VALUE_LIMITS,
+  wellFormed,
+  withoutBom,
+} from "./json.ts";
+export { HeldMessages, isHeavy, isLocal, peerOf, RepeatedLines, withoutRepeats } from "./limits.ts";
+export { Listeners, tellOf, told } from "./listeners.ts";
+export {
+  capabilityNeeded,
+  checkMirrored,
+  checkScopes,
+  EXTENSION,
+  isBlob,
+  isContent,
+  isExtensionMethod,
+  isScope,
+  lacking,
+  mirroredIn,
+  needsScopes,
+  scopesOf,
+  withScopes,
+} from "./mcp.ts";
+export { type CommitEnds, type HandOver, handOverTo, promising } from "./store.ts";
+export { LATE, type MayBeLate, settledNow, watchClock, whenLate } from "./time.ts";
+export { MAX_URI, type Template, templatesOf, templateVariables } from "./uri.ts";
+export {
+  ANNOTATIONS,
+  ARGUMENT,
+  blamed,
+  checkNeeded,
+  checkTask,
+  HINTS,
+  ICONS,
+  KINDS,
+  misfit,
+  nearest,
+  OBJECT,
+  SIZE,
+  TASK,
+  TEXT,
+  unsendable,
+  wrongInBlock,
+} from "./validate.ts";
 export { vouch, vouchedFor, type Written } from "./vouch.ts";
-export { wellFormed } from "./well-formed.ts";

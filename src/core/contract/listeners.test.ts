@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { Listeners } from "./listeners.ts";
+import { test } from "node:test";
 
 const tell = <T extends object>(listeners: Listeners<T>, run: (one: T) => void): void => {
   const list = listeners.list();

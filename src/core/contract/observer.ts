@@ -1,3 +1,5 @@
+// Owns: the interface for counting, timing and tracing requests. Does not own: an implementation (hosts/telemetry).
+
 import type { Bag } from "./json.ts";
 
 /** A request of MCP, as it begins to be served. */

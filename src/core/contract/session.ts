@@ -1,5 +1,8 @@
-import { isTexts } from "./texts.ts";
-import { type Bag, isBag, type Json } from "./json.ts";
+// Owns: the interfaces of stores for sessions, streams and tasks, and the rules that they share. Does not own: an implementation
+// of them (core/store, hosts).
+
+import { StoreError } from "./errors.ts";
+import { type Bag, isBag, isTexts, type Json } from "./json.ts";
 
 /** A legacy session (2024-11-05 … 2025-11-25) as it outlives a connection and a restart. */
 export interface SessionRow {
@@ -117,4 +120,70 @@ export interface TaskStore extends AsyncDisposable {
   get(id: string): Promise<TaskRow | undefined>;
   /** Those whose time is over are deleted. */
   expire(now: number): Promise<void>;
+}
+
+const MINUTE_MS = 60_000;
+const DEFAULT_MINUTES = 60;
+
+/**
+ * A session's time to live in milliseconds, from `MCP_SESSION_TTL_MINUTES`: a positive whole number of minutes. Without it, and
+ * with anything else, 60 minutes; `refused` hears of the latter.
+ */
+export function sessionTtlIn(variables: Readonly<Record<string, string | undefined>>, refused?: (text: string) => void): number {
+  const text = variables["MCP_SESSION_TTL_MINUTES"];
+  if (text === undefined) return DEFAULT_MINUTES * MINUTE_MS;
+  const minutes = /^\d{1,9}$/.test(text.trim()) ? Number(text) : 0;
+  if (minutes > 0) return minutes * MINUTE_MS;
+  refused?.(text);
+  return DEFAULT_MINUTES * MINUTE_MS;
+}
+
+/** What a client may ask for again of one session: the rest is dropped, oldest first, and a client that asks for it is told so. */
+export interface StreamBounds {
+  /** Per stream. Default 1,000. */
+  readonly messages: number;
+  /** Per stream, of JSON text. Default 1 MiB. */
+  readonly bytes: number;
+  /** Per session; the one written to longest ago goes first. Default 32. */
+  readonly streams: number;
+}
+
+export const STREAM_BOUNDS: StreamBounds = { messages: 1_000, bytes: 1_048_576, streams: 32 };
+
+/** `<n>.<stream>`: a stream's messages count from 1, so that also a dropped one's successor is known. Fits a header. */
+export const eventId = (stream: string, n: number): string => `${n}.${encodeURIComponent(stream)}`;
+
+/** Event ids come from clients: undefined for what is none. */
+export function readEventId(id: string): { readonly stream: string; readonly n: number } | undefined {
+  const match = /^([1-9]\d{0,14})\.(.{0,1024})$/u.exec(id);
+  if (match === null) return undefined;
+  try {
+    return { n: Number(match[1]), stream: decodeURIComponent(match[2] ?? "") };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks of a store until it is closed. */
+export interface Ask {
+  <T>(run: () => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+/** What is asked of a store over a network: what goes wrong is thrown as `fault` has it, and once closed, `STORE_CLOSED`. */
+export function untilClosed(fault: (error: unknown) => unknown): Ask {
+  let open = true;
+  const ask = async <T>(run: () => Promise<T>): Promise<T> => {
+    if (!open) throw new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
+    try {
+      return await run();
+    } catch (error) {
+      throw fault(error);
+    }
+  };
+  return Object.assign(ask, {
+    close() {
+      open = false;
+    },
+  });
 }

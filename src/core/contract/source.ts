@@ -1,7 +1,9 @@
+// Owns: the interface of what the gateway serves. Does not own: casts, registries and other sources (mcp/source).
+
 import type { Log, Outgoing, Progress, Reply, Viewer } from "./actor.ts";
-import type { CancelSignal } from "./cancel.ts";
 import type { Bag, Json } from "./json.ts";
 import type { Catalogue, OfferRef, Surface } from "./surface.ts";
+import type { CancelSignal } from "./time.ts";
 
 /** Proof of what a call committed: ask any copy of the chain for it later. */
 export interface Receipt {

@@ -1,8 +1,11 @@
+// Owns: the interfaces of stores for actors and content, moving actors between stores, and commits without a promise. Does not
+// own: an implementation (core/store, hosts/restate).
+
 import type { ActorId, Message, Policy, Reply, Wake } from "./actor.ts";
 import type { ChainEvent } from "./chain.ts";
 import type { Change, Engine, Letter, Status } from "./engine.ts";
 import type { StoreError } from "./errors.ts";
-import type { Bag } from "./json.ts";
+import type { Bag, Json } from "./json.ts";
 
 /** A wake as it is kept. */
 export interface SetWake extends Wake {
@@ -171,4 +174,141 @@ export interface Store extends AsyncDisposable {
    * what it ended with (C6). What it sent is still on its way, and what it remembered is nobody's.
    */
   remove(ended: Pick<Ended, "id" | "head">): Promise<boolean>;
+}
+
+/** Whoever waits for a commit: told once what became of it, and never before what handed it over has returned. Neither throws. */
+export interface CommitEnds {
+  kept(): void;
+  lost(error: unknown): void;
+}
+
+/** A commit without a promise. */
+export type HandOver = (id: ActorId, entry: Entry, ends: CommitEnds) => void;
+
+// By the function, not by a member of the store: whoever wraps a store and gives it another `commit` is asked by that one.
+const handingOver = new WeakMap<object, HandOver>();
+
+/** A store's `commit`, made of a way that promises nothing. Gives it back. */
+export function promising(handOver: HandOver): Store["commit"] {
+  const commit: Store["commit"] = (id, entry) =>
+    new Promise((kept, lost) => {
+      handOver(id, entry, { kept, lost });
+    });
+  handingOver.set(commit, handOver);
+  return commit;
+}
+
+/** How to hand an entry over to that store. */
+export function handOverTo(store: Pick<Store, "commit">): HandOver {
+  return (
+    handingOver.get(store.commit) ??
+    ((id, entry, ends) => {
+      let committed: Promise<void>;
+      try {
+        committed = store.commit(id, entry);
+      } catch (error) {
+        committed = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+      }
+      committed.then(
+        () => ends.kept(),
+        (error: unknown) => ends.lost(error),
+      );
+    })
+  );
+}
+
+/** A keyed call an actor has taken: its first reply, or none yet where it was told "later" (C4). */
+export type KeyedCall = Omit<Remembered, "reply"> & Partial<Pick<Remembered, "reply">>;
+
+/** An actor as it is named on its way from one place to another. */
+export interface Travelling {
+  readonly id: ActorId;
+  /** As after the last event. */
+  readonly row: Row;
+  /** Of the last event. */
+  readonly seq: number;
+  readonly head: string;
+}
+
+/** All that is kept of an actor. Each iterable is read once, events first, before the next actor is asked for. */
+export interface Leaving extends Travelling {
+  /** All of them, in order; bodies absent where erased. */
+  events(): AsyncIterable<ChainEvent>;
+  /** Those that have not expired at `Exporter.at`, ascending by the UTF-8 bytes of their keys. */
+  calls(): AsyncIterable<KeyedCall>;
+}
+
+/**
+ * Everything a place of actors holds. Each actor is whole and of one moment, and all are of the same moment where the place
+ * can tell one. Read in the order of these methods, one iterable after the other. Throws `StoreError` only.
+ */
+export interface Exporter extends AsyncDisposable {
+  /** The moment, milliseconds since 1970. */
+  readonly at: number;
+  /** In the order of kinds, then of keys. Throws `STORE_CORRUPT` at the first that cannot be read. */
+  actors(kind?: string): AsyncIterable<Leaving>;
+  /** In the order they were committed. */
+  undelivered(): AsyncIterable<Undelivered>;
+  letters(): AsyncIterable<Letter>;
+}
+
+/**
+ * A place that takes actors in while nothing else writes there. Calls come one at a time, each after the last one settled.
+ * Throws `StoreError` only.
+ */
+export interface Importer extends AsyncDisposable {
+  /**
+   * Undefined: it is there already, with this very head. Throws `STORE_CONFLICT`, having written nothing, where it is there
+   * with another chain, or another actor has its uid.
+   */
+  actor(actor: Travelling): Promise<Arrival | undefined>;
+  /** Comes last in the outbox. False: it is there already, waiting or as a dead letter. Throws `STORE_CONFLICT` where another is there under its id. */
+  message(undelivered: Undelivered): Promise<boolean>;
+  /** Likewise, among the dead letters. */
+  letter(letter: Letter): Promise<boolean>;
+  /** Settles when all that was taken in is durable. Until then a crash may lose what came since the last one, never part of an actor. */
+  flush(): Promise<void>;
+}
+
+/** One actor on its way in: nothing of it is seen, nor left behind by a crash, before `commit`. */
+export interface Arrival {
+  /** In order, each verified to follow the one before it. `full`: its body holds the whole state. */
+  event(event: ChainEvent, full: boolean): Promise<void>;
+  /** After the events, ascending by key. */
+  call(call: KeyedCall): Promise<void>;
+  /** The chain was verified to its end, and tells this state. */
+  commit(state: Json): Promise<void>;
+  /** Nothing of it is kept. */
+  abort(): Promise<void>;
+}
+
+/** SHA-256 of some bytes, as 64 lower-case hex digits. */
+export type Digest = string;
+
+/** What was, and was not, in use. */
+export interface Collected {
+  readonly kept: number;
+  readonly dropped: number;
+  /** Of what was dropped. */
+  readonly bytes: number;
+}
+
+/**
+ * Bytes by their digest, and labels that name them, in spaces of their own. Safe to share: the same bytes are kept once.
+ * Throws `StoreError` only; `STORE_CORRUPT` where kept bytes no longer are what their digest says.
+ */
+export interface ContentStore extends AsyncDisposable {
+  /** Settles when durable. With a space, `contents` of that space tells of it. */
+  put(bytes: Uint8Array, space?: string): Promise<Digest>;
+  get(digest: Digest): Promise<Uint8Array | undefined>;
+  has(digest: Digest): Promise<boolean>;
+  /** A label names one digest; without one, the label is gone. Settles when durable. */
+  label(space: string, label: string, digest: Digest | undefined): Promise<void>;
+  labelled(space: string, label: string): Promise<Digest | undefined>;
+  /** In the order of their names: at most `limit` after `after`. */
+  labels(space: string, limit: number, after?: string): Promise<readonly string[]>;
+  /** What was put into that space and has not been collected, in the order of digests. */
+  contents(space: string, limit: number, after?: Digest): Promise<readonly { readonly digest: Digest; readonly bytes: number }[]>;
+  /** Drops what no label names and `live` does not: whatever is put while this runs stays. */
+  collect(live: AsyncIterable<Digest> | Iterable<Digest>): Promise<Collected>;
 }

@@ -1,3 +1,5 @@
+// Owns: what a viewer may do and see, as types. Does not own: deciding it (core/actor, mcp/source).
+
 import type { ActorId } from "./actor.ts";
 import type { TroupeError } from "./errors.ts";
 import type { Json } from "./json.ts";

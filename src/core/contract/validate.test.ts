@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { EngineError, StoreError } from "./errors.ts";
-import { blamed, unsendable } from "./unfit.ts";
+import { blamed, unsendable } from "./validate.ts";
+import { test } from "node:test";
 
 const crash = new TypeError("no");
 const odd = (value: unknown) => Object(value);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import * as fc from "fast-check";
-import { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor-id.ts";
+import { compareIds, isActorId, isAddress, keyIn, kindOf } from "./actor.ts";
+import { test } from "node:test";
 
 test("a key of up to 256 bytes has one id, which gives it back; a longer one has none", () => {
   fc.assert(

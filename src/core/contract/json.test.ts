@@ -1,8 +1,24 @@
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import { isBag, type Json } from "./json.ts";
-import { countValues, tooManyValues, VALUE_LIMITS } from "./message-values.ts";
+import { countValues, freezeDeep, isBag, type Json, tooManyValues, VALUE_LIMITS, wellFormed } from "./json.ts";
+import { describe, test } from "node:test";
+
+test("what is brought may hold itself, be shared, or be half frozen: it is frozen throughout, other objects are left alone", () => {
+  const half = Object.freeze({ items: [[1]], more: { n: 1 } });
+  freezeDeep(half);
+  assert.ok(Object.isFrozen(half.items) && Object.isFrozen(half.items[0]) && Object.isFrozen(half.more));
+  const self: Record<string, unknown> = { open: { n: 1 } };
+  self["again"] = Object.freeze([self, self]);
+  freezeDeep(self);
+  assert.ok(Object.isFrozen(self) && Object.isFrozen(self["open"]));
+  let shared: readonly unknown[] = Object.freeze([]);
+  for (let level = 0; level < 100; level += 1) shared = Object.freeze([shared, shared]);
+  freezeDeep(shared);
+  const other = { bytes: new Uint8Array([1]), at: new Date(0) };
+  freezeDeep(other);
+  assert.ok(Object.isFrozen(other) && !Object.isFrozen(other.at));
+  for (const simple of [null, 1, "x", undefined]) freezeDeep(simple);
+});
 
 function countedAfterParsing(value: Json): { values: number; members: number; empty: number } {
   const isContainer = typeof value === "object" && value !== null;
@@ -58,4 +74,44 @@ describe("counting the values of a message", () => {
     assert.notEqual(tooManyValues(`[${"0,".repeat(VALUE_LIMITS.values - 1)}0]`, VALUE_LIMITS), undefined);
     assert.notEqual(tooManyValues(`[${"[],".repeat(VALUE_LIMITS.values - 1)}[]]`, VALUE_LIMITS), undefined);
   });
+});
+
+const BROKEN = [
+  "\ud83d",
+  "\udca9",
+  "a\ud83db",
+  "\udca9\ud83d",
+  "\\\ud83d",
+  "\\ud83d",
+  "\\\\ud83d",
+  '"\ud83d"',
+  "\ud83d\ud83d\udca9",
+  "\ud83d\\ude00",
+];
+
+test("wellFormed replaces unpaired surrogates in JSON text by U+FFFD and leaves the rest", () => {
+  for (const text of BROKEN) assert.equal(JSON.parse(wellFormed(JSON.stringify(text))), text.toWellFormed());
+  const units = fc.string({
+    unit: fc.constantFrom("\\", "u", "d", "8", "3", '"', "\ud83d", "\udca9", "💩", "\\ud83d", "\ud7ff", "\ue000"),
+    maxLength: 30,
+  });
+  fc.assert(
+    fc.property(units, (text) => assert.equal(JSON.parse(wellFormed(JSON.stringify(text))), text.toWellFormed())),
+    { numRuns: 5_000 },
+  );
+});
+
+test("wellFormed leaves text that only quotes an escape, and escaped pairs, as they are", () => {
+  for (const text of ['{"a":"\\\\ud83d"}', '{"a":"\\ud83d\\ude00"}', '{"a":"\\ud55c"}', "{}", '{"a":"💩"}'])
+    assert.equal(wellFormed(text), text);
+});
+
+test("wellFormed leaves no two members of one name", () => {
+  const text = JSON.stringify({ a: [{ "\ud83d": 1, "\ud83e": 2 }], ["__proto__"]: 3 });
+  assert.equal(wellFormed(text), '{"a":[{"\ufffd":2}],"__proto__":3}');
+});
+
+test("wellFormed takes time in proportion to the text, whatever backslashes it has", () => {
+  const text = JSON.stringify("\\".repeat(1_000_000) + "ud83d".repeat(100) + "\ud83d");
+  assert.equal(wellFormed(text).length, text.length - 5);
 });

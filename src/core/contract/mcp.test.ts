@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { checkScopes, lacking, scopesOf } from "./internal.ts";
 import type { Json } from "./json.ts";
+import { test } from "node:test";
 
 const asked = (scopes: Json) => scopesOf({ _meta: { "troupe/scopes": scopes } });
 

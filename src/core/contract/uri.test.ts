@@ -1,7 +1,8 @@
-// Which URIs a template takes, and what its expressions stand for then.
 import assert from "node:assert/strict";
+import { UriPattern } from "./uri.ts";
 import { test } from "node:test";
-import { UriPattern } from "./uri-pattern.ts";
+
+// Which URIs a template takes, and what its expressions stand for then.
 
 const match = (template: string, uri: string, raw = true) => new UriPattern(template, raw).match(uri);
 

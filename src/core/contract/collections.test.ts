@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { remembering } from "./internal.ts";
+import { test } from "node:test";
 
 /** And how often it was asked. */
 function lengths(): { readonly of: (text: string) => number; readonly asked: string[] } {

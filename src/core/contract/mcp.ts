@@ -1,0 +1,190 @@
+// Owns: the marks of MCP in values and definitions: content, scopes, client capabilities, header parameters. Does not own: the
+// protocol (mcp/gateway).
+
+import { TroupeError } from "./errors.ts";
+import { type Bag, isBag, isList, type Json } from "./json.ts";
+
+/**
+ * The one mark in a domain value that means MCP content blocks, written by
+ * `content()`. Doors other than MCP see the value as it is.
+ */
+export const CONTENT = "troupe/content";
+
+/** MCP content blocks chosen by the author. */
+export interface Content {
+  readonly [CONTENT]: readonly Bag[];
+  readonly structured?: Json;
+  /** Said to the client as it is; absent, nothing is. */
+  readonly isError?: boolean;
+  /** `_meta` of the result. */
+  readonly meta?: Bag;
+}
+
+/** A resource's bytes, written by `blob()`. */
+export const BLOB = "troupe/blob";
+
+/** What stands beside a mark. */
+const OF_CONTENT: ReadonlySet<string> = new Set([CONTENT, "structured", "isError", "meta", "messages", "description"]);
+const OF_BLOB: ReadonlySet<string> = new Set([BLOB, "mimeType"]);
+
+const holdsOnly = (value: Bag, names: ReadonlySet<string>): boolean => Object.keys(value).every((key) => names.has(key));
+
+/** Made of blocks. With other members it is data, a record say, in which somebody chose the mark as a name. */
+export function isContent(value: unknown): value is Bag & { readonly [CONTENT]: readonly Json[] } {
+  return isBag(value) && isList(value[CONTENT]) && holdsOnly(value, OF_CONTENT);
+}
+
+/** Likewise. */
+export function isBlob(value: unknown): value is Bag & { readonly [BLOB]: string } {
+  return isBag(value) && typeof value[BLOB] === "string" && holdsOnly(value, OF_BLOB);
+}
+
+const BLOCKS = new Set<unknown>(["text", "image", "audio", "resource", "resource_link"]);
+const RESULT = new Set(["content", "isError", "structuredContent", "_meta"]);
+
+/**
+ * A result as other servers' handlers write it, `{ content: [{ type, … }], isError? }`. As a domain value it would be told as
+ * data, and a failure as a success; whoever has it as data has other members beside it.
+ */
+export function isBareResult(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, "content")) return false;
+  const blocks: unknown = Reflect.get(value, "content");
+  if (!Array.isArray(blocks) || !Object.keys(value).every((key) => RESULT.has(key))) return false;
+  if (blocks.length === 0) return "isError" in value;
+  return blocks.every((block: unknown) => typeof block === "object" && block !== null && "type" in block && BLOCKS.has(block.type));
+}
+
+/** What the author of one is told. */
+export const BARE_RESULT =
+  "is a result as MCP writes it, and here a value: return content([…], structured?), or for isError failure(…) or refuse(…)";
+
+/** In the `_meta` of an offer: what its caller's token must allow, beyond the offer's being there. */
+const SCOPES = "troupe/scopes";
+
+/** RFC 6749, section 3.3. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+const NONE: readonly string[] = Object.freeze([]);
+/** Of what is no list of scopes: no token has it, since it is none. Who meant to shut an offer has not opened it. */
+const NOBODYS: readonly string[] = Object.freeze(["(its definition names none that can be had)"]);
+
+export const isScope = (value: unknown): value is string => typeof value === "string" && SCOPE.test(value);
+
+const areScopes = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isScope);
+
+/** The `_meta` of an offer, with what its caller's token must allow. */
+export const withScopes = (meta: Bag | undefined, scopes: readonly string[] | undefined): Bag | undefined =>
+  scopes === undefined ? meta : { ...meta, [SCOPES]: scopes };
+
+/** What an offer of that definition asks of its caller. */
+export function scopesOf(definition: Bag): readonly string[] {
+  const meta = definition["_meta"];
+  if (!isBag(meta) || !Object.hasOwn(meta, SCOPES)) return NONE;
+  const wanted: unknown = meta[SCOPES];
+  return areScopes(wanted) ? [...new Set(wanted)] : NOBODYS;
+}
+
+/** Those of them that a caller lacks. */
+export const lacking = (wanted: readonly string[], held: readonly string[]): readonly string[] =>
+  wanted.length === 0 ? wanted : wanted.filter((one) => !held.includes(one));
+
+/** What a caller without them is told. */
+export const needsScopes = (scopes: readonly string[]): string => `This needs the scope ${scopes.join(" ")}; sign in again with it.`;
+
+/** Throws `BAD_DEFINITION` where scopes are given and are none. */
+export function checkScopes(meta: unknown, where: string): void {
+  if (typeof meta !== "object" || meta === null || !Object.hasOwn(meta, SCOPES)) return;
+  if (areScopes(Reflect.get(meta, SCOPES))) return;
+  throw new TroupeError(
+    "BAD_DEFINITION",
+    `${where}: scopes are a list of texts without blanks, quotes and backslashes, as a token has them: ["admin"].`,
+  );
+}
+
+/** Of an extension, which is called as a domain and a name: `com.example/review/approve` is of `com.example/review`. */
+const EXTENSION_METHOD = /^([a-z0-9-]+(?:\.[a-z0-9-]+)+\/[\w.-]+)\/[\w./-]+$/i;
+
+/** Before the name of an extension, where it is a capability. */
+export const EXTENSION = "extension:";
+
+export function isExtensionMethod(method: string): boolean {
+  return EXTENSION_METHOD.test(method);
+}
+
+/** What a client has to have declared to be asked this, as `can` names it. */
+export function capabilityNeeded(method: string, params: Bag): string {
+  const extension = EXTENSION_METHOD.exec(method)?.[1];
+  if (extension !== undefined) return EXTENSION + extension;
+  if (method === "sampling/createMessage") return params["tools"] === undefined ? "sampling" : "sampling.tools";
+  if (method === "elicitation/create") return params["mode"] === "url" ? "elicitation.url" : "elicitation";
+  return method.slice(0, method.indexOf("/"));
+}
+
+const MARK = "x-mcp-header";
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
+const DEEPEST = 16;
+const PRIMITIVE = new Set<unknown>(["string", "integer", "boolean"]);
+
+const NAMED = ["patternProperties", "dependentSchemas", "$defs", "definitions"];
+const OTHERS = ["additionalProperties", "unevaluatedProperties", "propertyNames", "items", "prefixItems", "contains", "unevaluatedItems"];
+const DECIDED = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
+
+/** An argument that a tool wants repeated as `Mcp-Param-*`. */
+export interface Mirrored {
+  readonly path: readonly string[];
+  /** Lower-case. */
+  readonly header: string;
+}
+
+// Only through `properties`: what a condition or a list decides cannot be repeated by a header.
+export function mirroredIn(schema: Json | undefined, path: readonly string[] = []): readonly Mirrored[] {
+  if (!isBag(schema) || !isBag(schema["properties"]) || path.length >= DEEPEST) return [];
+  return Object.entries(schema["properties"]).flatMap(([key, member]): readonly Mirrored[] => {
+    const at = [...path, key];
+    const name = isBag(member) ? member[MARK] : undefined;
+    const here = typeof name === "string" && TOKEN.test(name) ? [{ path: at, header: `mcp-param-${name.toLowerCase()}` }] : [];
+    return [...here, ...mirroredIn(member, at)];
+  });
+}
+
+/** Throws `BAD_DEFINITION` where clients that follow MCP would leave the tool out of their list, each by itself and without a word to its author. */
+export function checkMirrored(schema: Json, where: string): void {
+  const why = misplaced(schema, "", true) ?? doubled(schema);
+  if (why !== undefined) throw new TroupeError("BAD_DEFINITION", `${where}: ${why}.`);
+}
+
+function misplaced(schema: Json | undefined, path: string, reachable: boolean): string | undefined {
+  if (!isBag(schema)) return undefined;
+  const wrong = MARK in schema ? unfit(schema, path, reachable) : undefined;
+  if (wrong !== undefined) return wrong;
+  const within: (readonly [step: string, part: Json, reachable: boolean])[] = [];
+  for (const word of ["properties", ...NAMED]) {
+    const parts = schema[word];
+    if (!isBag(parts)) continue;
+    for (const [name, part] of Object.entries(parts)) within.push([`${word}/${name}`, part, reachable && word === "properties"]);
+  }
+  for (const word of [...OTHERS, ...DECIDED]) {
+    const part = schema[word];
+    const parts: readonly Json[] = Array.isArray(part) ? part : [part ?? null];
+    for (const one of parts) within.push([word, one, false]);
+  }
+  for (const [step, part, known] of within) {
+    const deeper = misplaced(part, `${path}/${step}`, known);
+    if (deeper !== undefined) return deeper;
+  }
+  return undefined;
+}
+
+function unfit(schema: Bag, path: string, reachable: boolean): string | undefined {
+  const at = `${path}/${MARK}`.slice(0, 200);
+  if (!reachable || path === "") return `${at} is not on a property that is reached through properties alone`;
+  const name = schema[MARK];
+  if (typeof name !== "string" || !TOKEN.test(name)) return `${at} is no name of a header: 1 to 128 letters, digits or -`;
+  return PRIMITIVE.has(schema["type"]) ? undefined : `${at} is on what has not the type string, integer or boolean`;
+}
+
+function doubled(schema: Json): string | undefined {
+  const headers = mirroredIn(schema).map(({ header }) => header);
+  const twice = headers.find((header, at) => headers.indexOf(header) !== at);
+  return twice === undefined ? undefined : `two arguments want to be repeated in the header ${twice}`;
+}

@@ -1,0 +1,225 @@
+// Owns: clock and randomness as interfaces, the system's own, jumps of the clock, cancellation. Does not own: an actor's wakes
+// (core/engine).
+
+import { memoize } from "./collections.ts";
+import type { EngineError } from "./errors.ts";
+
+/** Time, injected: production has one, tests step another by hand. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Runs once after `ms`; returns its undo. Does not keep the process alive. */
+  after(ms: number, run: () => void): () => void;
+  /** Milliseconds by a clock that nobody sets and that stands still while the machine sleeps. Absent: jumps of `now()` are not noticed. */
+  elapsed?(): number;
+}
+
+/** Randomness and ids, injected. */
+export interface Entropy {
+  /** Lower-case hex of that many random bytes. */
+  hex(bytes: number): string;
+  uuid(): string;
+}
+
+// Timers hold a signed 32-bit number of milliseconds: a longer wait fires at once.
+const LONGEST_MS = 2_147_483_647;
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  after(ms, run) {
+    if (ms > LONGEST_MS) {
+      let undo = systemClock.after(LONGEST_MS, () => {
+        undo = systemClock.after(ms - LONGEST_MS, run);
+      });
+      return () => undo();
+    }
+    const timer = setTimeout(run, ms);
+    // A browser's is a number, and keeps nothing alive.
+    if (typeof timer === "object") timer.unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+// Asking the system for 16 bytes at a time costs more than a whole turn, and to make text of them a tenth of one. Not more of it
+// at once: a text that was cut off keeps the whole it was cut from.
+const AT_ONCE = 256;
+const pool = new Uint8Array(64 * AT_ONCE);
+let drawn = pool.length;
+let text = "";
+let cut = 0;
+// Node's own way to hex is many times as fast; a browser has none.
+const pooled = typeof Buffer === "undefined" ? undefined : Buffer.from(pool.buffer);
+
+const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+function moreText(): string {
+  if (drawn === pool.length) {
+    crypto.getRandomValues(pool);
+    drawn = 0;
+  }
+  const from = drawn;
+  drawn += AT_ONCE;
+  return pooled === undefined ? hexOf(pool.subarray(from, drawn)) : pooled.toString("hex", from, drawn);
+}
+
+export const systemEntropy: Entropy = {
+  hex(bytes) {
+    if (bytes > AT_ONCE) return hexOf(crypto.getRandomValues(new Uint8Array(bytes)));
+    const from = cut;
+    cut += 2 * bytes;
+    if (cut <= text.length) return text.slice(from, cut);
+    text = moreText();
+    cut = 2 * bytes;
+    return text.slice(0, cut);
+  },
+  uuid: () => crypto.randomUUID(),
+};
+
+/**
+ * Jumps of the wall clock, found by comparing it with the monotonic one.
+ *
+ * A clock that is wrong for a moment must not end actors and sessions or forget keys, which cannot be undone. So such decisions use
+ * `settledNow`: after a jump forward it stays behind by the size of the jump, until the new time has lasted as long.
+ */
+
+/** NTP corrects by less all the time, and by slewing both clocks. */
+const SMALLEST_JUMP_MS = 5_000;
+
+class ClockJumps {
+  readonly listeners = new Set<(ms: number) => void>();
+  readonly #clock: Clock;
+  /** Wall time less monotonic time: constant as long as nobody sets the clock. */
+  #offset: number | undefined;
+  #heldBackMs = 0;
+  #jumpedAt = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  settledNow(): number {
+    const now = this.#clock.now();
+    const elapsed = this.#clock.elapsed?.();
+    if (elapsed === undefined) return now;
+    const jump = this.#offset === undefined ? 0 : now - elapsed - this.#offset;
+    this.#offset = now - elapsed;
+    if (Math.abs(jump) >= SMALLEST_JUMP_MS) {
+      this.#heldBackMs = Math.max(0, this.#heldBackMs + jump);
+      this.#jumpedAt = elapsed;
+      for (const listener of this.listeners) listener(jump);
+    } else if (elapsed - this.#jumpedAt >= this.#heldBackMs) this.#heldBackMs = 0;
+    return now - this.#heldBackMs;
+  }
+}
+
+const jumpsOf = memoize((clock: Clock) => new ClockJumps(clock));
+
+/** The time for decisions that cannot be undone: `now()`, or earlier by the size of a jump forward that has not lasted as long yet. */
+export const settledNow = (clock: Clock): number => jumpsOf(clock).settledNow();
+
+/** Calls back with each jump in milliseconds, negative for one back, at most `everyMs` after it. Returns its undo. */
+export function watchClock(clock: Clock, everyMs: number, onJump: (ms: number) => void): () => void {
+  const jumps = jumpsOf(clock);
+  jumps.listeners.add(onJump);
+  const look = (): (() => void) =>
+    clock.after(everyMs, () => {
+      jumps.settledNow();
+      undo = look();
+    });
+  jumps.settledNow();
+  let undo = look();
+  return () => {
+    undo();
+    jumps.listeners.delete(onJump);
+  };
+}
+
+export const LATE = Symbol("late");
+
+/** A run that has a time. Who made it tells that it is up; a listener at its signal would cost each run more. */
+export interface MayBeLate {
+  [LATE]: ((error: EngineError) => void) | undefined;
+}
+
+/** `told` hears it where the time of that run is up, whatever its handler does then. */
+export function whenLate(run: object, told: (error: EngineError) => void): void {
+  if (LATE in run) run[LATE] = told;
+}
+
+/**
+ * Tells that a caller has left. Every `AbortSignal` does; doors make lighter ones, since each call
+ * gets one and nearly none is cancelled.
+ */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  /** Not called where it is aborted already. */
+  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/** The lightest: a flag, and whoever listens. A whole `AbortController` costs as much as a turn. */
+export class Cancellation implements CancelSignal {
+  #aborted = false;
+  /** Nearly always one at most. */
+  #first: (() => void) | undefined;
+  #others: readonly (() => void)[] | undefined;
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  /** Throws what the first listener threw, once all have been told. */
+  abort(): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    const [first, others] = [this.#first, this.#others];
+    this.#first = this.#others = undefined;
+    if (first === undefined) return;
+    if (others === undefined) return first();
+    const thrown: unknown[] = [];
+    for (const listener of [first, ...others]) {
+      try {
+        listener();
+      } catch (error) {
+        thrown.push(error);
+      }
+    }
+    if (thrown.length > 0) throw thrown[0];
+  }
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    if (this.#aborted) return;
+    if (this.#first === undefined) this.#first = listener;
+    else this.#others = [...(this.#others ?? []), listener];
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    if (this.#first === listener) this.#first = undefined;
+    else this.#others = this.#others?.filter((one) => one !== listener);
+  }
+}
+
+/** The same as an `AbortSignal`, for whoever needs a whole one. */
+export function abortSignalOf(signal: CancelSignal): AbortSignal {
+  if (signal instanceof AbortSignal) return signal;
+  const controller = new AbortController();
+  if (signal.aborted) controller.abort();
+  else signal.addEventListener("abort", () => controller.abort(), { once: true });
+  return controller.signal;
+}
+
+/** What runs, or the signal's reason where that comes first: what does not heed a signal is waited for no longer. */
+export async function untilAborted<T>(signal: AbortSignal, run: () => T | PromiseLike<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  // Where `run` throws at once, nobody waits for it.
+  promise.catch(() => undefined);
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([run(), promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

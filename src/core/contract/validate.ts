@@ -1,0 +1,260 @@
+// Owns: checks of options, of MCP definitions, and of messages that cannot be serialised. Does not own: JSON Schema
+// (core/schema).
+
+import type { ActorId, Message, Reply } from "./actor.ts";
+import { EngineError, StoreError, TroupeError } from "./errors.ts";
+import { type Bag, DEEPEST, isBag, isTexts, own } from "./json.ts";
+
+/** What an option has to be, in words that follow "has to be", and whether a value is. */
+export type OptionRule = readonly [words: string, fits: (value: unknown) => boolean];
+
+const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+
+export const ABOVE_ZERO: OptionRule = ["a number above 0", (value) => isNumber(value) && value > 0];
+export const FUNCTION: OptionRule = ["a function", (value) => typeof value === "function"];
+export const TEXTS: OptionRule = ["a list of texts", isTexts];
+export const RATE: OptionRule = [
+  "{ perSecond, burst }, perSecond above 0 and burst at least 1, or false for no limit",
+  (value) =>
+    value === false ||
+    (isBag(value) && isNumber(value["perSecond"]) && value["perSecond"] > 0 && isNumber(value["burst"]) && value["burst"] >= 1),
+];
+
+/** What `actor()` makes, or a behaviour by hand. */
+export const KINDS: OptionRule = [
+  'a list of kinds, as actor("name", { … }) makes them',
+  (value) => Array.isArray(value) && value.every((one) => isBag(one) && typeof one["receive"] === "function"),
+];
+
+export function oneOf(...names: readonly string[]): OptionRule {
+  return [names.map((name) => JSON.stringify(name)).join(" or "), (value) => names.some((name) => name === value)];
+}
+
+/** Bounds, each under a name that is known. */
+export function boundsOf(known: object): OptionRule {
+  const names = Object.keys(known);
+  return [
+    `bounds, each a number of at least 0, from among ${names.join(", ")}`,
+    (value) => isBag(value) && Object.entries(value).every(([name, bound]) => names.includes(name) && isNumber(bound) && bound >= 0),
+  ];
+}
+
+/** The options there are, and what each has to be; `true`: whoever uses it finds out. */
+export type OptionTable<O> = Readonly<Record<keyof O, OptionRule | true>>;
+
+/**
+ * Whoever writes plain JavaScript has no compiler that says it, what is misspelt would be read by nobody, and a door without its
+ * `auth` is open. Absent options fit. Throws `DOOR_OPTION`, naming the first that `of` does not know and the one most likely
+ * meant, or the first that is not what it has to be. `ignored`: may be there, and nothing is made of it.
+ */
+export function checkOptions<O extends object>(
+  of: string,
+  options: O,
+  table: OptionTable<NoInfer<O>>,
+  ignored: readonly string[] = [],
+): void {
+  const rules = new Map<string, OptionRule | true>(Object.entries(table));
+  for (const [name, value] of Object.entries(options)) {
+    const rule = rules.get(name);
+    if (rule === undefined && !ignored.includes(name)) throw unknown(of, name, [...rules.keys()]);
+    if (value !== undefined && rule !== undefined && rule !== true) checkNeeded(name, value, rule);
+  }
+}
+
+/** The same of one that has to be there. */
+export function checkNeeded(name: string, value: unknown, [words, fits]: OptionRule): void {
+  if (!fits(value)) throw new TroupeError("DOOR_OPTION", `${name} has to be ${words}.`);
+}
+
+function unknown(of: string, name: string, known: readonly string[]): TroupeError {
+  const meant = nearest(name, known);
+  const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
+  return new TroupeError("DOOR_OPTION", `${of} has no option ${JSON.stringify(name)}${instead} There are ${known.join(", ")}.`);
+}
+
+/** What MCP's clients refuse a whole list or result over where one member of one entry is otherwise. */
+export const TEXT: OptionRule = ["text", (value) => typeof value === "string"];
+export const OBJECT: OptionRule = ["an object", isBag];
+export const SIZE: OptionRule = ["a number of bytes", (value) => Number.isSafeInteger(value) && Number(value) >= 0];
+
+const FLAG: OptionRule = ["a boolean", (value) => typeof value === "boolean"];
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+const ROLE = oneOf("user", "assistant");
+
+type Rules = Readonly<Record<string, OptionRule>>;
+
+/** The first member that is there and does not fit, in words; undefined: all fit. */
+export function misfit(value: object, rules: Rules): string | undefined {
+  for (const [name, [words, fits]] of Object.entries(rules)) {
+    const member: unknown = Reflect.get(value, name);
+    if (member !== undefined && !fits(member)) return `${name} has to be ${words}`;
+  }
+  return undefined;
+}
+
+const shape = (words: string, rules: Rules, needed = ""): OptionRule => [
+  words,
+  (value) => isBag(value) && (needed === "" || needed in value) && misfit(value, rules) === undefined,
+];
+
+const ICON = shape("", { src: TEXT, mimeType: TEXT, sizes: TEXTS, theme: oneOf("light", "dark") }, "src");
+
+export const ICONS: OptionRule = [
+  "a list of { src, mimeType?, sizes?, theme? }: texts, sizes a list of them",
+  (value) => Array.isArray(value) && value.every((one) => ICON[1](one)),
+];
+
+/** Of a tool. */
+export const HINTS = shape(
+  "hints as MCP has them: title as text; readOnlyHint, destructiveHint, idempotentHint, openWorldHint as booleans",
+  {
+    title: TEXT,
+    readOnlyHint: FLAG,
+    destructiveHint: FLAG,
+    idempotentHint: FLAG,
+    openWorldHint: FLAG,
+  },
+);
+
+/** Of a resource, or a block. */
+export const ANNOTATIONS = shape(
+  'annotations as MCP has them: audience a list of "user" and "assistant", priority from 0 to 1, lastModified a time as 2026-01-31T12:00:00Z',
+  {
+    audience: ["", (value) => Array.isArray(value) && value.every((one) => ROLE[1](one))],
+    priority: ["", (value) => typeof value === "number" && value >= 0 && value <= 1],
+    lastModified: ["", (value) => typeof value === "string" && ISO.test(value) && !Number.isNaN(Date.parse(value))],
+  },
+);
+
+/** Of a prompt. */
+export const ARGUMENT = shape("", { name: TEXT, title: TEXT, description: TEXT, required: FLAG }, "name");
+
+const CONTENTS: OptionRule = [
+  "{ uri, mimeType?, text } or { uri, mimeType?, blob }, all texts",
+  (value) =>
+    isBag(value) &&
+    "uri" in value &&
+    ("text" in value || "blob" in value) &&
+    misfit(value, { uri: TEXT, mimeType: TEXT, text: TEXT, blob: TEXT, _meta: OBJECT }) === undefined,
+];
+
+const MADE_OF: Readonly<Record<string, Rules>> = {
+  text: { text: TEXT },
+  image: { data: TEXT, mimeType: TEXT },
+  audio: { data: TEXT, mimeType: TEXT },
+  resource: { resource: CONTENTS },
+  resource_link: { uri: TEXT, name: TEXT },
+};
+const MAY_HAVE: Rules = { annotations: ANNOTATIONS, _meta: OBJECT };
+const LINK_MAY_HAVE: Rules = { ...MAY_HAVE, title: TEXT, description: TEXT, mimeType: TEXT, size: SIZE, icons: ICONS };
+
+/** What of a content block no client can read; undefined: it is one. No value is quoted. */
+export function wrongInBlock(block: Bag): string | undefined {
+  const { type } = block;
+  const needed = typeof type === "string" ? own(MADE_OF, type) : undefined;
+  if (needed === undefined) return `type has to be one of ${Object.keys(MADE_OF).join(", ")}`;
+  for (const [name, [words]] of Object.entries(needed)) if (!(name in block)) return `${name} has to be ${words}`;
+  return misfit(block, needed) ?? misfit(block, type === "resource_link" ? LINK_MAY_HAVE : MAY_HAVE);
+}
+
+/** A `TaskSupport`. */
+export const TASK = oneOf("optional", "required");
+
+/** Throws `BAD_DEFINITION`. */
+export function checkTask(task: unknown, where: string): void {
+  if (task !== undefined && !TASK[1](task)) throw new TroupeError("BAD_DEFINITION", `${where}: \`task\` is ${TASK[0]}, or absent.`);
+}
+
+const LONGEST = 64;
+
+/** The known name that was most likely meant: case, `_` and `-` aside. Undefined: none is like it. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  if (name.length > LONGEST) return undefined;
+  const given = plain(name);
+  const [best] = known
+    .map((one) => ({ one, off: distance(given, plain(one)) }))
+    .filter(({ one, off }) => off <= Math.max(1, Math.floor(one.length / 3)))
+    .toSorted((left, right) => left.off - right.off);
+  return best?.one;
+}
+
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
+
+/** How many characters to add, drop, exchange, or swap with their neighbour until one is the other. */
+function distance(one: string, other: string): number {
+  let [beforeLast, last]: number[][] = [[], Array.from({ length: other.length + 1 }, (_, column) => column)];
+  for (let row = 1; row <= one.length; row += 1) {
+    const here = [row];
+    for (let column = 1; column <= other.length; column += 1) {
+      const exchanged = (last?.[column - 1] ?? 0) + (one[row - 1] === other[column - 1] ? 0 : 1);
+      let steps = Math.min(exchanged, (last?.[column] ?? 0) + 1, (here[column - 1] ?? 0) + 1);
+      const areSwapped = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      if (areSwapped) steps = Math.min(steps, (beforeLast?.[column - 2] ?? 0) + 1);
+      here.push(steps);
+    }
+    [beforeLast, last] = [last, here];
+  }
+  return last?.at(-1) ?? 0;
+}
+
+/**
+ * What a message brought that no text carries. It is looked for once something has failed on it: nearly all messages are JSON, and
+ * to walk each would be paid for by every call.
+ */
+
+const BROUGHT = ["args", "start", "answers", "viewer", "policy", "trace"] as const;
+/** Parts that are shared many times over are not walked for ever. */
+const MOST_VALUES = 1_000_000;
+const LONGEST_PATH = 200;
+const HALF = "holds half a character (a lone surrogate): pass whole characters, bytes as base64";
+
+type Brought = Partial<Pick<Message, (typeof BROUGHT)[number]>>;
+
+interface Unfit {
+  readonly path: string;
+  readonly why: string;
+}
+
+/**
+ * The refusal for a message on which a turn or a view threw `error`, where the message may be to blame: what it brought breaks on
+ * the way into a state, a reply or another message. Undefined: it was sound, or the error is no behaviour's.
+ */
+export function blamed(error: unknown, message: Brought): Extract<Reply, { refused: unknown }> | undefined {
+  if (error instanceof StoreError || (error instanceof EngineError && error.code !== "STATE_NOT_JSON")) return undefined;
+  const unfit = unfitIn(message);
+  if (unfit === undefined) return undefined;
+  const [, within] = /^args\.?(.*)$/s.exec(unfit.path) ?? [];
+  const { path, why } = { ...unfit, path: within ?? unfit.path };
+  const what = within === undefined ? "message" : "arguments";
+  const said = path === "" ? why : `${path}: ${why}`;
+  return { refused: { code: "INVALID", message: `Invalid ${what}: ${said}.`, data: { issues: [{ path, message: why }] } } };
+}
+
+/** Why a message cannot be written down, for whoever sends it. Undefined: not because of what it brings. */
+export function unsendable(to: ActorId, message: Brought): EngineError | undefined {
+  const unfit = unfitIn(message);
+  return unfit && new EngineError("BAD_TURN", `A message to ${to} is no JSON: ${unfit.path} ${unfit.why}.`);
+}
+
+function unfitIn(message: Brought): Unfit | undefined {
+  const left = { values: MOST_VALUES };
+  for (const name of BROUGHT) {
+    const unfit = find(message[name], name, 0, left);
+    if (unfit !== undefined) return unfit.path.length > LONGEST_PATH ? { ...unfit, path: `${unfit.path.slice(0, LONGEST_PATH)}…` } : unfit;
+  }
+  return undefined;
+}
+
+// What JSON leaves out or writes as something else breaks nothing.
+function find(value: unknown, path: string, depth: number, left: { values: number }): Unfit | undefined {
+  if (typeof value === "string") return value.isWellFormed() ? undefined : { path, why: HALF };
+  if (typeof value === "bigint") return { path, why: "is a BigInt: pass its text" };
+  if (typeof value !== "object" || value === null || (left.values -= 1) < 0) return undefined;
+  if (depth > DEEPEST) return { path, why: "is nested too deep, or holds itself: pass less" };
+  for (const [key, item] of Object.entries(value)) {
+    const at = `${path}.${key.toWellFormed()}`;
+    const unfit = key.isWellFormed() ? find(item, at, depth + 1, left) : { path: at, why: HALF };
+    if (unfit !== undefined) return unfit;
+  }
+  return undefined;
+}

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import { actor } from "../src/core/actor/index.ts";
 import { readDump } from "../src/core/chain/index.ts";
-import { canonical, own } from "../src/core/contract/internal.ts";
+import { canonical, getOwn } from "../src/core/contract/internal.ts";
 import type { Bag, Json } from "../src/core/contract/index.ts";
 import { capability, readConfig, readPacket, RefusedPacket } from "../src/bridges/packet/index.ts";
 import { packetTest } from "../src/testing/packets/index.ts";
@@ -70,8 +70,8 @@ const board = actor("board", {
       input: taking({ row: text, field: text }),
       view(state, { args }) {
         const { row, field }: { row: string; field: string } = Object(args);
-        const fields = own(state.rows, row);
-        return fields === undefined ? null : (own(fields, field) ?? null);
+        const fields = getOwn(state.rows, row);
+        return fields === undefined ? null : (getOwn(fields, field) ?? null);
       },
     },
     echo: { describe: "Returns what it is given.", input: taking({ given: {} }), run: ({ args }) => ({ given: Object(args).given }) },

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { ActorId, Change } from "../core/contract/index.ts";
-import { kindOf, defined } from "../core/contract/internal.ts";
+import { kindOf, omitUndefined } from "../core/contract/internal.ts";
 import { type DataDirectory, moreUnread } from "./data-directory.ts";
 import { actorId } from "./actor-id.ts";
 import { type Place, placed } from "./cluster-place.ts";
@@ -97,7 +97,7 @@ const listKinds = async (listing: Listing, out: Output): Promise<void> => {
       actors: sum.actors + 1,
       events: sum.events + events,
       ...(bytes === undefined ? {} : { bytes: (sum.bytes ?? 0) + bytes }),
-      ...defined({ served }),
+      ...omitUndefined({ served }),
     });
   }
   const rows: KindRow[] = [];
@@ -126,7 +126,7 @@ async function* actorRows({ store, directory, options, which }: Listing): AsyncG
 
 /** No more at once than are wanted, and one by which it is known that there are more. */
 const asked = ({ kind, after, sort, limit, byKind }: Options): Which => ({
-  ...defined({ kind, after }),
+  ...omitUndefined({ kind, after }),
   ...(limit === undefined || limit >= PAGE || sort !== "name" || byKind === true ? {} : { page: limit + 1 }),
 });
 
@@ -169,7 +169,7 @@ const actorJson = ({ actor, bytes, served }: ActorRow): object => ({
   seq: actor.seq,
   head: actor.head,
   status: actor.status,
-  ...defined({ bytes, served }),
+  ...omitUndefined({ bytes, served }),
 });
 
 const actorTable = (rows: readonly ActorRow[]): string =>

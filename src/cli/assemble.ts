@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Engine, Source } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { cast, type CastOptions, dotted, merge, type Names, prefix, strict } from "../mcp/source/index.ts";
 import { checkNames } from "../mcp/source/merge.ts";
 import { faultFields } from "./fault-fields.ts";
@@ -37,7 +37,7 @@ export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, ha
               engine,
               kinds: part.cast,
               names,
-              ...defined({ handles }),
+              ...omitUndefined({ handles }),
               onFault: (error, actor) => log("error", "surface-fault", { actor, ...faultFields(error, inFull) }),
             }),
           ];

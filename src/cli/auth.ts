@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { isBag, type Json } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { type Authenticator, authenticator, type KeySource, type TrustedIssuer } from "../mcp/transport/index.ts";
 import { usage } from "./exit-code.ts";
 import { keysIn } from "./key-file.ts";
@@ -37,13 +37,13 @@ export const authOf = async (options: ServeOptions): Promise<Authenticator | und
           {
             issuer: options.issuer,
             keys: keysOf(options.jwks),
-            ...defined({ audience: options.audience, typ: options.tokenType, scopesClaim: options.scopesClaim }),
+            ...omitUndefined({ audience: options.audience, typ: options.tokenType, scopesClaim: options.scopesClaim }),
           },
         ]
       : [];
   return await authenticator({
     issuers,
     ...(options.apiKeys === undefined ? {} : { keys: keysIn(readJson(options.apiKeys, "--api-keys"), options.apiKeys) }),
-    ...defined({ resource: options.resource, scopes: options.requireScope }),
+    ...omitUndefined({ resource: options.resource, scopes: options.requireScope }),
   });
 };

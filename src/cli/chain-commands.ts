@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isBag, type Json, type Receipt } from "../core/contract/index.ts";
-import { jsonIn, defined } from "../core/contract/internal.ts";
+import { jsonIn, omitUndefined } from "../core/contract/internal.ts";
 import { actorId } from "./actor-id.ts";
 import { eachActor } from "./each-actor.ts";
 import { namedActor } from "./named-actor.ts";
@@ -87,7 +87,7 @@ export const registerChainCommands = (program: Command): void => {
       const forked = await write(options, "fork", {
         actor: await namedActor(actor),
         to: actorId(to),
-        ...defined({ at: options.at }),
+        ...omitUndefined({ at: options.at }),
       });
       output(options).show({ forked }, () => `${to} begins as ${actor} was.`);
     });

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { joinCluster, type Cluster } from "../hosts/cluster/index.ts";
 import { EngineError, type Engine, type SessionStore, type StreamStore } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { RestateEngine } from "../hosts/restate/index.ts";
 import { clusterSecret } from "./cluster/secret.ts";
 import { restateSdk } from "./cluster/restate-sdk.ts";
@@ -48,7 +48,7 @@ export class ClusterGround implements Ground {
       sdk: await restateSdk(),
       kinds: loaded.parts.flatMap(({ kinds }) => kinds),
       secret,
-      ...defined({ listen: options.node, identityKeys: options.identityKey }),
+      ...omitUndefined({ listen: options.node, identityKeys: options.identityKey }),
       onAvailability: (fault) => {
         if (fault === undefined) log("info", "engine-back", { engine: address.ingress });
         else log("error", "engine-lost", { engine: address.ingress, ...faultFields(fault, inFull) });

@@ -1,5 +1,5 @@
 import { type Bag, type Json, StoreError } from "../core/contract/index.ts";
-import { kindOf, defined } from "../core/contract/internal.ts";
+import { kindOf, omitUndefined } from "../core/contract/internal.ts";
 import type { RestateOperator, TransferOptions } from "../hosts/restate/index.ts";
 import { actorId } from "./actor-id.ts";
 import { textOr } from "./text-or.ts";
@@ -53,7 +53,7 @@ const act = async (operator: RestateOperator, operation: string, args: Bag): Pro
           action: textOr(args["action"], ""),
           args: args["args"] ?? {},
           viewer: { principal: textOr(args["as"], "local"), self: id, scopes: [] },
-          ...defined({ start }),
+          ...omitUndefined({ start }),
         })),
       };
     }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { isBag, StoreError } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
 import { makeDirectory } from "./make-directory.ts";
 import { isSealed, othersMayWrite, sealNote } from "./note-seal.ts";
@@ -154,7 +154,7 @@ export class DataDirectory {
   }
 
   writeNote(note: Omit<ServerNote, "seal">): void {
-    replaceFile(this.#note, JSON.stringify({ ...note, ...defined({ seal: sealNote(this.path, note.modules) }) }));
+    replaceFile(this.#note, JSON.stringify({ ...note, ...omitUndefined({ seal: sealNote(this.path, note.modules) }) }));
   }
 
   get #note(): string {
@@ -170,7 +170,7 @@ export class DataDirectory {
       return {
         pid: typeof pid === "number" ? pid : 0,
         modules: texts(modules) ?? [],
-        ...defined({ kinds: texts(kinds), seal: typeof seal === "string" ? seal : undefined }),
+        ...omitUndefined({ kinds: texts(kinds), seal: typeof seal === "string" ? seal : undefined }),
       };
     } catch {
       return undefined;

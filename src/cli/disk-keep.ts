@@ -4,7 +4,7 @@ import type { SessionStore, Store, StreamStore, TaskStore } from "../core/contra
 import { mendedSessionStores } from "../core/store/mended-sessions.ts";
 import { sqliteStore } from "../core/store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import type { GroundOptions } from "./ground.ts";
 
 /** A data directory that is this process's. */
@@ -36,7 +36,7 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
       }),
     onLostLog: (loss) => {
       const { event, log: path, frames, commits, alarm, message } = loss;
-      log("error", event, { path, ...defined({ frames, commits }), alarm, what: message });
+      log("error", event, { path, ...omitUndefined({ frames, commits }), alarm, what: message });
     },
     onCheckpoint: (fault) =>
       fault === undefined

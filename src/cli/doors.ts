@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import type { Log } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { isBag } from "../core/contract/index.ts";
 import type { Authenticator, StdioDoor, TcpDoor, TcpOptions } from "../mcp/transport/index.ts";
 import type { HostPort } from "./address.ts";
@@ -103,9 +103,9 @@ export class Doors {
     const theaterMount = theater?.mount();
     const packetDoor = options.packets === undefined ? undefined : packets?.doors();
     const doorLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
-    const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...defined({ auth }) };
+    const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...omitUndefined({ auth }) };
     const at = httpAddress(options);
-    const perPeer = defined({ connectionsPerPeer: options.connectionsPerPeer });
+    const perPeer = omitUndefined({ connectionsPerPeer: options.connectionsPerPeer });
     if (at !== undefined) {
       const { serveHttp } = await import("../mcp/transport/http.ts");
       const { url } = this.#opened(
@@ -114,7 +114,7 @@ export class Doors {
           ...at,
           sse: options.sse ?? false,
           ready: () => !this.#closing && (ground.fault?.message ?? true),
-          ...defined({ allowedHosts: options.allowHost, allowedOrigins: options.allowOrigin }),
+          ...omitUndefined({ allowedHosts: options.allowHost, allowedOrigins: options.allowOrigin }),
           doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],
           ...(packetDoor === undefined ? {} : { upgrades: [packetDoor.webSocket] }),
           // One server takes bodies for all: what is too long for the actors' gateway, that refuses.
@@ -133,7 +133,7 @@ export class Doors {
       this.#add({ packetsTcp: this.#opened(await serveTcp({ ...common, ...options.packets, ...packetDoor.tcp, limits: perPeer })).url });
     if (options.tcp !== undefined)
       this.#add({
-        tcp: this.#opened(await serveTcp({ ...common, ...options.tcp, limits: perPeer, ...defined({ as: options.as }) })).url,
+        tcp: this.#opened(await serveTcp({ ...common, ...options.tcp, limits: perPeer, ...omitUndefined({ as: options.as }) })).url,
       });
   }
 
@@ -146,7 +146,7 @@ export class Doors {
       gateway: this.#served.gateway,
       log: forLog(log),
       graceMs: options.grace,
-      ...defined({ as: options.as }),
+      ...omitUndefined({ as: options.as }),
     });
     // In its own grace.
     this.#open.push({ close: () => door.close() });

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { type DumpCounts, writeDump } from "../core/chain/index.ts";
 import { type Exporter, StoreError } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { restateExporter } from "../hosts/restate/index.ts";
 import { sqliteExporter } from "../core/store/index.ts";
 import { DataDirectory } from "./data-directory.ts";
@@ -63,7 +63,7 @@ async function* piecesOf(
   progress: ProgressLine,
   onEnd: (counts: DumpCounts) => void,
 ): AsyncGenerator<Buffer> {
-  const lines = writeDump(exporter, { ...defined({ kind }), onProgress: (counts) => progress.tell(counts) });
+  const lines = writeDump(exporter, { ...omitUndefined({ kind }), onProgress: (counts) => progress.tell(counts) });
   let piece: string[] = [];
   let length = 0;
   for (;;) {

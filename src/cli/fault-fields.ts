@@ -1,5 +1,5 @@
 import { TroupeError } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 
 export type FaultFields = {
   /** What kind of error. */
@@ -25,7 +25,7 @@ export const faultFields = (error: unknown, inFull: boolean, causes = MOST_CAUSE
   return {
     error: error.name.slice(0, 100),
     ...("code" in error && typeof error.code === "string" ? { code: error.code.slice(0, 100) } : {}),
-    ...defined({ place }),
+    ...omitUndefined({ place }),
     ...(inFull || error instanceof TroupeError ? { why: error.message } : {}),
     ...(causes > 0 && error.cause instanceof Error ? { cause: faultFields(error.cause, inFull, causes - 1) } : {}),
   };

@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import type { Bag, Engine, Json } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { memoryContents, sqliteContents } from "../core/store/index.ts";
 import { createGuests, type Guests, ManifestFinder } from "../bridges/wasm/index.ts";
 import { ChainTails } from "../bridges/theater/index.ts";
@@ -25,7 +25,7 @@ export class GuestHouse implements AsyncDisposable {
       // `--manifests .` holds the data directory, too: in it lie the server's key, and what guests write.
       manifests: new ManifestFinder({
         contents: this.contents,
-        ...defined({ directory: manifests }),
+        ...omitUndefined({ directory: manifests }),
         closed: [data, directory],
       }),
       variables: process.env,

@@ -1,4 +1,4 @@
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import type { ServerLog } from "./log.ts";
 
 /**
@@ -18,6 +18,6 @@ export const reportImpureOnce = (log: ServerLog): ServerLog => {
     const [turn = why] = why.split(" is not pure");
     if (reported.has(turn)) return;
     reported.add(turn);
-    log(level, "impure", defined({ actor: fields["actor"], why }));
+    log(level, "impure", omitUndefined({ actor: fields["actor"], why }));
   };
 };

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Behaviour, type Source, TroupeError } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import type { Capability } from "../bridges/packet/index.ts";
 import type { Names } from "../mcp/source/index.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
@@ -128,7 +128,7 @@ const agenticSource = async (value: unknown, name: string | undefined, settings:
   if (!isObject(value)) return [];
   const { fromAgenticService, isAgenticService } = await import("../bridges/agentic/index.ts");
   if (!isAgenticService(value)) return [];
-  return [fromAgenticService(value, { ...settings, ...defined({ name }) })];
+  return [fromAgenticService(value, { ...settings, ...omitUndefined({ name }) })];
 };
 
 /** Lets go of what its sources listen to. A file that has not changed gives the same source again: what is `kept` stays. */
@@ -176,7 +176,7 @@ export const load = async (modules: readonly string[], round = 0, services: Serv
       cast,
       capabilities,
       sources,
-      ...defined({ prefix }),
+      ...omitUndefined({ prefix }),
     });
     if (typeof module["instructions"] === "string") instructions.push(module["instructions"]);
     if (typeof module["name"] === "string") name ??= module["name"];

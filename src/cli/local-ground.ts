@@ -1,5 +1,5 @@
 import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore, TaskStore } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { LocalEngine } from "../core/engine/index.ts";
 import { memorySessionStore } from "../core/store/memory-sessions.ts";
 import { memoryStreamStore } from "../core/store/memory-streams.ts";
@@ -66,7 +66,7 @@ export class LocalGround implements Ground {
     const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
     this.#engine = await LocalEngine.start({
       kinds: parts.flatMap((part) => part.kinds.map(prepare)),
-      ...defined({ store, observer }),
+      ...omitUndefined({ store, observer }),
       onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull), ...context }),
       onSlowTurn: ({ actor, action, ms }) => log("warn", "turn-slow", { actor, action, ms }),
     });

@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Log } from "../core/contract/index.ts";
-import { defined, RepeatedLines } from "../core/contract/internal.ts";
+import { omitUndefined, RepeatedLines } from "../core/contract/internal.ts";
 import { textOr } from "./text-or.ts";
 import { oneLine, paintError } from "./output.ts";
 
@@ -39,7 +39,7 @@ export const serverLog = (
     }
     const at = new Date(now()).toISOString();
     if (json) {
-      const head = { at, ...defined({ node }), level, event };
+      const head = { at, ...omitUndefined({ node }), level, event };
       stderr.write(`${JSON.stringify({ ...head, ...fields, ...head })}\n`);
       return;
     }

@@ -1,5 +1,5 @@
 import type { ActorId, Bag, Json, Store } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
 import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
@@ -68,7 +68,7 @@ const perform = async (operating: Operating, operation: string, args: Bag): Prom
         action: text(args, "action"),
         args: args["args"] ?? {},
         viewer: { principal, self: id, scopes: [] },
-        ...defined({ start }),
+        ...omitUndefined({ start }),
       });
       return { ...reply };
     }

@@ -1,5 +1,5 @@
 import { packetClient, type PacketClient } from "../bridges/packet/client.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { PacketClientError } from "../bridges/packet/client-error.ts";
 import { PacketError, type PacketErrorType } from "../bridges/packet/packet-error.ts";
 import { CommandError, EXIT, type ExitCode } from "./exit-code.ts";
@@ -14,7 +14,7 @@ export interface PacketPlace {
 
 /** For one command: it tries to connect once. */
 export const openClient = ({ url, token, timeout }: PacketPlace): PacketClient =>
-  packetClient(url, { timeoutMs: timeout, patienceMs: 0, ...defined({ token }) });
+  packetClient(url, { timeoutMs: timeout, patienceMs: 0, ...omitUndefined({ token }) });
 
 const EXITS: Readonly<Partial<Record<PacketErrorType, ExitCode>>> = {
   protocol_error: EXIT.usage,

@@ -1,6 +1,6 @@
 import type { ActorId, Caller, Engine, Log, Rate, Source } from "../core/contract/index.ts";
 import { defaultRate, systemClock, TokenBuckets } from "../core/contract/index.ts";
-import { peerOf, defined } from "../core/contract/internal.ts";
+import { peerOf, omitUndefined } from "../core/contract/internal.ts";
 import {
   Capabilities,
   capabilityOf,
@@ -122,7 +122,7 @@ export class Packets implements AsyncDisposable {
     const flow = new PacketFlow({
       capabilities: new Capabilities([...declared, ...actors]),
       engine,
-      ...defined({ handles }),
+      ...omitUndefined({ handles }),
       servers: this.#servers,
       actors: {
         defaultTimeoutMs: config.actors.default_timeout,
@@ -137,7 +137,7 @@ export class Packets implements AsyncDisposable {
     flow.onEffect((emitted) => {
       // When it was the log says itself.
       const { effect, error, at: _when, ...about } = emitted;
-      const told = { event: effect.effect, name: effect.name, ...about, ...defined({ error }) };
+      const told = { event: effect.effect, name: effect.name, ...about, ...omitUndefined({ error }) };
       log(effect.effect === "audit_log" ? effect.level : "debug", told);
     });
     if (declared.length + actors.length === 0) return undefined;

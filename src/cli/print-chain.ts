@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { exportLine, readBody, readHeader } from "../core/chain/index.ts";
 import { type ChainEvent, isBag } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { namedActor } from "./named-actor.ts";
 import { noActor } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
@@ -34,7 +34,7 @@ export const printChain = async (
         options.export === true
           ? exportLine(event)
           : options.json === true
-            ? JSON.stringify({ id: event.id, header: readHeader(event), ...defined({ body }) })
+            ? JSON.stringify({ id: event.id, header: readHeader(event), ...omitUndefined({ body }) })
             : describeEvent(event);
       printLine(line);
     }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Ended, systemClock } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { ageMs } from "./age.ts";
 import { DataDirectory, moreUnread } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
@@ -46,7 +46,7 @@ const prune = async ({ endedBefore, kind, dryRun = false, data, json = false, en
   const out = output({ json });
   const listed: Ended[] = [];
   let [actors, events, damaged] = [0, 0, 0];
-  for await (const page of prunePages(directory, { before: endedBefore, ...defined({ kind }) }, dryRun)) {
+  for await (const page of prunePages(directory, { before: endedBefore, ...omitUndefined({ kind }) }, dryRun)) {
     for (const { id, seq, endedAt, head } of page.ended) {
       actors += 1;
       events += seq;

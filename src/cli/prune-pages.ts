@@ -1,5 +1,5 @@
 import { type Bag, isBag, isList, type ActorId, type Ended, type Json, systemClock } from "../core/contract/index.ts";
-import { isTexts, defined } from "../core/contract/internal.ts";
+import { isTexts, omitUndefined } from "../core/contract/internal.ts";
 import { prune, type Pruned, type Pruning } from "../core/engine/index.ts";
 import { sqliteStore } from "../core/store/index.ts";
 import { actorId } from "./actor-id.ts";
@@ -18,7 +18,7 @@ export const pruningIn = ({ before, kind, after }: Bag): Pruning => ({
 export const prunedJson = ({ ended, damaged, next }: Pruned): Json => ({
   ended: ended.map((one) => ({ ...one })),
   damaged,
-  ...defined({ next }),
+  ...omitUndefined({ next }),
 });
 
 const endedIn = (value: Json): Ended => {

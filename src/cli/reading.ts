@@ -1,5 +1,5 @@
 import type { ActorId, Change, ChainEvent, Damaged, Snapshot, Store } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { noActor, notFound } from "./exit-code.ts";
@@ -64,7 +64,7 @@ export async function* actorsOf(
   { kind, after, page: size = PAGE, damaged }: Which = {},
 ): AsyncGenerator<Change> {
   for (;;) {
-    const query = { limit: size, ...defined({ kind, after }) };
+    const query = { limit: size, ...omitUndefined({ kind, after }) };
     const page = await store.list(query, damaged);
     yield* page;
     after = page.at(-1)?.id;

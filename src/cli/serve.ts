@@ -1,5 +1,5 @@
 import { type Behaviour, systemClock } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { namesOf } from "./assemble.ts";
 import { banner } from "./banner.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
@@ -30,7 +30,7 @@ const announce = (server: Server, options: ServeOptions, loaded: Loaded, log: Se
     return;
   }
   if (unserved.length > 0) logUnserved(log, unserved);
-  const line = `${JSON.stringify({ ready: true, name, ...addresses, ...defined({ data, node }), pid: process.pid })}\n`;
+  const line = `${JSON.stringify({ ready: true, name, ...addresses, ...omitUndefined({ data, node }), pid: process.pid })}\n`;
   // With stdio the standard output is the client's: the line goes where logs go.
   if (options.stdio === true) process.stderr.write(line);
   else held?.print(line);

@@ -1,5 +1,5 @@
 import { type Bag, type Behaviour, type Gateway, type Log, type Source, systemClock } from "../core/contract/index.ts";
-import { defined, watchClock } from "../core/contract/internal.ts";
+import { omitUndefined, watchClock } from "../core/contract/internal.ts";
 import { createGateway } from "../mcp/gateway/index.ts";
 import { handleSecret, assemble } from "./assemble.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
@@ -112,21 +112,21 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
       source: switched.source,
       info: {
         ...(packets?.info ?? { name: loaded.name, version }),
-        ...defined({ name: options.name, title: options.title, version: options.serverVersion }),
+        ...omitUndefined({ name: options.name, title: options.title, version: options.serverVersion }),
       },
-      ...defined({ instructions: loaded.instructions }),
+      ...omitUndefined({ instructions: loaded.instructions }),
       sessions: ground.sessions,
       streams: ground.streams,
-      ...defined({ taskStore: ground.taskStore }),
-      ...defined({ peers: ground.peers }),
+      ...omitUndefined({ taskStore: ground.taskStore }),
+      ...omitUndefined({ peers: ground.peers }),
       posture: { legacy: options.legacyLists, modern: options.lists },
       ...(options.rate === undefined
         ? {}
         : { rateLimit: options.rate === 0 ? false : { perSecond: options.rate, burst: options.rate * 2 } }),
-      ...defined({ requestStateKey: key, sessionTtlMs: options.sessionTtl, pageSize: options.pageSize }),
+      ...omitUndefined({ requestStateKey: key, sessionTtlMs: options.sessionTtl, pageSize: options.pageSize }),
       receipts: options.receipts ?? false,
       log: forLog(log),
-      ...defined({ observer }),
+      ...omitUndefined({ observer }),
     }),
   );
   packets?.tunnelTo(gateway);

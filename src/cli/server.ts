@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Behaviour, systemClock } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import type { Authenticator } from "../mcp/transport/index.ts";
 import { type Addresses, checkAddresses, Doors } from "./doors.ts";
 import { usage } from "./exit-code.ts";
@@ -61,7 +61,7 @@ export const startServer = async (
   const { ground } = served;
   return {
     addresses: doors.addresses,
-    ...defined({ data: ground.data, node: ground.node }),
+    ...omitUndefined({ data: ground.data, node: ground.node }),
     unserved,
     stdioEnded: stdio?.ended ?? new Promise(() => undefined),
     reload: (next) => served.reload(next),

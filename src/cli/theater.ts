@@ -10,7 +10,7 @@ import {
   type Log,
   systemClock,
 } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { createGateway, refusal } from "../mcp/gateway/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../core/store/index.ts";
 import {
@@ -88,7 +88,7 @@ export class Theater implements AsyncDisposable {
     this.#stage = stage;
     if (data !== undefined) this.#saving = saveChains({ engine, stage, directory: join(data, "theater"), onFault });
     if (this.#options.theater === true) {
-      const face = theaterFace({ stage, ...defined({ requireScope: this.#scope }) });
+      const face = theaterFace({ stage, ...omitUndefined({ requireScope: this.#scope }) });
       this.#face = await Face.show(this.#face, face, data, this.#log);
     }
     const { theaterTcp: address, insecureNoAuth } = this.#options;

@@ -1,5 +1,5 @@
 import type { TransferOptions } from "../hosts/restate/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import type { Place } from "./cluster-place.ts";
 import { clusterSecretIfAny } from "./cluster/secret.ts";
 
@@ -7,5 +7,5 @@ import { clusterSecretIfAny } from "./cluster/secret.ts";
 export const transferOf = ({ engine, secretFile }: Place): TransferOptions | undefined => {
   if (engine === undefined) return undefined;
   const secret = clusterSecretIfAny(process.env, secretFile);
-  return { ...engine, ...defined({ secret }) };
+  return { ...engine, ...omitUndefined({ secret }) };
 };

@@ -1,5 +1,5 @@
 import type { ActorId, Store } from "../core/contract/index.ts";
-import { kindOf, defined } from "../core/contract/internal.ts";
+import { kindOf, omitUndefined } from "../core/contract/internal.ts";
 
 /** A kind of which there are actors, and how many have not ended. */
 export interface KindCount {
@@ -18,7 +18,7 @@ export const unservedKinds = async (store: Store, served: ReadonlySet<string>): 
   const found: KindCount[] = [];
   let after: ActorId | undefined;
   for (;;) {
-    const [first] = await store.list({ limit: 1, ...defined({ after }) });
+    const [first] = await store.list({ limit: 1, ...omitUndefined({ after }) });
     if (first === undefined) return found;
     const kind = kindOf(first.id);
     after = beyond(kind);

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import type { Verdict } from "../core/chain/index.ts";
 import type { ActorId, Receipt, StoreError } from "../core/contract/index.ts";
-import { defined } from "../core/contract/internal.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
 import { checkFile } from "../core/store/index.ts";
 import { actorId } from "./actor-id.ts";
 import { namedActor } from "./named-actor.ts";
@@ -39,7 +39,7 @@ export const verifyChains = async (
   let actors = 0;
   const check = async (id: ActorId, listed = false): Promise<void> => {
     const receipts = options.receipt.filter((receipt) => receipt.actor === id || actor !== undefined);
-    const verdict = await verdictOn(store, id, { receipts, ...defined({ publicKey }) });
+    const verdict = await verdictOn(store, id, { receipts, ...omitUndefined({ publicKey }) });
     // Between the list and here a running server may have had it pruned.
     if (listed && verdict.flaw !== undefined && !(await isThere(store, id))) return;
     actors += 1;

@@ -17,7 +17,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { defined, hasOwn, isContent, own } from "../../core/contract/internal.ts";
+import { omitUndefined, hasOwn, isContent, getOwn } from "../../core/contract/internal.ts";
 import { checkJson, dotted, joinName, type Names } from "../../mcp/source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
 import { Book, type Handler } from "./book.ts";
@@ -219,7 +219,7 @@ export class ServiceSource implements Source, Disposable {
   }
 
   #addAction(book: Book, path: readonly string[], key: string, action: Action, service: AgenticService): void {
-    const options = own(this.#options.actions ?? {}, [...path, key].join("."));
+    const options = getOwn(this.#options.actions ?? {}, [...path, key].join("."));
     if (options?.hidden === true || typeof action?.execute !== "function") return;
     const name = this.#nameOf(path, key);
     const signature = this.#signatureOf(action);
@@ -229,10 +229,10 @@ export class ServiceSource implements Source, Disposable {
       action: key,
       readOnly: annotations?.["readOnlyHint"] === true,
       definition: {
-        ...defined({ title }),
+        ...omitUndefined({ title }),
         description: typeof action.description === "string" ? action.description.toWellFormed() : key,
         inputSchema: signature.inputSchema,
-        ...defined({ annotations }),
+        ...omitUndefined({ annotations }),
       },
     };
     const callable: Callable = { ref: `tools/${name}`, path, key, action, service, signature, options };
@@ -248,13 +248,13 @@ export class ServiceSource implements Source, Disposable {
       return;
     }
     const { title, description, mediaType, mimeType } = describeState(schema);
-    const told = own(this.#options.stateDescriptions ?? {}, [...path, key].join(".")) ?? description;
+    const told = getOwn(this.#options.stateDescriptions ?? {}, [...path, key].join(".")) ?? description;
     const offer: Offer = {
       name,
       action: key,
       readOnly: true,
       definition: {
-        ...defined({ title, description: told }),
+        ...omitUndefined({ title, description: told }),
         uri: this.#options.stateUri?.(key, path) ?? [this.#root, ...[...path, "state", key].map(encodeURIComponent)].join("/"),
         mimeType,
       },
@@ -328,11 +328,11 @@ export class ServiceSource implements Source, Disposable {
 
   #linkOf(key: string, service: AgenticService): Bag {
     const { serviceName } = service;
-    const description = own(this.#options.linkDescriptions ?? {}, key);
+    const description = getOwn(this.#options.linkDescriptions ?? {}, key);
     const address = this.#options.linkAddress?.(key, service);
     return {
       key,
-      ...defined({ service: serviceName, description, address }),
+      ...omitUndefined({ service: serviceName, description, address }),
     };
   }
 

@@ -1,4 +1,4 @@
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 interface Description {
   readonly title?: string;
   readonly description?: string;
@@ -17,7 +17,7 @@ export function describeState(schema: unknown): Description {
   const description = textIn(schema, "description");
   const mediaType = textIn(schema, "contentMediaType") ?? textIn(schema, "mediaType");
   return {
-    ...defined({ title, description, mediaType }),
+    ...omitUndefined({ title, description, mediaType }),
     mimeType: mediaType ?? (textIn(schema, "type") === "blob" ? "application/octet-stream" : JSON_TYPE),
   };
 }

@@ -20,7 +20,7 @@ import {
   type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { OwnKinds } from "./own-kinds.ts";
 import type { CastOptions } from "../../mcp/source/index.ts";
 import { isAnothers, livesFor, notFound, plain, stateOf } from "./actor-sight.ts";
@@ -154,7 +154,7 @@ export class Actors {
       const { kind } = does.behaviour;
       const owner = does.shared || viewer.principal === undefined ? {} : { owner: viewer.principal };
       for (let after: ActorId | undefined; found.length < limit && examined < MOST_EXAMINED;) {
-        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...defined({ after }) });
+        const page = await this.#options.engine.list({ kind, ...owner, limit: PAGE, ...omitUndefined({ after }) });
         for (const { id, status } of page) {
           const actor_id = keyOf(id);
           if (found.length < limit && status !== "stopped") found.push({ capability_id, actor_id, id });
@@ -227,7 +227,7 @@ export class Actors {
     const read = (): Promise<Snapshot | undefined> => engine.read(message.to).catch(() => undefined);
     const how = {
       ...(signal && { signal }),
-      ...defined({ key }),
+      ...omitUndefined({ key }),
       ...(onProgress && { onProgress }),
       ...(onLog && { onLog }),
       ...(answers && { answers }),

@@ -1,5 +1,5 @@
 import { type ActorId, type Engine, EngineError, type Json } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { BEGIN } from "./actor-handlers.ts";
 import { idlePolicy } from "./actor-birth.ts";
 import { notFound, seenBy } from "./actor-sight.ts";
@@ -77,7 +77,7 @@ export class Births {
       throw new PacketError("validation_failed", "This actor is everybody's: how it is kept and when it ends is not one caller's to say.", {
         actor_id,
       });
-    const chosen = does.policyFor({ ...defined({ state_timeout }), persistence });
+    const chosen = does.policyFor({ ...omitUndefined({ state_timeout }), persistence });
     const policy = { ...chosen, ...(does.idle && state_timeout === undefined && idlePolicy(persistence, idleMs)) };
     const lasting = before !== undefined && persistence !== "memory" && before.persistence !== "memory";
     if (lasting && before.version > version)

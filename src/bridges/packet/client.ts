@@ -1,5 +1,5 @@
 import { type Bag, type Clock, type Entropy, type Progress, systemClock, systemEntropy, TroupeError } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Carrier } from "./client-carrier.ts";
 import { PacketClientError, TimeIsUp } from "./client-error.ts";
 import { HttpCarrier } from "./client-http.ts";
@@ -136,12 +136,12 @@ class Client implements PacketClient {
         capability_id,
         payload,
         context: { ...this.#options.context, ...context },
-        ...defined({ intent, actor_id }),
+        ...omitUndefined({ intent, actor_id }),
         ...(actor_options && { actor_options }),
       },
       {
         ...(signal && { signal }),
-        ...defined({ timeoutMs }),
+        ...omitUndefined({ timeoutMs }),
         ...(onProgress && { onProgress: (packet) => toldBy(packet, onProgress) }),
       },
     );

@@ -1,5 +1,5 @@
 import { isList, TroupeError } from "../../core/contract/index.ts";
-import { nearest } from "../../core/contract/internal.ts";
+import { closestMatch } from "../../core/contract/internal.ts";
 
 /** What is wrong with a configuration, and where. */
 export interface ConfigIssue {
@@ -80,7 +80,7 @@ export class ConfigSection {
   only(...allowed: readonly string[]): void {
     for (const key of this.keys) {
       if (allowed.includes(key)) continue;
-      const meant = nearest(key, allowed);
+      const meant = closestMatch(key, allowed);
       const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
       this.wrong(key, `There is no such key.${hint} Here may be: ${allowed.join(", ")}.`);
     }
@@ -127,7 +127,7 @@ export class ConfigSection {
     if (value === undefined) return fallback;
     const chosen = choices.find((one) => one === value);
     if (chosen !== undefined) return chosen;
-    const meant = typeof value === "string" ? nearest(value, choices) : undefined;
+    const meant = typeof value === "string" ? closestMatch(value, choices) : undefined;
     this.wrong(key, `Must be one of ${choices.join(", ")}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`);
     return fallback;
   }

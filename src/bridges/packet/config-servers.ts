@@ -1,5 +1,5 @@
 import type { ConfigSection, Named } from "./config-section.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { HttpServer, StdioServer } from "./foreign-options.ts";
 
 const MOST_SERVERS = 100;
@@ -45,7 +45,7 @@ function readProcess(server: ConfigSection): StdioServer | undefined {
   const env = server.textsByName("env", VARIABLES);
   const cwd = server.optionalText("cwd", LONG);
   if (command === undefined) return undefined;
-  return { command, ...(args && { args }), ...(env && { env }), ...defined({ cwd }) };
+  return { command, ...(args && { args }), ...(env && { env }), ...omitUndefined({ cwd }) };
 }
 
 function readAddress(server: ConfigSection): HttpServer | undefined {

@@ -1,5 +1,5 @@
 import { type Json, untilAborted } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { SessionForgotten } from "./bounded-fetch.ts";
 import { boundedJson } from "./bounded-json.ts";
 import { ForeignConnection, NEVER_MS } from "./foreign-connection.ts";
@@ -95,7 +95,7 @@ export class ForeignLink {
     cause?: unknown,
   ): PacketError {
     const what = tool === undefined ? "The list of its tools" : `The tool ${JSON.stringify(tool)}`;
-    const details = { server: this.#name, ...defined({ tool }), reason };
+    const details = { server: this.#name, ...omitUndefined({ tool }), reason };
     return new PacketError(type, `${what} of the server ${JSON.stringify(this.#name)} failed: ${reason}`, details, { cause });
   }
 

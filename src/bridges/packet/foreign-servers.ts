@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Json, TroupeError, isList } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { boundedJson } from "./bounded-json.ts";
 import type { ForeignResult, ForeignServer, OfferedTool } from "./capability.ts";
 import { ForeignLink } from "./foreign-link.ts";
@@ -72,7 +72,7 @@ function resultOf(result: Json, failed: (reason: string) => PacketError): Foreig
   const text = content.flatMap((block) => (isBag(block) && block["type"] === "text" ? [textOf(block, "text")] : [])).join("\n");
   if (memberOf(bag, "isError") === true) throw failed(text === "" ? "it did not say why" : shortened(text));
   const structured = memberOf(bag, "structuredContent");
-  return { content, text, ...defined({ structured }) };
+  return { content, text, ...omitUndefined({ structured }) };
 }
 
 function toolsOf(list: Json): readonly OfferedTool[] {

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import type { HttpServer, LinkOptions, StdioServer } from "./foreign-options.ts";
 import { logLines } from "./log-lines.ts";
@@ -43,7 +43,7 @@ function toProcess(library: McpLibrary, { command, args = [], env, cwd }: StdioS
     env: Object.assign({}, hidden, env),
     stderr: "pipe",
     maxBufferSize: options.maxBytes + FRAME_BYTES,
-    ...defined({ cwd }),
+    ...omitUndefined({ cwd }),
   });
   let pid: number | null = null;
   let isGone = false;

@@ -1,5 +1,5 @@
 import { isBag, TroupeError } from "../../core/contract/index.ts";
-import { nearest } from "../../core/contract/internal.ts";
+import { closestMatch } from "../../core/contract/internal.ts";
 import { isStandard } from "../../core/schema/index.ts";
 import { PERSISTENCES } from "./packet-fields.ts";
 
@@ -34,7 +34,7 @@ export function onlyWords(where: string, given: unknown, words: readonly string[
   if (!isObject(given)) throw badDefinition(`${where} is no object: give { ${words.join(", ")} }, those of them it needs.`);
   const unknown = Object.keys(given).find((word) => !words.includes(word));
   if (unknown === undefined) return;
-  const meant = nearest(unknown, words);
+  const meant = closestMatch(unknown, words);
   throw badDefinition(
     `${where}: there is no ${JSON.stringify(unknown)}${meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`} There are ${words.join(", ")}.`,
   );

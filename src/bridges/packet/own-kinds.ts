@@ -10,7 +10,7 @@ import {
   type Source,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { BEGIN_ACTION, defined, hasOwn } from "../../core/contract/internal.ts";
+import { BEGIN_ACTION, omitUndefined, hasOwn } from "../../core/contract/internal.ts";
 import { type Address, addressOf, cast, isByHandle } from "../../mcp/source/index.ts";
 import type { Bag } from "../../core/contract/index.ts";
 import { notFound, plain } from "./actor-sight.ts";
@@ -50,7 +50,7 @@ export class OwnKinds {
         return through === undefined ? engine.call(timed, how) : through(timed);
       };
       const reply = await this.#act(capabilityId, does, actor_id, address, payload, sending.viewer, {
-        ...defined({ signal, key, onProgress, onLog, answers, can }),
+        ...omitUndefined({ signal, key, onProgress, onLog, answers, can }),
         ...(trace_id === undefined ? {} : { trace: { trace_id } }),
         deliver,
         onReceipt: () => void (after ??= read()),
@@ -111,7 +111,7 @@ export class OwnKinds {
     if (address === undefined && (actor_id !== undefined || !isByHandle(behaviour, viewer))) throw notFound(actor_id ?? "");
     if (state_timeout !== undefined || persistence !== behaviour.policy.persistence)
       throw new PacketError("validation_failed", "How long this actor is kept, and where, is decided by its kind: leave it out.", {
-        ...defined({ actor_id }),
+        ...omitUndefined({ actor_id }),
       });
     if (address !== undefined && !create_if_missing && !isLive(await this.#options.engine.read(address.id))) throw notFound(actor_id ?? "");
     return address;
@@ -130,7 +130,7 @@ export class OwnKinds {
     const offered = isBag(copy) ? does.own?.(copy) : undefined;
     if (offered === undefined)
       throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: name a tool of it as "tool".`, {
-        ...defined({ actor_id }),
+        ...omitUndefined({ actor_id }),
       });
     const { ref, args } = offered;
     const given = address?.handle === undefined ? args : { ...args, handle: address.handle };
@@ -147,7 +147,8 @@ export class OwnKinds {
     if (kinds.length !== before.length || kinds.some((one, at) => one !== before[at])) this.#casts = { kinds, byKind: new Map() };
     const { byKind } = this.#casts;
     let source = byKind.get(kind);
-    if (source === undefined) byKind.set(kind, (source = cast({ engine, clock, entropy, kinds, only: kind, ...defined({ handles }) })));
+    if (source === undefined)
+      byKind.set(kind, (source = cast({ engine, clock, entropy, kinds, only: kind, ...omitUndefined({ handles }) })));
     return source;
   }
 }

@@ -8,7 +8,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { HeldMessages, defined } from "../../core/contract/internal.ts";
+import { HeldMessages, omitUndefined } from "../../core/contract/internal.ts";
 import { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Emitted } from "./effect.ts";
@@ -107,7 +107,7 @@ export class PacketFlow implements AsyncDisposable {
       idleMs: actors.defaultTimeoutMs ?? 30 * 60_000,
       replyMs: actors.replyMs ?? 30_000,
       entropy,
-      ...defined({ handles: options.handles }),
+      ...omitUndefined({ handles: options.handles }),
     });
     this.running = new Running({
       capabilities,
@@ -151,7 +151,7 @@ export class PacketFlow implements AsyncDisposable {
         fault: (error, { type, capability_id, context: { trace_id } }) =>
           this.#options.onFault?.(error, {
             type,
-            ...defined({ capability_id, trace_id }),
+            ...omitUndefined({ capability_id, trace_id }),
           }),
       },
       reception,

@@ -14,7 +14,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { refusalOf } from "./engine-error.ts";
 import type { Actors } from "./actors.ts";
 import { jsonCopy } from "./packet-json.ts";
@@ -115,8 +115,8 @@ export class Running {
         });
         promised(capability, replied.result);
         const took = elapsed() - from;
-        this.#tell(capability, options, { ...defined({ actor_id }), trace_id, took });
-        return { ...replied, ...defined({ actor_id }), execution_time_ms: took, trace_id };
+        this.#tell(capability, options, { ...omitUndefined({ actor_id }), trace_id, took });
+        return { ...replied, ...omitUndefined({ actor_id }), execution_time_ms: took, trace_id };
       }
       const result = await this.#executed(capability, payload, options, context, depth);
       promised(capability, result);

@@ -1,6 +1,6 @@
 import { actorId, keyOf } from "../../core/actor/index.ts";
 import { type ActorId, type Bag, type Engine, isBag, type Json } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
 import { PacketError } from "./packet-error.ts";
@@ -78,7 +78,7 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
       const hits = await search.search(query, {
         owner: viewer.principal,
         kind,
-        ...defined({ actor, limit }),
+        ...omitUndefined({ actor, limit }),
       });
       const found: Json = hits.map(({ actor: id, seq, event, at, field, snippet, score }) => ({
         actor_id: keyOf(id),

@@ -18,7 +18,7 @@ import { describeSource } from "../../mcp/source/index.ts";
 import { ActorWatch, type WatchedKind } from "./actor-watch.ts";
 import type { Actors } from "./actors.ts";
 import type { Capability } from "./capability.ts";
-import { nearest, defined } from "../../core/contract/internal.ts";
+import { closestMatch, omitUndefined } from "../../core/contract/internal.ts";
 import { PacketError } from "./packet-error.ts";
 import { actorUri, type Expose, makeToolBook, type ToolBook } from "./tool-book.ts";
 import { type Calling, callTool } from "./tool-call.ts";
@@ -162,8 +162,8 @@ class CapabilitySource implements Source, Disposable {
     const ids = capabilities.list().map(({ id }) => id);
     for (const id of expose) {
       if (capabilities.get(id) !== undefined) continue;
-      const meant = nearest(id, ids);
-      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...defined({ meant }) });
+      const meant = closestMatch(id, ids);
+      this.#log("warning", { event: "exposed-unknown", capability_id: id, ...omitUndefined({ meant }) });
     }
   }
 

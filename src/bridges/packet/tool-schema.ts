@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Json, isList } from "../../core/contract/index.ts";
-import { put } from "../../core/contract/internal.ts";
+import { setOwn } from "../../core/contract/internal.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { fieldSchema } from "./field-schema.ts";
 
@@ -40,7 +40,7 @@ function inputSchemaOf({ id, requires, parameters, does }: Capability): Bag {
 
 function guessed(requires: readonly string[], id: string): Bag {
   const properties: Record<string, Json> = {};
-  for (const field of requires) put(properties, field, fieldSchema(field, id));
+  for (const field of requires) setOwn(properties, field, fieldSchema(field, id));
   return { type: "object", properties, ...(requires.length === 0 ? {} : { required: requires }) };
 }
 
@@ -63,6 +63,6 @@ function completed(declared: Bag, requires: readonly string[], id: string): Bag 
   const unmarked = requires.filter((field) => !required.includes(field));
   if (undeclared.length === 0 && unmarked.length === 0) return declared;
   const all: Record<string, Json> = { ...properties };
-  for (const field of undeclared) put(all, field, fieldSchema(field, id));
+  for (const field of undeclared) setOwn(all, field, fieldSchema(field, id));
   return { ...declared, properties: all, required: [...required, ...unmarked] };
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import type { DevClusterOptions } from "./dev-options.ts";
@@ -84,7 +84,7 @@ export class DevNodes implements AsyncDisposable {
       clock,
       onLine: nodeLines(name, log, json),
       onEnd: (why, againInMs) => logTo("error", "node-ended", { node: name, why, againInMs }),
-      onReady: (pid) => logTo("info", "node-ready", { node: name, ...defined({ pid }) }),
+      onReady: (pid) => logTo("info", "node-ready", { node: name, ...omitUndefined({ pid }) }),
     });
   }
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { type Clock, systemClock } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { endChild, hasEnded, killChild } from "./end-child.ts";
 import { endWithProcess } from "./end-with-process.ts";
@@ -118,7 +118,7 @@ export class RestateServer implements AsyncDisposable {
       partitions,
       memoryMiB,
       ports: { ingress: 0, admin: 0, fabric: 0, ...ports, ...this.#running?.ports },
-      ...defined({ turnsPerConnection, member }),
+      ...omitUndefined({ turnsPerConnection, member }),
     });
     const child = spawn(executable, ["--no-logo", "--base-dir", directory, "--node-name", name], {
       stdio: ["ignore", "pipe", "pipe"],

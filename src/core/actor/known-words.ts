@@ -1,5 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
-import { nearest, own } from "../contract/internal.ts";
+import { closestMatch, getOwn } from "../contract/internal.ts";
 import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
 
 // Types are gone when a module is served: a misspelled `owner` would leave an actor open, and say nothing.
@@ -122,11 +122,11 @@ export function checkWords(kind: string, definition: AnyDefinition): void {
 function known<T extends object>(where: string, given: T, words: Words<T>): void {
   const shapes: Readonly<Record<string, Shape>> = words;
   for (const [key, value] of Object.entries(given)) {
-    const shape = own(shapes, key);
+    const shape = getOwn(shapes, key);
     if (shape === undefined) {
-      const alias = own(MEANT, key);
+      const alias = getOwn(MEANT, key);
       const all = Object.keys(words);
-      const meant = alias !== undefined && all.includes(alias) ? alias : nearest(key, all);
+      const meant = alias !== undefined && all.includes(alias) ? alias : closestMatch(key, all);
       const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
       throw new TroupeError("BAD_DEFINITION", `${where}: ${JSON.stringify(key)} means nothing here${instead} There are ${all.join(", ")}.`);
     }

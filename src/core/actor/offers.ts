@@ -7,7 +7,7 @@ import {
   freezeDeep,
   isTexts,
   mirroredIn,
-  put,
+  setOwn,
   templateVariables,
   withScopes,
 } from "../contract/internal.ts";
@@ -152,7 +152,7 @@ function members(given: unknown, names: readonly string[]): object {
   const seen: Record<string, unknown> = {};
   const state = frozenOf(given);
   if (typeof state === "object" && state !== null)
-    for (const name of names) if (Object.hasOwn(state, name)) put(seen, name, Reflect.get(state, name));
+    for (const name of names) if (Object.hasOwn(state, name)) setOwn(seen, name, Reflect.get(state, name));
   return readOnly(Object.freeze(seen));
 }
 

@@ -1,5 +1,5 @@
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
-import { classOf, DEEPEST, put } from "../contract/internal.ts";
+import { classOf, DEEPEST, setOwn } from "../contract/internal.ts";
 import { whereMade } from "./bad-turn.ts";
 import { frozenOf } from "./draft/index.ts";
 
@@ -86,7 +86,7 @@ function copiedObject(object: object, depth: number, budget: Budget): Json | typ
     const made = copied(item, depth + 1, budget);
     if (made === NOT_JSON || !key.isWellFormed()) return NOT_JSON;
     same &&= made === item;
-    put(copy, key, made);
+    setOwn(copy, key, made);
   }
   return same && isWalkedBag(object) ? object : copy;
 }

@@ -12,7 +12,7 @@ import {
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
-import { capabilityNeeded, defined, hasOwn, put } from "../contract/internal.ts";
+import { capabilityNeeded, omitUndefined, hasOwn, setOwn } from "../contract/internal.ts";
 import { badTurn } from "./bad-turn.ts";
 import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
 import { type Draft, openDraft } from "./draft/index.ts";
@@ -152,13 +152,13 @@ export class TurnContext implements RunContext<object, unknown> {
     return (messageId, value) => {
       this.#checkWaits("answer", messageId);
       const json = plain(value, "an answer");
-      put((this.effects().answer ??= {}), messageId, isReply(json) ? json : { ok: json });
+      setOwn((this.effects().answer ??= {}), messageId, isReply(json) ? json : { ok: json });
     };
   }
   get report(): (messageId: string, done: number, total?: number, text?: string) => void {
     return (messageId, done, total, text) => {
       this.#checkWaits("report", messageId);
-      put((this.effects().report ??= {}), messageId, { done, ...defined({ total, text }) });
+      setOwn((this.effects().report ??= {}), messageId, { done, ...omitUndefined({ total, text }) });
     };
   }
   get record(): (what: unknown) => void {
@@ -234,7 +234,7 @@ export class TurnContext implements RunContext<object, unknown> {
         const answer = this.answers[key] ?? null;
         answers[key] = "read" in question ? question.read(answer) : answer;
       } else {
-        put(missing, key, { method, params });
+        setOwn(missing, key, { method, params });
         const needed = capabilityNeeded(method, params ?? {});
         if (!this.can(needed) && !unable.includes(needed)) unable.push(needed);
       }

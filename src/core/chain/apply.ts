@@ -1,5 +1,5 @@
 import { type Bag, isBag, isList, type Json, StoreError } from "../contract/index.ts";
-import { own, put } from "../contract/internal.ts";
+import { getOwn, setOwn } from "../contract/internal.ts";
 import { MAX_DEPTH } from "./json-check.ts";
 import { GONE, MOVED, STEPS } from "./patch-format.ts";
 
@@ -26,7 +26,7 @@ function change(state: Json, node: Json, depth: number): Json {
 function changeObject(state: Bag, node: Bag, depth: number): Json {
   const result: Record<string, Json> = { ...state };
   const before = (key: string): Json => {
-    const was = own(state, key);
+    const was = getOwn(state, key);
     if (was === undefined) throw unfit("it changes a key that is not there");
     return was;
   };
@@ -40,9 +40,9 @@ function changeObject(state: Bag, node: Bag, depth: number): Json {
       const was = before(key);
       const how = inner[1] ?? null;
       delete result[key];
-      put(result, key, how === null ? was : change(was, how, depth + 1));
-    } else if (isList(inner) && inner.length === 1 && inner[0] !== undefined) put(result, key, inner[0]);
-    else put(result, key, change(before(key), inner, depth + 1));
+      setOwn(result, key, how === null ? was : change(was, how, depth + 1));
+    } else if (isList(inner) && inner.length === 1 && inner[0] !== undefined) setOwn(result, key, inner[0]);
+    else setOwn(result, key, change(before(key), inner, depth + 1));
   }
   return result;
 }

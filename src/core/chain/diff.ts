@@ -1,5 +1,5 @@
 import { type Bag, isBag, isList, type Json } from "../contract/index.ts";
-import { put, type Written } from "../contract/internal.ts";
+import { setOwn, type Written } from "../contract/internal.ts";
 import { diffList } from "./diff-list.ts";
 import {
   DEFAULT_BOUND,
@@ -86,7 +86,7 @@ function diffKeys(
     const value = after[key];
     if (was === value || was === undefined) continue;
     const node = walk.between(was, value, depth + 1, written?.at(key, was, value));
-    if (node !== undefined) put((patch ??= {}), key, node);
+    if (node !== undefined) setOwn((patch ??= {}), key, node);
   }
   return patch;
 }
@@ -128,7 +128,7 @@ function diffObject(
     for (let index = same; index < now.length; index += 1) {
       const key = now[index] ?? "";
       if (!key.isWellFormed()) throw NOT_JSON;
-      put((patch ??= {}), key, [walk.take(after[key], depth + 1)]);
+      setOwn((patch ??= {}), key, [walk.take(after[key], depth + 1)]);
     }
     return patch;
   }
@@ -139,13 +139,13 @@ function diffObject(
     const was = Object.hasOwn(before, key) ? before[key] : undefined;
     if (was === undefined) {
       if (!key.isWellFormed()) throw NOT_JSON;
-      put(patch, key, [walk.take(value, depth + 1)]);
+      setOwn(patch, key, [walk.take(value, depth + 1)]);
       continue;
     }
     const node = walk.between(was, value, depth + 1, written?.at(key, was, value));
     if (kept.has(key)) {
-      if (node !== undefined) put(patch, key, node);
-    } else put(patch, key, [MOVED, node ?? null]);
+      if (node !== undefined) setOwn(patch, key, node);
+    } else setOwn(patch, key, [MOVED, node ?? null]);
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
@@ -156,7 +156,7 @@ function inPlace(before: object, after: object, old: readonly string[], now: rea
   let next = 0;
   while (next < now.length && isIndex(now[next] ?? "")) next += 1;
   for (const key of old) {
-    if (!Object.hasOwn(after, key)) put(patch, key, GONE);
+    if (!Object.hasOwn(after, key)) setOwn(patch, key, GONE);
     else if (isIndex(key)) kept.add(key);
     else if (now[next] === key) {
       kept.add(key);

@@ -1,5 +1,5 @@
 import { type ChainEvent, isBag, isList, type Json, StoreError } from "../contract/index.ts";
-import { own } from "../contract/internal.ts";
+import { getOwn } from "../contract/internal.ts";
 import { readHeader } from "./event.ts";
 import { stateFrom, type Told } from "./state.ts";
 
@@ -33,7 +33,7 @@ const segment = (key: string): string => `/${key.replaceAll("~", "~0").replaceAl
 function compare(before: Json | undefined, after: Json | undefined, path: string, found: Difference[], limit: number): void {
   if (before === after || found.length >= limit) return;
   if (isBag(before) && isBag(after)) {
-    for (const key of Object.keys(before)) compare(before[key], own(after, key), path + segment(key), found, limit);
+    for (const key of Object.keys(before)) compare(before[key], getOwn(after, key), path + segment(key), found, limit);
     for (const key of Object.keys(after))
       if (!Object.hasOwn(before, key)) compare(undefined, after[key], path + segment(key), found, limit);
   } else if (isList(before) && isList(after)) {

@@ -1,5 +1,5 @@
 import { REDACTED, type Json, isBag, isList } from "../contract/index.ts";
-import { own, put } from "../contract/internal.ts";
+import { getOwn, setOwn } from "../contract/internal.ts";
 
 /** A value in which some place was redacted. */
 export function isRedacted(value: Json): boolean {
@@ -26,7 +26,7 @@ function collect(value: Json, shown: Json | undefined, found: Set<string>): void
     for (const [index, item] of value.entries()) collect(item, other[index], found);
   } else if (isBag(value)) {
     const other = isBag(shown) ? shown : {};
-    for (const key of Object.keys(value)) collect(value[key] ?? null, own(other, key), found);
+    for (const key of Object.keys(value)) collect(value[key] ?? null, getOwn(other, key), found);
   } else if (typeof value === "string" || typeof value === "number") {
     const text = String(value);
     if (text.length >= SHORTEST) found.add(text);
@@ -45,6 +45,6 @@ export function withoutSecrets(value: Json, secrets: readonly string[]): Json {
   if (isList(value)) return value.map((item) => withoutSecrets(item, secrets));
   if (!isBag(value)) return value;
   const result: Record<string, Json> = {};
-  for (const key of Object.keys(value)) put(result, key, withoutSecrets(value[key] ?? null, secrets));
+  for (const key of Object.keys(value)) setOwn(result, key, withoutSecrets(value[key] ?? null, secrets));
   return result;
 }

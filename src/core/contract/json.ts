@@ -39,7 +39,7 @@ export const withoutBom = (text: string): string => (text.startsWith("\uFEFF") ?
 export const isTexts = (value: unknown): value is readonly string[] => isList(value) && value.every((one) => typeof one === "string");
 
 /** What is there under that key, and not inherited by every object. */
-export const own = <K extends string, T>(record: Readonly<Record<K, T>> | undefined, key: K): T | undefined =>
+export const getOwn = <K extends string, T>(record: Readonly<Record<K, T>> | undefined, key: K): T | undefined =>
   record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 
 type KeyOf<T> = T extends unknown ? keyof T : never;
@@ -50,14 +50,14 @@ export function hasOwn<T extends object, K extends KeyOf<T>>(value: T, key: K): 
 }
 
 /** Sets an own property whatever its name: a plain assignment to `__proto__` would change the prototype instead. */
-export function put<K extends PropertyKey, T>(target: Record<K, T>, key: K, value: T): void {
+export function setOwn<K extends PropertyKey, T>(target: Record<K, T>, key: K, value: T): void {
   if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });
   else target[key] = value;
 }
 
 /** Those members that have a value: where a property may be absent, it may not be undefined. For options and answers, not for what runs in a turn. */
-export function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> };
-export function defined(members: object): object {
+export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> };
+export function omitUndefined(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 

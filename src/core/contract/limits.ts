@@ -4,7 +4,7 @@
 import type { Log } from "./actor.ts";
 import { remembering } from "./collections.ts";
 import type { Caller } from "./door.ts";
-import { type Bag, countValues, isBag, own } from "./json.ts";
+import { type Bag, countValues, isBag, getOwn } from "./json.ts";
 import type { Clock } from "./time.ts";
 
 /** `burst` at once, refilled with `perSecond`. */
@@ -229,7 +229,7 @@ export class RepeatedLines {
 
 function kindOf(line: Bag, event: string): string {
   const kind: unknown[] = [event];
-  for (const name of OF_KIND) kind.push(own(line, name));
+  for (const name of OF_KIND) kind.push(getOwn(line, name));
   // A word, not a sentence, which may name whom it is about.
   const { why, actor } = line;
   kind.push(typeof why === "string" && /^[\w-]{1,32}$/.test(why) ? why : undefined);

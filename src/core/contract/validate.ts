@@ -3,7 +3,7 @@
 
 import type { ActorId, Message, Reply } from "./actor.ts";
 import { EngineError, StoreError, TroupeError } from "./errors.ts";
-import { type Bag, DEEPEST, isBag, isTexts, own } from "./json.ts";
+import { type Bag, DEEPEST, isBag, isTexts, getOwn } from "./json.ts";
 
 /** What an option has to be, in words that follow "has to be", and whether a value is. */
 export type OptionRule = readonly [words: string, fits: (value: unknown) => boolean];
@@ -67,7 +67,7 @@ export function checkNeeded(name: string, value: unknown, [words, fits]: OptionR
 }
 
 function unknown(of: string, name: string, known: readonly string[]): TroupeError {
-  const meant = nearest(name, known);
+  const meant = closestMatch(name, known);
   const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
   return new TroupeError("DOOR_OPTION", `${of} has no option ${JSON.stringify(name)}${instead} There are ${known.join(", ")}.`);
 }
@@ -151,7 +151,7 @@ const LINK_MAY_HAVE: Rules = { ...MAY_HAVE, title: TEXT, description: TEXT, mime
 /** What of a content block no client can read; undefined: it is one. No value is quoted. */
 export function wrongInBlock(block: Bag): string | undefined {
   const { type } = block;
-  const needed = typeof type === "string" ? own(MADE_OF, type) : undefined;
+  const needed = typeof type === "string" ? getOwn(MADE_OF, type) : undefined;
   if (needed === undefined) return `type has to be one of ${Object.keys(MADE_OF).join(", ")}`;
   for (const [name, [words]] of Object.entries(needed)) if (!(name in block)) return `${name} has to be ${words}`;
   return misfit(block, needed) ?? misfit(block, type === "resource_link" ? LINK_MAY_HAVE : MAY_HAVE);
@@ -168,7 +168,7 @@ export function checkTask(task: unknown, where: string): void {
 const LONGEST = 64;
 
 /** The known name that was most likely meant: case, `_` and `-` aside. Undefined: none is like it. */
-export function nearest(name: string, known: readonly string[]): string | undefined {
+export function closestMatch(name: string, known: readonly string[]): string | undefined {
   if (name.length > LONGEST) return undefined;
   const given = plain(name);
   const [best] = known

@@ -32,7 +32,7 @@ import {
   type Viewer,
   Watchers,
 } from "../contract/index.ts";
-import { checkNeeded, defined, handOverTo, KINDS, settledNow, told, unsendable } from "../contract/internal.ts";
+import { checkNeeded, omitUndefined, handOverTo, KINDS, settledNow, told, unsendable } from "../contract/internal.ts";
 import { Alarm } from "./alarm.ts";
 import { asked } from "./asked.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
@@ -217,7 +217,7 @@ export class LocalEngine implements Engine {
     this.#hide = options.observer?.shows?.(() => ({
       ...this.#registry.figures(),
       outbox: this.#outbox.size,
-      ...defined({ backlog: options.store?.backlog }),
+      ...omitUndefined({ backlog: options.store?.backlog }),
       faults: this.#faults,
       slowTurns: this.#slowTurns,
     }));

@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
-import { own } from "../contract/internal.ts";
+import { getOwn } from "../contract/internal.ts";
 import { checkSchema, checkWhole } from "./check-schema.ts";
 import { isStandard } from "./standard.ts";
 
@@ -52,7 +52,7 @@ function withoutRootReference(schema: Bag): Bag {
   const { $ref, $defs, ...beside } = schema;
   if (typeof $ref !== "string" || !$ref.startsWith(DEFS) || !isBag($defs)) return schema;
   const name = $ref.slice(DEFS.length);
-  const named = own($defs, name);
+  const named = getOwn($defs, name);
   // Where it holds a reference or a name of its own, or says the same in other words, it means something else in another place.
   if (!isBag(named) || Object.keys(named).some((key) => key.startsWith("$") || (Object.hasOwn(beside, key) && key !== "description")))
     return schema;

@@ -10,7 +10,7 @@ import {
   type Reply,
   type Step,
 } from "../../core/contract/index.ts";
-import { defined, told, kindOf } from "../../core/contract/internal.ts";
+import { omitUndefined, told, kindOf } from "../../core/contract/internal.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
@@ -69,7 +69,7 @@ export class Node implements NodeHost {
     this.retryMs = retryMs;
     this.names = new Names(prefix);
     this.kinds = new Kinds(options.kinds, options.secret);
-    this.health = new ServerHealth({ base, clock: patience, ...defined({ onChange: options.onAvailability }) });
+    this.health = new ServerHealth({ base, clock: patience, ...omitUndefined({ onChange: options.onAvailability }) });
     const onAnswer = (): void => this.health.answered();
     this.reach = { ingress: base, clock: patience, entropy, patienceMs, prefix, onAnswer };
     this.ingress = new Ingress({ base, clock: patience, patienceMs, onAnswer });

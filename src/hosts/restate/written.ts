@@ -1,6 +1,6 @@
 import { entryOf, NOTHING_SINCE, sinceAfter, wantsFull, type Kind, type Plan } from "../../core/chain/internal.ts";
 import type { Message, SetWake } from "../../core/contract/index.ts";
-import { own } from "../../core/contract/internal.ts";
+import { getOwn } from "../../core/contract/internal.ts";
 import type { Sealed } from "./archive.ts";
 import { blocksAfter, NOTHING_HELD, type Block, type Room } from "./blocks.ts";
 import { keptText, type Health, type Kept, type KeptReply } from "./kept.ts";
@@ -83,7 +83,7 @@ export function writtenBy(
     ...(health === undefined || born ? {} : { health }),
   };
   const before = born ? {} : base.extra.wakes;
-  const timers = Object.entries(row.wakes).flatMap(([name, wake]) => (own(before, name)?.at === wake.at ? [] : [{ name, wake }]));
+  const timers = Object.entries(row.wakes).flatMap(([name, wake]) => (getOwn(before, name)?.at === wake.at ? [] : [{ name, wake }]));
   const { emit } = plan;
   const change: Told = { seq, head: event.id, status: row.status, ...(emit === undefined || emit.length === 0 ? {} : { emit }) };
   const text = keptText(next);

@@ -1,5 +1,5 @@
 import type { ObservedFailure, ObservedRequest } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Attributes } from "./api.ts";
 
 /** A name that a stranger chose would be a series of its own: methods that are none are one. */
@@ -32,7 +32,7 @@ const transportOf = (peer: string | undefined): string | undefined => {
 export const spanAttributes = (request: ObservedRequest): Attributes => ({
   "mcp.method.name": request.method,
   "jsonrpc.request.id": String(request.id),
-  ...defined({
+  ...omitUndefined({
     "mcp.protocol.version": request.revision,
     "mcp.session.id": request.session,
     "mcp.resource.uri": request.uri,
@@ -45,7 +45,7 @@ export const spanAttributes = (request: ObservedRequest): Attributes => ({
 /** What a duration is counted under: few values each, and no client's word. A tool's name is the server's once the tool has answered. */
 export const metricAttributes = (request: ObservedRequest, failure: ObservedFailure | undefined): Attributes => ({
   "mcp.method.name": methodOf(request),
-  ...defined({ "mcp.protocol.version": request.revision, "network.transport": transportOf(request.peer) }),
+  ...omitUndefined({ "mcp.protocol.version": request.revision, "network.transport": transportOf(request.peer) }),
   ...(failure?.kind === "error" || failure?.kind === "cancelled" ? undefined : nameOf(request)),
   ...failureAttributes(failure),
 });

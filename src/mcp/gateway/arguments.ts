@@ -1,6 +1,6 @@
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, isBag, type Json, type Offer } from "../../core/contract/index.ts";
-import { memoize, nearest } from "../../core/contract/internal.ts";
+import { memoize, closestMatch } from "../../core/contract/internal.ts";
 import { compilerFor, judgesMisfits } from "../../core/schema/index.ts";
 
 /** What is wrong with a tool's arguments: a sentence, and of those that do not fit the schema each path (`a.0.b`). */
@@ -61,7 +61,7 @@ export function unknownNames({ definition }: Offer, args: Bag): string {
   const unknown = Object.keys(args).filter((name) => !known.includes(name));
   if (unknown.length === 0 || known.length > MOST_KNOWN) return "";
   const named = unknown.slice(0, MOST_UNKNOWN).map((name) => {
-    const meant = nearest(name, known);
+    const meant = closestMatch(name, known);
     return `${JSON.stringify(name.slice(0, 100))}${meant === undefined ? "" : ` (did you mean ${JSON.stringify(meant)}?)`}`;
   });
   const more = unknown.length > named.length ? ` and ${unknown.length - named.length} more` : "";

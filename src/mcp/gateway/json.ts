@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Json, isList } from "../../core/contract/index.ts";
-import { own } from "../../core/contract/internal.ts";
+import { getOwn } from "../../core/contract/internal.ts";
 
 export const EMPTY: Bag = Object.freeze({});
 
@@ -10,7 +10,7 @@ export function shortText(value: Json | undefined, max: number): string | undefi
 
 /** That member, where it is an object. */
 export function bagIn(bag: Bag | undefined, key: string): Bag | undefined {
-  const value = own(bag, key);
+  const value = getOwn(bag, key);
   return isBag(value) ? value : undefined;
 }
 

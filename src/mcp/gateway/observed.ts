@@ -1,5 +1,5 @@
 import type { Bag, Caller, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
-import { defined, MAX_URI, told } from "../../core/contract/internal.ts";
+import { omitUndefined, MAX_URI, told } from "../../core/contract/internal.ts";
 import type { Members } from "./call.ts";
 import type { Core } from "./core.ts";
 import { traceOf } from "./envelope.ts";
@@ -76,7 +76,7 @@ function begun(core: Core, observer: Observer, { request, caller, revision, sess
   const about: ObservedRequest = {
     method,
     id,
-    ...defined({ revision, name, uri, session, peer: caller.peer, trace }),
+    ...omitUndefined({ revision, name, uri, session, peer: caller.peer, trace }),
   };
   try {
     return observer.begun(about);

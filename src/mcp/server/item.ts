@@ -1,5 +1,5 @@
 import type { Bag, Viewer } from "../../core/contract/index.ts";
-import { withScopes, defined } from "../../core/contract/internal.ts";
+import { withScopes, omitUndefined } from "../../core/contract/internal.ts";
 import type { Complete } from "../source/index.ts";
 
 /** The same for tools, resources and prompts. */
@@ -30,7 +30,7 @@ export function describedBy(item: Item): Described {
   const { title, description, icons, scopes } = item;
   const meta = withScopes(item.meta, scopes);
   return {
-    ...defined({ title, describe: description, icons, meta }),
+    ...omitUndefined({ title, describe: description, icons, meta }),
     ...(item.enabled === undefined ? {} : { when: (viewer: Viewer) => item.enabled === undefined || item.enabled(viewer) }),
   };
 }

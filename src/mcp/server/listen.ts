@@ -10,7 +10,7 @@ import {
   type TcpOptions,
 } from "../transport/index.ts";
 import { checkOptions, type Gateway, type OptionTable } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ServerOptions } from "./options.ts";
 
 /** Where to listen; `true` for the defaults: 127.0.0.1, a free port, this process's standard streams. */
@@ -42,15 +42,15 @@ export async function openDoors(
 ): Promise<Partial<Doors>> {
   checkOptions("listen", wanted, OPTIONS);
   const { path, auth, allowedHosts, allowedOrigins, sse, clock, entropy, log } = server;
-  const every = { gateway, ...defined({ clock, log }) };
-  const guarded = { ...every, ...defined({ auth }) };
+  const every = { gateway, ...omitUndefined({ clock, log }) };
+  const guarded = { ...every, ...omitUndefined({ auth }) };
   const opened: { -readonly [K in keyof Doors]?: Doors[K] } = {};
   try {
     if (wanted.http !== undefined) {
       const given = wanted.http === true ? {} : wanted.http;
       opened.http = await serveHttp({
         ...guarded,
-        ...defined({ path, allowedHosts, allowedOrigins, sse, entropy }),
+        ...omitUndefined({ path, allowedHosts, allowedOrigins, sse, entropy }),
         ready,
         ...given,
       });

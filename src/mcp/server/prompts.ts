@@ -1,5 +1,5 @@
 import type { Complete, Registry } from "../source/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
 import { checkDefinition } from "./definition-check.ts";
 import { handling } from "./handling.ts";
@@ -48,7 +48,7 @@ export class Prompts extends Shelf {
       prompts: {
         [name]: {
           ...describedBy(definition),
-          ...defined({ arguments: known }),
+          ...omitUndefined({ arguments: known }),
           ...completing(complete),
           get: handling(this.refOf(name), this.around, handler),
         },

@@ -1,5 +1,5 @@
 import type { Bag, Viewer } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Complete, Registry } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
 import { checkDefinition } from "./definition-check.ts";
@@ -47,7 +47,7 @@ export class Resources extends Shelf {
         [name]: {
           ...describedBy(definition),
           uri,
-          ...defined({ mimeType, annotations, size }),
+          ...omitUndefined({ mimeType, annotations, size }),
           ...(definition.list !== undefined && { list: definition.list.bind(definition) }),
           ...completing(complete),
           read: handling(this.refOf(name), this.around, handler),

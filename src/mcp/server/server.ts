@@ -1,5 +1,5 @@
 import { type Gateway, type Source, systemClock, systemEntropy, TroupeError } from "../../core/contract/index.ts";
-import { defined, withoutRepeats } from "../../core/contract/internal.ts";
+import { omitUndefined, withoutRepeats } from "../../core/contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
@@ -63,7 +63,7 @@ class Server implements AsyncDisposable {
     const own = registry({
       name,
       ...timed,
-      ...defined({ instructions, timeoutMs: handlerMs }),
+      ...omitUndefined({ instructions, timeoutMs: handlerMs }),
       ...(log === undefined ? {} : { onFault: faultsTo(log) }),
     });
     const around = { entropy, log, onError, middleware };
@@ -88,16 +88,16 @@ class Server implements AsyncDisposable {
       info: {
         name,
         version,
-        ...defined({ title, description, websiteUrl, icons }),
+        ...omitUndefined({ title, description, websiteUrl, icons }),
       },
     });
     this.#mount = () =>
       webDoor({
         gateway: this.gateway,
         ...timed,
-        ...defined({ log, path, auth, allowedHosts, allowedOrigins, sse }),
+        ...omitUndefined({ log, path, auth, allowedHosts, allowedOrigins, sse }),
         entropy,
-        ...defined({ ready, limits: webLimits }),
+        ...omitUndefined({ ready, limits: webLimits }),
       });
     // A server that only listens needs no `resource`: its tokens are for where it listens.
     if (auth?.needsResource !== true) this.#mounted = this.#mount();

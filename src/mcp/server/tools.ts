@@ -1,5 +1,5 @@
 import type { Bag, Content, TaskSupport } from "../../core/contract/index.ts";
-import { defined } from "../../core/contract/internal.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Registry, Schema } from "../source/index.ts";
 import type { ServerContext, Surroundings } from "./context.ts";
 import { checkDefinition } from "./definition-check.ts";
@@ -45,7 +45,7 @@ export class Tools extends Shelf {
       tools: {
         [name]: {
           ...describedBy(definition),
-          ...defined({ input, output, annotations, task }),
+          ...omitUndefined({ input, output, annotations, task }),
           run: handling(this.refOf(name), this.around, handler, output),
         },
       },

@@ -17,7 +17,7 @@ import type {
   Viewer,
 } from "../../core/contract/index.ts";
 import { EngineError, isBag } from "../../core/contract/index.ts";
-import { BEGIN_ACTION, blamed, hasOwn, isActorId, kindOf, memoize, own } from "../../core/contract/internal.ts";
+import { BEGIN_ACTION, blamed, hasOwn, isActorId, kindOf, memoize, getOwn } from "../../core/contract/internal.ts";
 import { notThere, offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./access.ts";
@@ -156,7 +156,7 @@ export class Acts {
       if (next === undefined) return undefined;
       const target = sight.surface.links?.[next.link];
       // A link of a behaviour by hand may be no id at all: nobody is there.
-      if (!isActorId(target) || kindOf(target) !== next.behaviour.kind) return own(sight.surface.linksOff, next.link);
+      if (!isActorId(target) || kindOf(target) !== next.behaviour.kind) return getOwn(sight.surface.linksOff, next.link);
       id = target;
     }
     return undefined;

@@ -1,5 +1,5 @@
 import type { Bag, Json, Offer } from "../../core/contract/index.ts";
-import { MAX_URI, memoize, own } from "../../core/contract/internal.ts";
+import { MAX_URI, memoize, getOwn } from "../../core/contract/internal.ts";
 import type { Entry } from "./posture.ts";
 
 const EXPRESSION = /\{(\+?)([^{}]*)\}/g;
@@ -22,7 +22,7 @@ export function behind(offer: Offer, choices: Readonly<Record<string, readonly s
   const last = lastOf(offer);
   const known = last.entries?.deref();
   const entries = new Map<string, Entry>();
-  for (const value of own(choices, variable) ?? []) {
+  for (const value of getOwn(choices, variable) ?? []) {
     const entry = known?.get(value) ?? made(value);
     if (entry !== undefined) entries.set(value, entry);
   }

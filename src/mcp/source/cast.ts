@@ -25,7 +25,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { checkNeeded, hasOwn, KINDS, own } from "../../core/contract/internal.ts";
+import { checkNeeded, hasOwn, KINDS, getOwn } from "../../core/contract/internal.ts";
 import { lacksScope, scopeRefusal } from "./access.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, rootsOf, selfAsRoot } from "./closure.ts";
@@ -253,7 +253,7 @@ class Cast implements Source {
     }
     const target = await this.#acts.resolve(standing, planned, true);
     if (typeof target !== "object" || target.sight === undefined || offNow(target.sight.surface, target.way.inner) !== undefined) return [];
-    const values = own(own(target.sight.surface.choices, target.way.inner), argument) ?? [];
+    const values = getOwn(getOwn(target.sight.surface.choices, target.way.inner), argument) ?? [];
     const typed = value.toLowerCase();
     return values.filter((one) => one.toLowerCase().startsWith(typed)).slice(0, COMPLETIONS);
   }

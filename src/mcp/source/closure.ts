@@ -7,7 +7,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { isActorId, kindOf, own } from "../../core/contract/internal.ts";
+import { isActorId, kindOf, getOwn } from "../../core/contract/internal.ts";
 import { rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
@@ -245,7 +245,7 @@ export class Closures {
       const sight = way === undefined ? undefined : sightAt(way.place);
       const why = way === undefined || sight === undefined ? (whyNowhere(ways, sightAt) ?? true) : offNow(sight.surface, way.inner);
       if (why !== undefined) off[ref] = why;
-      const given = way === undefined ? undefined : own(sight?.surface.choices, way.inner);
+      const given = way === undefined ? undefined : getOwn(sight?.surface.choices, way.inner);
       if (given !== undefined) choices[ref] = given;
     }
     const open = joined === this.#plan ? {} : { links: Object.fromEntries(parts.map(({ place, sight }) => [place.path, sight.id])) };
@@ -266,9 +266,9 @@ function whyNowhere(ways: readonly Way[], sightAt: (place: Place) => Sight | und
   for (const { place } of ways)
     for (let { parent, link, behaviour } = place; parent !== undefined; { parent, link, behaviour } = parent) {
       const surface = sightAt(parent)?.surface;
-      const why = own(surface?.linksOff, link);
+      const why = getOwn(surface?.linksOff, link);
       if (why !== undefined) return why;
-      const target = own(surface?.links, link);
+      const target = getOwn(surface?.links, link);
       if (isActorId(target) && kindOf(target) === behaviour.kind && sightAt(place) === undefined) return notThere(behaviour);
     }
   return undefined;

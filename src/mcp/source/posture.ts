@@ -1,5 +1,5 @@
 import { type Catalogue, isBag, type Json, type ListName, type Offer, type OfferRef, type Surface } from "../../core/contract/index.ts";
-import { memoize, own, templatesOf } from "../../core/contract/internal.ts";
+import { memoize, getOwn, templatesOf } from "../../core/contract/internal.ts";
 import { behind } from "./behind.ts";
 import { LISTS, refOf } from "./refs.ts";
 import { sameJson } from "./same-json.ts";
@@ -29,7 +29,7 @@ function printList(surface: Surface, list: ListName): string {
     const ref = refOf(list, offer.name);
     const off = Object.hasOwn(surface.off, ref);
     shown += off ? "0" : "1";
-    const choices = off ? undefined : own(surface.choices, ref);
+    const choices = off ? undefined : getOwn(surface.choices, ref);
     if (choices === undefined) continue;
     if (offer.listed === true) filled.push([offer.name, choices]);
     const visible = list === "tools" ? visibleChoices(offer, choices) : [];
@@ -126,7 +126,7 @@ function resourcesIn({ catalogue, choices }: Surface, visible: readonly Offer[])
       templates.findIndex((one) => one.offer === offer),
     );
     const isOthers = (uri: unknown): boolean => typeof uri === "string" && before.some(({ pattern }) => pattern.match(uri) !== undefined);
-    const entries = behind(offer, own(choices, refOf("resources", offer.name)));
+    const entries = behind(offer, getOwn(choices, refOf("resources", offer.name)));
     return entries.filter(({ uri }) => !fixed.has(uri) && !isOthers(uri));
   });
 }
@@ -139,7 +139,7 @@ const dynamicLists = memoize((surface: Surface): Lists => {
     catalogue[list].filter((offer) => !Object.hasOwn(surface.off, refOf(list, offer.name)));
   return {
     tools: kept.get(`t${print.tools}`, () =>
-      visible("tools").map((offer) => entryOf(offer, own(surface.choices, refOf("tools", offer.name)))),
+      visible("tools").map((offer) => entryOf(offer, getOwn(surface.choices, refOf("tools", offer.name)))),
     ),
     resources: kept.get(`r${print.resources}`, () => resourcesIn(surface, visible("resources"))),
     // What stands behind them is no part of them: a print begins with a sign for each offer.
@@ -164,7 +164,7 @@ const whole = memoize(({ catalogue, choices }: Surface): Surface => {
   const kept: Record<OfferRef, Choices> = {};
   for (const offer of catalogue.resources) {
     const ref = refOf("resources", offer.name);
-    const given = offer.listed === true ? own(choices, ref) : undefined;
+    const given = offer.listed === true ? getOwn(choices, ref) : undefined;
     if (given !== undefined) kept[ref] = given;
   }
   return { catalogue, off: {}, choices: kept };
@@ -176,7 +176,7 @@ const withoutHidden = memoize((surface: Surface): Surface => {
   for (const list of LISTS)
     for (const { name } of surface.catalogue[list]) {
       const ref = refOf(list, name);
-      if (own(surface.off, ref) === true) off[ref] = true;
+      if (getOwn(surface.off, ref) === true) off[ref] = true;
     }
   return { ...whole(surface), off };
 });

@@ -1,5 +1,5 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
-import { checkMirrored, checkScopes, scopesOf, put, templateVariables } from "../../core/contract/internal.ts";
+import { checkMirrored, checkScopes, scopesOf, setOwn, templateVariables } from "../../core/contract/internal.ts";
 import { type Schema, takesMisfits, toJsonSchema } from "../../core/schema/index.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
@@ -168,6 +168,6 @@ function bagOf(args: unknown): Bag {
 
 function textsOf(args: unknown): Texts {
   const texts: Record<string, string> = {};
-  for (const [name, value] of Object.entries(bagOf(args))) if (typeof value === "string") put(texts, name, value);
+  for (const [name, value] of Object.entries(bagOf(args))) if (typeof value === "string") setOwn(texts, name, value);
   return texts;
 }

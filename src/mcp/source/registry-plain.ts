@@ -1,5 +1,5 @@
 import { EngineError, type Json } from "../../core/contract/index.ts";
-import { DEEPEST, put } from "../../core/contract/internal.ts";
+import { DEEPEST, setOwn } from "../../core/contract/internal.ts";
 
 /** Where it is not JSON, and why. */
 class NotJson {
@@ -64,7 +64,7 @@ function copiedObject(object: object, depth: number): Json | NotJson | undefined
     const made = copied(Reflect.get(object, key), depth + 1);
     if (made instanceof NotJson) return new NotJson(made.why, outer(key, made));
     if (made === undefined) continue;
-    put(copy, key, made);
+    setOwn(copy, key, made);
   }
   return copy;
 }

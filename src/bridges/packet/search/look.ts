@@ -1,5 +1,5 @@
 import type { ActorId, ChainEvent, Engine } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { Fields, SearchKind } from "./fields.ts";
 import { isFleeting, ownerAtBirth, readEvent, type Owner, type Reading } from "./read-event.ts";
 import type { Cursor, Doc, Step } from "./rows.ts";
@@ -50,7 +50,7 @@ export async function lookAt(engine: Engine, look: Look): Promise<Looked> {
     const text = of.fields.textOf(message["args"], reply);
     if (text !== "") docs.push({ seq, at, event: event.id, text, owner });
   }
-  return { step: { id, anew, docs, ...defined({ cursor: place }) }, more, fleeting };
+  return { step: { id, anew, docs, ...omitUndefined({ cursor: place }) }, more, fleeting };
 }
 
 /** An actor in memory takes all it was with it. */

@@ -1,5 +1,5 @@
 import { type ActorId, type Clock, type Engine, systemClock, TroupeError } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { PacketError } from "../packet-error.ts";
 import { Fields, type SearchKind } from "./fields.ts";
 import type { Found } from "./find.ts";
@@ -120,7 +120,7 @@ export function searchIndex(options: SearchIndexOptions): Search {
           owner,
           limit,
           ...times,
-          ...defined({ kind, actor }),
+          ...omitUndefined({ kind, actor }),
         });
         return hitsOf(found, read, kinds, chars);
       } catch (error) {
@@ -160,7 +160,7 @@ function bounded(field: string, value: number, least: number, most: number): num
 function timesOf({ after, before }: Times): Times {
   for (const [field, value] of Object.entries({ after, before }))
     if (value !== undefined && !Number.isSafeInteger(value)) throw bad(field, `${field} is no time: give milliseconds since 1970.`);
-  return defined({ after, before });
+  return omitUndefined({ after, before });
 }
 
 function hitsOf(found: readonly Found[], { terms }: Query, kinds: ReadonlyMap<string, Searched>, chars: number): readonly Hit[] {

@@ -1,5 +1,5 @@
 import type { ActorId, Change, Engine } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { split, type Rows } from "./rows.ts";
 
 const PAGE = 500;
@@ -41,7 +41,7 @@ export class Sweep {
     const kind = this.#kinds[this.#kind];
     if (kind === undefined) return [];
     const after = this.#after;
-    const page = await this.#engine.list({ kind, limit: PAGE, ...defined({ after }) });
+    const page = await this.#engine.list({ kind, limit: PAGE, ...omitUndefined({ after }) });
     const last = page.length < PAGE ? undefined : page.at(-1)?.id;
     const found = [];
     for (const change of page) {

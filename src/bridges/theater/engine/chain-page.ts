@@ -1,6 +1,6 @@
 import { apply, readBody, readHeader } from "../../../core/chain/index.ts";
 import { type ActorId, type ChainEvent, type Engine, isBag, type Json, isList } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { GUEST } from "../../wasm/index.ts";
 import { type EventQuery, type StageEvent, StageError } from "../stage.ts";
 
@@ -72,7 +72,7 @@ function dataOf(event: ChainEvent): Json {
   return {
     action: type,
     message,
-    ...defined({ reply, state, patch, record }),
+    ...omitUndefined({ reply, state, patch, record }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { type ActorId, type Change, type Engine, type Entropy, isBag, type Json } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { ChannelPeer, StageChannel } from "../stage.ts";
 import { StageError } from "../stage.ts";
 import { staged, valueOf } from "./engine-fault.ts";
@@ -46,7 +46,7 @@ export class Channels {
       if (!this.#open.has(id)) throw ended(id);
       return {
         id,
-        ...defined({ greeting }),
+        ...omitUndefined({ greeting }),
         send: (data) => staged(() => this.#send(id, data)),
         close: () => staged(() => this.#close(id)),
       };

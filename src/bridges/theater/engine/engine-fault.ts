@@ -1,5 +1,5 @@
 import { EngineError, type Reply, TroupeError } from "../../../core/contract/index.ts";
-import { hasOwn, own } from "../../../core/contract/internal.ts";
+import { hasOwn, getOwn } from "../../../core/contract/internal.ts";
 import { ManifestError, WasmError } from "../../wasm/index.ts";
 import { StageError, type StageCode } from "../stage.ts";
 
@@ -25,7 +25,7 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
   ChannelNotFound: "ChannelNotFound",
 };
 
-const codeFor = (code: string): StageCode => own(CODES, code) ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
+const codeFor = (code: string): StageCode => getOwn(CODES, code) ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
 
 /** Where the engine's own sentence speaks of what nobody has at these doors. */
 const SAID: Readonly<Partial<Record<string, string>>> = {
@@ -41,7 +41,7 @@ function stageError(error: unknown, onFault: ((error: unknown) => void) | undefi
   // A store that failed beneath a guest's work, which is told by its own name.
   if (error instanceof EngineError && error.code === "CRASHED" && error.cause instanceof TroupeError)
     return stageError(error.cause, onFault);
-  if (error instanceof TroupeError) return new StageError(codeFor(error.code), own(SAID, error.code) ?? error.message, { cause: error });
+  if (error instanceof TroupeError) return new StageError(codeFor(error.code), getOwn(SAID, error.code) ?? error.message, { cause: error });
   onFault?.(error);
   return new StageError("InternalError", "This failed for a reason of the server's own: its log says which.", { cause: error });
 }

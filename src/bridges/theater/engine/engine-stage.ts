@@ -12,7 +12,7 @@ import {
   type Snapshot,
   systemEntropy,
 } from "../../../core/contract/index.ts";
-import { defined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import { omitUndefined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
 import { readHeader } from "../../../core/chain/index.ts";
 import { Acting } from "../../../mcp/source/index.ts";
 import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
@@ -67,7 +67,7 @@ export class EngineStage implements TheaterStage {
   async list(limit: number, after?: string): Promise<readonly StageActor[]> {
     return this.#staged(async () => {
       const from = after === undefined ? undefined : (await this.#known(after).catch(notAfter)).id;
-      const changes = await this.#engine.list({ live: true, limit, ...defined({ after: from }) });
+      const changes = await this.#engine.list({ live: true, limit, ...omitUndefined({ after: from }) });
       const read = await Promise.all(changes.map(({ id }) => this.#engine.read(id)));
       return read.filter((snapshot) => snapshot !== undefined).map(actorOf);
     });
@@ -225,7 +225,7 @@ export class EngineStage implements TheaterStage {
   /** What an actor's links offer is asked for as what it offers itself: by the tool's name, and it goes to whom they lead now. */
   #ask(actor: Snapshot, { action, args }: Said, signal: AbortSignal): Promise<Reply> {
     if (!isTool(action) || !this.#isLinked(actor, action)) return this.#engine.call({ to: actor.id, action, args }, { signal });
-    const viewer = { scopes: [], ...defined({ principal: actor.owner }) };
+    const viewer = { scopes: [], ...omitUndefined({ principal: actor.owner }) };
     return this.#acting.act(actor.id, viewer, action, args, { signal });
   }
 
@@ -283,7 +283,7 @@ export class EngineStage implements TheaterStage {
     const message = await this.#guests().prepare({
       to,
       manifest,
-      ...defined({ component, initialState }),
+      ...omitUndefined({ component, initialState }),
     });
     guestAnswer(valueOf(await this.#engine.call(message)));
     return to;

@@ -1,5 +1,5 @@
 import { type Bag, isBag } from "../../../core/contract/index.ts";
-import { own } from "../../../core/contract/internal.ts";
+import { getOwn } from "../../../core/contract/internal.ts";
 import { type StageCode, StageError } from "../stage.ts";
 
 /** A guest that computed too long has failed like any other, and what it did is known: `Timeout` would say that it is not. */
@@ -16,7 +16,7 @@ export function guestAnswer(value: unknown): Bag {
   if (failed === undefined) return value;
   const { code, message } = isBag(failed) ? failed : {};
   throw new StageError(
-    (typeof code === "string" ? own(CODES, code) : undefined) ?? "ActorError",
+    (typeof code === "string" ? getOwn(CODES, code) : undefined) ?? "ActorError",
     typeof message === "string" ? message : "The guest failed.",
   );
 }

@@ -1,5 +1,5 @@
 import { type ActorId, type ContentStore, type Engine, type Snapshot } from "../../../core/contract/index.ts";
-import { kindOf, defined } from "../../../core/contract/internal.ts";
+import { kindOf, omitUndefined } from "../../../core/contract/internal.ts";
 import type { Guests, GuestState } from "../../wasm/index.ts";
 import { guestIn } from "./guest-in.ts";
 import { UUID } from "./addresses.ts";
@@ -26,7 +26,7 @@ export function actorOf(snapshot: Snapshot): StageActor {
   return {
     id: uid,
     name: guest === undefined || guest.name === "" ? id : guest.name,
-    ...defined({ given }),
+    ...omitUndefined({ given }),
     status: statusOf(status, guest),
   };
 }
@@ -72,6 +72,6 @@ export async function detailsOf(
       startedAt: createdAt,
       lastAt: lastMessageAt,
     },
-    ...defined({ halted }),
+    ...omitUndefined({ halted }),
   };
 }

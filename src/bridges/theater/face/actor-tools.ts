@@ -1,6 +1,6 @@
 import { utf8Of } from "../../../core/platform/index.ts";
 import type { Bag } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { optionalBytes, optionalObject, optionalText, text } from "./arguments.ts";
 import { InvalidArgument } from "./invalid.ts";
 import { GIVEN, object, STATUS, string } from "./schemas.ts";
@@ -44,7 +44,7 @@ const startActor = faceTool(
     const initialState = stateIn(args, limits.messageBytes);
     const started = await stage.start({
       manifest,
-      ...defined({ initialState, component, name }),
+      ...omitUndefined({ initialState, component, name }),
     });
     listing.note(started.id, "began");
     return { actor_id: started.id, name: started.name, ...givenShown(started.given), status: started.status };

@@ -1,5 +1,5 @@
 import { StageError } from "../stage.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { bytes, optionalBytes, text, whole } from "./arguments.ts";
 import { base64Of } from "./base64.ts";
 import type { Channel } from "./channel.ts";
@@ -127,7 +127,7 @@ const receiveOnChannel = faceTool(
       channel_id: id,
       messages: messages.map(base64Of),
       ...(dropped === 0 ? {} : { dropped }),
-      ...defined({ closed }),
+      ...omitUndefined({ closed }),
     };
   },
 );

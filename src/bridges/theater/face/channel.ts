@@ -1,5 +1,5 @@
 import type { ChannelPeer, StageChannel } from "../stage.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { FaceLimits } from "./options.ts";
 
 export interface Received {
@@ -71,7 +71,7 @@ export class Channel implements ChannelPeer {
     return {
       messages: [...this.#pending],
       dropped: this.#dropped,
-      ...defined({ closed: this.#closed }),
+      ...omitUndefined({ closed: this.#closed }),
     };
   }
 
@@ -83,7 +83,7 @@ export class Channel implements ChannelPeer {
     this.#dropped = 0;
     const closed = this.#pending.length === 0 ? this.#closed : undefined;
     if (messages.length > 0) this.#tell();
-    return { messages, dropped, ...defined({ closed }) };
+    return { messages, dropped, ...omitUndefined({ closed }) };
   }
 
   /** Whether `take` would give anything. */

@@ -1,5 +1,5 @@
 import type { Bag } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { EventQuery } from "../stage.ts";
 import { optionalText, text, whole } from "./arguments.ts";
 import type { Bell } from "./bell.ts";
@@ -54,7 +54,7 @@ const getEvents = faceTool(
     if (after !== undefined && before !== undefined)
       throw new InvalidArgument("`after` and `before` do not go together: give one of them, and `limit` for how many.");
     const limit = whole(args, "limit", 1, 1_000, 100);
-    const query = { limit, ...defined({ after, before }) };
+    const query = { limit, ...omitUndefined({ after, before }) };
     const events = await eventsShown(backstage, id, query);
     return { events, ...lastId(events) };
   },
@@ -101,10 +101,10 @@ async function follows(backstage: Backstage, { id, after, until, bell }: Wait, {
   const { stage, clock, bells } = backstage;
   const since = after ?? (await stage.events(id, { limit: 1 })).at(-1)?.id;
   for (;;) {
-    const events = await eventsShown(backstage, id, { limit: 100, ...defined({ after: since }) });
+    const events = await eventsShown(backstage, id, { limit: 100, ...omitUndefined({ after: since }) });
     if (events.length > 0) return { events, timed_out: false, ...lastId(events) };
     const left = until - clock.now();
-    if (left <= 0 || bells.closed) return { events: [], timed_out: true, ...defined({ next: since }) };
+    if (left <= 0 || bells.closed) return { events: [], timed_out: true, ...omitUndefined({ next: since }) };
     await bell.next(clock, Math.min(left, LOOK_MS), signal);
   }
 }

@@ -1,5 +1,5 @@
 import { textOf } from "../../../core/platform/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { bytes, text } from "./arguments.ts";
 import { base64Of } from "./base64.ts";
 import { object, string, SUCCESS } from "./schemas.ts";
@@ -54,7 +54,7 @@ const requestMessage = faceTool(
     const id = await idOf(stage, text(args, "actor_id"));
     const response = await within(`The request to ${id}`, { clock, ms: limits.requestMs, signal }, (gone) => stage.request(id, data, gone));
     const said = response.length > 0 && response.length <= TEXT_BYTES ? textOf(response) : undefined;
-    return { actor_id: id, response: base64Of(response), ...defined({ response_text: said }) };
+    return { actor_id: id, response: base64Of(response), ...omitUndefined({ response_text: said }) };
   },
 );
 

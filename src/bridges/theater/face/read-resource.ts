@@ -1,5 +1,5 @@
 import type { Bag, Viewer } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { StageError } from "../stage.ts";
 import { text } from "./arguments.ts";
 import { base64Of } from "./base64.ts";
@@ -41,7 +41,7 @@ function channelShown(channels: Channels, id: string, viewer: Viewer): string {
     actor_id: channel.actor,
     messages: messages.map(base64Of),
     dropped,
-    ...defined({ closed }),
+    ...omitUndefined({ closed }),
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Bag } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 
 /** A schema of an object whose `required` members are those named. */
 export const object = (properties: Bag, required: readonly string[] = []): Bag => ({
@@ -12,7 +12,7 @@ export const string = (description: string): Bag => ({ type: "string", descripti
 export const integer = (description: string, minimum: number, maximum?: number): Bag => ({
   type: "integer",
   minimum,
-  ...defined({ maximum }),
+  ...omitUndefined({ maximum }),
   description,
 });
 const nullable = (type: string, description: string): Bag => ({ type: [type, "null"], description });

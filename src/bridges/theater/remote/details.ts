@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { StageDetails, StageMetrics, StageStart, StageStatus } from "../stage.ts";
 import { type Printable, printJson } from "../wire/index.ts";
 import type { Calls } from "./calls.ts";
@@ -63,7 +63,7 @@ export class Details {
       status: shown,
       ...this.#manifests.get(id),
       ...manifest,
-      ...defined({ createdAt }),
+      ...omitUndefined({ createdAt }),
       metrics,
       ...(shown === "RUNNING" || seen?.halted === undefined ? {} : { halted: seen.halted }),
     };

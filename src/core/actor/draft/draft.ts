@@ -1,4 +1,4 @@
-import { DEEPEST, put, vouch } from "../../contract/internal.ts";
+import { DEEPEST, setOwn, vouch } from "../../contract/internal.ts";
 import { frozenOf } from "./frozen-of.ts";
 import { Part } from "./part.ts";
 import { revoked } from "./revoked.ts";
@@ -94,7 +94,7 @@ export class Draft {
       if (Object.is(fit, item) || Reflect.getOwnPropertyDescriptor(value, key)?.get !== undefined) continue;
       // His own frozen object holds a draft: it cannot be replaced there.
       if (!isOpen && row === value) met.set(value, (row = opened(value)));
-      put(row, key, fit);
+      setOwn(row, key, fit);
     }
     return Object.freeze(row);
   }

@@ -1,4 +1,4 @@
-import { put } from "../../contract/internal.ts";
+import { setOwn } from "../../contract/internal.ts";
 import type { Row } from "./row.ts";
 import type { Shape } from "./shape.ts";
 import { shown } from "./shown.ts";
@@ -16,7 +16,7 @@ export const OBJECT: Shape = {
     const copy: Row = { a: 0, b: 0 };
     delete copy["a"];
     delete copy["b"];
-    for (const key of keys) put(copy, key, before[key]);
+    for (const key of keys) setOwn(copy, key, before[key]);
     return copy;
   },
 

@@ -1,4 +1,4 @@
-import { growthBy, put, type Written } from "../../contract/internal.ts";
+import { growthBy, setOwn, type Written } from "../../contract/internal.ts";
 import { badTurn } from "../bad-turn.ts";
 import type { Draft } from "./draft.ts";
 import { frozenOf } from "./frozen-of.ts";
@@ -84,7 +84,7 @@ export class Part implements ProxyHandler<object>, Written {
     const copy = this.#open();
     if (known && typeof key === "string" && !this.#shape.reshapes(key)) this.#note(key);
     else this.#keys = undefined;
-    put(copy, key, value);
+    setOwn(copy, key, value);
     return true;
   }
 
@@ -158,7 +158,7 @@ export class Part implements ProxyHandler<object>, Written {
     const value = frozenOf(held);
     if (!Object.isFrozen(value) || Object.isFrozen(this.#now) || !isPlain(value)) return this.#draft.owned(value);
     const { proxy } = new Part(rowOf(value), this.#draft, "given");
-    put(this.#now, key, proxy);
+    setOwn(this.#now, key, proxy);
     return proxy;
   }
 
@@ -320,7 +320,7 @@ export class Part implements ProxyHandler<object>, Written {
     if (key === undefined || (written !== NONE && written.includes(key))) return false;
     const settled = part.settle();
     if (settled === part.before) return false;
-    put(this.#open(), key, settled);
+    setOwn(this.#open(), key, settled);
     this.#grow(part.#growth);
     return true;
   }
@@ -333,7 +333,7 @@ export class Part implements ProxyHandler<object>, Written {
     const value = copy[key];
     if (isObject(value)) {
       const settled = this.#outcome(key, value);
-      if (settled !== value) put(copy, key, settled);
+      if (settled !== value) setOwn(copy, key, settled);
       return settled;
     }
     if (value === 0 && Object.is(value, -0)) copy[key] = 0;

@@ -1,5 +1,5 @@
 import type { Bag, Surface } from "../../../core/contract/index.ts";
-import { MAX_URI, own } from "../../../core/contract/internal.ts";
+import { MAX_URI, getOwn } from "../../../core/contract/internal.ts";
 import type { Call, Method, Outcome } from "../call.ts";
 import { Fault } from "../errors.ts";
 import { bagIn, EMPTY, shortText } from "../json.ts";
@@ -20,7 +20,7 @@ export const complete: Method = async (call) => {
   const value = argument?.["value"];
   if (name === undefined || typeof value !== "string" || value.length > 4_096)
     throw new Fault("PARAMS", "completion/complete needs an argument with a name and a value.");
-  const choices = own(own(surface.choices, target.ref), name) ?? [];
+  const choices = getOwn(getOwn(surface.choices, target.ref), name) ?? [];
   const typed = value.toLowerCase();
   const known = choices.filter((choice) => choice.toLowerCase().startsWith(typed));
   const more = (await call.source.complete?.(call.viewer, target.ref, name, value, othersIn(call))) ?? [];

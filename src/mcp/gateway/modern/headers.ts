@@ -1,6 +1,6 @@
 import { fromBase64, textOf } from "../../../core/platform/index.ts";
 import { type Bag, type Exchange, isBag, type Json, type Offer } from "../../../core/contract/index.ts";
-import { memoize, mirroredIn, own } from "../../../core/contract/internal.ts";
+import { memoize, mirroredIn, getOwn } from "../../../core/contract/internal.ts";
 import { Fault, type Reason } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
 
@@ -88,7 +88,7 @@ export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void
 
 function valueAt(args: Bag, path: readonly string[]): Json | undefined {
   let value: Json | undefined = args;
-  for (const key of path) value = isBag(value) ? own(value, key) : undefined;
+  for (const key of path) value = isBag(value) ? getOwn(value, key) : undefined;
   return value;
 }
 

@@ -1,5 +1,5 @@
 import type { Bag, Caller, Exchange, Json, Observer, Source } from "../../../core/contract/index.ts";
-import { hasOwn, own } from "../../../core/contract/internal.ts";
+import { hasOwn, getOwn } from "../../../core/contract/internal.ts";
 import { type Aside, logTo, progressTo } from "../aside.ts";
 import { type Call, type Members, type Outcome, withAnswers } from "../call.ts";
 import { cacheHints } from "../cache-hints.ts";
@@ -172,7 +172,7 @@ function answersOf(core: Core, request: Request, remembered: Remembered | undefi
     throw new Fault("PARAMS", "inputResponses is an object of at most 64 answers.");
   const answers: [string, Json][] = [];
   for (const [key, answer] of Object.entries(responses)) {
-    const method = own(remembered?.asked, key);
+    const method = getOwn(remembered?.asked, key);
     if (remembered !== undefined && method === undefined) continue;
     answers.push([key, checkAnswer(key, answer, method, core.settings.limits.answerLength)]);
   }

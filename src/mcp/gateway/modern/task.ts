@@ -1,5 +1,5 @@
 import { type Bag, Cancellation, isBag, type Json, type Progress } from "../../../core/contract/index.ts";
-import { defined } from "../../../core/contract/internal.ts";
+import { omitUndefined } from "../../../core/contract/internal.ts";
 import { type Call, type Members, withAnswers } from "../call.ts";
 import type { Fault, Sayings } from "../errors.ts";
 import { wireError } from "../errors.ts";
@@ -206,7 +206,7 @@ export class Task extends Cancellation {
 export function legacyTask(told: Bag): Bag {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs, result } = told;
   const failed = isBag(result) && result["isError"] === true;
-  return defined({
+  return omitUndefined({
     taskId,
     status: failed ? "failed" : status,
     statusMessage,

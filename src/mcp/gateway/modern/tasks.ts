@@ -1,5 +1,5 @@
 import { type Bag, type Catalogue, isBag, type Json, type Viewer } from "../../../core/contract/index.ts";
-import { EXTENSION, hasOwn, isTexts, lacking, memoize, own, settledNow } from "../../../core/contract/internal.ts";
+import { EXTENSION, hasOwn, isTexts, lacking, memoize, getOwn, settledNow } from "../../../core/contract/internal.ts";
 import type { Call, Members, Method, Outcome } from "../call.ts";
 import type { Core } from "../core.ts";
 import { Fault, inLog } from "../errors.ts";
@@ -321,7 +321,7 @@ export class Tasks {
       throw new Fault("PARAMS", `tasks/update needs inputResponses: an object of at most ${MOST_ANSWERS} answers.`);
     const answers: [string, Json][] = [];
     for (const [key, { method }] of task.asked) {
-      const answer = own(given, key);
+      const answer = getOwn(given, key);
       if (answer !== undefined) answers.push([key, checkAnswer(key, answer, method, this.#core.settings.limits.answerLength)]);
     }
     return Object.fromEntries(answers);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { describe, test } from "node:test";
 import { SimulatedClock } from "../../testing/index.ts";
-import { type Arriving, FREE_BYTES, Inflow, type NoRoom, PeerCounts } from "./budgets.ts";
+import { type Upload, FREE_BYTES, UploadBudget, type NoRoom, ConnectionsPerPeer } from "./budgets.ts";
 import { Socket } from "node:net";
 import { OpenStreams } from "./open-streams.ts";
 
@@ -10,18 +10,18 @@ const STEP = 65_536;
 const MOST = 10 * STEP;
 const stepsOf = (size: number): number => Math.ceil(size / STEP) * STEP;
 
-function inflowOf(bytes = MOST, longest = 4 * STEP) {
+function uploadBudget(bytes = MOST, longest = 4 * STEP) {
   const clock = new SimulatedClock(0);
   let full = 0;
-  const inflow = new Inflow({ bytes, longest, clock, onFull: () => (full += 1) });
+  const uploads = new UploadBudget({ bytes, longest, clock, onFull: () => (full += 1) });
   const given: [name: string, why: NoRoom][] = [];
-  const begin = (name: string, from?: string): Arriving => inflow.begin(from, (why) => given.push([name, why]));
-  return { clock, inflow, given, begin, told: () => full };
+  const begin = (name: string, from?: string): Upload => uploads.begin(from, (why) => given.push([name, why]));
+  return { clock, uploads, given, begin, told: () => full };
 }
 
 interface Message {
   readonly name: string;
-  readonly arriving: Arriving;
+  readonly arriving: Upload;
   size: number;
   grownAt: number;
   over: boolean;
@@ -42,7 +42,7 @@ describe("what is on its way into a door", () => {
   test("is never more than there is room for, all comes back once, and only who stands still or came last gives way", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (script) => {
-        const { clock, inflow, given, begin } = inflowOf();
+        const { clock, uploads, given, begin } = uploadBudget();
         const live: Message[] = [];
         const all: Message[] = [];
         const grow = (message: Message, bytes: number): void => {
@@ -79,23 +79,23 @@ describe("what is on its way into a door", () => {
             message.arriving.end();
           }
           assert.equal(
-            inflow.held,
+            uploads.held,
             live.reduce((sum, { size }) => sum + stepsOf(size), 0),
           );
-          assert.ok(inflow.held <= MOST);
+          assert.ok(uploads.held <= MOST);
         }
         for (const { arriving } of all) {
           arriving.end();
           arriving.end();
           assert.equal(arriving.holds(1), false);
         }
-        assert.equal(inflow.held, 0);
+        assert.equal(uploads.held, 0);
       }),
     );
   });
 
   test("who began before others goes on, though all the room is theirs", () => {
-    const { given, begin } = inflowOf(4 * STEP);
+    const { given, begin } = uploadBudget(4 * STEP);
     const [first, second, third] = [begin("first"), begin("second"), begin("third")];
     assert.deepEqual([first.holds(STEP), second.holds(STEP), third.holds(2 * STEP)], [true, true, true]);
     assert.equal(first.holds(3 * STEP), true);
@@ -108,16 +108,16 @@ describe("what is on its way into a door", () => {
   });
 
   test("one message alone always fits, whatever the bound", () => {
-    const { inflow, begin } = inflowOf(0, 100_000);
+    const { uploads, begin } = uploadBudget(0, 100_000);
     const one = begin("one");
     assert.equal(one.holds(100_000), true);
     assert.equal(begin("other").holds(20_000), false);
     one.end();
-    assert.equal(inflow.held, 0);
+    assert.equal(uploads.held, 0);
   });
 
   test("gives way to others where one peer takes most of the room, what began last first", () => {
-    const { inflow, begin, given } = inflowOf();
+    const { uploads, begin, given } = uploadBudget();
     const greedy = ["a", "b", "c", "d"].map((name) => begin(name, "2001:db8::1"));
     for (const one of greedy) assert.equal(one.holds(2 * STEP), true);
     const another = begin("another", "2001:db8::2");
@@ -130,11 +130,11 @@ describe("what is on its way into a door", () => {
       ["another", "full"],
       ["d", "full"],
     ]);
-    assert.equal(inflow.held, 9 * STEP);
+    assert.equal(uploads.held, 9 * STEP);
   });
 
   test("is told of when it is full, not for each that gives way", async () => {
-    const { clock, begin, told } = inflowOf(STEP, STEP);
+    const { clock, begin, told } = uploadBudget(STEP, STEP);
     begin("one").holds(STEP);
     for (let n = 0; n < 100; n += 1) begin(`more ${n}`).holds(STEP);
     assert.equal(told(), 1);
@@ -147,7 +147,7 @@ describe("what is on its way into a door", () => {
 const from = (address: string): Socket => Object.defineProperty(new Socket(), "remoteAddress", { value: address });
 
 test("connections of one network of IPv6 are those of one peer", () => {
-  const peers = new PeerCounts(2);
+  const peers = new ConnectionsPerPeer(2);
   const first = from("2001:db8:1:2::1");
   assert.deepEqual(
     [first, from("2001:db8:1:2::2"), from("2001:db8:1:2::3")].map((socket) => peers.enter(socket)),
@@ -159,7 +159,7 @@ test("connections of one network of IPv6 are those of one peer", () => {
 });
 
 test("an address of IPv4 is one peer, however it is written, and this machine has no bound", () => {
-  const peers = new PeerCounts(1);
+  const peers = new ConnectionsPerPeer(1);
   assert.deepEqual(
     ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"].map((address) => peers.enter(from(address))),
     [true, false, true],

@@ -1,16 +1,19 @@
+import type { Socket } from "node:net";
 import type { Clock } from "../../core/contract/index.ts";
 import { peerOf } from "../../core/contract/internal.ts";
 import type { FaultKind } from "../gateway/index.ts";
-import type { Socket } from "node:net";
 import { isLoopback } from "./address.ts";
 
-/** So much of a message is not counted, so that small ones cost nothing: a request's head may hold as much. */
+// Owns: limits that all clients of one transport share: uploads in progress, unread output, connections per peer.
+// Does not own: limits of a single client (write-queue.ts, http-body.ts) and open streams (open-streams.ts).
+
+/** The first bytes of a message are not counted, so that small messages cost nothing; a request's head may hold as much. */
 export const FREE_BYTES = 16_384;
 const STEP_BYTES = 65_536;
-/** Who has gained no step for so long makes room for others. */
+/** An upload that has not grown by a step for this long is stalled, and evicted first. */
 const STALLED_MS = 5_000;
 
-/** Why a message that was on its way is not taken: too much else is, or it stood still while others needed its room. */
+/** Why an upload was evicted: the budget was full, or it stalled while others needed its room. */
 export type NoRoom = "full" | "stalled";
 
 export const NO_ROOM: Readonly<Record<NoRoom, readonly [kind: FaultKind, message: string]>> = {
@@ -20,32 +23,32 @@ export const NO_ROOM: Readonly<Record<NoRoom, readonly [kind: FaultKind, message
 
 const inSteps = (size: number): number => Math.ceil(size / STEP_BYTES) * STEP_BYTES;
 
-export interface InflowOptions {
-  /** The most that may be on its way, and never less than one message may have. */
+export interface UploadBudgetOptions {
+  /** Limit for all uploads together; never less than the longest message. */
   readonly bytes: number;
   /** The longest message. */
   readonly longest: number;
   readonly clock: Clock;
-  /** There is no room; not told for each that has to give way. */
+  /** The budget is full. Called at most once per `STALLED_MS`, not for each eviction. */
   readonly onFull: () => void;
 }
 
 /**
- * What a door has received of messages that are not whole yet, all clients together: each may be within its own bounds, and all of
- * them more than the process can hold. Where there is no room, those that stand still give way first, then of the peer that takes
- * most of it what began last: nobody's messages keep out those of others, and of one peer's what began before goes on to its end.
+ * Memory budget for partially received messages: each is within its own limit, but together they could exhaust memory. When the
+ * budget is full, stalled uploads are evicted first, then the newest upload of the peer that uses most. So no peer can keep out
+ * another one, and of one peer's uploads the older ones are completed.
  */
-export class Inflow {
-  readonly #options: InflowOptions;
-  readonly #most: number;
+export class UploadBudget {
+  readonly #options: UploadBudgetOptions;
+  readonly #limit: number;
   /** In the order they began. */
-  readonly #arriving: Arriving[] = [];
+  readonly #uploads: Upload[] = [];
   #held = 0;
-  #toldAt = -Infinity;
+  #reportedAt = -Infinity;
 
-  constructor(options: InflowOptions) {
+  constructor(options: UploadBudgetOptions) {
     this.#options = options;
-    this.#most = Math.max(options.bytes, inSteps(options.longest));
+    this.#limit = Math.max(options.bytes, inSteps(options.longest));
   }
 
   /** Bytes, in whole steps. */
@@ -53,173 +56,170 @@ export class Inflow {
     return this.#held;
   }
 
-  /** A message of which more than `FREE_BYTES` came, and from which address. `giveWay` is called once at most, and not after `end`. */
-  begin(from: string | undefined, giveWay: (why: NoRoom) => void): Arriving {
-    const one = new Arriving(this, peerOf(from), giveWay);
-    this.#arriving.push(one);
-    return one;
+  /** Registers a message once it exceeds `FREE_BYTES`. `onEvict` is called at most once, and not after `end`. */
+  begin(address: string | undefined, onEvict: (why: NoRoom) => void): Upload {
+    const upload = new Upload(this, peerOf(address), onEvict);
+    this.#uploads.push(upload);
+    return upload;
   }
 
-  /** For `Arriving`: false where it had to give way itself. */
-  grow(one: Arriving, bytes: number): boolean {
+  /** For `Upload`: makes room for `bytes` more. False if it evicted the upload itself. */
+  grow(upload: Upload, bytes: number): boolean {
     const now = this.#options.clock.now();
-    one.grownAt = now;
-    while (this.#held + bytes > this.#most) {
-      const stalled = this.#arriving.find(({ grownAt }) => now - grownAt >= STALLED_MS);
-      const gives = stalled ?? this.#lastOfLargest(one, bytes);
-      this.#tell(now);
-      gives.giveWay(stalled === undefined ? "full" : "stalled");
-      if (one.ended) return false;
+    upload.grownAt = now;
+    while (this.#held + bytes > this.#limit) {
+      const stalled = this.#uploads.find(({ grownAt }) => now - grownAt >= STALLED_MS);
+      const victim = stalled ?? this.#newestOfHeaviestPeer(upload, bytes);
+      this.#report(now);
+      victim.evict(stalled === undefined ? "full" : "stalled");
+      if (upload.ended) return false;
     }
     this.#held += bytes;
     return true;
   }
 
-  #lastOfLargest(growing: Arriving, bytes: number): Arriving {
-    const taken = new Map([[growing.peer, bytes]]);
-    for (const { peer, room } of this.#arriving) taken.set(peer, (taken.get(peer) ?? 0) + room);
-    const most = Math.max(...taken.values());
-    return this.#arriving.findLast(({ peer }) => taken.get(peer) === most) ?? growing;
+  #newestOfHeaviestPeer(growing: Upload, bytes: number): Upload {
+    const perPeer = new Map([[growing.peer, bytes]]);
+    for (const { peer, reserved } of this.#uploads) perPeer.set(peer, (perPeer.get(peer) ?? 0) + reserved);
+    const heaviest = Math.max(...perPeer.values());
+    return this.#uploads.findLast(({ peer }) => perPeer.get(peer) === heaviest) ?? growing;
   }
 
-  /** For `Arriving`, once. */
-  leave(one: Arriving, bytes: number): void {
+  /** For `Upload`, once. */
+  release(upload: Upload, bytes: number): void {
     this.#held -= bytes;
-    this.#arriving.splice(this.#arriving.lastIndexOf(one), 1);
+    this.#uploads.splice(this.#uploads.lastIndexOf(upload), 1);
   }
 
-  #tell(now: number): void {
-    if (now - this.#toldAt < STALLED_MS) return;
-    this.#toldAt = now;
+  #report(now: number): void {
+    if (now - this.#reportedAt < STALLED_MS) return;
+    this.#reportedAt = now;
     this.#options.onFull();
   }
 }
 
-/** One message on its way, and the room it takes. */
-export class Arriving {
-  readonly #inflow: Inflow;
-  readonly #giveWay: (why: NoRoom) => void;
+/** One partially received message and the room reserved for it. */
+export class Upload {
+  readonly #budget: UploadBudget;
+  readonly #onEvict: (why: NoRoom) => void;
   readonly peer: string;
-  #room = 0;
+  #reserved = 0;
   #ended = false;
-  /** When it took room last. */
+  /** When it last reserved room. */
   grownAt = 0;
 
-  constructor(inflow: Inflow, peer: string, giveWay: (why: NoRoom) => void) {
-    this.#inflow = inflow;
+  constructor(budget: UploadBudget, peer: string, onEvict: (why: NoRoom) => void) {
+    this.#budget = budget;
     this.peer = peer;
-    this.#giveWay = giveWay;
+    this.#onEvict = onEvict;
   }
 
   get ended(): boolean {
     return this.#ended;
   }
 
-  get room(): number {
-    return this.#room;
+  get reserved(): number {
+    return this.#reserved;
   }
 
-  /** So much of it is there, in all. False: it has given way, and nothing of it may be kept. */
+  /** The message has `size` bytes now. False: it was evicted, and nothing of it may be retained. */
   holds(size: number): boolean {
     if (this.#ended) return false;
-    if (size <= this.#room) return true;
-    const bytes = inSteps(size) - this.#room;
-    if (!this.#inflow.grow(this, bytes)) return false;
-    this.#room += bytes;
+    if (size <= this.#reserved) return true;
+    const bytes = inSteps(size) - this.#reserved;
+    if (!this.#budget.grow(this, bytes)) return false;
+    this.#reserved += bytes;
     return true;
   }
 
-  /** It is whole, or will never be: its room is free. Once is enough. */
+  /** The message is complete or abandoned: releases its room. Idempotent. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#inflow.leave(this, this.#room);
+    this.#budget.release(this, this.#reserved);
   }
 
-  /** For `Inflow`. */
-  giveWay(why: NoRoom): void {
+  /** For `UploadBudget`. */
+  evict(why: NoRoom): void {
     this.end();
-    this.#giveWay(why);
+    this.#onEvict(why);
   }
 }
 
-/**
- * What was answered and is not read yet, all clients together: a client may ask for much at once and read nothing of it. Where it is
- * too much, who leaves most of it unread is dropped.
- */
-export class Unread {
-  readonly #most: number;
+/** Limits output that was written and not read yet, all clients together. Over the limit, the client with most of it is dropped. */
+export class ReadBudget {
+  readonly #limit: number;
   readonly #onDrop: () => void;
   readonly #sockets = new Map<Socket, number>();
   #bytes = 0;
 
-  constructor(most: number, onDrop: () => void) {
-    this.#most = most;
+  constructor(limit: number, onDrop: () => void) {
+    this.#limit = limit;
     this.#onDrop = onDrop;
   }
 
   add(socket: Socket, bytes: number): void {
     this.#bytes += bytes;
     this.#sockets.set(socket, (this.#sockets.get(socket) ?? 0) + bytes);
-    while (this.#bytes > this.#most) this.#dropOne();
+    while (this.#bytes > this.#limit) this.#dropHeaviest();
   }
 
-  /** For what was added: it was read, or will never be. */
+  /** Undoes `add`: the bytes were read, or never will be. */
   take(socket: Socket, bytes: number): void {
     const held = this.#sockets.get(socket);
-    // It was dropped.
+    // Already dropped.
     if (held === undefined) return;
     this.#bytes -= bytes;
     if (held > bytes) this.#sockets.set(socket, held - bytes);
     else this.#sockets.delete(socket);
   }
 
-  /** All that is left unread there now. */
+  /** Sets the number of unread bytes of this client. */
   holds(socket: Socket, bytes: number): void {
     const before = this.#sockets.get(socket) ?? 0;
     if (bytes > before) this.add(socket, bytes - before);
     else if (bytes < before) this.take(socket, before - bytes);
   }
 
-  #dropOne(): void {
-    let [largest, most]: [Socket | undefined, number] = [undefined, 0];
-    for (const [socket, bytes] of this.#sockets) if (bytes > most) [largest, most] = [socket, bytes];
-    if (largest === undefined) return;
-    this.#sockets.delete(largest);
+  #dropHeaviest(): void {
+    let [heaviest, most]: [Socket | undefined, number] = [undefined, 0];
+    for (const [socket, bytes] of this.#sockets) if (bytes > most) [heaviest, most] = [socket, bytes];
+    if (heaviest === undefined) return;
+    this.#sockets.delete(heaviest);
     this.#bytes -= most;
     this.#onDrop();
-    largest.destroy();
+    heaviest.destroy();
   }
 }
 
-/** Counts connections per peer. Peers on this machine are one person as far as an address can say, and have no bound here. */
-export class PeerCounts {
-  readonly #perPeer: number;
+/** Counts connections per peer. All loopback peers are the same machine, so they are not limited. */
+export class ConnectionsPerPeer {
+  readonly #limit: number;
   readonly #counts = new Map<string, number>();
-  readonly #counted = new Map<Socket, string>();
+  readonly #peers = new Map<Socket, string>();
 
-  constructor(perPeer: number) {
-    this.#perPeer = perPeer;
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
-  /** False: this peer has too many. No address (a Unix socket) is not counted. */
+  /** False: this peer has too many. A socket without an address (a Unix socket) is not counted. */
   enter(socket: Socket): boolean {
     const address = socket.remoteAddress;
     if (address === undefined || isLoopback(address)) return true;
     const peer = peerOf(address);
     const count = this.#counts.get(peer) ?? 0;
-    if (count >= this.#perPeer) return false;
+    if (count >= this.#limit) return false;
     this.#counts.set(peer, count + 1);
-    this.#counted.set(socket, peer);
+    this.#peers.set(socket, peer);
     return true;
   }
 
   leave(socket: Socket): void {
-    const peer = this.#counted.get(socket);
+    const peer = this.#peers.get(socket);
     if (peer === undefined) return;
-    this.#counted.delete(socket);
-    const left = (this.#counts.get(peer) ?? 1) - 1;
-    if (left === 0) this.#counts.delete(peer);
-    else this.#counts.set(peer, left);
+    this.#peers.delete(socket);
+    const remaining = (this.#counts.get(peer) ?? 1) - 1;
+    if (remaining === 0) this.#counts.delete(peer);
+    else this.#counts.set(peer, remaining);
   }
 }

@@ -1,18 +1,18 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Outlet, type OutletDoor } from "./write-queue.ts";
+import { WriteQueue, type WriteQueueOptions } from "./write-queue.ts";
 import { Cancellation, type CancelSignal, type Channel } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
 import type { OpenStream } from "./open-streams.ts";
 
 /** The way out of a response whose head has been sent. */
-export abstract class ResponseOutlet extends Outlet {
+export abstract class ResponseWriteQueue extends WriteQueue {
   protected readonly response: ServerResponse;
   // Kept: of very many streams each response that is looked at is a wait for the memory.
   #known: Socket | ServerResponse | null;
 
   /** `chunked`: false for HTTP/1.0, which knows no chunks. */
-  constructor(response: ServerResponse, chunked: boolean, door: OutletDoor) {
+  constructor(response: ServerResponse, chunked: boolean, door: WriteQueueOptions) {
     super(door);
     this.response = response;
     this.#known = chunked ? response.socket : response;
@@ -84,7 +84,7 @@ function chunkOf(text: string, eventId?: string, retryMs?: number, event?: strin
 }
 
 /** What the streams of one door share: there may be very many that do nothing. */
-export interface StreamDoor extends OutletDoor {
+export interface StreamDoor extends WriteQueueOptions {
   /** Its response is over, whoever ended it. */
   readonly onEnd: (stream: OpenStream, response: ServerResponse) => void;
 }
@@ -95,7 +95,7 @@ export interface StreamDoor extends OutletDoor {
  * the client reads. The head must have been sent. Its own way out, since there
  * may be very many, and each object of one is a wait for the memory.
  */
-export class EventStream extends ResponseOutlet implements Channel, OpenStream {
+export class EventStream extends ResponseWriteQueue implements Channel, OpenStream {
   readonly #onEnd: StreamDoor["onEnd"];
   readonly #gone = new Cancellation();
 

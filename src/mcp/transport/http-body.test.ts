@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { queryObjects } from "node:v8";
 import * as fc from "fast-check";
-import { Pieces } from "./http-body.ts";
+import { ChunkBuffer } from "./http-body.ts";
 
 describe("bytes in pieces", () => {
   test("are the same bytes, however they were cut", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2_000 }), fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 1_200 }), (bytes, cuts) => {
-        const pieces = new Pieces();
+        const pieces = new ChunkBuffer();
         let at = 0;
         for (const length of cuts) {
           pieces.push(bytes.subarray(at, at + length));
@@ -22,7 +22,7 @@ describe("bytes in pieces", () => {
   });
 
   test("are few objects, though each is one byte", () => {
-    const pieces = new Pieces();
+    const pieces = new ChunkBuffer();
     const before = queryObjects(Uint8Array, { format: "count" });
     for (let n = 0; n < 100_000; n += 1) pieces.push(Uint8Array.of(n & 255));
     assert.ok(queryObjects(Uint8Array, { format: "count" }) - before < 1_000);

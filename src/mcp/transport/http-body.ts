@@ -1,6 +1,6 @@
 import type { Answer } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-import { NO_ROOM, type NoRoom, type Arriving, FREE_BYTES, type Inflow } from "./budgets.ts";
+import { NO_ROOM, type NoRoom, type Upload, FREE_BYTES, type UploadBudget } from "./budgets.ts";
 import type { Socket } from "node:net";
 
 // Not imported: an import statement evaluates every export of the built-in module, among them a WebSocket client and fetch,
@@ -18,7 +18,7 @@ const CRUMB_BYTES = 16;
  * Bytes that come in pieces, of whatever size: a piece is an object, and a body that comes byte by byte would hold four hundred times
  * what it says.
  */
-export class Pieces {
+export class ChunkBuffer {
   readonly #pieces: Uint8Array[] = [];
   #loose = 0;
   #size = 0;
@@ -86,13 +86,13 @@ export class BodyRequest extends http.IncomingMessage {
   #limit = MOST;
   /** Up to here a body costs no thought. */
   #free = MOST;
-  #inflow: Inflow | undefined;
-  #arriving: Arriving | undefined;
+  #uploads: UploadBudget | undefined;
+  #upload: Upload | undefined;
   #refused: BodyRefusal | undefined;
   #reader: Reader | undefined;
   /** Nearly every body comes in one piece. */
   #first: Buffer | undefined;
-  #pieces: Pieces | undefined;
+  #pieces: ChunkBuffer | undefined;
   #size = 0;
   #ended = false;
   #dropping = false;
@@ -109,8 +109,8 @@ export class BodyRequest extends http.IncomingMessage {
    * The body, once it is there; why not, as soon as it is longer than `limit` bytes
    * or has no room; nothing at all when the client leaves before the end.
    */
-  readBody(limit: number, inflow: Inflow, reader: Reader): void {
-    this.hold(limit, inflow);
+  readBody(limit: number, uploads: UploadBudget, reader: Reader): void {
+    this.hold(limit, uploads);
     this.#reader = reader;
     if (this.#refused !== undefined) this.#refuse(this.#refused);
     else if (this.#size > this.#free && !this.#fits()) return;
@@ -126,10 +126,10 @@ export class BodyRequest extends http.IncomingMessage {
   }
 
   /** Before anybody reads, not more than this is kept. */
-  hold(limit: number, inflow: Inflow): void {
+  hold(limit: number, uploads: UploadBudget): void {
     this.#limit = limit;
     this.#free = Math.min(limit, FREE_BYTES);
-    this.#inflow = inflow;
+    this.#uploads = uploads;
   }
 
   /** Nobody asks any more what it said, while its answer goes on: headers may be long, tokens above all. */
@@ -152,7 +152,7 @@ export class BodyRequest extends http.IncomingMessage {
 
   #more(first: Buffer, chunk: Buffer): void {
     if (this.#pieces === undefined) {
-      this.#pieces = new Pieces();
+      this.#pieces = new ChunkBuffer();
       this.#pieces.push(first);
     }
     this.#pieces.push(chunk);
@@ -165,15 +165,15 @@ export class BodyRequest extends http.IncomingMessage {
       this.#refuse("too-large");
       return false;
     }
-    this.#arriving ??= this.#arrive();
-    return this.#arriving?.holds(this.#size) ?? true;
+    this.#upload ??= this.#arrive();
+    return this.#upload?.holds(this.#size) ?? true;
   }
 
-  #arrive(): Arriving | undefined {
-    const arriving = this.#inflow?.begin(this.socket.remoteAddress, (why) => this.#refuse(why));
+  #arrive(): Upload | undefined {
+    const upload = this.#uploads?.begin(this.socket.remoteAddress, (why) => this.#refuse(why));
     // Whatever becomes of it, it ends with this.
-    if (arriving !== undefined) this.once("close", () => arriving.end());
-    return arriving;
+    if (upload !== undefined) this.once("close", () => upload.end());
+    return upload;
   }
 
   #end(): void {
@@ -200,31 +200,31 @@ export class BodyRequest extends http.IncomingMessage {
     this.#dropping = true;
     this.#reader = undefined;
     this.#first = this.#pieces = undefined;
-    this.#arriving?.end();
+    this.#upload?.end();
   }
 
   #body(): Uint8Array {
     const [first, pieces] = [this.#first, this.#pieces];
     this.#first = this.#pieces = undefined;
-    this.#arriving?.end();
+    this.#upload?.end();
     return pieces === undefined ? (first ?? EMPTY) : pieces.whole();
   }
 }
 
 /** A body that comes in pieces, within its bounds. */
-export class Gathering {
+export class BodyReader {
   readonly #limit: number;
-  readonly #inflow: Inflow;
+  readonly #uploads: UploadBudget;
   readonly #from: string | undefined;
   readonly #onRefused: () => void;
-  #pieces = new Pieces();
-  #arriving: Arriving | undefined;
+  #pieces = new ChunkBuffer();
+  #upload: Upload | undefined;
   #refused: BodyRefusal | undefined;
 
   /** `from`: an address, where one is known. `onRefused`: once, where it cannot be taken whole. */
-  constructor(limit: number, inflow: Inflow, from: string | undefined, onRefused: () => void) {
+  constructor(limit: number, uploads: UploadBudget, from: string | undefined, onRefused: () => void) {
     this.#limit = limit;
-    this.#inflow = inflow;
+    this.#uploads = uploads;
     this.#from = from;
     this.#onRefused = onRefused;
   }
@@ -236,8 +236,8 @@ export class Gathering {
     if (size > this.#limit) return this.#refuse("too-large");
     if (this.#pieces.crumbs) return this.#refuse("too-many-pieces");
     if (size <= FREE_BYTES) return;
-    this.#arriving ??= this.#inflow.begin(this.#from, (why) => this.#refuse(why));
-    this.#arriving.holds(size);
+    this.#upload ??= this.#uploads.begin(this.#from, (why) => this.#refuse(why));
+    this.#upload.holds(size);
   }
 
   /** The body, where that was all of it, or why it was not taken. */
@@ -247,12 +247,12 @@ export class Gathering {
 
   /** Nothing comes any more. */
   end(): void {
-    this.#arriving?.end();
+    this.#upload?.end();
   }
 
   #refuse(why: BodyRefusal): void {
     this.#refused = why;
-    this.#pieces = new Pieces();
+    this.#pieces = new ChunkBuffer();
     this.end();
     this.#onRefused();
   }

@@ -8,7 +8,7 @@ import type { Authenticator } from "./auth/index.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { serveHttp } from "./http.ts";
 import type { HttpOptions } from "./http-options.ts";
-import { Inflow } from "./budgets.ts";
+import { UploadBudget } from "./budgets.ts";
 
 const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping", params: { text: "žlutý kůň 🐴" } });
 
@@ -443,7 +443,7 @@ describe("event streams", () => {
     let kept: unknown;
     request.readBody(
       Infinity,
-      new Inflow({ bytes: 0, longest: 0, clock: systemClock, onFull: () => undefined }),
+      new UploadBudget({ bytes: 0, longest: 0, clock: systemClock, onFull: () => undefined }),
       (body) => (kept = body.length),
     );
     assert.equal(kept, 0);

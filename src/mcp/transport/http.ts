@@ -8,12 +8,12 @@ import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "./door-options.ts";
 import { endRefused, listenAt, refuseOpenDoor } from "./listen.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest, createServer } from "./http-body.ts";
-import { HttpFace } from "./http-face.ts";
+import { NodeHttpHandler } from "./node-http-handler.ts";
 import { httpGuard } from "./http-checks.ts";
 import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
 import { HttpSse } from "./http-sse.ts";
 import { checkPath, type Routes, routes } from "./http-routes.ts";
-import { Inflow, PeerCounts } from "./budgets.ts";
+import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { withoutRepeats } from "../../core/contract/internal.ts";
 import type { WebSocketDoor } from "./websocket.ts";
@@ -89,7 +89,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     insecureHTTPParser: false,
     // What asks for anything else goes on as the plain request it also is; so does what comes behind a request that has no answer
     // yet: one would be written into the other.
-    shouldUpgradeCallback: (request) => sockets?.wants(request) === true && !face.busy(request.socket),
+    shouldUpgradeCallback: (request) => sockets?.wants(request) === true && !handler.busy(request.socket),
   });
   server.maxConnections = limits.connections;
   // Above its own count node:http would drop headers in silence.
@@ -99,7 +99,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const url = `http://${authority(host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host, at)}${path}`;
   const resource = auth?.resource ?? url;
   const streams = new OpenStreams(limits, clock);
-  const inflow = new Inflow({
+  const uploads = new UploadBudget({
     bytes: limits.arrivingBytes,
     longest: limits.bodyBytes,
     clock,
@@ -112,17 +112,17 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   let table: Routes;
   let sockets: WebSocketDoor | undefined;
   try {
-    sockets = Sockets && new Sockets({ upgrades, guard, streams, inflow, auth, resource, challenge, limits, clock, log });
-    table = routes({ gateway, path, doors, auth, resource, closing: () => face.closing, ready: options.ready ?? (() => true), sse });
+    sockets = Sockets && new Sockets({ upgrades, guard, streams, uploads, auth, resource, challenge, limits, clock, log });
+    table = routes({ gateway, path, doors, auth, resource, closing: () => handler.closing, ready: options.ready ?? (() => true), sse });
   } catch (error) {
     server.close();
     throw error;
   }
-  const face = new HttpFace({
+  const handler = new NodeHttpHandler({
     routes: table,
     guard,
     streams,
-    inflow,
+    uploads,
     auth,
     resource,
     challenge,
@@ -135,7 +135,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 
   // node:http takes a connection that has never sent a request for a busy one.
   const silent = new Set<Socket>();
-  const peers = new PeerCounts(limits.connectionsPerPeer);
+  const peers = new ConnectionsPerPeer(limits.connectionsPerPeer);
   // One function for all: a closure for each would be a tenth of what an idle connection holds.
   const left = function (this: Socket): void {
     silent.delete(this);
@@ -153,11 +153,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   });
   server.on("request", (request, response) => {
     silent.delete(request.socket);
-    face.handle(request, response);
+    handler.handle(request, response);
   });
   server.on("checkContinue", (request, response) => {
     silent.delete(request.socket);
-    face.handle(request, response, true);
+    handler.handle(request, response, true);
   });
   server.on("upgrade", (request, socket, head) => {
     silent.delete(request.socket);
@@ -165,11 +165,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     else sockets.handle(request, socket, head);
   });
   server.on("checkExpectation", (_request, response) =>
-    face.answer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
+    handler.answer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
   );
   const unread = new WeakSet<Duplex>();
   const tellUnreadable = (code: string, socket: Socket): void => {
-    if (!socket.writable || face.closes(socket)) {
+    if (!socket.writable || handler.closes(socket)) {
       socket.destroy();
       return;
     }
@@ -179,8 +179,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   // Nobody is a tunnel here, and node:http has let go of the connection.
   server.on("connect", ({ socket }) => {
     socket.on("error", () => {});
-    socket.once("close", () => face.gone(socket));
-    face.flush();
+    socket.once("close", () => handler.gone(socket));
+    handler.flush();
     endRefused(socket, clock);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -193,11 +193,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     unread.add(socket);
     const { code = error.name } = error;
     setImmediate(() => {
-      face.flush();
+      handler.flush();
       // Who has left is not answered, as after every other request.
-      if (code === LEFT && face.busy(socket)) socket.destroy();
+      if (code === LEFT && handler.busy(socket)) socket.destroy();
       // While an answer is on its way, an error would be taken for a part of it.
-      else face.behind(socket, () => tellUnreadable(code, socket));
+      else handler.behind(socket, () => tellUnreadable(code, socket));
     });
   });
   server.on("error", (error) => log?.("error", { event: "listen-failed", door: "http", name: error.name }));
@@ -207,15 +207,15 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 
   let closed: Promise<void> | undefined;
   const shut = async (graceMs: number): Promise<void> => {
-    const idle = Promise.all([face.drain(), sockets?.drain(), sse?.drain()]);
+    const idle = Promise.all([handler.drain(), sockets?.drain(), sse?.drain()]);
     // node:http would break off answers that are still on their way: for it they are over once they are written.
-    await within(clock, FLUSH_MS, face.left());
+    await within(clock, FLUSH_MS, handler.left());
     const ended = new Promise<void>((done) => server.close(() => done()));
     for (const socket of silent) socket.destroy();
     await within(clock, graceMs, idle);
     streams.endAll();
     sockets?.endAll();
-    void face.quiet().then(() => server.closeIdleConnections());
+    void handler.quiet().then(() => server.closeIdleConnections());
     // Last bytes are on their way; a client that does not take them is not waited for.
     const undoFlush = clock.after(FLUSH_MS, () => {
       server.closeAllConnections();

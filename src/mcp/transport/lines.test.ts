@@ -5,8 +5,8 @@ import { textOf } from "../../../test/transport/fake-gateway.ts";
 import { type Line, LineSplitter, LineChannel, readLines } from "./lines.ts";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { SinkOutlet } from "./write-queue.ts";
-import { RoundBatch } from "./pipeline.ts";
+import { SinkWriteQueue } from "./write-queue.ts";
+import { TickBatcher } from "./pipeline.ts";
 import type { Clock } from "../../core/contract/index.ts";
 
 function split(maxBytes: number, chunks: readonly Uint8Array[]): { lines: string[]; tooLong: number } {
@@ -91,8 +91,8 @@ test("what one connection sends in one round is acted on in its order, and held 
   const input = new PassThrough();
   let queued = 0;
   const sink = { write: () => undefined, queued: () => queued, afterwards: () => undefined, destroy: () => undefined };
-  const channel = new LineChannel({ outlet: new SinkOutlet(sink, door), end: () => undefined });
-  const reads = new RoundBatch<() => void>(clock, (act) => act());
+  const channel = new LineChannel({ queue: new SinkWriteQueue(sink, door), end: () => undefined });
+  const reads = new TickBatcher<() => void>(clock, (act) => act());
   const lines: string[] = [];
   const stop = readLines({
     input,
@@ -121,8 +121,8 @@ test("what one connection sends in one round is acted on in its order, and held 
 test("a first chunk of a round is acted on at its end", async () => {
   const input = new PassThrough();
   const sink = { write: () => undefined, queued: () => 0, afterwards: () => undefined, destroy: () => undefined };
-  const channel = new LineChannel({ outlet: new SinkOutlet(sink, door), end: () => undefined });
-  const reads = new RoundBatch<() => void>(clock, (act) => act());
+  const channel = new LineChannel({ queue: new SinkWriteQueue(sink, door), end: () => undefined });
+  const reads = new TickBatcher<() => void>(clock, (act) => act());
   const lines: string[] = [];
   readLines({
     input,
@@ -143,13 +143,13 @@ test("a first chunk of a round is acted on at its end", async () => {
 });
 
 function channels(count: number, time: Clock = { now: () => 0, after: () => () => undefined }) {
-  const batch = new RoundBatch<LineChannel>(time, (channel) => channel.flush());
+  const batch = new TickBatcher<LineChannel>(time, (channel) => channel.flush());
   const writes: string[] = [];
   const made = Array.from(
     { length: count },
     (_, at) =>
       new LineChannel({
-        outlet: new SinkOutlet(
+        queue: new SinkWriteQueue(
           {
             write: (data) => void writes.push(`${at}: ${String(data)}`),
             queued: () => 0,

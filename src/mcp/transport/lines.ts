@@ -1,12 +1,12 @@
 import { isAscii } from "node:buffer";
-import { type Arriving, FREE_BYTES } from "./budgets.ts";
+import { type Upload, FREE_BYTES } from "./budgets.ts";
 import type { Readable } from "node:stream";
 import type { Clock, Channel } from "../../core/contract/index.ts";
-import type { RoundBatch } from "./pipeline.ts";
+import type { TickBatcher } from "./pipeline.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
-import type { Outlet } from "./write-queue.ts";
+import type { WriteQueue } from "./write-queue.ts";
 import type { ServerResponse } from "node:http";
-import { asChunk, type StreamDoor, ResponseOutlet } from "./event-stream.ts";
+import { asChunk, type StreamDoor, ResponseWriteQueue } from "./event-stream.ts";
 import type { OpenStream } from "./open-streams.ts";
 
 const NEWLINE = 10;
@@ -25,15 +25,15 @@ export class LineSplitter {
   readonly #maxBytes: () => number;
   readonly #onLine: (line: Line) => void;
   readonly #onTooLong: () => void;
-  readonly #begin: (() => Arriving) | undefined;
-  #arriving: Arriving | undefined;
+  readonly #begin: (() => Upload) | undefined;
+  #upload: Upload | undefined;
   #gathered = Buffer.alloc(0);
   #used = 0;
   #skipping = false;
   #stopped = false;
 
   /** `begin`: where a line that comes in many pieces takes room. Who has none is to be stopped. */
-  constructor(maxBytes: () => number, onLine: (line: Line) => void, onTooLong: () => void, begin?: () => Arriving) {
+  constructor(maxBytes: () => number, onLine: (line: Line) => void, onTooLong: () => void, begin?: () => Upload) {
     this.#maxBytes = maxBytes;
     this.#onLine = onLine;
     this.#onTooLong = onTooLong;
@@ -122,8 +122,8 @@ export class LineSplitter {
 
   #fits(size: number): boolean {
     if (size <= FREE_BYTES || this.#begin === undefined) return true;
-    this.#arriving ??= this.#begin();
-    return this.#arriving.holds(size);
+    this.#upload ??= this.#begin();
+    return this.#upload.holds(size);
   }
 
   #append(rest: Uint8Array): void {
@@ -141,8 +141,8 @@ export class LineSplitter {
   #forget(): void {
     this.#gathered = Buffer.alloc(0);
     this.#used = 0;
-    this.#arriving?.end();
-    this.#arriving = undefined;
+    this.#upload?.end();
+    this.#upload = undefined;
   }
 }
 
@@ -154,14 +154,14 @@ export interface LineReaderOptions {
   readonly channel: LineChannel;
   readonly clock: Clock;
   /** Of a door with many clients: acts on what was read. Undefined: what comes now is acted on at once. Once there is one, there always is. */
-  readonly batch?: () => RoundBatch<() => void> | undefined;
+  readonly batch?: () => TickBatcher<() => void> | undefined;
   /** Without its line end. Never empty. */
   readonly onLine: (line: Line) => void;
   /** The longest line taken; asked anew for each. */
   readonly lineBytes: () => number;
   readonly onTooLong: () => void;
   /** Where a line that comes in many pieces takes room. Absent: it needs none. */
-  readonly begin?: () => Arriving;
+  readonly begin?: () => Upload;
   /** A line that was begun must end within this time. Absent: no bound. */
   readonly lineMs?: number;
   readonly onSlow?: () => void;
@@ -252,17 +252,17 @@ export function readLines(options: LineReaderOptions): () => void {
 const BATCH_CHARACTERS = 65_536;
 
 export interface LineChannelOptions {
-  readonly outlet: Outlet;
+  readonly queue: WriteQueue;
   /** Of a door with many clients. Absent: what is sent within one tick leaves in one write. */
-  readonly batch?: RoundBatch<LineChannel>;
+  readonly batch?: TickBatcher<LineChannel>;
   /** Ends the way out after what was written. */
   readonly end: () => void;
 }
 
 /** One JSON text a line. What is sent within one tick, or one round of the event loop, leaves in one write. */
 export class LineChannel implements Channel {
-  readonly #outlet: Outlet;
-  readonly #together: RoundBatch<LineChannel> | undefined;
+  readonly #queue: WriteQueue;
+  readonly #together: TickBatcher<LineChannel> | undefined;
   readonly #end: () => void;
   readonly #gone = new AbortController();
   /** What is sent together, and how many characters it has with its line ends. */
@@ -273,7 +273,7 @@ export class LineChannel implements Channel {
   constructor(options: LineChannelOptions) {
     this.#end = options.end;
     this.#together = options.batch;
-    this.#outlet = options.outlet;
+    this.#queue = options.queue;
   }
 
   get gone(): AbortSignal {
@@ -281,16 +281,16 @@ export class LineChannel implements Channel {
   }
 
   get ready(): boolean {
-    return !this.#ended && this.#outlet.ready;
+    return !this.#ended && this.#queue.ready;
   }
 
   /** Bytes that wait for the client to read. */
   get queued(): number {
-    return this.#outlet.queued + this.#size;
+    return this.#queue.queued + this.#size;
   }
 
   onReady(run: () => void): () => void {
-    return this.#outlet.onReady(run);
+    return this.#queue.onReady(run);
   }
 
   send(text: string): void {
@@ -307,7 +307,7 @@ export class LineChannel implements Channel {
     if (this.#ended) return;
     this.flush();
     this.#ended = true;
-    this.#outlet.finish();
+    this.#queue.finish();
     this.#end();
   }
 
@@ -315,7 +315,7 @@ export class LineChannel implements Channel {
   lose(): void {
     this.#ended = true;
     this.#forget();
-    this.#outlet.end();
+    this.#queue.end();
     this.#gone.abort();
   }
 
@@ -324,7 +324,7 @@ export class LineChannel implements Channel {
     const batch = this.#batch;
     if (batch.length === 0 || this.#ended) return;
     this.#forget();
-    this.#outlet.write(linesOf(batch));
+    this.#queue.write(linesOf(batch));
   }
 
   #forget(): void {
@@ -355,7 +355,7 @@ function breaksIn(lines: string, enough: number): number {
   return count;
 }
 
-class LineOutlet extends ResponseOutlet {
+class LineWriteQueue extends ResponseWriteQueue {
   protected override put(data: string | Uint8Array): void {
     super.put(this.direct && typeof data === "string" ? asChunk(data) : data);
   }
@@ -366,7 +366,7 @@ class LineOutlet extends ResponseOutlet {
  * have been sent. Nothing keeps it alive: not every reader passes over an empty line.
  */
 export function lineStream(response: ServerResponse, chunked: boolean, door: StreamDoor): Channel & OpenStream {
-  const channel = new LineChannel({ outlet: new LineOutlet(response, chunked, door), end: () => void response.end() });
+  const channel = new LineChannel({ queue: new LineWriteQueue(response, chunked, door), end: () => void response.end() });
   response.on("close", () => {
     channel.lose();
     door.onEnd(stream, response);

@@ -20,7 +20,7 @@ export interface OpenStream {
 }
 
 /** A stream's leave to be open: the same for all of its caller. */
-export interface Seat {
+export interface StreamLease {
   readonly who: string;
   taken: number;
 }
@@ -32,8 +32,8 @@ const SLICES = 32;
 export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
-  readonly #slices: Map<OpenStream, Seat>[] = Array.from({ length: SLICES }, () => new Map<OpenStream, Seat>());
-  readonly #perCaller = new Map<string, Seat>();
+  readonly #slices: Map<OpenStream, StreamLease>[] = Array.from({ length: SLICES }, () => new Map<OpenStream, StreamLease>());
+  readonly #perCaller = new Map<string, StreamLease>();
   #size = 0;
   #next = 0;
   #visit = 0;
@@ -48,41 +48,41 @@ export class OpenStreams {
     return this.#size;
   }
 
-  /** Takes a seat for one stream; undefined when there is none left. */
-  admit({ principal, peer }: Caller): Seat | undefined {
+  /** Takes a lease for one stream; undefined when there is none left. */
+  admit({ principal, peer }: Caller): StreamLease | undefined {
     if (this.#size >= this.#limits.streams) return undefined;
     const unbounded = principal === undefined && (peer === undefined || isLoopback(peer));
     const who = principal === undefined ? `peer ${peerOf(peer)}` : `principal ${principal}`;
-    const seat = this.#perCaller.get(who) ?? { who, taken: 0 };
-    if (!unbounded && seat.taken >= this.#limits.streamsPerCaller) return undefined;
-    this.#perCaller.set(who, seat);
-    seat.taken += 1;
+    const lease = this.#perCaller.get(who) ?? { who, taken: 0 };
+    if (!unbounded && lease.taken >= this.#limits.streamsPerCaller) return undefined;
+    this.#perCaller.set(who, lease);
+    lease.taken += 1;
     this.#size += 1;
-    return seat;
+    return lease;
   }
 
   /** Gives it back: once for each that was taken. */
-  leave(seat: Seat): void {
+  leave(lease: StreamLease): void {
     this.#size -= 1;
-    seat.taken -= 1;
-    if (seat.taken === 0) this.#perCaller.delete(seat.who);
+    lease.taken -= 1;
+    if (lease.taken === 0) this.#perCaller.delete(lease.who);
   }
 
   /** Keeps the stream alive until it is removed. */
-  add(stream: OpenStream, seat: Seat): void {
-    this.#slices[this.#next % SLICES]?.set(stream, seat);
+  add(stream: OpenStream, lease: StreamLease): void {
+    this.#slices[this.#next % SLICES]?.set(stream, lease);
     this.#next += 1;
     this.#undoTimer ??= this.#clock.after(this.#limits.keepAliveMs / SLICES, () => this.#sweep());
   }
 
-  /** It is over, and gives its seat back. */
+  /** It is over, and gives its lease back. */
   remove(stream: OpenStream): void {
     // Looked for, which is rare, and not remembered, which every stream that is open would pay for.
     for (const slice of this.#slices) {
-      const seat = slice.get(stream);
-      if (seat === undefined) continue;
+      const lease = slice.get(stream);
+      if (lease === undefined) continue;
       slice.delete(stream);
-      return this.leave(seat);
+      return this.leave(lease);
     }
   }
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { RoundBatch } from "./pipeline.ts";
+import { TickBatcher } from "./pipeline.ts";
 
 function batch() {
   const time = { now: 1_000 };
   const left: number[] = [];
   const clock = { now: () => time.now, after: () => () => undefined };
-  return { time, left, answers: new RoundBatch<number>(clock, (answer) => void left.push(answer)) };
+  return { time, left, answers: new TickBatcher<number>(clock, (answer) => void left.push(answer)) };
 }
 
 describe("what comes in one round", () => {
@@ -43,7 +43,7 @@ describe("what comes in one round", () => {
 
   it("do not go down with one before them that cannot be written", async () => {
     const left: number[] = [];
-    const answers = new RoundBatch<number>({ now: () => 0, after: () => () => undefined }, (answer) => {
+    const answers = new TickBatcher<number>({ now: () => 0, after: () => () => undefined }, (answer) => {
       if (answer % 2 === 0) throw new Error(`not ${answer}`);
       left.push(answer);
     });
@@ -56,7 +56,7 @@ describe("what comes in one round", () => {
 
   it("that are added while others leave are not lost", async () => {
     const left: number[] = [];
-    const answers: RoundBatch<number> = new RoundBatch({ now: () => 0, after: () => () => undefined }, (answer) => {
+    const answers: TickBatcher<number> = new TickBatcher({ now: () => 0, after: () => () => undefined }, (answer) => {
       left.push(answer);
       if (answer < 3) answers.add(answer + 1);
     });
@@ -68,7 +68,7 @@ describe("what comes in one round", () => {
   it("are followed at once by what they brought about", async () => {
     const done: (number | "after")[] = [];
     const clock = { now: () => 0, after: () => () => undefined };
-    const requests = new RoundBatch<number>(
+    const requests = new TickBatcher<number>(
       clock,
       (request) => void done.push(request),
       () => void done.push("after"),

@@ -1,213 +1,212 @@
-import type { Clock } from "../../core/contract/index.ts";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Unread } from "./budgets.ts";
+import type { Clock } from "../../core/contract/index.ts";
+import { ReadBudget } from "./budgets.ts";
 
-const MOST = 64;
-const LONGEST_MS = 1;
+// Owns: when requests are handled and responses written (once per event-loop turn), and what each connection still waits for.
+// Does not own: what a request means (http-core.ts), or how a response is written (http-answer.ts).
+
+const BATCH_MAX = 64;
+const DELAY_MAX_MS = 1;
 
 /**
- * What comes in one round of the event loop is done together at its end: requests are taken up once no more are being read, and
- * what is to be written is written once none is being answered. Each write by itself wakes its reader, who is asleep again before
- * the next, and code that runs by turns with other code finds the processor's caches full of that. Not more than so many wait for
- * each other, nor longer than so: what is known when a long turn begins waits for that one turn, and for none behind it.
+ * Collects the work of one event-loop turn and does it at the turn's end: first all requests that were read, then all responses
+ * that are ready.
+ *
+ * Responses of one turn are written together because each write by itself wakes the process that reads it, which falls asleep
+ * again before the next write; and because code that alternates with other code evicts it from the processor's caches. The delay
+ * is bounded by count and by age, so that a long turn delays what is already known once, and nothing behind it.
  */
-export class RoundBatch<T> {
+export class TickBatcher<T> {
   readonly #clock: Clock;
-  readonly #each: (one: T) => void;
-  readonly #after: (() => void) | undefined;
-  #waiting: T[] = [];
-  #since = 0;
-  #due: NodeJS.Immediate | undefined;
+  readonly #run: (item: T) => void;
+  readonly #afterBatch: (() => void) | undefined;
+  #items: T[] = [];
+  #startedAt = 0;
+  #scheduled: NodeJS.Immediate | undefined;
 
-  /** `after` runs whenever all that waited has been done. */
-  constructor(clock: Clock, each: (one: T) => void, after?: () => void) {
+  /** `afterBatch` runs whenever a batch is done. */
+  constructor(clock: Clock, run: (item: T) => void, afterBatch?: () => void) {
     this.#clock = clock;
-    this.#each = each;
-    this.#after = after;
+    this.#run = run;
+    this.#afterBatch = afterBatch;
   }
 
-  add(one: T): void {
-    const waiting = this.#waiting.push(one);
-    if (waiting === 1) this.#since = this.#clock.now();
-    else if (waiting === MOST || this.#clock.now() - this.#since > LONGEST_MS) return this.flush();
-    this.#due ??= setImmediate(this.#end);
+  add(item: T): void {
+    const size = this.#items.push(item);
+    if (size === 1) this.#startedAt = this.#clock.now();
+    else if (size === BATCH_MAX || this.#clock.now() - this.#startedAt > DELAY_MAX_MS) return this.flush();
+    this.#scheduled ??= setImmediate(this.#endOfTurn);
   }
 
-  /** More has come to one that waits already. */
+  /** An item that is already in the batch has grown: checks the batch's age. */
   grown(): void {
-    if (this.#clock.now() - this.#since > LONGEST_MS) this.flush();
+    if (this.#clock.now() - this.#startedAt > DELAY_MAX_MS) this.flush();
   }
 
-  readonly #end = (): void => {
-    this.#due = undefined;
+  readonly #endOfTurn = (): void => {
+    this.#scheduled = undefined;
     this.flush();
   };
 
-  /** Does what waits. */
+  /** Runs the batch now. */
   flush(): void {
-    // A round that nothing is left for would keep the event loop from its sleep once more.
-    clearImmediate(this.#due);
-    this.#due = undefined;
-    const all = this.#waiting;
-    this.#waiting = [];
+    // A leftover immediate would keep the event loop from sleeping for one more turn.
+    clearImmediate(this.#scheduled);
+    this.#scheduled = undefined;
+    const batch = this.#items;
+    this.#items = [];
     let done = 0;
     try {
-      for (const one of all) {
+      for (const item of batch) {
         done += 1;
-        this.#each(one);
+        this.#run(item);
       }
-      this.#after?.();
+      this.#afterBatch?.();
     } finally {
-      // What one throws is no matter of those behind it, who still come before all that came since.
-      if (done < all.length) {
-        this.#waiting = [...all.slice(done), ...this.#waiting];
-        this.#due ??= setImmediate(this.#end);
+      // If one item throws, the rest of the batch runs in the next turn, before anything added since.
+      if (done < batch.length) {
+        this.#items = [...batch.slice(done), ...this.#items];
+        this.#scheduled ??= setImmediate(this.#endOfTurn);
       }
     }
   }
 }
 
-/** What one connection is owed. */
-export class Due {
-  /** Requests whose answers are being worked out, or are on their way. */
+/** What one connection still waits for. */
+export class ConnectionWork {
+  /** Requests that have no response yet, or whose response has not left. */
   answers = 0;
-  /** What goes on beside them: streams, looks at a token, refused uploads. */
-  lasting = 0;
-  /** Ends each answer that is on its way, and each refused upload. */
-  leaving: Set<() => void> | undefined;
-  /** What comes behind all that. */
-  next: (() => void) | undefined;
+  /** Everything else that is in progress: streams, token checks, refused uploads. */
+  background = 0;
+  /** Callbacks that release each response on its way, and each refused upload, if the connection is lost. */
+  releases: Set<() => void> | undefined;
+  /** Runs when nothing is in progress any more. */
+  whenIdle: (() => void) | undefined;
 
-  get any(): boolean {
-    return this.answers + this.lasting > 0;
+  get busy(): boolean {
+    return this.answers + this.background > 0;
   }
 }
 
-/** Of a connection that is owed nothing but the rest of a stream: there may be very many, and what each holds counts. */
-const STREAM = new Due();
-STREAM.lasting = 1;
-Object.freeze(STREAM);
+/** Shared by all connections with nothing in progress but one stream: there may be very many, and the size of each counts. */
+const ONE_STREAM = new ConnectionWork();
+ONE_STREAM.background = 1;
+Object.freeze(ONE_STREAM);
 
-export interface OwedOptions {
+export interface PendingResponsesOptions {
   readonly clock: Clock;
-  /** A client that has not taken its answer after this time is dropped. */
+  /** A client that has not read its response after this time is dropped. */
   readonly blockedMs: number;
-  /** What may wait to be read, of all clients. */
+  /** Limit for unread responses, all clients together. */
   readonly unreadBytes: number;
   readonly onDrop: (reason: "blocked" | "unread") => void;
 }
 
-/** What connections are owed: an answer may be worked out, wait behind others, and wait for its client to read. */
-export class Owed {
-  readonly #options: OwedOptions;
-  readonly #unread: Unread;
-  readonly #dues = new WeakMap<Socket, Due>();
-  /** Each as it is of all connections together. */
+/** Tracks requests from their arrival until their responses have been read, per connection and in total (HTTP pipelining). */
+export class PendingResponses {
+  readonly #options: PendingResponsesOptions;
+  readonly #unread: ReadBudget;
+  readonly #connections = new WeakMap<Socket, ConnectionWork>();
+  /** Totals over all connections. */
   #answers = 0;
-  #lasting = 0;
-  #leaving = 0;
-  #waiting: (() => boolean)[] = [];
+  #background = 0;
+  #unreadResponses = 0;
+  /** Each settles a promise if its condition holds, and says whether it did. */
+  #waiters: (() => boolean)[] = [];
 
-  constructor(options: OwedOptions) {
+  constructor(options: PendingResponsesOptions) {
     this.#options = options;
-    this.#unread = new Unread(options.unreadBytes, () => options.onDrop("unread"));
+    this.#unread = new ReadBudget(options.unreadBytes, () => options.onDrop("unread"));
   }
 
-  /** The same object for as long as it is owed anything. */
-  of(socket: Socket): Due {
-    const known = this.#dues.get(socket);
-    if (known !== undefined && known !== STREAM) return known;
-    const due = new Due();
-    due.lasting = known?.lasting ?? 0;
-    this.#dues.set(socket, due);
-    return due;
+  /** The same object for as long as the connection is busy. */
+  of(socket: Socket): ConnectionWork {
+    const known = this.#connections.get(socket);
+    if (known !== undefined && known !== ONE_STREAM) return known;
+    const work = new ConnectionWork();
+    work.background = known?.background ?? 0;
+    this.#connections.set(socket, work);
+    return work;
   }
 
   busy(socket: Socket): boolean {
-    return this.#dues.get(socket)?.any === true;
+    return this.#connections.get(socket)?.busy === true;
   }
 
-  /** A request will be answered: `written` or `given` ends that. */
-  begin(due: Due): void {
-    due.answers += 1;
+  /** A request will be answered. `written` or `streaming` ends that. */
+  begin(work: ConnectionWork): void {
+    work.answers += 1;
     this.#answers += 1;
   }
 
-  /** Its answer was written, and is owed until its client has taken it. */
-  written(due: Due, response: ServerResponse): void {
-    if (response.writableLength > 0 && !response.destroyed) return this.#leave(due, response);
-    if (response.destroyed) this.#lost(due, response);
-    this.given(due);
+  /** The response was written. It stays pending until the client has read it. */
+  written(work: ConnectionWork, response: ServerResponse): void {
+    if (response.writableLength > 0 && !response.destroyed) return this.#awaitRead(work, response);
+    if (response.destroyed) this.#releaseIfLost(work, response);
+    this.#finish(work);
   }
 
-  /** Nothing more comes for it. */
-  given(due: Due): void {
-    due.answers -= 1;
-    this.#answers -= 1;
-    this.#ended(due);
+  /** The request was answered by a stream, which goes on as background work. */
+  streaming(socket: Socket, work: ConnectionWork): void {
+    this.#finish(work);
+    if (work.answers === 0 && work.background === 1 && work.whenIdle === undefined) this.#connections.set(socket, ONE_STREAM);
   }
 
-  /** Something goes on beside answers: `ends` is its end. */
-  lasts(due: Due): void {
-    due.lasting += 1;
-    this.#lasting += 1;
+  /** Something runs beside the responses, until `endBackground`. */
+  beginBackground(work: ConnectionWork): void {
+    work.background += 1;
+    this.#background += 1;
   }
 
-  /** A stream's request has been answered. */
-  streams(socket: Socket, due: Due): void {
-    this.given(due);
-    if (due.answers === 0 && due.lasting === 1 && due.next === undefined) this.#dues.set(socket, STREAM);
+  endBackground(work: ConnectionWork): void {
+    work.background -= 1;
+    this.#background -= 1;
+    this.#ended(work);
   }
 
-  /** `lasts`, until that response is over. */
-  lastsWith(due: Due, response: ServerResponse): void {
-    const leaving = (due.leaving ??= new Set());
-    const over = (): void => {
-      if (leaving.delete(over)) this.ends(due);
+  /** Background work that lasts until the response is closed. */
+  backgroundUntilClose(work: ConnectionWork, response: ServerResponse): void {
+    const releases = (work.releases ??= new Set());
+    const release = (): void => {
+      if (releases.delete(release)) this.endBackground(work);
     };
-    this.lasts(due);
-    leaving.add(over);
-    response.once("close", over);
+    this.beginBackground(work);
+    releases.add(release);
+    response.once("close", release);
   }
 
-  ends(due: Due): void {
-    due.lasting -= 1;
-    this.#lasting -= 1;
-    this.#ended(due);
+  /** The connection has ended, and node:http does not say so to the responses on their way. */
+  lost(socket: Socket): void {
+    for (const release of this.#connections.get(socket)?.releases ?? []) release();
   }
 
-  /** The connection has ended, and nobody else says so of what is on its way there. */
-  gone(socket: Socket): void {
-    for (const over of this.#dues.get(socket)?.leaving ?? []) over();
-  }
-
-  /** Runs it once nothing is owed on this connection; one at a time. */
-  behind(socket: Socket, run: () => void): void {
-    const due = this.of(socket);
-    if (due.any) due.next = run;
+  /** Runs it once nothing is in progress on this connection. Keeps one callback. */
+  whenIdle(socket: Socket, run: () => void): void {
+    const work = this.of(socket);
+    if (work.busy) work.whenIdle = run;
     else run();
   }
 
   /** Settles when all requests have been answered. */
-  idle(): Promise<void> {
+  answered(): Promise<void> {
     return this.#until(() => this.#answers === 0);
   }
 
-  /** Settles when no answer is on its way. */
-  left(): Promise<void> {
-    return this.#until(() => this.#leaving === 0);
+  /** Settles when no response waits to be read. */
+  read(): Promise<void> {
+    return this.#until(() => this.#unreadResponses === 0);
   }
 
-  /** Settles when nothing is owed to anybody. */
-  quiet(): Promise<void> {
-    return this.#until(() => this.#answers + this.#lasting === 0);
+  /** Settles when nothing is in progress on any connection. */
+  idle(): Promise<void> {
+    return this.#until(() => this.#answers + this.#background === 0);
   }
 
   #until(holds: () => boolean): Promise<void> {
     if (holds()) return Promise.resolve();
     return new Promise((done) => {
-      this.#waiting.push(() => {
+      this.#waiters.push(() => {
         if (!holds()) return false;
         done();
         return true;
@@ -215,44 +214,50 @@ export class Owed {
     });
   }
 
-  #leave(due: Due, response: ServerResponse): void {
+  #awaitRead(work: ConnectionWork, response: ServerResponse): void {
     const { clock, blockedMs, onDrop } = this.#options;
-    const leaving = (due.leaving ??= new Set());
+    const releases = (work.releases ??= new Set());
     const { socket } = response.req;
     const bytes = response.writableLength;
-    const taken = (): void => {
-      if (!leaving.delete(taken)) return;
+    const release = (): void => {
+      if (!releases.delete(release)) return;
       undo();
       this.#unread.take(socket, bytes);
-      this.#leaving -= 1;
-      this.#lost(due, response);
-      this.given(due);
+      this.#unreadResponses -= 1;
+      this.#releaseIfLost(work, response);
+      this.#finish(work);
     };
-    leaving.add(taken);
-    this.#leaving += 1;
-    const late = (): void => {
-      // It waits behind another answer, and not for its client.
-      if (response.socket === null && !socket.destroyed) return void (undo = clock.after(blockedMs, late));
+    releases.add(release);
+    this.#unreadResponses += 1;
+    const onTimeout = (): void => {
+      // Without a socket the response is queued behind another one: the client is not to blame.
+      if (response.socket === null && !socket.destroyed) return void (undo = clock.after(blockedMs, onTimeout));
       onDrop("blocked");
       response.destroy();
-      taken();
+      release();
     };
-    let undo = clock.after(blockedMs, late);
-    response.once("close", taken);
+    let undo = clock.after(blockedMs, onTimeout);
+    response.once("close", release);
     this.#unread.add(socket, bytes);
   }
 
-  // Of a response that waits behind another node:http does not always say that its connection has ended.
-  #lost({ leaving }: Due, response: ServerResponse): void {
-    if (leaving === undefined || !response.req.socket.destroyed) return;
-    for (const over of leaving) over();
+  // node:http does not always tell a response that is queued behind another one that its connection has ended.
+  #releaseIfLost({ releases }: ConnectionWork, response: ServerResponse): void {
+    if (releases === undefined || !response.req.socket.destroyed) return;
+    for (const release of releases) release();
   }
 
-  #ended(due: Due): void {
-    if (this.#waiting.length > 0) this.#waiting = this.#waiting.filter((settled) => !settled());
-    if (due.next === undefined || due.any) return;
-    const { next } = due;
-    due.next = undefined;
-    next();
+  #finish(work: ConnectionWork): void {
+    work.answers -= 1;
+    this.#answers -= 1;
+    this.#ended(work);
+  }
+
+  #ended(work: ConnectionWork): void {
+    if (this.#waiters.length > 0) this.#waiters = this.#waiters.filter((settled) => !settled());
+    if (work.whenIdle === undefined || work.busy) return;
+    const { whenIdle } = work;
+    work.whenIdle = undefined;
+    whenIdle();
   }
 }

@@ -12,7 +12,7 @@ import {
 import { withoutRepeats } from "../../core/contract/internal.ts";
 import { refusalText } from "../gateway/index.ts";
 import { LineChannel, readLines } from "./lines.ts";
-import { SinkOutlet } from "./write-queue.ts";
+import { SinkWriteQueue } from "./write-queue.ts";
 import { within } from "./within.ts";
 
 interface StandardOutput {
@@ -98,7 +98,7 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   let ending = false;
 
   const channel = new LineChannel({
-    outlet: new SinkOutlet(
+    queue: new SinkWriteQueue(
       {
         write: (data) => {
           if (!output.destroyed && !output.writableEnded) write(data);

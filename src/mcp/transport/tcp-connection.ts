@@ -3,12 +3,12 @@ import type { Caller, Clock, Connection, Log } from "../../core/contract/index.t
 import { hasOwn, tooManyValues, VALUE_LIMITS } from "../../core/contract/internal.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { endRefused } from "./listen.ts";
-import { type Inflow, NO_ROOM, type Unread } from "./budgets.ts";
+import { type UploadBudget, NO_ROOM, type ReadBudget } from "./budgets.ts";
 import { LineChannel, readLines, type Line } from "./lines.ts";
-import { SinkOutlet } from "./write-queue.ts";
+import { SinkWriteQueue } from "./write-queue.ts";
 import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
 import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
-import type { RoundBatch } from "./pipeline.ts";
+import type { TickBatcher } from "./pipeline.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE", limited: "RATE" } as const;
@@ -22,10 +22,10 @@ export interface TcpConnectionOptions {
   /** Who calls, as far as the address says. */
   readonly caller: Caller;
   readonly limits: TcpLimits;
-  readonly inflow: Inflow;
-  readonly unread: Unread;
-  readonly batch: RoundBatch<LineChannel>;
-  readonly reads: RoundBatch<() => void>;
+  readonly uploads: UploadBudget;
+  readonly unread: ReadBudget;
+  readonly batch: TickBatcher<LineChannel>;
+  readonly reads: TickBatcher<() => void>;
   readonly clock: Clock;
   readonly log: Log | undefined;
   readonly onEnd: () => void;
@@ -41,7 +41,7 @@ const beginsJson = (line: Line): boolean => /^[ \t]*[{[]/.test(typeof line === "
 
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
-  const { socket, door, limits, inflow, unread, batch, reads, clock, log, onEnd } = options;
+  const { socket, door, limits, uploads, unread, batch, reads, clock, log, onEnd } = options;
   const refusalIn = door.refusal ?? refusalText;
   const { tokenPlace = `params._meta["${AUTHORIZATION_KEY}"] of the first request` } = door;
   const undo: (() => void)[] = [];
@@ -59,7 +59,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   const countUnread = (): void => unread.holds(socket, socket.destroyed ? 0 : socket.writableLength);
 
   const channel = new LineChannel({
-    outlet: new SinkOutlet(
+    queue: new SinkWriteQueue(
       {
         write: (data) => {
           if (socket.writable) socket.write(data);
@@ -167,7 +167,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     lineMs: limits.lineMs,
     onLine: receive,
     onTooLong: () => refuse("TOO_LARGE", `A message may have at most ${longest()} bytes here: send less at once.`),
-    begin: () => inflow.begin(options.caller.peer, (why) => refuse(...NO_ROOM[why])),
+    begin: () => uploads.begin(options.caller.peer, (why) => refuse(...NO_ROOM[why])),
     onSlow: () => refuse("LATE", "A line was begun and did not end in time."),
     onEnd: () => end(),
   });

@@ -2,13 +2,13 @@ import { createServer } from "node:net";
 import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock } from "../../core/contract/index.ts";
 import { authority, isLoopback } from "./address.ts";
 import { AUTH, refuseUnaddressed } from "./door-options.ts";
-import { Inflow, PeerCounts, Unread } from "./budgets.ts";
+import { UploadBudget, ConnectionsPerPeer, ReadBudget } from "./budgets.ts";
 import type { LineChannel } from "./lines.ts";
 import { listenAt, refuseOpenDoor, listenAtPath } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { withoutRepeats } from "../../core/contract/internal.ts";
-import { RoundBatch } from "./pipeline.ts";
+import { TickBatcher } from "./pipeline.ts";
 
 const OPTIONS: OptionTable<TcpOptions> = {
   gateway: true,
@@ -41,16 +41,16 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   refuseUnaddressed("TCP", auth);
 
   const open = new Set<TcpConnection>();
-  const inflow = new Inflow({
+  const uploads = new UploadBudget({
     bytes: limits.arrivingBytes,
     longest: limits.lineBytes,
     clock,
     onFull: () => log?.("warning", { event: "inflow-full", door: "tcp" }),
   });
-  const unread = new Unread(limits.unreadBytes, () => log?.("warning", { event: "client-dropped", door: "tcp", reason: "unread" }));
-  const peers = new PeerCounts(limits.connectionsPerPeer);
-  const batch = new RoundBatch<LineChannel>(clock, (channel) => channel.flush());
-  const reads = new RoundBatch<() => void>(
+  const unread = new ReadBudget(limits.unreadBytes, () => log?.("warning", { event: "client-dropped", door: "tcp", reason: "unread" }));
+  const peers = new ConnectionsPerPeer(limits.connectionsPerPeer);
+  const batch = new TickBatcher<LineChannel>(clock, (channel) => channel.flush());
+  const reads = new TickBatcher<() => void>(
     clock,
     (act) => act(),
     () => batch.flush(),
@@ -74,7 +74,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
       resource: auth?.resource ?? "",
       caller,
       limits,
-      inflow,
+      uploads,
       unread,
       batch,
       reads,

@@ -2,9 +2,9 @@ import type { Socket } from "node:net";
 import type { WebSocket, RawData } from "ws";
 import type { Channel, Clock, Connection, Log } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
-import { type DropReason, type Outlet, type OutletLimits, SinkOutlet } from "./write-queue.ts";
+import { type DropReason, type WriteQueue, type WriteQueueLimits, SinkWriteQueue } from "./write-queue.ts";
 import type { HttpLimits } from "./http-options.ts";
-import { type Arriving, FREE_BYTES, type Inflow, NO_ROOM, type NoRoom } from "./budgets.ts";
+import { type Upload, FREE_BYTES, type UploadBudget, NO_ROOM, type NoRoom } from "./budgets.ts";
 
 /** A control frame of a client: two bytes, the mask, what it carries. */
 const CONTROL_BYTES = 6;
@@ -14,7 +14,7 @@ const CONTROL_BYTES = 6;
  * and whether it lets us hold a message without end. Counted in bytes of its
  * socket, since the library tells of whole messages only.
  */
-class Heard {
+class InboundMonitor {
   readonly #socket: { readonly bytesRead: number };
   readonly #messageMs: number;
   /** Bytes that belong to whole messages and control frames. */
@@ -68,7 +68,7 @@ interface WebSocketChannelOptions {
   readonly ws: WebSocket;
   /** What is beneath it. */
   readonly socket: Socket;
-  readonly limits: OutletLimits;
+  readonly limits: WriteQueueLimits;
   readonly clock: Clock;
   readonly onDrop: (reason: DropReason) => void;
 }
@@ -76,7 +76,7 @@ interface WebSocketChannelOptions {
 /** One text frame a message. */
 class WebSocketChannel implements Channel {
   readonly #ws: WebSocket;
-  readonly #outlet: Outlet;
+  readonly #queue: WriteQueue;
   readonly #gone = new AbortController();
   #ended = false;
 
@@ -88,7 +88,7 @@ class WebSocketChannel implements Channel {
       afterwards: (run: () => void) => void socket.write("", run),
       destroy: () => ws.terminate(),
     };
-    this.#outlet = new SinkOutlet(sink, { limits, clock, onDrop });
+    this.#queue = new SinkWriteQueue(sink, { limits, clock, onDrop });
   }
 
   get gone(): AbortSignal {
@@ -96,27 +96,27 @@ class WebSocketChannel implements Channel {
   }
 
   get ready(): boolean {
-    return !this.#ended && this.#outlet.ready;
+    return !this.#ended && this.#queue.ready;
   }
 
   /** Bytes that wait for the client to read. */
   get queued(): number {
-    return this.#outlet.queued;
+    return this.#queue.queued;
   }
 
   onReady(run: () => void): () => void {
-    return this.#outlet.onReady(run);
+    return this.#queue.onReady(run);
   }
 
   send(text: string): void {
     // After a close frame of either side nothing may follow.
-    if (!this.#ended && this.#ws.readyState === this.#ws.OPEN) this.#outlet.write(wellFormed(text));
+    if (!this.#ended && this.#ws.readyState === this.#ws.OPEN) this.#queue.write(wellFormed(text));
   }
 
   /** Nothing is sent any more; what was may still take its time. */
   finish(): void {
     this.#ended = true;
-    this.#outlet.finish();
+    this.#queue.finish();
   }
 
   close(): void {
@@ -128,7 +128,7 @@ class WebSocketChannel implements Channel {
   /** The client has gone. */
   lose(): void {
     this.#ended = true;
-    this.#outlet.end();
+    this.#queue.end();
     this.#gone.abort();
   }
 }
@@ -153,7 +153,7 @@ export interface WebSocketConnectionOptions {
   /** Of the token, in milliseconds since 1970. */
   readonly expiresAt: number | undefined;
   readonly limits: HttpLimits;
-  readonly inflow: Inflow;
+  readonly uploads: UploadBudget;
   readonly clock: Clock;
   readonly log: Log | undefined;
   /** Once the socket has closed. */
@@ -169,12 +169,12 @@ export interface WebSocketConnection {
 
 /** One client of a WebSocket. */
 export function webSocketConnection(options: WebSocketConnectionOptions): WebSocketConnection {
-  const { ws, socket, limits, inflow, clock, log, expiresAt } = options;
+  const { ws, socket, limits, uploads, clock, log, expiresAt } = options;
   const undo: (() => void)[] = [];
   let listening = true;
   let undoPause: (() => void) | undefined;
   let undoTick: (() => void) | undefined;
-  let arriving: Arriving | undefined;
+  let upload: Upload | undefined;
 
   const channel = new WebSocketChannel({
     ws,
@@ -202,7 +202,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     goodbye(code, why);
   };
 
-  const heard = new Heard(socket, limits.requestMs);
+  const heard = new InboundMonitor(socket, limits.requestMs);
 
   const giveWay = (why: NoRoom): void => {
     if (!listening) return;
@@ -214,13 +214,13 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   // Behind the library's own listener: what is left then belongs to no whole message.
   const count = (): void => {
     if (!listening || heard.coming <= FREE_BYTES) return;
-    arriving ??= inflow.begin(socket.remoteAddress, giveWay);
-    arriving.holds(heard.coming);
+    upload ??= uploads.begin(socket.remoteAddress, giveWay);
+    upload.holds(heard.coming);
   };
 
   const arrived = (): void => {
-    arriving?.end();
-    arriving = undefined;
+    upload?.end();
+    upload = undefined;
   };
 
   const receive = (data: RawData, binary: boolean): void => {

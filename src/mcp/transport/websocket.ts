@@ -10,13 +10,13 @@ import { lastAnswer } from "./http-answer.ts";
 import { type HttpGuard, pathOf, refuseHead, headersOf } from "./http-checks.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { checkPath } from "./http-routes.ts";
-import type { Inflow } from "./budgets.ts";
+import type { UploadBudget } from "./budgets.ts";
 import { TOO_MANY_STREAMS } from "./no-stream.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 
-/** Pieces of one message: each costs memory beside its bytes. */
+/** ChunkBuffer of one message: each costs memory beside its bytes. */
 const FRAGMENTS = 1_024;
 
 export interface WebSocketDoorOptions {
@@ -24,7 +24,7 @@ export interface WebSocketDoorOptions {
   readonly guard: HttpGuard;
   /** Where they take their seats, together with the streams of responses. */
   readonly streams: OpenStreams;
-  readonly inflow: Inflow;
+  readonly uploads: UploadBudget;
   readonly auth: Authenticator | undefined;
   readonly resource: string;
   readonly challenge: ChallengeContext;
@@ -126,36 +126,36 @@ export class WebSocketDoor {
   }
 
   #admitted({ request, socket, head, mount }: Arrival, { caller: verified, expiresAt }: Verified): void {
-    const { streams, inflow, limits, clock, log } = this.#options;
+    const { streams, uploads, limits, clock, log } = this.#options;
     if (socket.destroyed) return;
     if (this.#closing) return this.#refuse(socket, refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
     const peer = socket.remoteAddress;
     const caller: Caller = peer === undefined ? verified : { ...verified, peer };
-    const seat = streams.admit(caller);
-    if (seat === undefined) {
+    const lease = streams.admit(caller);
+    if (lease === undefined) {
       log?.("warning", { event: "stream-refused", door: "websocket", reason: "streams" });
       return this.#refuse(socket, TOO_MANY_STREAMS);
     }
     let open = false;
     const opened = (ws: WebSocket): void => {
       open = true;
-      socket.once("close", () => streams.leave(seat));
+      socket.once("close", () => streams.leave(lease));
       const connection = webSocketConnection({
         ws,
         socket,
         connect: (channel) => mount.connect(channel, caller),
         expiresAt,
         limits,
-        inflow,
+        uploads,
         clock,
         log,
         onEnd: () => void this.#open.delete(connection),
       });
       this.#open.add(connection);
     };
-    // The handshake is judged at once, and refused to whoever sends a bad one: that takes no seat.
+    // The handshake is judged at once, and refused to whoever sends a bad one: that takes no lease.
     this.#mounts.get(mount.path)?.server.handleUpgrade(request, socket, head, opened);
-    if (!open) streams.leave(seat);
+    if (!open) streams.leave(lease);
   }
 
   #refuse(socket: Socket, answer: Answer): void {

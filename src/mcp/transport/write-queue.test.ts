@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { SimulatedClock } from "../../testing/index.ts";
-import { type Outlet, type OutletLimits, type Sink, SinkOutlet } from "./write-queue.ts";
+import { type WriteQueue, type WriteQueueLimits, type Sink, SinkWriteQueue } from "./write-queue.ts";
 
 /** A way out whose client reads when it is told to. */
 class Slow implements Sink {
@@ -38,46 +38,46 @@ class Slow implements Sink {
   }
 }
 
-const outletOf = (limits: OutletLimits): { outlet: Outlet; sink: Slow; clock: SimulatedClock; dropped: string[] } => {
+const outletOf = (limits: WriteQueueLimits): { queue: WriteQueue; sink: Slow; clock: SimulatedClock; dropped: string[] } => {
   const [sink, clock, dropped]: [Slow, SimulatedClock, string[]] = [new Slow(), new SimulatedClock(), []];
-  return { outlet: new SinkOutlet(sink, { limits, clock, onDrop: (reason) => void dropped.push(reason) }), sink, clock, dropped };
+  return { queue: new SinkWriteQueue(sink, { limits, clock, onDrop: (reason) => void dropped.push(reason) }), sink, clock, dropped };
 };
 
 describe("C8 the way out to one client", () => {
   it("asks to be told of nothing while all goes out at once", () => {
-    const { outlet, sink } = outletOf({ queuedBytes: 10 });
-    for (let n = 0; n < 3; n += 1) outlet.write("12345");
-    assert.deepEqual([outlet.ready, sink.asked], [true, 0]);
+    const { queue, sink } = outletOf({ queuedBytes: 10 });
+    for (let n = 0; n < 3; n += 1) queue.write("12345");
+    assert.deepEqual([queue.ready, sink.asked], [true, 0]);
   });
 
   it("is ready again once all is out that was written while its client did not read, and not before", () => {
-    const { outlet, sink, dropped } = outletOf({ queuedBytes: 100 });
+    const { queue, sink, dropped } = outletOf({ queuedBytes: 100 });
     let ready = 0;
-    outlet.onReady(() => (ready += 1));
+    queue.onReady(() => (ready += 1));
     sink.reads = false;
-    outlet.write("first");
-    outlet.write("second");
-    assert.deepEqual([outlet.ready, outlet.queued], [false, 11]);
+    queue.write("first");
+    queue.write("second");
+    assert.deepEqual([queue.ready, queue.queued], [false, 11]);
     sink.readSome();
-    assert.deepEqual([outlet.ready, outlet.queued, ready], [false, 6, 0]);
+    assert.deepEqual([queue.ready, queue.queued, ready], [false, 6, 0]);
     sink.readSome();
-    assert.deepEqual([outlet.ready, outlet.queued, ready], [true, 0, 1]);
-    outlet.write("third");
-    assert.equal(outlet.ready, false);
+    assert.deepEqual([queue.ready, queue.queued, ready], [true, 0, 1]);
+    queue.write("third");
+    assert.equal(queue.ready, false);
     sink.readSome();
-    assert.deepEqual([outlet.ready, ready, dropped.length], [true, 2, 0]);
+    assert.deepEqual([queue.ready, ready, dropped.length], [true, 2, 0]);
   });
 
   it("drops a client for which too much waits, and one that does not read for too long", async () => {
     const much = outletOf({ queuedBytes: 10 });
     much.sink.reads = false;
-    much.outlet.write("12345678901");
+    much.queue.write("12345678901");
     assert.deepEqual(much.dropped, [], "one long message alone is no sign that its client does not read");
-    much.outlet.write("1");
-    assert.deepEqual([much.dropped, much.sink.destroyed, much.outlet.ready], [["queue-full"], true, false]);
+    much.queue.write("1");
+    assert.deepEqual([much.dropped, much.sink.destroyed, much.queue.ready], [["queue-full"], true, false]);
     const long = outletOf({ queuedBytes: 10, blockedMs: 1_000 });
     long.sink.reads = false;
-    long.outlet.write("12345");
+    long.queue.write("12345");
     await long.clock.advance(999);
     assert.deepEqual(long.dropped, []);
     await long.clock.advance(1);
@@ -89,10 +89,10 @@ describe("C8 the way out to one client", () => {
     const onDrop = (): never => {
       throw new Error("the log");
     };
-    const outlet = new SinkOutlet(sink, { limits: { queuedBytes: 10 }, clock, onDrop });
+    const queue = new SinkWriteQueue(sink, { limits: { queuedBytes: 10 }, clock, onDrop });
     sink.reads = false;
-    outlet.write("12345678901");
-    assert.throws(() => outlet.write("1"), /the log/);
-    assert.deepEqual([sink.destroyed, outlet.ready, outlet.over], [true, false, true]);
+    queue.write("12345678901");
+    assert.throws(() => queue.write("1"), /the log/);
+    assert.deepEqual([sink.destroyed, queue.ready, queue.over], [true, false, true]);
   });
 });

@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/contract/index.ts";
 
-export interface OutletLimits {
+export interface WriteQueueLimits {
   /** A client that reads nothing for this long is dropped. Absent: never. */
   readonly blockedMs?: number;
   /** A client that lets more than this wait is dropped when the next message comes. */
@@ -10,8 +10,8 @@ export interface OutletLimits {
 export type DropReason = "blocked" | "queue-full";
 
 /** What the outlets of a door share: there may be very many that do nothing. */
-export interface OutletDoor {
-  readonly limits: OutletLimits;
+export interface WriteQueueOptions {
+  readonly limits: WriteQueueLimits;
   readonly clock: Clock;
   readonly onDrop: (reason: DropReason) => void;
 }
@@ -20,15 +20,15 @@ export interface OutletDoor {
  * The way out to one client, which knows whether the client reads. What waits is
  * bounded: whoever does not read is dropped after a time or an amount (C8).
  */
-export abstract class Outlet {
-  readonly #door: OutletDoor;
+export abstract class WriteQueue {
+  readonly #door: WriteQueueOptions;
   #waiting: Set<() => void> | undefined;
   #over = false;
   #undoTimer: (() => void) | undefined;
   // While something waits: one function for all of it, since "drain" comes only from the high-water mark on.
   #flushed: (() => void) | undefined;
 
-  constructor(door: OutletDoor) {
+  constructor(door: WriteQueueOptions) {
     this.#door = door;
   }
 
@@ -117,10 +117,10 @@ export interface Sink {
 }
 
 /** The way out to a sink. */
-export class SinkOutlet extends Outlet {
+export class SinkWriteQueue extends WriteQueue {
   readonly #sink: Sink;
 
-  constructor(sink: Sink, door: OutletDoor) {
+  constructor(sink: Sink, door: WriteQueueOptions) {
     super(door);
     this.#sink = sink;
   }

@@ -1,7 +1,7 @@
 import { type CancelSignal, Cancellation, type Clock } from "../../../core/contract/index.ts";
-import { type BodyRefusal, Gathering } from "../http-body.ts";
+import { type BodyRefusal, BodyReader } from "../http-body.ts";
 import { HeaderList, headersAsSent, pathOf } from "../http-checks.ts";
-import type { Inflow } from "../budgets.ts";
+import type { UploadBudget } from "../budgets.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** A whole body, or why there is none. */
@@ -21,7 +21,7 @@ export interface Arrival {
   /** The body was read by a framework, which has undone its `Content-Encoding`; the header is still there. */
   readonly unpacked?: boolean;
   /** `late` ends the wait. */
-  read(limit: number, inflow: Inflow, late: AbortSignal): Promise<Body>;
+  read(limit: number, uploads: UploadBudget, late: AbortSignal): Promise<Body>;
 }
 
 export function arrivalOf(request: Request): Arrival {
@@ -34,18 +34,18 @@ export function arrivalOf(request: Request): Arrival {
     url: url.pathname + url.search,
     headers: new HeaderList(Object.fromEntries(headers), headers.flat()),
     gone: request.signal,
-    read: (limit, inflow, late) => readStream(request, limit, inflow, late),
+    read: (limit, uploads, late) => readStream(request, limit, uploads, late),
   };
 }
 
-async function readStream(request: Request, limit: number, inflow: Inflow, late: AbortSignal): Promise<Body> {
+async function readStream(request: Request, limit: number, uploads: UploadBudget, late: AbortSignal): Promise<Body> {
   // Whoever handed it on has read it.
   if (request.bodyUsed) return "unreadable";
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
   late.addEventListener("abort", stop, { once: true });
-  const gathering = new Gathering(limit, inflow, undefined, stop);
+  const gathering = new BodyReader(limit, uploads, undefined, stop);
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -79,7 +79,7 @@ export function nodeArrival(request: IncomingMessage, response: ServerResponse, 
     ...(peer === undefined ? {} : { peer }),
     gone,
     unpacked: given !== undefined,
-    read: async (limit, inflow, late) => (given === undefined ? readMessage(request, limit, inflow, late) : bodyOf(given, limit)),
+    read: async (limit, uploads, late) => (given === undefined ? readMessage(request, limit, uploads, late) : bodyOf(given, limit)),
   };
 }
 
@@ -101,10 +101,10 @@ function bodyOf(given: unknown, limit: number): Body {
   }
 }
 
-function readMessage(request: IncomingMessage, limit: number, inflow: Inflow, late: AbortSignal): Promise<Body> {
+function readMessage(request: IncomingMessage, limit: number, uploads: UploadBudget, late: AbortSignal): Promise<Body> {
   if (request.readableEnded || request.destroyed) return Promise.resolve("unreadable");
   return new Promise((resolve) => {
-    const gathering = new Gathering(limit, inflow, request.socket.remoteAddress, () => told());
+    const gathering = new BodyReader(limit, uploads, request.socket.remoteAddress, () => told());
     const finish = (body: Body): void => {
       request.off("data", taken);
       late.removeEventListener("abort", lost);
@@ -170,7 +170,7 @@ function drained(to: ServerResponse): Promise<void> {
 }
 
 /** Responses of an application's server that are on their way. */
-export class Unsent {
+export class PendingWrites {
   readonly #writing = new Map<ServerResponse, Promise<void>>();
 
   async during(response: ServerResponse, writing: Promise<void>): Promise<void> {

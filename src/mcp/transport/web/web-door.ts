@@ -13,12 +13,12 @@ import { httpGuard } from "../http-checks.ts";
 import { HTTP_LIMITS, type WebDoor, type WebOptions } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
 import { checkPath } from "../http-routes.ts";
-import { Inflow } from "../budgets.ts";
+import { UploadBudget } from "../budgets.ts";
 import { OpenStreams } from "../open-streams.ts";
 import { withoutRepeats } from "../../../core/contract/internal.ts";
 import { within } from "../within.ts";
-import { arrivalOf, nodeArrival, giveUpOn, writeOut, Unsent } from "./requests.ts";
-import { WebFace } from "./web-face.ts";
+import { arrivalOf, nodeArrival, giveUpOn, writeOut, PendingWrites } from "./requests.ts";
+import { FetchHandler } from "./fetch-handler.ts";
 import { webRoutes } from "./web-routes.ts";
 
 const OPTIONS: OptionTable<WebOptions> = {
@@ -49,7 +49,7 @@ export function webDoor(options: WebOptions): WebDoor {
   checkPath(path, "the endpoint's path");
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);
-  const inflow = new Inflow({
+  const uploads = new UploadBudget({
     bytes: limits.arrivingBytes,
     longest: limits.bodyBytes,
     clock,
@@ -57,12 +57,12 @@ export function webDoor(options: WebOptions): WebDoor {
   });
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   let closing = false;
-  const face = new WebFace({
+  const handler = new FetchHandler({
     route: webRoutes({ gateway, sse, path, auth, ready, closing: () => closing }),
     path,
     guard: httpGuard({ host: "127.0.0.1", allowedHosts, allowedOrigins, resource: auth?.resource }),
     streams,
-    inflow,
+    uploads,
     auth,
     cors: allowedOrigins.length > 0,
     closing: () => closing,
@@ -70,11 +70,11 @@ export function webDoor(options: WebOptions): WebDoor {
     clock,
     log,
   });
-  const unsent = new Unsent();
+  const unsent = new PendingWrites();
   const shut = async (graceMs: number): Promise<void> => {
     closing = true;
-    await within(clock, graceMs, Promise.all([face.idle(), sse?.drain()]));
-    face.cut();
+    await within(clock, graceMs, Promise.all([handler.idle(), sse?.drain()]));
+    handler.cut();
     streams.endAll();
     // Whoever closes the application's server next finds no connection that is busy.
     await unsent.flush(clock, FLUSH_MS);
@@ -84,7 +84,7 @@ export function webDoor(options: WebOptions): WebDoor {
   // What throws here would end the application: nobody waits for an event's listener.
   const answerNode = async (request: IncomingMessage, response: ServerResponse, body: unknown, caller?: Caller): Promise<void> => {
     try {
-      const answer = face.handle(nodeArrival(request, response, body), caller);
+      const answer = handler.handle(nodeArrival(request, response, body), caller);
       await unsent.during(
         response,
         answer.then((whole) => writeOut(whole, response)),
@@ -95,8 +95,8 @@ export function webDoor(options: WebOptions): WebDoor {
     }
   };
   return {
-    fetch: (request) => face.handle(arrivalOf(request)),
-    fetchAs: (caller, request) => face.handle(arrivalOf(request), caller),
+    fetch: (request) => handler.handle(arrivalOf(request)),
+    fetchAs: (caller, request) => handler.handle(arrivalOf(request), caller),
     node: (request, response, body) => answerNode(request, response, body),
     nodeAs: (caller, request, response, body) => answerNode(request, response, body, caller),
     close,

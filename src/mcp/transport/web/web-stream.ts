@@ -1,10 +1,10 @@
 import type { Channel, Clock } from "../../../core/contract/index.ts";
 import { frameEvent, KEEP_ALIVE } from "../event-stream.ts";
 import type { OpenStream } from "../open-streams.ts";
-import { type DropReason, type Outlet, type OutletLimits, SinkOutlet } from "../write-queue.ts";
+import { type DropReason, type WriteQueue, type WriteQueueLimits, SinkWriteQueue } from "../write-queue.ts";
 
 export interface WebStreamOptions {
-  readonly limits: OutletLimits;
+  readonly limits: WriteQueueLimits;
   readonly clock: Clock;
   readonly onDrop: (reason: DropReason) => void;
   readonly onEnd: () => void;
@@ -18,7 +18,7 @@ const encoder = new TextEncoder();
 /** Events as the body of a web response: bounded, and told of a reader that does not read or has gone. */
 export class WebStream implements Channel, OpenStream {
   readonly body: ReadableStream<Uint8Array>;
-  readonly #outlet: Outlet;
+  readonly #queue: WriteQueue;
   readonly #gone = new AbortController();
   readonly #onEnd: () => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -50,7 +50,7 @@ export class WebStream implements Channel, OpenStream {
         this.lose();
       },
     };
-    this.#outlet = new SinkOutlet(sink, { limits, clock, onDrop });
+    this.#queue = new SinkWriteQueue(sink, { limits, clock, onDrop });
   }
 
   get gone(): AbortSignal {
@@ -58,19 +58,19 @@ export class WebStream implements Channel, OpenStream {
   }
 
   get ready(): boolean {
-    return !this.#ended && this.#outlet.ready;
+    return !this.#ended && this.#queue.ready;
   }
 
   onReady(run: () => void): () => void {
-    return this.#outlet.onReady(run);
+    return this.#queue.onReady(run);
   }
 
   send(text: string, eventId?: string, retryMs?: number, event?: string): void {
-    if (!this.#ended) this.#outlet.write(frameEvent(text, eventId, retryMs, event));
+    if (!this.#ended) this.#queue.write(frameEvent(text, eventId, retryMs, event));
   }
 
   keepAlive(): void {
-    if (this.ready) this.#outlet.write(KEEP_ALIVE);
+    if (this.ready) this.#queue.write(KEEP_ALIVE);
   }
 
   close(): void {
@@ -93,7 +93,7 @@ export class WebStream implements Channel, OpenStream {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#outlet.end();
+    this.#queue.end();
     this.#onEnd();
   }
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Answer, Caller, Channel, Clock, Log } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-import { RoundBatch, type Due, Owed } from "./pipeline.ts";
+import { TickBatcher, type ConnectionWork, PendingResponses } from "./pipeline.ts";
 import {
   type Authenticator,
   type ChallengeContext,
@@ -30,7 +30,7 @@ import {
 import { type Framing, HttpExchange } from "./http-exchange.ts";
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
-import type { Inflow } from "./budgets.ts";
+import type { UploadBudget } from "./budgets.ts";
 import { lineStream } from "./lines.ts";
 import { withoutStream } from "./no-stream.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
@@ -39,11 +39,11 @@ const LINGER_MS = 1_000;
 
 const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", lines: "application/x-ndjson" };
 
-export interface FaceOptions {
+export interface NodeHttpHandlerOptions {
   readonly routes: Routes;
   readonly guard: HttpGuard;
   readonly streams: OpenStreams;
-  readonly inflow: Inflow;
+  readonly uploads: UploadBudget;
   readonly auth: Authenticator | undefined;
   readonly resource: string;
   readonly challenge: ChallengeContext;
@@ -72,7 +72,7 @@ interface Arrival {
 /** A request that was answered, and is to be told. */
 interface Answered {
   readonly exchange: HttpExchange;
-  readonly due: Due;
+  readonly work: ConnectionWork;
   readonly answer: Answer;
 }
 
@@ -81,7 +81,7 @@ interface Whole {
   readonly arrival: Arrival;
   readonly verified: Verified;
   readonly body: Uint8Array | undefined;
-  readonly due: Due;
+  readonly work: ConnectionWork;
 }
 
 /**
@@ -89,29 +89,29 @@ interface Whole {
  * token, media types, size; in this order, so that a stranger learns and costs
  * as little as can be.
  */
-export class HttpFace {
-  readonly #options: FaceOptions;
-  readonly #owed: Owed;
+export class NodeHttpHandler {
+  readonly #options: NodeHttpHandlerOptions;
+  readonly #pending: PendingResponses;
   /** What comes on these is not looked at: a head on them could be read two ways. */
   readonly #shut = new Set<Socket>();
   readonly #door: StreamDoor;
   /** Of the streams whose tokens expire: the undo of that. */
   readonly #expiries = new Map<OpenStream, () => void>();
-  readonly #arrived: RoundBatch<Whole>;
-  readonly #answered: RoundBatch<Answered>;
+  readonly #arrived: TickBatcher<Whole>;
+  readonly #answered: TickBatcher<Answered>;
   #closing = false;
 
-  constructor(options: FaceOptions) {
+  constructor(options: NodeHttpHandlerOptions) {
     this.#options = options;
     const { streams, limits, clock, log } = options;
-    this.#owed = new Owed({
+    this.#pending = new PendingResponses({
       clock,
       blockedMs: limits.blockedMs,
       unreadBytes: limits.unreadBytes,
       onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "http", reason }),
     });
-    this.#answered = new RoundBatch(clock, (answered) => this.#finish(answered));
-    this.#arrived = new RoundBatch(
+    this.#answered = new TickBatcher(clock, (answered) => this.#finish(answered));
+    this.#arrived = new TickBatcher(
       clock,
       (whole) => this.#dispatch(whole),
       () => this.#answered.flush(),
@@ -124,7 +124,7 @@ export class HttpFace {
         streams.remove(stream);
         this.#expiries.get(stream)?.();
         this.#expiries.delete(stream);
-        this.#owed.ends(this.#owed.of(response.req.socket));
+        this.#pending.endBackground(this.#pending.of(response.req.socket));
       },
     };
   }
@@ -135,7 +135,7 @@ export class HttpFace {
 
   /** An answer is on its way on this connection, or soon will be. */
   busy(socket: Socket): boolean {
-    return this.#owed.busy(socket) || this.#shut.has(socket);
+    return this.#pending.busy(socket) || this.#shut.has(socket);
   }
 
   /** The connection ends with an answer that it has been given. */
@@ -145,12 +145,12 @@ export class HttpFace {
 
   /** Runs it once all that came before on this connection has been answered. */
   behind(socket: Socket, run: () => void): void {
-    this.#owed.behind(socket, run);
+    this.#pending.whenIdle(socket, run);
   }
 
   /** node:http has let go of the connection, and it has ended. */
   gone(socket: Socket): void {
-    this.#owed.gone(socket);
+    this.#pending.lost(socket);
   }
 
   /** Takes up what was asked, and writes the answers that are known: what comes next may end their connection. */
@@ -160,26 +160,26 @@ export class HttpFace {
 
   /** Answers on the spot. */
   answer(response: ServerResponse, answer: Answer): void {
-    const due = this.#owed.of(response.req.socket);
-    this.#owed.begin(due);
+    const work = this.#pending.of(response.req.socket);
+    this.#pending.begin(work);
     writeAnswer(response, answer);
-    this.#owed.written(due, response);
+    this.#pending.written(work, response);
   }
 
   /** Answers 503 from now on; settles when all that was asked has been answered. */
   drain(): Promise<void> {
     this.#closing = true;
-    return this.#owed.idle();
+    return this.#pending.answered();
   }
 
   /** Settles when nothing that was answered is still on its way. */
   left(): Promise<void> {
-    return this.#owed.left();
+    return this.#pending.read();
   }
 
   /** The same of streams too. */
   quiet(): Promise<void> {
-    return this.#owed.quiet();
+    return this.#pending.idle();
   }
 
   handle(request: BodyRequest, response: ServerResponse, expects = false): void {
@@ -209,12 +209,12 @@ export class HttpFace {
     const { auth } = this.#options;
     if (auth === undefined || !route.guarded) return this.#admitted(arrival, ANYBODY);
     // While the token is looked at, the body may come already.
-    request.hold(this.#options.limits.bodyBytes, this.#options.inflow);
+    request.hold(this.#options.limits.bodyBytes, this.#options.uploads);
     const verdict = verdictOn(auth, headers.get("authorization"), this.#options.resource, request.socket.remoteAddress);
     if (!(verdict instanceof Promise)) return this.#admitted(arrival, verdict);
-    const due = this.#owed.of(request.socket);
-    this.#owed.lasts(due);
-    void verdict.then((found) => this.#admitted(arrival, found)).finally(() => this.#owed.ends(due));
+    const work = this.#pending.of(request.socket);
+    this.#pending.beginBackground(work);
+    void verdict.then((found) => this.#admitted(arrival, found)).finally(() => this.#pending.endBackground(work));
   }
 
   #admitted(arrival: Arrival, verdict: Verdict): void {
@@ -241,7 +241,7 @@ export class HttpFace {
       return;
     }
     if (arrival.expects) response.writeContinue();
-    request.readBody(bodyBytes, this.#options.inflow, (body) => {
+    request.readBody(bodyBytes, this.#options.uploads, (body) => {
       if (typeof body === "string") this.#refuseUpload(request, response, this.#refusalOf(body));
       else this.#arrives(arrival, verdict, body);
     });
@@ -252,12 +252,12 @@ export class HttpFace {
   }
 
   #arrives(arrival: Arrival, verified: Verified, body: Whole["body"]): void {
-    const due = this.#owed.of(arrival.request.socket);
-    this.#owed.begin(due);
-    this.#arrived.add({ arrival, verified, body, due });
+    const work = this.#pending.of(arrival.request.socket);
+    this.#pending.begin(work);
+    this.#arrived.add({ arrival, verified, body, work });
   }
 
-  #dispatch({ arrival, verified, body, due }: Whole): void {
+  #dispatch({ arrival, verified, body, work }: Whole): void {
     const { request, response, headers, path, query, route } = arrival;
     const peer = request.socket.remoteAddress;
     const caller: Caller = peer === undefined ? verified.caller : { ...verified.caller, peer };
@@ -280,32 +280,32 @@ export class HttpFace {
     try {
       answer = route.answer(exchange);
     } catch (error) {
-      return this.#failed(exchange, due, error);
+      return this.#failed(exchange, work, error);
     }
     if (answer instanceof Promise)
       answer.then(
-        (late) => this.#answered.add({ exchange, due, answer: late }),
-        (error: unknown) => this.#failed(exchange, due, error),
+        (late) => this.#answered.add({ exchange, work, answer: late }),
+        (error: unknown) => this.#failed(exchange, work, error),
       );
-    else this.#answered.add({ exchange, due, answer });
+    else this.#answered.add({ exchange, work, answer });
   }
 
-  #finish({ exchange, due, answer }: Answered): void {
+  #finish({ exchange, work, answer }: Answered): void {
     try {
-      this.#tell(exchange, answer, due);
+      this.#tell(exchange, answer, work);
     } catch (error) {
-      return this.#failed(exchange, due, error);
+      return this.#failed(exchange, work, error);
     }
     // A stream that goes on is owed by itself.
-    if (exchange.opened !== undefined && answer.open === true) this.#owed.streams(exchange.request.socket, due);
-    else this.#owed.written(due, exchange.response);
+    if (exchange.opened !== undefined && answer.open === true) this.#pending.streaming(exchange.request.socket, work);
+    else this.#pending.written(work, exchange.response);
   }
 
-  #tell(exchange: HttpExchange, answer: Answer, due: Due): void {
+  #tell(exchange: HttpExchange, answer: Answer, work: ConnectionWork): void {
     const { opened, request, response } = exchange;
     if (opened === undefined) {
       const told = exchange.refused ? withoutStream(answer) : answer;
-      if (!response.destroyed) writeAnswer(response, this.#dressed(told, this.#closing && due.answers === 1 && due.lasting === 0));
+      if (!response.destroyed) writeAnswer(response, this.#dressed(told, this.#closing && work.answers === 1 && work.background === 0));
       return;
     }
     const { body } = answer;
@@ -321,14 +321,14 @@ export class HttpFace {
     return closes ? { ...whole, headers: { ...whole.headers, connection: "close" } } : whole;
   }
 
-  #failed(exchange: HttpExchange, due: Due, error: unknown): void {
+  #failed(exchange: HttpExchange, work: ConnectionWork, error: unknown): void {
     const { opened, response } = exchange;
     if (opened !== undefined) opened.close();
     else if (!response.headersSent && !response.destroyed)
       writeAnswer(response, { ...refusal("INTERNAL", "Something failed here."), status: 500 });
     // Nobody can tell the rest of an answer that was begun.
     else if (!response.writableEnded) response.destroy();
-    this.#owed.written(due, response);
+    this.#pending.written(work, response);
     // The name only: a message may quote what a caller sent. Last: a log that fails takes nobody's answer along.
     this.#options.log?.("error", { event: "exchange-failed", door: "http", name: error instanceof Error ? error.name : typeof error });
   }
@@ -342,8 +342,8 @@ export class HttpFace {
     const { streams, clock, log } = this.#options;
     const { caller, request, response } = exchange;
     if (response.destroyed || response.headersSent) return undefined;
-    const seat = streams.admit(caller);
-    if (seat === undefined) {
+    const lease = streams.admit(caller);
+    if (lease === undefined) {
       log?.("warning", { event: "stream-refused", door: "http", reason: "streams" });
       return undefined;
     }
@@ -354,8 +354,8 @@ export class HttpFace {
     response.writeHead(200, head);
     response.flushHeaders();
     const stream = framing === "events" ? new EventStream(response, chunked, this.#door) : lineStream(response, chunked, this.#door);
-    streams.add(stream, seat);
-    this.#owed.lasts(this.#owed.of(request.socket));
+    streams.add(stream, lease);
+    this.#pending.beginBackground(this.#pending.of(request.socket));
     if (expiresAt !== undefined) {
       const expiry = new Expiry(stream);
       exchange.expiry = expiry;
@@ -387,7 +387,7 @@ export class HttpFace {
   }
 
   #refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer): void {
-    this.#owed.lastsWith(this.#owed.of(request.socket), response);
+    this.#pending.backgroundUntilClose(this.#pending.of(request.socket), response);
     refuseUpload(request, response, answer, LINGER_MS, this.#options.clock);
   }
 }

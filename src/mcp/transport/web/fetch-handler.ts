@@ -13,7 +13,7 @@ import {
 import { refuseBody } from "../http-body.ts";
 import { Expiry, type OpenStreams } from "../open-streams.ts";
 import { originHeaders, type HttpGuard, pathOf, refuseHead, refuseMedia, refusePacked, answerVerb } from "../http-checks.ts";
-import type { Inflow } from "../budgets.ts";
+import type { UploadBudget } from "../budgets.ts";
 import type { Arrival, Body } from "./requests.ts";
 import { textOf, responseOf } from "../http-answer.ts";
 import { WebExchange } from "./web-exchange.ts";
@@ -27,12 +27,12 @@ const CUT = refusal("UNAVAILABLE", "The server has closed before this was done: 
 const PAGE_VERBS = ["GET", "HEAD"];
 const EVENTS = { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
 
-export interface WebFaceOptions {
+export interface FetchHandlerOptions {
   readonly route: (path: string) => WebRoute | undefined;
   readonly path: string;
   readonly guard: HttpGuard;
   readonly streams: OpenStreams;
-  readonly inflow: Inflow;
+  readonly uploads: UploadBudget;
   readonly auth: Authenticator | undefined;
   readonly cors: boolean;
   readonly closing: () => boolean;
@@ -51,13 +51,13 @@ interface Admitted {
 }
 
 /** The same checks in the same order as the door on node:http, for requests that some application took in. */
-export class WebFace {
-  readonly #options: WebFaceOptions;
+export class FetchHandler {
+  readonly #options: FetchHandlerOptions;
   /** What runs, each by how it is cut off. */
   readonly #running = new Set<() => void>();
   #onIdle: (() => void) | undefined;
 
-  constructor(options: WebFaceOptions) {
+  constructor(options: FetchHandlerOptions) {
     this.#options = options;
   }
 
@@ -129,7 +129,7 @@ export class WebFace {
     if (length !== undefined && Number(length) > bodyBytes) return refuseBody("too-large", bodyBytes);
     const late = new AbortController();
     const undo = this.#options.clock.after(requestMs, () => late.abort());
-    const body: Body = await arrival.read(bodyBytes, this.#options.inflow, late.signal);
+    const body: Body = await arrival.read(bodyBytes, this.#options.uploads, late.signal);
     undo();
     if (late.signal.aborted) return refusal("LATE", "The request did not arrive in time.");
     if (body === "too-deep") return refusal("INVALID_REQUEST", "The body is nested too deep: send less at once.");
@@ -192,8 +192,8 @@ export class WebFace {
   ): Channel | undefined {
     const { streams, limits, clock, log } = this.#options;
     const { caller } = exchange;
-    const seat = streams.admit(caller);
-    if (seat === undefined) {
+    const lease = streams.admit(caller);
+    if (lease === undefined) {
       log?.("warning", { event: "stream-refused", door: "web", reason: "streams" });
       return undefined;
     }
@@ -207,7 +207,7 @@ export class WebFace {
         undoExpiry?.();
       },
     });
-    streams.add(stream, seat);
+    streams.add(stream, lease);
     if (expiresAt !== undefined) {
       const expiry = new Expiry(stream);
       exchange.expiry = expiry;

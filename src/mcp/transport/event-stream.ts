@@ -1,3 +1,4 @@
+import { LineChannel } from "./lines.ts";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { WriteQueue, type WriteQueueOptions } from "./write-queue.ts";
@@ -6,7 +7,7 @@ import { wellFormed } from "../../core/contract/internal.ts";
 import type { OpenStream } from "./open-streams.ts";
 
 /** The way out of a response whose head has been sent. */
-export abstract class ResponseWriteQueue extends WriteQueue {
+abstract class ResponseWriteQueue extends WriteQueue {
   protected readonly response: ServerResponse;
   // Kept: of very many streams each response that is looked at is a wait for the memory.
   #known: Socket | ServerResponse | null;
@@ -61,7 +62,7 @@ export function frameEvent(message: string, eventId?: string, retryMs?: number, 
 }
 
 /** A piece of a response in the chunked coding. */
-export const asChunk = (payload: string): string => `${Buffer.byteLength(payload).toString(16)}\r\n${payload}\r\n`;
+const asChunk = (payload: string): string => `${Buffer.byteLength(payload).toString(16)}\r\n${payload}\r\n`;
 
 const ALIVE = Buffer.from(asChunk(KEEP_ALIVE));
 
@@ -140,4 +141,39 @@ export class EventStream extends ResponseWriteQueue implements Channel, OpenStre
     this.#onEnd(this, response);
     if (!finished) this.#gone.abort();
   }
+}
+
+class LineWriteQueue extends ResponseWriteQueue {
+  protected override put(data: string | Uint8Array): void {
+    super.put(this.direct && typeof data === "string" ? asChunk(data) : data);
+  }
+}
+
+/**
+ * A response as lines of JSON, each written as soon as it is sent. The head must
+ * have been sent. Nothing keeps it alive: not every reader passes over an empty line.
+ */
+export function lineStream(response: ServerResponse, chunked: boolean, door: StreamDoor): Channel & OpenStream {
+  const channel = new LineChannel({ queue: new LineWriteQueue(response, chunked, door), end: () => void response.end() });
+  response.on("close", () => {
+    channel.lose();
+    door.onEnd(stream, response);
+  });
+  const stream: Channel & OpenStream = {
+    send: (text) => channel.send(text),
+    get ready() {
+      return channel.ready;
+    },
+    get gone() {
+      return channel.gone;
+    },
+    onReady: (run) => channel.onReady(run),
+    close: () => channel.close(),
+    keepAlive() {},
+    evict() {
+      channel.close();
+      channel.lose();
+    },
+  };
+  return stream;
 }

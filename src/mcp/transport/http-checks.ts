@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { hostName, isAddress, isLoopback } from "./address.ts";
 import { remembering } from "../../core/contract/internal.ts";
 import type { Answer, Gateway } from "../../core/contract/index.ts";
@@ -183,11 +183,6 @@ const MIRRORED = /^mcp-param-[a-z0-9_-]{1,64}$/;
 /** Lets pages of an allowed origin read the answer. Without credentials: tokens are sent by the page itself, never by the browser. */
 export function originHeaders(origin: string): Readonly<Record<string, string>> {
   return { "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSED };
-}
-
-export function allowOrigin(response: ServerResponse, origin: string): void {
-  const headers = originHeaders(origin);
-  for (const name in headers) response.setHeader(name, headers[name] ?? "");
 }
 
 /** What a browser asks before it lets a page call. */

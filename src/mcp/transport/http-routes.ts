@@ -1,162 +1,81 @@
-import { type Answer, type Exchange, type Gateway, TroupeError, type HttpMount } from "../../core/contract/index.ts";
+import { type Answer, type Gateway, type HttpMount, TroupeError } from "../../core/contract/index.ts";
 import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
-import type { Asked, HttpSse } from "./http-sse.ts";
-import type { HttpExchange } from "./http-exchange.ts";
+import type { HttpExchange } from "./http-core.ts";
+import type { HttpSse } from "./http-sse.ts";
 
-/** Whether work is taken; a text: it is not, and why, for whoever asks. */
-export type Readiness = boolean | string;
-
-const OK: Answer = { status: 200, body: '{"status":"ok"}' };
-const unable = (status: string, why?: string): Answer => ({ status: 503, body: JSON.stringify({ status, why }) });
-
-/** Of `/healthz`: it runs. */
-export const healthAnswer = (closing: boolean): Answer => (closing ? unable("closing") : OK);
-
-/** Of `/readyz`: it takes work. */
-export const readyAnswer = (closing: boolean, ready: () => Readiness): Answer => {
-  if (closing) return unable("closing");
-  const takes = ready();
-  if (takes === true) return OK;
-  return unable("not ready", takes === false ? undefined : takes);
-};
-
-/** A way in to MCP. */
-export interface Endpoint<E extends Exchange> {
-  readonly verbs: readonly string[];
-  readonly posture: "meta" | undefined;
-  /** A POST need accept one media type only. */
-  readonly acceptsEither: boolean;
-  /** The answer to a POST has no body, whatever its client accepts. */
-  readonly bodiless: boolean;
-  answer(exchange: E): Answer | Promise<Answer>;
-}
-
-export interface EndpointOptions<E extends Exchange> {
-  readonly gateway: Gateway;
-  readonly path: string;
-  /** Also without its path: a router may have taken it away. */
-  readonly routed: boolean;
-  /** The deprecated transport, where it is served. */
-  readonly sse: HttpSse | undefined;
-  readonly asked: (exchange: E) => Asked;
-}
-
-/** The endpoint, its variant, and those of the deprecated transport, each at its path. */
-export function endpoints<E extends Exchange>({
-  gateway,
-  path,
-  routed,
-  sse,
-  asked,
-}: EndpointOptions<E>): readonly (readonly [at: string, endpoint: Endpoint<E>])[] {
-  const streamable = (posture: "meta" | undefined): Endpoint<E> => ({
-    verbs: ["POST", "GET", "DELETE"],
-    posture,
-    acceptsEither: gateway.acceptsEither === true,
-    bodiless: false,
-    answer: (exchange) => gateway.exchange(exchange),
-  });
-  const [plain, meta] = [streamable(undefined), streamable("meta")];
-  const all: [string, Endpoint<E>][] = [
-    [path, plain],
-    [`${path}/meta`, meta],
-  ];
-  if (routed) all.push(["/", plain], ["/meta", meta]);
-  if (sse === undefined) return all;
-  const deprecated: Endpoint<E> = {
-    verbs: ["GET", "POST"],
-    posture: undefined,
-    acceptsEither: false,
-    bodiless: true,
-    answer: (exchange) => sse.answer(exchange, asked(exchange)),
-  };
-  return [...all, [`${path}/sse`, deprecated], ["/sse", deprecated]];
-}
-
-/** The path without what clients and proxies add to it: a slash at its end, or a second one. */
-export function plainPath(path: string): string {
-  const single = path.replaceAll(/\/{2,}/g, "/");
-  return single.length > 1 && single.endsWith("/") ? single.slice(0, -1) : single;
-}
-
-const ROOT = "/.well-known/oauth-protected-resource";
-const HEADERS = { "cache-control": "public, max-age=300" };
-
-/** What tells clients whose tokens are taken, and where it is (RFC 9728). Undefined: no issuer's are, or the address is not configured (`resource` is empty). */
-export function metadataPage(
-  auth: Authenticator | undefined,
-  path: string,
-  resource: string,
-): { readonly paths: ReadonlySet<string>; readonly answer: () => Answer } | undefined {
-  if (auth === undefined || auth.issuers.length === 0 || resource === "") return undefined;
-  return {
-    paths: new Set([ROOT, `${ROOT}${path}`, `${ROOT}${path}/meta`, new URL(metadataUrlOf(resource)).pathname]),
-    answer: () => ({ status: 200, headers: HEADERS, body: JSON.stringify(auth.metadata(resource)) }),
-  };
-}
+// Owns: which paths there are, and what answers each of them.
+// Does not own: the checks before a route answers (http-core.ts).
 
 /** What is at a path. */
-export interface Route extends Omit<Endpoint<HttpExchange>, "acceptsEither" | "bodiless"> {
-  /** Asks for a token where the server does. */
+export interface Route {
+  readonly verbs: readonly string[];
+  /** Needs a token if the server has authentication. */
   readonly guarded: boolean;
-  /** Bodies must be JSON, and clients must read JSON and events. */
+  /** Bodies must be JSON, and clients must accept JSON and events. */
   readonly mcp: boolean;
+  readonly posture: "meta" | undefined;
+  /** A POST need accept one media type only. */
   readonly acceptsEither?: boolean;
+  /** The answer to a POST has no body, whatever its client accepts. */
   readonly bodiless?: boolean;
+  answer(exchange: HttpExchange): Answer | Promise<Answer>;
 }
 
 export interface Routes {
   find(path: string): Route | undefined;
 }
 
+/** Whether the server takes work; a text says why not. */
+type Readiness = boolean | string;
+
 export interface RouteOptions {
   readonly gateway: Gateway;
+  /** Of the MCP endpoint. */
   readonly path: string;
+  /** The application's router may strip the endpoint's path, so MCP is served at `/` too, and the first of two routes at one path wins. */
+  readonly mounted: boolean;
   readonly doors: readonly HttpMount[];
   readonly auth: Authenticator | undefined;
-  /** The resource tokens are made for. */
+  /** The resource tokens are made for; empty if it is not configured. */
   readonly resource: string;
   readonly closing: () => boolean;
-  /** Work is taken; asked until closing. */
+  /** Not called while closing. */
   readonly ready: () => Readiness;
+  /** The deprecated transport, if it is served. */
   readonly sse: HttpSse | undefined;
 }
 
-const page = (answer: () => Answer): Route => ({
-  verbs: ["GET", "HEAD"],
-  guarded: false,
-  mcp: false,
-  posture: undefined,
-  answer,
-});
-
+/** Throws `DOOR_OPTION`. */
 export function checkPath(path: string, what: string): void {
   if (!/^(?:\/[A-Za-z0-9._~-]+)+$/.test(path) || path.split("/").some((part) => part === "." || part === "..")) {
     throw new TroupeError("DOOR_OPTION", `"${path}" cannot be ${what}: give a path such as /mcp, without a slash at its end.`);
   }
 }
 
-/** Where a request goes: the MCP endpoint and its variant, the well-known documents, then the doors mounted beside it. */
-export function routes({ gateway, path, doors, auth, resource, closing, ready, sse }: RouteOptions): Routes {
+/** Health pages, the MCP endpoints, the metadata for clients that need a token, then what is mounted beside them. */
+export function routes(options: RouteOptions): Routes {
+  const { path, mounted, doors, auth, resource, closing, ready } = options;
   const exact = new Map<string, Route>();
-  const place = (at: string, route: Route): void => {
-    if (exact.has(at)) throw new TroupeError("DOOR_OPTION", `Two doors want ${at}: mount one of them elsewhere.`);
-    exact.set(at, route);
+  const add = (at: string, route: Route): void => {
+    if (!exact.has(at)) exact.set(at, route);
+    else if (!mounted) throw new TroupeError("DOOR_OPTION", `Two doors want ${at}: mount one of them elsewhere.`);
   };
-  for (const [at, endpoint] of endpoints({ gateway, path, routed: false, sse, asked: (exchange: HttpExchange) => exchange }))
-    place(at, { guarded: true, mcp: true, ...endpoint });
-  place(
+  add(
     "/healthz",
-    page(() => healthAnswer(closing())),
+    page(() => (closing() ? unavailable("closing") : OK)),
   );
-  place(
+  add(
     "/readyz",
-    page(() => readyAnswer(closing(), ready)),
+    page(() => readiness(closing(), ready)),
   );
-  const metadata = metadataPage(auth, path, resource);
-  if (metadata !== undefined) for (const at of metadata.paths) place(at, page(metadata.answer));
-
-  const mounted = doors.map((door) => {
+  for (const [at, route] of endpoints(options)) add(at, route);
+  for (const at of metadataPaths(auth, path, resource)) {
+    add(
+      at,
+      page(() => ({ status: 200, headers: METADATA_HEADERS, body: JSON.stringify(auth?.metadata(resource)) })),
+    );
+  }
+  const prefixes = doors.map((door) => {
     checkPath(door.path, "a door's path");
     const route: Route = {
       verbs: door.verbs ?? ["GET", "POST"],
@@ -165,11 +84,66 @@ export function routes({ gateway, path, doors, auth, resource, closing, ready, s
       posture: undefined,
       answer: (exchange) => door.handle(exchange),
     };
-    place(door.path, route);
-    return { below: `${door.path}/`, route };
+    add(door.path, route);
+    return { prefix: `${door.path}/`, route };
   });
-
   return {
-    find: (at) => exact.get(at) ?? mounted.find(({ below }) => at.startsWith(below))?.route ?? exact.get(plainPath(at)),
+    find: (at) => exact.get(at) ?? prefixes.find(({ prefix }) => at.startsWith(prefix))?.route ?? exact.get(normalised(at)),
   };
+}
+
+/** The path without a trailing slash and repeated slashes, which clients and proxies add. */
+function normalised(path: string): string {
+  const single = path.replaceAll(/\/{2,}/g, "/");
+  return single.length > 1 && single.endsWith("/") ? single.slice(0, -1) : single;
+}
+
+/** The endpoint, its variant, and those of the deprecated transport. */
+function endpoints({ gateway, path, mounted, sse }: RouteOptions): readonly (readonly [at: string, route: Route])[] {
+  const streamable = (posture: "meta" | undefined): Route => ({
+    verbs: ["POST", "GET", "DELETE"],
+    guarded: true,
+    mcp: true,
+    posture,
+    acceptsEither: gateway.acceptsEither === true,
+    answer: (exchange) => gateway.exchange(exchange),
+  });
+  const [plain, meta] = [streamable(undefined), streamable("meta")];
+  const all: [string, Route][] = [
+    [path, plain],
+    [`${path}/meta`, meta],
+  ];
+  if (mounted) all.push(["/", plain], ["/meta", meta]);
+  if (sse === undefined) return all;
+  const deprecated: Route = {
+    verbs: ["GET", "POST"],
+    guarded: true,
+    mcp: true,
+    posture: undefined,
+    bodiless: true,
+    answer: (exchange) => sse.answer(exchange, { path: exchange.clientPath, query: exchange.query }),
+  };
+  return [...all, [`${path}/sse`, deprecated], ["/sse", deprecated]];
+}
+
+const page = (answer: () => Answer): Route => ({ verbs: ["GET", "HEAD"], guarded: false, mcp: false, posture: undefined, answer });
+
+const OK: Answer = { status: 200, body: '{"status":"ok"}' };
+const unavailable = (status: string, why?: string): Answer => ({ status: 503, body: JSON.stringify({ status, why }) });
+
+function readiness(closing: boolean, ready: () => Readiness): Answer {
+  if (closing) return unavailable("closing");
+  const takesWork = ready();
+  if (takesWork === true) return OK;
+  return unavailable("not ready", takesWork === false ? undefined : takesWork);
+}
+
+const METADATA_ROOT = "/.well-known/oauth-protected-resource";
+const METADATA_HEADERS = { "cache-control": "public, max-age=300" };
+
+/** Where clients find the authorization servers whose tokens are accepted (RFC 9728). None without an issuer, or if the server's address is not configured. */
+function metadataPaths(auth: Authenticator | undefined, path: string, resource: string): ReadonlySet<string> {
+  if (auth === undefined || auth.issuers.length === 0 || resource === "") return new Set();
+  const named = new URL(metadataUrlOf(resource)).pathname;
+  return new Set([METADATA_ROOT, `${METADATA_ROOT}${path}`, `${METADATA_ROOT}${path}/meta`, named]);
 }

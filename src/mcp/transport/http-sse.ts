@@ -4,7 +4,7 @@ import { refusal } from "../gateway/index.ts";
 /** Where a stream was asked for, as its client wrote it. */
 export interface Asked {
   /** Absent where a router may have taken a prefix away. */
-  readonly path?: string;
+  readonly path: string | undefined;
   /** Without the question mark. */
   readonly query: string;
 }

@@ -5,7 +5,7 @@ import { head, post, rawSocket } from "../../../test/transport/raw-socket.ts";
 import { eventually } from "../../../test/transport/settle.ts";
 import { type Answer, type Channel, type Exchange, type Json, systemClock } from "../../core/contract/index.ts";
 import type { Authenticator } from "./auth/index.ts";
-import { HttpExchange } from "./http-exchange.ts";
+import { NodeExchange } from "./node-http-handler.ts";
 import { serveHttp } from "./http.ts";
 import type { HttpOptions } from "./http-options.ts";
 import { UploadBudget } from "./budgets.ts";
@@ -436,7 +436,7 @@ describe("event streams", () => {
     client.write(`10000\r\n${"x".repeat(0x10000)}\r\n`.repeat(16));
     client.write("0\r\n\r\n");
     const [exchange] = server.gateway.exchanges;
-    assert.ok(exchange instanceof HttpExchange);
+    assert.ok(exchange instanceof NodeExchange);
     const { request } = exchange;
     await eventually(() => request.complete);
     assert.deepEqual([request.rawHeaders, { ...request.headers }], [[], {}]);

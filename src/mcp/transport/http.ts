@@ -8,6 +8,7 @@ import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "./door-options.ts";
 import { endRefused, listenAt, refuseOpenDoor } from "./listen.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest, createServer } from "./http-body.ts";
+import { HttpCore } from "./http-core.ts";
 import { NodeHttpHandler } from "./node-http-handler.ts";
 import { httpGuard } from "./http-checks.ts";
 import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
@@ -109,29 +110,32 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
 
   const { allowedHosts = [], allowedOrigins = [] } = options;
   const guard = httpGuard({ host, allowedHosts, allowedOrigins, resource: auth?.resource });
+  const served = { gateway, path, mounted: false, doors, auth, resource, sse };
   let table: Routes;
   let sockets: WebSocketDoor | undefined;
   try {
     sockets = Sockets && new Sockets({ upgrades, guard, streams, uploads, auth, resource, challenge, limits, clock, log });
-    table = routes({ gateway, path, doors, auth, resource, closing: () => handler.closing, ready: options.ready ?? (() => true), sse });
+    table = routes({ ...served, closing: () => handler.closing, ready: options.ready ?? (() => true) });
   } catch (error) {
     server.close();
     throw error;
   }
-  const handler = new NodeHttpHandler({
+  const core = new HttpCore({
+    door: "http",
     routes: table,
+    path,
     guard,
     streams,
-    uploads,
     auth,
     resource,
     challenge,
-    path,
     cors: allowedOrigins.length > 0,
+    closing: () => handler.closing,
     limits,
     clock,
     log,
   });
+  const handler = new NodeHttpHandler({ core, uploads, authenticated: auth !== undefined, limits, clock, log });
 
   // node:http takes a connection that has never sent a request for a busy one.
   const silent = new Set<Socket>();
@@ -169,7 +173,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   );
   const unread = new WeakSet<Duplex>();
   const tellUnreadable = (code: string, socket: Socket): void => {
-    if (!socket.writable || handler.closes(socket)) {
+    if (!socket.writable || handler.isEnding(socket)) {
       socket.destroy();
       return;
     }
@@ -179,7 +183,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   // Nobody is a tunnel here, and node:http has let go of the connection.
   server.on("connect", ({ socket }) => {
     socket.on("error", () => {});
-    socket.once("close", () => handler.gone(socket));
+    socket.once("close", () => handler.lost(socket));
     handler.flush();
     endRefused(socket, clock);
   });
@@ -197,7 +201,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
       // Who has left is not answered, as after every other request.
       if (code === LEFT && handler.busy(socket)) socket.destroy();
       // While an answer is on its way, an error would be taken for a part of it.
-      else handler.behind(socket, () => tellUnreadable(code, socket));
+      else handler.whenIdle(socket, () => tellUnreadable(code, socket));
     });
   });
   server.on("error", (error) => log?.("error", { event: "listen-failed", door: "http", name: error.name }));
@@ -209,13 +213,13 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const shut = async (graceMs: number): Promise<void> => {
     const idle = Promise.all([handler.drain(), sockets?.drain(), sse?.drain()]);
     // node:http would break off answers that are still on their way: for it they are over once they are written.
-    await within(clock, FLUSH_MS, handler.left());
+    await within(clock, FLUSH_MS, handler.read());
     const ended = new Promise<void>((done) => server.close(() => done()));
     for (const socket of silent) socket.destroy();
     await within(clock, graceMs, idle);
     streams.endAll();
     sockets?.endAll();
-    void handler.quiet().then(() => server.closeIdleConnections());
+    void handler.idle().then(() => server.closeIdleConnections());
     // Last bytes are on their way; a client that does not take them is not waited for.
     const undoFlush = clock.after(FLUSH_MS, () => {
       server.closeAllConnections();

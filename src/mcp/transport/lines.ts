@@ -5,9 +5,6 @@ import type { Clock, Channel } from "../../core/contract/index.ts";
 import type { TickBatcher } from "./pipeline.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
 import type { WriteQueue } from "./write-queue.ts";
-import type { ServerResponse } from "node:http";
-import { asChunk, type StreamDoor, ResponseWriteQueue } from "./event-stream.ts";
-import type { OpenStream } from "./open-streams.ts";
 
 const NEWLINE = 10;
 const RETURN = 13;
@@ -353,39 +350,4 @@ function breaksIn(lines: string, enough: number): number {
   let count = 0;
   for (let at = lines.indexOf("\n"); at >= 0 && count <= enough; at = lines.indexOf("\n", at + 1)) count += 1;
   return count;
-}
-
-class LineWriteQueue extends ResponseWriteQueue {
-  protected override put(data: string | Uint8Array): void {
-    super.put(this.direct && typeof data === "string" ? asChunk(data) : data);
-  }
-}
-
-/**
- * A response as lines of JSON, each written as soon as it is sent. The head must
- * have been sent. Nothing keeps it alive: not every reader passes over an empty line.
- */
-export function lineStream(response: ServerResponse, chunked: boolean, door: StreamDoor): Channel & OpenStream {
-  const channel = new LineChannel({ queue: new LineWriteQueue(response, chunked, door), end: () => void response.end() });
-  response.on("close", () => {
-    channel.lose();
-    door.onEnd(stream, response);
-  });
-  const stream: Channel & OpenStream = {
-    send: (text) => channel.send(text),
-    get ready() {
-      return channel.ready;
-    },
-    get gone() {
-      return channel.gone;
-    },
-    onReady: (run) => channel.onReady(run),
-    close: () => channel.close(),
-    keepAlive() {},
-    evict() {
-      channel.close();
-      channel.lose();
-    },
-  };
-  return stream;
 }

@@ -11,7 +11,7 @@ import { type HttpGuard, pathOf, refuseHead, headersOf } from "./http-checks.ts"
 import type { HttpLimits } from "./http-options.ts";
 import { checkPath } from "./http-routes.ts";
 import type { UploadBudget } from "./budgets.ts";
-import { TOO_MANY_STREAMS } from "./no-stream.ts";
+import { TOO_MANY_STREAMS } from "./http-core.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
 import { hasOwn } from "../../core/contract/internal.ts";

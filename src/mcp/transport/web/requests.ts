@@ -1,30 +1,24 @@
 import { type CancelSignal, Cancellation, type Clock } from "../../../core/contract/index.ts";
 import { type BodyRefusal, BodyReader } from "../http-body.ts";
 import { HeaderList, headersAsSent, pathOf } from "../http-checks.ts";
+import type { RequestHead } from "../http-core.ts";
 import type { UploadBudget } from "../budgets.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** A whole body, or why there is none. */
-export type Body = Uint8Array | BodyRefusal | "too-deep" | "unreadable";
+type Body = Uint8Array | BodyRefusal | "too-deep" | "unreadable";
 
 /** A request on its way, whichever server took it in. */
-export interface Arrival {
-  readonly method: string;
-  /** Path and query. */
-  readonly url: string;
-  /** The path as its client wrote it. Absent where a router may have taken a prefix away. */
-  readonly asked?: string;
-  readonly headers: HeaderList;
-  readonly peer?: string;
+export interface WebRequest extends RequestHead {
+  /** The path as its client wrote it; undefined if a router may have stripped a prefix. */
+  readonly clientPath: string | undefined;
   /** The client, or its server, has given the request up. */
   readonly gone: CancelSignal;
-  /** The body was read by a framework, which has undone its `Content-Encoding`; the header is still there. */
-  readonly unpacked?: boolean;
   /** `late` ends the wait. */
   read(limit: number, uploads: UploadBudget, late: AbortSignal): Promise<Body>;
 }
 
-export function arrivalOf(request: Request): Arrival {
+export function fromRequest(request: Request): WebRequest {
   const url = new URL(request.url);
   const headers = Array.from(request.headers);
   // A request that was never on a wire names its host in its URL only.
@@ -32,6 +26,9 @@ export function arrivalOf(request: Request): Arrival {
   return {
     method: request.method,
     url: url.pathname + url.search,
+    path: url.pathname,
+    clientPath: undefined,
+    peer: undefined,
     headers: new HeaderList(Object.fromEntries(headers), headers.flat()),
     gone: request.signal,
     read: (limit, uploads, late) => readStream(request, limit, uploads, late),
@@ -63,20 +60,20 @@ async function readStream(request: Request, limit: number, uploads: UploadBudget
 }
 
 /** `parsed`: the body as a framework has read it already. Default: what it left in `request.body`. */
-export function nodeArrival(request: IncomingMessage, response: ServerResponse, parsed: unknown): Arrival {
+export function fromNode(request: IncomingMessage, response: ServerResponse, parsed: unknown): WebRequest {
   const gone = new Cancellation();
   response.once("close", () => {
     if (!response.writableFinished) gone.abort();
   });
   // Express hands its `next` on as a third argument.
   const given = parsed === undefined || typeof parsed === "function" ? left(request) : parsed;
-  const peer = request.socket.remoteAddress;
   return {
     method: request.method ?? "GET",
     url: request.url ?? "/",
-    asked: pathOf(original(request) ?? request.url ?? "/"),
+    path: pathOf(request.url ?? "/"),
+    clientPath: pathOf(original(request) ?? request.url ?? "/"),
     headers: headersAsSent(request.rawHeaders),
-    ...(peer === undefined ? {} : { peer }),
+    peer: request.socket.remoteAddress,
     gone,
     unpacked: given !== undefined,
     read: async (limit, uploads, late) => (given === undefined ? readMessage(request, limit, uploads, late) : bodyOf(given, limit)),

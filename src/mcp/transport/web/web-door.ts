@@ -12,14 +12,15 @@ import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "../door-options.ts";
 import { httpGuard } from "../http-checks.ts";
 import { HTTP_LIMITS, type WebDoor, type WebOptions } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
-import { checkPath } from "../http-routes.ts";
+import { checkPath, routes } from "../http-routes.ts";
+import { HttpCore } from "../http-core.ts";
+import { challengeContext } from "../auth/index.ts";
 import { UploadBudget } from "../budgets.ts";
 import { OpenStreams } from "../open-streams.ts";
 import { withoutRepeats } from "../../../core/contract/internal.ts";
 import { within } from "../within.ts";
-import { arrivalOf, nodeArrival, giveUpOn, writeOut, PendingWrites } from "./requests.ts";
+import { fromRequest, fromNode, giveUpOn, writeOut, PendingWrites } from "./requests.ts";
 import { FetchHandler } from "./fetch-handler.ts";
-import { webRoutes } from "./web-routes.ts";
 
 const OPTIONS: OptionTable<WebOptions> = {
   gateway: true,
@@ -57,19 +58,24 @@ export function webDoor(options: WebOptions): WebDoor {
   });
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   let closing = false;
-  const handler = new FetchHandler({
-    route: webRoutes({ gateway, sse, path, auth, ready, closing: () => closing }),
+  // Without a configured address there is no metadata document, and no token is made for this server.
+  const resource = auth?.resource ?? "";
+  const core = new HttpCore({
+    door: "web",
+    routes: routes({ gateway, path, mounted: true, doors: [], auth, resource, closing: () => closing, ready, sse }),
     path,
     guard: httpGuard({ host: "127.0.0.1", allowedHosts, allowedOrigins, resource: auth?.resource }),
     streams,
-    uploads,
     auth,
+    resource,
+    challenge: challengeContext(auth, resource),
     cors: allowedOrigins.length > 0,
     closing: () => closing,
     limits,
     clock,
     log,
   });
+  const handler = new FetchHandler({ core, uploads, authenticated: auth !== undefined, limits, clock, log });
   const unsent = new PendingWrites();
   const shut = async (graceMs: number): Promise<void> => {
     closing = true;
@@ -84,7 +90,7 @@ export function webDoor(options: WebOptions): WebDoor {
   // What throws here would end the application: nobody waits for an event's listener.
   const answerNode = async (request: IncomingMessage, response: ServerResponse, body: unknown, caller?: Caller): Promise<void> => {
     try {
-      const answer = handler.handle(nodeArrival(request, response, body), caller);
+      const answer = handler.handle(fromNode(request, response, body), caller);
       await unsent.during(
         response,
         answer.then((whole) => writeOut(whole, response)),
@@ -95,8 +101,8 @@ export function webDoor(options: WebOptions): WebDoor {
     }
   };
   return {
-    fetch: (request) => handler.handle(arrivalOf(request)),
-    fetchAs: (caller, request) => handler.handle(arrivalOf(request), caller),
+    fetch: (request) => handler.handle(fromRequest(request)),
+    fetchAs: (caller, request) => handler.handle(fromRequest(request), caller),
     node: (request, response, body) => answerNode(request, response, body),
     nodeAs: (caller, request, response, body) => answerNode(request, response, body, caller),
     close,

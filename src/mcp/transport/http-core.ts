@@ -1,0 +1,284 @@
+import {
+  type Answer,
+  type CancelSignal,
+  type Caller,
+  type Channel,
+  type Clock,
+  type DoorRequest,
+  type Exchange,
+  type Log,
+} from "../../core/contract/index.ts";
+import { hasOwn } from "../../core/contract/internal.ts";
+import { refusal } from "../gateway/index.ts";
+import {
+  type Authenticator,
+  type ChallengeContext,
+  refuseToken,
+  type Verdict,
+  verdictOn,
+  type Verified,
+  withMetadata,
+} from "./auth/index.ts";
+import { textOf } from "./http-answer.ts";
+import { type BodyRefusal, refuseBody } from "./http-body.ts";
+import { answerVerb, type HeaderList, type HttpGuard, originHeaders, refuseHead, refuseMedia, refusePacked } from "./http-checks.ts";
+import type { HttpLimits } from "./http-options.ts";
+import type { Route, Routes } from "./http-routes.ts";
+import { Expiry, type OpenStream, type OpenStreams, type StreamLease } from "./open-streams.ts";
+
+// Owns: what every HTTP request passes, and in which order: head, path, verb, token, media types, size; then its exchange with the
+// gateway. The order keeps low what strangers can learn and cost.
+// Does not own: bytes and sockets. node-http-handler.ts and web/fetch-handler.ts take requests in and write answers out.
+
+/** A request before its body was read. */
+export interface RequestHead {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly headers: HeaderList;
+  readonly peer: string | undefined;
+  /** A framework has undone the body's `Content-Encoding` already; the header is still there. */
+  readonly unpacked?: boolean;
+}
+
+/** A request that is answered before anybody looks at its token. */
+export interface Rejection {
+  readonly refused: Answer;
+  /** `head`: it could be read in two ways, so nothing behind it on its connection is trusted. */
+  readonly why: "head" | "route" | "closing";
+}
+
+export interface HttpCoreOptions {
+  /** In log lines. */
+  readonly door: "http" | "web";
+  readonly routes: Routes;
+  /** Of the MCP endpoint. */
+  readonly path: string;
+  readonly guard: HttpGuard;
+  readonly streams: OpenStreams;
+  readonly auth: Authenticator | undefined;
+  /** The resource tokens are made for; empty if it is not configured. */
+  readonly resource: string;
+  readonly challenge: ChallengeContext;
+  /** Pages of some origins may read answers. */
+  readonly cors: boolean;
+  readonly closing: () => boolean;
+  readonly limits: Pick<HttpLimits, "headers" | "bodyBytes">;
+  readonly clock: Clock;
+  readonly log: Log | undefined;
+}
+
+const ANONYMOUS: Verified = { caller: { scopes: Object.freeze([]) } };
+const INTERNAL: Answer = { ...refusal("INTERNAL", "Something failed here."), status: 500 };
+const VARY = { vary: "Origin" };
+
+/** The steps of a request, in the order in which the adapters take them. */
+export class HttpCore {
+  readonly #options: HttpCoreOptions;
+  /** Cancels the expiry timers of streams whose tokens expire. */
+  readonly #expiries = new Map<OpenStream, () => void>();
+
+  constructor(options: HttpCoreOptions) {
+    this.#options = options;
+  }
+
+  /** CORS headers of every answer to this request. */
+  originHeaders({ headers }: RequestHead): Readonly<Record<string, string>> | undefined {
+    const { cors, guard } = this.#options;
+    const origin = headers.get("origin");
+    if (guard.cors(origin)) return { ...VARY, ...originHeaders(origin) };
+    return cors ? VARY : undefined;
+  }
+
+  /** Step 1, from the head alone: may it be talking to this server, and about what? */
+  route(head: RequestHead): Route | Rejection {
+    const { guard, limits, routes, path, closing } = this.#options;
+    const malformed = refuseHead({ guard, headers: limits.headers }, head.headers, head.url);
+    if (malformed !== undefined) return { refused: malformed, why: "head" };
+    const route = routes.find(head.path);
+    if (route === undefined) return { refused: refusal("PATH", `There is nothing at this path: MCP is at ${path}.`), why: "route" };
+    const answered = answerVerb(head.method, route.verbs, guard, head.headers);
+    if (answered !== undefined) return { refused: answered, why: "route" };
+    if (!closing() || !route.guarded) return route;
+    return { refused: refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."), why: "closing" };
+  }
+
+  /** Step 2: who is calling? A promise while a signature is verified. */
+  authenticate({ headers, peer }: RequestHead, route: Route): Verdict | Promise<Verdict> {
+    const { auth, resource } = this.#options;
+    if (auth === undefined || !route.guarded) return ANONYMOUS;
+    return verdictOn(auth, headers.get("authorization"), resource, peer);
+  }
+
+  /** Step 3: a valid token, and media types that can be served. Returns the answer if not. */
+  admit({ method, headers, unpacked }: RequestHead, route: Route, verdict: Verdict): Verified | Answer {
+    const { log, door, challenge } = this.#options;
+    if (hasOwn(verdict, "refused")) {
+      log?.("notice", { event: "request-refused", door, why: verdict.refused });
+      return refuseToken(verdict, challenge);
+    }
+    const unsupported = route.mcp ? refuseMedia(method, headers, route) : undefined;
+    if (unsupported !== undefined) return unsupported;
+    return (method === "POST" && unpacked !== true ? refusePacked(headers) : undefined) ?? verdict;
+  }
+
+  /** Step 4, before the body is read: its declared length. */
+  refuseLength({ headers }: RequestHead): Answer | undefined {
+    const length = headers.get("content-length");
+    return length !== undefined && Number(length) > this.#options.limits.bodyBytes ? this.refuseBody("too-large") : undefined;
+  }
+
+  refuseBody(why: BodyRefusal): Answer {
+    return refuseBody(why, this.#options.limits.bodyBytes);
+  }
+
+  /** A lease for one more stream; undefined if there are too many. */
+  leaseStream(caller: Caller): StreamLease | undefined {
+    const { streams, log, door } = this.#options;
+    const lease = streams.admit(caller);
+    if (lease === undefined) log?.("warning", { event: "stream-refused", door, reason: "streams" });
+    return lease;
+  }
+
+  /** From now on the stream is kept alive, and ends when its token expires. */
+  streamOpened(exchange: HttpExchange, stream: OpenStream, lease: StreamLease): void {
+    const { streams, clock } = this.#options;
+    streams.add(stream, lease);
+    const { expiresAt } = exchange;
+    if (expiresAt === undefined) return;
+    const expiry = new Expiry(stream);
+    exchange.expiry = expiry;
+    this.#expiries.set(
+      stream,
+      clock.after(expiresAt - clock.now(), () => expiry.expire()),
+    );
+  }
+
+  streamClosed(stream: OpenStream): void {
+    this.#options.streams.remove(stream);
+    this.#expiries.get(stream)?.();
+    this.#expiries.delete(stream);
+  }
+
+  /** Last step with a stream: the answer's body is its last message. True: the stream stays open. */
+  finishStream({ expiry }: HttpExchange, stream: Channel, { body, open }: Answer): boolean {
+    if (body !== undefined) stream.send(textOf(body));
+    const expired = expiry?.answered() === true;
+    if (open === true && !expired) return true;
+    stream.close();
+    return false;
+  }
+
+  /** Last step without a stream: the answer, with what only this server knows. */
+  finalAnswer(exchange: HttpExchange, answer: Answer): Answer {
+    return withMetadata(exchange.streamRefused ? withoutStream(answer) : answer, this.#options.challenge);
+  }
+
+  /** What a client reads whose request failed here. */
+  get failure(): Answer {
+    return INTERNAL;
+  }
+
+  /** The error's name only: a message may quote what a caller sent. */
+  reportFailure(error: unknown): void {
+    const { log, door } = this.#options;
+    log?.("error", { event: "exchange-failed", door, name: error instanceof Error ? error.name : typeof error });
+  }
+}
+
+/** The framing of messages in a response that is a stream of them. */
+export type Framing = "events" | "lines";
+
+export interface ExchangeParts {
+  readonly head: RequestHead;
+  /** The path as its client wrote it; undefined if a router may have stripped a prefix. */
+  readonly clientPath: string | undefined;
+  readonly body: Uint8Array | undefined;
+  readonly verified: Verified;
+  readonly posture: "meta" | undefined;
+  /** A token was checked; handlers do not see it. */
+  readonly tokenChecked: boolean;
+}
+
+/** One request and what answers it. Adapters say how a stream opens, and when the client has left. */
+export abstract class HttpExchange implements DoorRequest {
+  readonly verb: Exchange["verb"];
+  readonly body?: Uint8Array;
+  readonly caller: Caller;
+  readonly posture?: "meta";
+  readonly clientPath: string | undefined;
+  /** Of the token, in milliseconds since 1970. */
+  readonly expiresAt: number | undefined;
+  /** If the token that opened the stream expires. */
+  expiry: Expiry | undefined;
+  readonly #head: RequestHead;
+  readonly #tokenChecked: boolean;
+  #stream: Channel | undefined;
+  #streamRequested = false;
+
+  constructor({ head, clientPath, body, verified, posture, tokenChecked }: ExchangeParts) {
+    const { method, peer } = head;
+    // HEAD is answered as GET; the adapter leaves its body out.
+    this.verb = method === "POST" || method === "DELETE" ? method : "GET";
+    this.caller = peer === undefined ? verified.caller : { ...verified.caller, peer };
+    this.expiresAt = verified.expiresAt;
+    this.clientPath = clientPath;
+    this.#head = head;
+    this.#tokenChecked = tokenChecked;
+    if (body !== undefined) this.body = body;
+    if (posture !== undefined) this.posture = posture;
+  }
+
+  /** Aborted when the client closed the connection before it had its answer. */
+  abstract get gone(): CancelSignal;
+
+  /** Answers with a stream; undefined: this request cannot have one. */
+  protected abstract openStream(framing: Framing, headers: Readonly<Record<string, string>> | undefined): Channel | undefined;
+
+  get path(): string {
+    return this.#head.path;
+  }
+
+  get query(): string {
+    const { url, path } = this.#head;
+    return url.slice(path.length + 1);
+  }
+
+  header(name: string): string | undefined {
+    return this.#tokenChecked && name === "authorization" ? undefined : this.#head.headers.get(name);
+  }
+
+  stream(headers?: Readonly<Record<string, string>>): Channel {
+    return this.#open("events", headers);
+  }
+
+  lines(): Channel {
+    return this.#open("lines");
+  }
+
+  /** The stream that was opened. */
+  get opened(): Channel | undefined {
+    return this.#stream;
+  }
+
+  /** A stream was requested and refused. */
+  get streamRefused(): boolean {
+    return this.#streamRequested && this.#stream === undefined;
+  }
+
+  #open(framing: Framing, headers?: Readonly<Record<string, string>>): Channel {
+    if (!this.#streamRequested) this.#stream = this.openStream(framing, headers);
+    this.#streamRequested = true;
+    return this.#stream ?? NO_STREAM;
+  }
+}
+
+/** Stands for a stream that was refused. */
+const NO_STREAM: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
+
+export const TOO_MANY_STREAMS = refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" });
+
+/** For a caller whose stream was refused: the answer, unless it was nothing but the stream. */
+const withoutStream = (answer: Answer): Answer => (answer.status === 200 && answer.body === undefined ? TOO_MANY_STREAMS : answer);

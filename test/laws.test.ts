@@ -57,7 +57,7 @@ test("law 1: only engines, and what the command line does to a chain, hand entri
   const src = resolve(import.meta.dirname, "../src");
   const writers = globSync("**/*.ts", { cwd: src })
     .filter((file) => !/\.(test|fixture)\.ts$|^(core\/store|testing)\//.test(file))
-    .filter((file) => /\b(?:store\.commit|handOverTo)\(/.test(readFileSync(join(src, file), "utf8")));
+    .filter((file) => /\b(?:store\.commit|commitWithCallback)\(/.test(readFileSync(join(src, file), "utf8")));
   assert.ok(writers.length > 0);
   assert.deepEqual(
     writers.filter(

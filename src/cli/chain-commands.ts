@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isBag, type Json, type Receipt } from "../core/contract/index.ts";
-import { jsonIn, omitUndefined } from "../core/contract/internal.ts";
+import { tryParseJson, omitUndefined } from "../core/contract/internal.ts";
 import { actorId } from "./actor-id.ts";
 import { eachActor } from "./each-actor.ts";
 import { namedActor } from "./named-actor.ts";
@@ -21,7 +21,7 @@ const sequence = (text: string): number => {
 };
 
 const readReceipt = (text: string): Receipt => {
-  const parsed = jsonIn(text);
+  const parsed = tryParseJson(text);
   if (!isBag(parsed) || typeof parsed["actor"] !== "string" || typeof parsed["seq"] !== "number" || typeof parsed["head"] !== "string")
     throw usage('A receipt is the JSON of a result\'s _meta["troupe/receipt"]: {"actor":…,"seq":…,"head":…}.');
   return { actor: parsed["actor"], seq: parsed["seq"], head: parsed["head"] };

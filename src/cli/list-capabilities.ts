@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Json, TroupeError, isList } from "../core/contract/index.ts";
-import { jsonIn } from "../core/contract/internal.ts";
+import { tryParseJson } from "../core/contract/internal.ts";
 import { errorIn } from "../bridges/packet/client-reply.ts";
 import { Capabilities, capability } from "../bridges/packet/index.ts";
 import { textOr } from "./text-or.ts";
@@ -76,7 +76,7 @@ const listedIn = ({ mcp_message }: Bag): readonly Listed[] => {
 };
 
 const capabilitiesIn = (content: Json): readonly Listed[] => {
-  const value = jsonIn(textOr(isBag(content) ? content["text"] : undefined, ""));
+  const value = tryParseJson(textOr(isBag(content) ? content["text"] : undefined, ""));
   if (!isBag(value) || !isList(value["capabilities"])) throw unclear(`its ${LISTING} is none.`);
   return value["capabilities"].flatMap(listedAs);
 };

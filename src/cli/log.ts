@@ -1,5 +1,5 @@
 import { type Bag, isBag, type Log } from "../core/contract/index.ts";
-import { omitUndefined, RepeatedLines } from "../core/contract/internal.ts";
+import { omitUndefined, RateLimitedLines } from "../core/contract/internal.ts";
 import { textOr } from "./text-or.ts";
 import { oneLine, paintError } from "./output.ts";
 
@@ -21,7 +21,7 @@ export const serverLog = (
   stderr: Pick<NodeJS.WriteStream, "writableLength"> & { write(text: string): boolean } = process.stderr,
 ): ServerLog => {
   const from = LOG_LEVELS.indexOf(least);
-  const lines = new RepeatedLines({ now });
+  const lines = new RateLimitedLines({ now });
   let unsaid = 0;
   const log: ServerLog = (level, event, given) => {
     if (LOG_LEVELS.indexOf(level) < from) return;

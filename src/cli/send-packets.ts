@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { type Bag, isBag, type Json } from "../core/contract/index.ts";
-import { jsonIn, withoutBom } from "../core/contract/internal.ts";
+import { tryParseJson, stripBom } from "../core/contract/internal.ts";
 import { errorIn } from "../bridges/packet/client-reply.ts";
 import { CommandError, usage } from "./exit-code.ts";
 import { output, visible } from "./output.ts";
@@ -52,16 +52,16 @@ const textOf = async (file: string): Promise<string> => {
     throw usage(`${file} cannot be read: ${whyUnreadable(error)}.`);
   }
   if (bytes > MOST_BYTES) throw usage(`${nameOf(file)} has more than ${MOST_BYTES} bytes: send fewer packets at once.`);
-  return withoutBom(Buffer.concat(chunks).toString("utf8"));
+  return stripBom(Buffer.concat(chunks).toString("utf8"));
 };
 
 /** One packet over several lines, or one a line. */
 const packetsIn = (text: string, file: string): readonly Bag[] => {
-  const whole = jsonIn(text);
+  const whole = tryParseJson(text);
   if (whole !== undefined) return [packetOr(whole, nameOf(file))];
   const lines = text.split("\n").flatMap((line, at) => (line.trim() === "" ? [] : [{ line, where: `${nameOf(file)}, line ${at + 1},` }]));
   if (lines.length === 0) throw usage(`${nameOf(file)} has no packet: write one as JSON, or one a line.`);
-  return lines.map(({ line, where }) => packetOr(jsonIn(line), where));
+  return lines.map(({ line, where }) => packetOr(tryParseJson(line), where));
 };
 
 const packetOr = (value: Json | undefined, where: string): Bag => {

@@ -2,7 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { signingKey } from "../core/chain/index.ts";
-import { withoutBom } from "../core/contract/internal.ts";
+import { stripBom } from "../core/contract/internal.ts";
 import { usage } from "./exit-code.ts";
 import { whyUnreadable } from "./text-file.ts";
 
@@ -26,7 +26,7 @@ const read = async (path: string): Promise<string> => {
     // Without waiting: of a pipe the server would wait for a writer.
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const found = await file.stat();
-    if (found.isFile() && found.size <= MOST_BYTES) return withoutBom(await file.readFile("utf8"));
+    if (found.isFile() && found.size <= MOST_BYTES) return stripBom(await file.readFile("utf8"));
   } catch (error) {
     throw usage(`The key ${path} cannot be read by who signs: ${whyUnreadable(error)}.`);
   }

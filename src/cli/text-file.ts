@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { withoutBom } from "../core/contract/internal.ts";
+import { stripBom } from "../core/contract/internal.ts";
 import { usage } from "./exit-code.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ export const whyUnwritable = (error: unknown): string =>
 /** A file that an option names. */
 export const readTextFile = (path: string, option: string): string => {
   try {
-    return withoutBom(readFileSync(path, "utf8"));
+    return stripBom(readFileSync(path, "utf8"));
   } catch (error) {
     throw usage(`${option}: ${path} cannot be read: ${whyUnreadable(error)}.`);
   }

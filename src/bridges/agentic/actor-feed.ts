@@ -11,7 +11,7 @@ import {
   type Surface,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, kindOf, told } from "../../core/contract/internal.ts";
+import { hasOwn, kindOf, safeCall } from "../../core/contract/internal.ts";
 import { listed, sameJson } from "../../mcp/source/index.ts";
 import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
@@ -89,7 +89,7 @@ export class ActorFeed {
         if (this.#unwatch === undefined) break;
         this.#sight = now;
         for (const listener of this.#listeners) {
-          told(
+          safeCall(
             () => listener(before, now),
             (error) => this.#options.onFault?.(error),
           );

@@ -1,5 +1,5 @@
 import { isBag, untilAborted } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import type { Carrier, Outbound } from "./client-carrier.ts";
 import { codeOf, givenUp, PacketClientError, reasonFor } from "./client-error.ts";
 import { BadLine, ClientLines } from "./client-lines.ts";
@@ -104,7 +104,7 @@ function noPacket({ status, url }: Response, line: string): PacketClientError | 
 }
 
 function saidIn(line: string): string {
-  const value = jsonIn(line);
+  const value = tryParseJson(line);
   const { error } = isBag(value) ? value : {};
   const message = isBag(error) ? error["message"] : undefined;
   return typeof message === "string" ? message.slice(0, 500).replace(/\.$/, "") : "";

@@ -8,7 +8,7 @@ import {
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
-import { HeldMessages, omitUndefined } from "../../core/contract/internal.ts";
+import { InFlightMemoryBudget, omitUndefined } from "../../core/contract/internal.ts";
 import { Actors } from "./actors.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Emitted } from "./effect.ts";
@@ -87,7 +87,7 @@ export class PacketFlow implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #listeners = new Set<(emitted: Emitted) => void>();
-  readonly #held: HeldMessages;
+  readonly #held: InFlightMemoryBudget;
   readonly #sessions = new Set<Session>();
   readonly #leave: () => void;
   #tunnel: McpTunnel | undefined;
@@ -97,7 +97,7 @@ export class PacketFlow implements AsyncDisposable {
     this.#options = options;
     this.#clock = clock;
     this.#entropy = entropy;
-    this.#held = new HeldMessages(options.heldBytes ?? HELD_BYTES, noRoom);
+    this.#held = new InFlightMemoryBudget(options.heldBytes ?? HELD_BYTES, noRoom);
     this.capabilities = capabilities;
     this.actors = new Actors({
       engine,

@@ -1,5 +1,5 @@
 import { type Bag, type Caller, isBag, type Json } from "../../core/contract/index.ts";
-import { type HeldMessages, isHeavy } from "../../core/contract/internal.ts";
+import { type InFlightMemoryBudget, isLarge } from "../../core/contract/internal.ts";
 import { guestOf, viewerOf } from "./viewer-of.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
 import { PacketError } from "./packet-error.ts";
@@ -17,7 +17,7 @@ export interface SessionHost {
   /** Takes a token of whoever asks. Throws `rate_limited`. */
   readonly admit: (caller: Caller) => void;
   /** Packets that are being worked on. */
-  readonly held: HeldMessages;
+  readonly held: InFlightMemoryBudget;
   readonly traceId: () => string;
   /** Milliseconds, for durations. */
   readonly elapsed: () => number;
@@ -73,7 +73,7 @@ export class Session implements PacketSession {
     try {
       if (this.#closed) throw new PacketError("cancelled", "The connection is closing.");
       this.#host.admit(this.#reception.caller);
-      return await (isHeavy(text) ? this.#heavy(text, underway, trace_id) : this.#replied(underway, trace_id));
+      return await (isLarge(text) ? this.#heavy(text, underway, trace_id) : this.#replied(underway, trace_id));
     } catch (error) {
       // What failed in a capability was told where it ran.
       if (!(error instanceof PacketError)) this.#host.fault(error, packet);

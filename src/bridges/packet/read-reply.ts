@@ -1,11 +1,11 @@
 import { isBag, type Json } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import { isContext } from "./packet-echo.ts";
 import { PACKET_VERSION, REPLY_TYPES, type ReplyPacket } from "./packet.ts";
 
 /** What a server sent, as the packet it is. Undefined: it is none. Fields that version 1.0 does not name are dropped. */
 export function readReply(text: string): ReplyPacket | undefined {
-  const value = jsonIn(text);
+  const value = tryParseJson(text);
   if (!isBag(value) || value["version"] !== PACKET_VERSION) return undefined;
   const { id, intent, capability_id, actor_id, payload = {}, context = {}, metadata = {} } = value;
   const type = REPLY_TYPES.find((one) => one === value["type"]);

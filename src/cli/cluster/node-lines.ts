@@ -1,5 +1,5 @@
 import { isBag, systemClock } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import { serverLog, type ServerLogLevel } from "../log.ts";
 import { visible } from "../output.ts";
 
@@ -12,7 +12,7 @@ const FOLLOWED = "not-registered";
 export const nodeLines = (name: string, least: ServerLogLevel, json: boolean): ((line: string) => void) => {
   const log = serverLog(least, json, () => systemClock.now(), name);
   return (line) => {
-    const value = jsonIn(line);
+    const value = tryParseJson(line);
     const said = isBag(value) ? value : undefined;
     const level = LEVELS.find((one) => one === said?.["level"]);
     const event = said?.["event"];

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { type Bag, type Clock, isBag } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import type { HostPort } from "../address.ts";
 import { endChild, hasEnded } from "./end-child.ts";
 import { endWithProcess } from "./end-with-process.ts";
@@ -35,7 +35,7 @@ export class NodeProcess {
     endWithProcess(child);
     this.#child = child;
     createInterface(child.stdout).on("line", (line) => {
-      const said = jsonIn(line);
+      const said = tryParseJson(line);
       if (isBag(said) && said["ready"] === true) this.#ready.resolve(said);
       else onLine(line);
     });

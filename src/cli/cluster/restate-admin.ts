@@ -1,5 +1,5 @@
 import { type Bag, type Clock, isBag, type Json, systemClock } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { boundedText } from "./bounded-text.ts";
@@ -39,7 +39,7 @@ export class RestateAdmin {
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const text = await boundedText(response, MAX_ANSWER_BYTES);
-      return { status: response.status, body: jsonIn(text), text };
+      return { status: response.status, body: tryParseJson(text), text };
     } catch (error) {
       const waited = `did not answer within ${WITHIN_MS / 1_000} seconds`;
       if (late.signal.aborted && onLate !== undefined) throw onLate(waited);

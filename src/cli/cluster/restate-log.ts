@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
 import { type Bag, isBag } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 
 export interface RestatePorts {
   readonly ingress: number;
@@ -25,7 +25,7 @@ export class RestateLog {
     if (child.stdout === null) throw new TypeError("The server was started without a pipe.");
     createInterface(child.stdout).on("line", (text) => {
       keep(text);
-      const line = jsonIn(text);
+      const line = tryParseJson(text);
       if (!isBag(line)) return;
       const { level, fields } = line;
       if (onLine !== undefined && typeof level === "string" && isBag(fields)) onLine(level.toLowerCase(), messageOf(fields));

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { withoutBom } from "../../core/contract/internal.ts";
+import { stripBom } from "../../core/contract/internal.ts";
 import { usage } from "../exit-code.ts";
 import { whyUnreadable } from "../text-file.ts";
 
@@ -22,7 +22,7 @@ export const clusterSecretIfAny = (env: Readonly<Record<string, string | undefin
 
 const read = (file: string): string => {
   try {
-    return withoutBom(readFileSync(file, "utf8"));
+    return stripBom(readFileSync(file, "utf8"));
   } catch (error) {
     throw usage(`--secret-file ${file} cannot be read: ${whyUnreadable(error)}.`);
   }

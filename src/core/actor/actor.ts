@@ -12,7 +12,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { constantly, freezeDeep } from "../contract/internal.ts";
+import { markStatic, freezeDeep } from "../contract/internal.ts";
 import type { SendOptions } from "./context-types.ts";
 import type { Definition, Kind, MessagesOf } from "./definition.ts";
 import { checkWords } from "./known-words.ts";
@@ -86,7 +86,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate(state, from)) }),
     receive: (state: object, message: Message, life?: string, seq?: number) => receive(acts, state, message, life, seq),
     view: (state, action, args, viewer, self) => view(acts, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self)),
-    surface: constant ? constantly(shown) : shown,
+    surface: constant ? markStatic(shown) : shown,
     // Only where something is secret: of other kinds nothing need be hidden, nor sealed.
     ...([...acts.values()].some((act) => act.secret !== undefined) && {
       redact: (message: Message) => redacted(acts.get(message.action), message),

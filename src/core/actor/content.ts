@@ -1,5 +1,5 @@
 import { type Bag, BLOB, CONTENT, type Content, isBag, type Json } from "../contract/index.ts";
-import { isContent, wrongInBlock } from "../contract/internal.ts";
+import { isContent, invalidInBlock } from "../contract/internal.ts";
 import { badTurn } from "./bad-turn.ts";
 import { plain } from "./plain.ts";
 
@@ -23,7 +23,7 @@ export function blob(bytes: Uint8Array | string): Blob {
 export function readable(value: Json, name: string): Json {
   if (!isContent(value)) return value;
   for (const [at, block] of value[CONTENT].entries()) {
-    const wrong = isBag(block) ? wrongInBlock(block) : undefined;
+    const wrong = isBag(block) ? invalidInBlock(block) : undefined;
     if (wrong !== undefined) throw badTurn(`${name} has a block no client can read, /${at}: ${wrong}.`);
   }
   return value;

@@ -1,12 +1,12 @@
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import type { PromptArgument } from "./definition.ts";
 import {
-  checkMirrored,
+  checkHeaderParameters,
   checkScopes,
   checkTask,
   freezeDeep,
   isTexts,
-  mirroredIn,
+  headerParameters,
   setOwn,
   templateVariables,
   withScopes,
@@ -34,7 +34,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   checkOfferName(name, where);
   const inputSchema =
     tool.input === undefined ? NO_PROPERTIES : asObjectSchema(toJsonSchema(tool.input, "input", `${where}, input`), `${where}, input`);
-  checkMirrored(inputSchema, `${where}, input`);
+  checkHeaderParameters(inputSchema, `${where}, input`);
   const does = doesOf(tool, where);
   const isReadOnly = does.how === "view";
   checkTask(tool.task, where);
@@ -45,7 +45,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
     );
   if (isReadOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);
   declared([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], namesOf(inputSchema), where);
-  const open = mirroredIn(inputSchema).find(({ path: [first = ""] }) => tool.secret?.includes(first) === true);
+  const open = headerParameters(inputSchema).find(({ path: [first = ""] }) => tool.secret?.includes(first) === true);
   if (open !== undefined)
     throw new TroupeError(
       "BAD_DEFINITION",

@@ -1,5 +1,5 @@
 import { type ActorId, type Catalogue, type OfferRef, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
-import { isActorId, kindOf, isRefusal, lacking, outOfOrder, scopesOf } from "../contract/internal.ts";
+import { isActorId, kindOf, isRefusal, missingScopes, unavailableMessage, scopesOf } from "../contract/internal.ts";
 import { availability, listOf } from "./decide.ts";
 import { readOnly } from "./draft/index.ts";
 import type { Misfit } from "./misfit.ts";
@@ -55,7 +55,7 @@ export function surfaceOf(catalogue: Catalogue, acts: readonly Act[], links: Lin
         }
       } catch (error) {
         if (!isRefusal(error)) fault(act.action, word, error);
-        (off ??= {})[act.ref] = isRefusal(error) ? error.message : outOfOrder(act.action);
+        (off ??= {})[act.ref] = isRefusal(error) ? error.message : unavailableMessage(act.action);
       }
     }
     for (const [prefix, link] of ways) {
@@ -92,7 +92,7 @@ function shutOf(catalogue: Catalogue): ReadonlyMap<OfferRef, readonly string[]> 
 
 // Where none are asked for, nothing of the viewer is looked at: what is seen is then the same for all.
 const isOpen = (scopes: readonly string[] | undefined, viewer: Viewer): boolean =>
-  scopes === undefined || lacking(scopes, viewer.scopes).length === 0;
+  scopes === undefined || missingScopes(scopes, viewer.scopes).length === 0;
 
 const NOTHING_OFF: Surface["off"] = Object.freeze({});
 

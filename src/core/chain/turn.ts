@@ -22,7 +22,7 @@ import {
   type Work,
   TroupeError,
 } from "../contract/index.ts";
-import { freezeDeep, hasOwn, unsendable, vouchedFor, type Written } from "../contract/internal.ts";
+import { freezeDeep, hasOwn, unserialisableError, vouchedFor, type Written } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { keyOf } from "./key-of.ts";
 import { stateTooLarge } from "./faults.ts";
@@ -340,7 +340,7 @@ function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
     if (outgoing.start !== undefined) checkTold(outgoing.start, `send[${index}].start`);
     const { to, viewer, policy, trace } = outgoing;
     if (viewer === undefined && policy === undefined && (trace === undefined || trace === known)) return outgoing;
-    const wrong = unsendable(to, { ...(viewer && { viewer }), ...(policy && { policy }), ...(trace && { trace }) });
+    const wrong = unserialisableError(to, { ...(viewer && { viewer }), ...(policy && { policy }), ...(trace && { trace }) });
     if (wrong !== undefined) throw new TroupeError("BAD_TURN", wrong.message);
     return outgoing;
   });

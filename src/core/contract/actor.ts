@@ -243,7 +243,7 @@ export type ReplyWith<T> = { readonly ok: T } | Exclude<Reply, { readonly ok: un
 export const BEGIN_ACTION = "troupe/begin";
 
 /** A dead letter's message as it goes out once more: what answers it then is another message than what answered it before. */
-export const replayed = (message: Message): Message => ({ ...message, replays: (message.replays ?? 0) + 1 });
+export const asReplay = (message: Message): Message => ({ ...message, replays: (message.replays ?? 0) + 1 });
 
 /** On what `refuse` throws. Two copies of this package may meet in one process: `instanceof` would not know the other's. */
 export const REFUSAL = Symbol.for("troupe.refusal");
@@ -257,12 +257,12 @@ export function isRefusal(error: unknown): error is Extract<Reply, { refused: un
 const constant = new WeakSet<object>();
 
 /** Of a `surface` that is the same in every state, for every viewer, and has no links. Gives it back. */
-export function constantly<F extends object>(surface: F): F {
+export function markStatic<F extends object>(surface: F): F {
   constant.add(surface);
   return surface;
 }
 
 /** What the kind shows nothing can change: it need be asked for once only. */
-export function isConstant({ surface }: Pick<Behaviour, "surface">): boolean {
+export function isStatic({ surface }: Pick<Behaviour, "surface">): boolean {
   return surface !== undefined && constant.has(surface);
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { remembering } from "./internal.ts";
+import { memoizeByString } from "./internal.ts";
 import { test } from "node:test";
 
 /** And how often it was asked. */
@@ -7,7 +7,7 @@ function lengths(): { readonly of: (text: string) => number; readonly asked: str
   const asked: string[] = [];
   return {
     asked,
-    of: remembering((text) => {
+    of: memoizeByString((text) => {
       asked.push(text);
       return text.length;
     }),

@@ -23,7 +23,7 @@ interface Judged<T> {
  * The same function, which keeps what it said: clients repeat themselves. Bounded, since the text is theirs. The text before is
  * compared first: to be looked up, one that was just read must be hashed, and that takes longer.
  */
-export function remembering<T>(judge: (text: string) => T): (text: string) => T {
+export function memoizeByString<T>(judge: (text: string) => T): (text: string) => T {
   const known = new Map<string, Judged<T>>();
   let last: Judged<T> | undefined;
   return (text) => {

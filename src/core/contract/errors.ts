@@ -78,7 +78,7 @@ export class StoreError extends TroupeError<StoreCode> {
 }
 
 /** What a client is told of an offer whose author's code fails where it says whether, or with what, the offer can be used. */
-export function outOfOrder(ref: string): string {
+export function unavailableMessage(ref: string): string {
   return `This ${ref.slice(0, ref.indexOf("/") - 1)} is out of order.`;
 }
 

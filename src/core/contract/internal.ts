@@ -2,19 +2,19 @@
 export {
   BEGIN_ACTION,
   compareIds,
-  constantly,
+  markStatic,
   isActorId,
   isAddress,
-  isConstant,
+  isStatic,
   isRefusal,
   keyIn,
   kindOf,
   REFUSAL,
-  replayed,
+  asReplay,
 } from "./actor.ts";
-export { memoize, MultiMap, remembering } from "./collections.ts";
+export { memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { missingActorRefusal } from "./engine.ts";
-export { classOf, nameOf, outOfOrder, shapeOf } from "./errors.ts";
+export { classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";
 export {
   canonical,
   DEEPEST,
@@ -23,7 +23,7 @@ export {
   growthBy,
   hasOwn,
   isTexts,
-  jsonIn,
+  tryParseJson,
   getOwn,
   setOwn,
   SHORT_BYTES,
@@ -31,44 +31,44 @@ export {
   tooManyValues,
   VALUE_LIMITS,
   wellFormed,
-  withoutBom,
+  stripBom,
 } from "./json.ts";
-export { HeldMessages, isHeavy, isLocal, peerOf, RepeatedLines, withoutRepeats } from "./limits.ts";
-export { Listeners, tellOf, told } from "./listeners.ts";
+export { InFlightMemoryBudget, isLarge, isLocal, peerOf, RateLimitedLines, rateLimitedLog } from "./limits.ts";
+export { Listeners, notify, safeCall } from "./listeners.ts";
 export {
   capabilityNeeded,
-  checkMirrored,
+  checkHeaderParameters,
   checkScopes,
   EXTENSION,
   isBlob,
   isContent,
   isExtensionMethod,
   isScope,
-  lacking,
-  mirroredIn,
-  needsScopes,
+  missingScopes,
+  headerParameters,
+  missingScopesMessage,
   scopesOf,
   withScopes,
 } from "./mcp.ts";
-export { type CommitEnds, type HandOver, handOverTo, promising } from "./store.ts";
-export { LATE, type MayBeLate, settledNow, watchClock, whenLate } from "./time.ts";
+export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
+export { ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout } from "./time.ts";
 export { MAX_URI, type Template, templatesOf, templateVariables } from "./uri.ts";
 export {
   ANNOTATIONS,
   ARGUMENT,
-  blamed,
+  invalidMessageReply,
   checkNeeded,
   checkTask,
   HINTS,
   ICONS,
   KINDS,
-  misfit,
+  firstInvalidField,
   closestMatch,
   OBJECT,
   SIZE,
   TASK,
   TEXT,
-  unsendable,
-  wrongInBlock,
+  unserialisableError,
+  invalidInBlock,
 } from "./validate.ts";
 export { vouch, vouchedFor, type Written } from "./vouch.ts";

@@ -23,7 +23,7 @@ export function isList(value: unknown): boolean {
 }
 
 /** The value that a text is. Undefined: it is no JSON, or there is none. */
-export function jsonIn(text: string | undefined): Json | undefined {
+export function tryParseJson(text: string | undefined): Json | undefined {
   if (text === undefined) return undefined;
   try {
     const value: Json = JSON.parse(text);
@@ -34,7 +34,7 @@ export function jsonIn(text: string | undefined): Json | undefined {
 }
 
 /** Text from a user's file, without the byte order mark that Windows tools put first (RFC 8259, 8.1 lets a reader skip it). */
-export const withoutBom = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);
+export const stripBom = (text: string): string => (text.startsWith("\uFEFF") ? text.slice(1) : text);
 
 export const isTexts = (value: unknown): value is readonly string[] => isList(value) && value.every((one) => typeof one === "string");
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { SimulatedClock } from "../../testing/index.ts";
 import type { Caller } from "./door.ts";
 import type { Bag, Json } from "./json.ts";
-import { HeldMessages, isHeavy, peerOf, type Rate, RepeatedLines, TokenBuckets, withoutRepeats } from "./limits.ts";
+import { InFlightMemoryBudget, isLarge, peerOf, type Rate, RateLimitedLines, TokenBuckets, rateLimitedLog } from "./limits.ts";
 import { array, assert as check, constant, constantFrom, integer, oneof, property, record } from "fast-check";
 import { describe, it, test } from "node:test";
 
@@ -126,7 +126,7 @@ const full = (): Error => new RangeError("full");
 const text = (length: number): string => JSON.stringify("x".repeat(length - 2));
 
 /** Runs until it is told to end. */
-function held(messages: HeldMessages, message: string | Uint8Array, caller: Caller = ada): () => Promise<void> {
+function held(messages: InFlightMemoryBudget, message: string | Uint8Array, caller: Caller = ada): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const during = messages.during(message, caller, () => promise);
   return async () => {
@@ -137,7 +137,7 @@ function held(messages: HeldMessages, message: string | Uint8Array, caller: Call
 
 describe("messages that are being worked on", () => {
   it("have half of the room for one caller, and together all of it", async () => {
-    const messages = new HeldMessages(40_000, full);
+    const messages = new InFlightMemoryBudget(40_000, full);
     const ends = [held(messages, text(10_000)), held(messages, text(10_000))];
     assert.throws(() => held(messages, text(5_000)), RangeError);
     ends.push(held(messages, text(15_000), bob));
@@ -147,7 +147,7 @@ describe("messages that are being worked on", () => {
   });
 
   it("are let go when they end at once, fail at once or fail later", async () => {
-    const messages = new HeldMessages(10_000, full);
+    const messages = new InFlightMemoryBudget(10_000, full);
     const broken = (): never => {
       throw new TypeError("broken");
     };
@@ -162,7 +162,7 @@ describe("messages that are being worked on", () => {
   });
 
   it("are told apart by where they come from, where nobody says who it is", async () => {
-    const messages = new HeldMessages(20_000, full);
+    const messages = new InFlightMemoryBudget(20_000, full);
     const here = { peer: "192.0.2.1", scopes: [] };
     const end = held(messages, text(10_000), here);
     assert.throws(() => held(messages, text(5_000), here), RangeError);
@@ -171,7 +171,7 @@ describe("messages that are being worked on", () => {
   });
 
   it("may be longer than all the room, one at a time", async () => {
-    const messages = new HeldMessages(1_000, full);
+    const messages = new InFlightMemoryBudget(1_000, full);
     const end = held(messages, text(5_000));
     assert.throws(() => held(messages, text(5_000), bob), RangeError);
     await end();
@@ -182,19 +182,19 @@ describe("messages that are being worked on", () => {
     const many = JSON.stringify({ junk: Array.from({ length: 2_000 }, () => ({})) });
     const quoted = JSON.stringify({ text: `\\"${"[{,".repeat(2_000)}"` });
     for (const one of [many, Buffer.from(many)]) {
-      const messages = new HeldMessages(200_000, full);
+      const messages = new InFlightMemoryBudget(200_000, full);
       const end = held(messages, one);
       assert.throws(() => held(messages, text(5_000)), RangeError);
       await end();
     }
-    const messages = new HeldMessages(200_000, full);
+    const messages = new InFlightMemoryBudget(200_000, full);
     const ends = Array.from({ length: 10 }, () => held(messages, quoted));
     for (const end of ends) await end();
   });
 
   it("are those that are long", () => {
-    assert.equal(isHeavy(text(4_096)), false);
-    assert.equal(isHeavy(Buffer.from(text(4_097))), true);
+    assert.equal(isLarge(text(4_096)), false);
+    assert.equal(isLarge(Buffer.from(text(4_097))), true);
   });
 });
 
@@ -219,7 +219,7 @@ test("a peer is an address of IPv4, and of IPv6 the network it is in", () => {
 test("what strangers make a door say is one line in 5 s for each reason, with the number of the others", async () => {
   const clock = new SimulatedClock();
   const lines: Json[] = [];
-  const log = withoutRepeats((_level, data) => lines.push(data), clock);
+  const log = rateLimitedLog((_level, data) => lines.push(data), clock);
   const say = (event: string, why: string, times: number): void => {
     for (let n = 0; n < times; n += 1) log?.("notice", { event, why });
   };
@@ -247,13 +247,13 @@ test("what strangers make a door say is one line in 5 s for each reason, with th
     { event: "request-refused", why: "unknown-token", unsaid: 1 },
     { event: "request-refused", why: "unknown-token" },
   ]);
-  assert.equal(withoutRepeats(undefined, clock), undefined);
+  assert.equal(rateLimitedLog(undefined, clock), undefined);
 });
 
 test("a clock that was set back keeps no line back", () => {
   let now = 100_000;
   const lines: Json[] = [];
-  const log = withoutRepeats((_level, data) => lines.push(data), { now: () => now });
+  const log = rateLimitedLog((_level, data) => lines.push(data), { now: () => now });
   log?.("notice", { event: "client-refused" });
   now = 1_000;
   log?.("notice", { event: "client-refused" });
@@ -261,7 +261,7 @@ test("a clock that was set back keeps no line back", () => {
 });
 
 test("faults are one line for each kind, whichever actors and requests they are of", () => {
-  const lines = new RepeatedLines({ now: () => 0 });
+  const lines = new RateLimitedLines({ now: () => 0 });
   const fault = (actor: string, more: Bag = {}): Bag => ({ event: "fault", error: "TypeError", place: "/shop.ts:3:7", actor, ...more });
   assert.notEqual(lines.take(fault("shop/a")), undefined);
   for (let n = 0; n < 1_000; n += 1)
@@ -273,7 +273,7 @@ test("faults are one line for each kind, whichever actors and requests they are 
 
 test("made-up names cannot make more kinds of lines than there is room for", () => {
   let now = 0;
-  const lines = new RepeatedLines({ now: () => now });
+  const lines = new RateLimitedLines({ now: () => now });
   const written = (): number =>
     Array.from({ length: 10_000 }, (_, n) => lines.take({ event: "request-failed", method: `made-up/${n}` })).filter(
       (line) => line !== undefined,
@@ -285,7 +285,7 @@ test("made-up names cannot make more kinds of lines than there is room for", () 
 
 test("a line that was limited before brings its count along", () => {
   let now = 0;
-  const lines = new RepeatedLines({ now: () => now });
+  const lines = new RateLimitedLines({ now: () => now });
   const line = { event: "request-refused", door: "http" };
   assert.deepEqual(lines.take(line), line);
   now = 4_999;
@@ -295,7 +295,7 @@ test("a line that was limited before brings its count along", () => {
 });
 
 test("failed reloads of a developer's saves are all written", () => {
-  const lines = new RepeatedLines(new SimulatedClock());
+  const lines = new RateLimitedLines(new SimulatedClock());
   const failed = { event: "reload-failed", code: "BAD_MODULE" };
   for (let n = 0; n < 3; n += 1) assert.deepEqual(lines.take(failed), failed);
 });

@@ -2,7 +2,7 @@
 // apply (mcp/gateway, mcp/transport).
 
 import type { Log } from "./actor.ts";
-import { remembering } from "./collections.ts";
+import { memoizeByString } from "./collections.ts";
 import type { Caller } from "./door.ts";
 import { type Bag, countValues, isBag, getOwn } from "./json.ts";
 import type { Clock } from "./time.ts";
@@ -84,7 +84,7 @@ export class TokenBuckets {
 const LOCAL: Rate = { perSecond: 20_000, burst: 200_000 };
 const REMOTE: Rate = { perSecond: 200, burst: 2_000 };
 
-export const isLocal = remembering((peer) => /^(?:127\.|\[?::1\b|\[?::ffff:127\.|unix|local|stdio|\/)/.test(peer));
+export const isLocal = memoizeByString((peer) => /^(?:127\.|\[?::1\b|\[?::ffff:127\.|unix|local|stdio|\/)/.test(peer));
 
 /** Where nothing is said. Nobody floods a server over its own loopback by accident of being far away. */
 export const defaultRate = (peer: string | undefined): Rate => (peer === undefined || isLocal(peer) ? LOCAL : REMOTE);
@@ -94,13 +94,13 @@ const LIGHT = 4_096;
 /** About what a value takes beside its text: `[{},{}]` takes twenty times as much memory as it has characters. */
 const VALUE = 32;
 
-export const isHeavy = (message: Uint8Array | string): boolean => message.length > LIGHT;
+export const isLarge = (message: Uint8Array | string): boolean => message.length > LIGHT;
 
 /**
  * What heavy messages take that are being worked on, all clients together. Each may be within its own bounds, and as many as may wait
  * for actors or for a person be more than the process can hold. One caller has half of the room at most.
  */
-export class HeldMessages {
+export class InFlightMemoryBudget {
   readonly #most: number;
   readonly #refusal: () => Error;
   readonly #callers = new Map<string, number>();
@@ -156,7 +156,7 @@ const IPV6 = /^[0-9a-f:]*:[0-9a-f:]*$/i;
 
 const groups = (part: string): string[] => (part === "" ? [] : part.split(":"));
 
-const network = remembering((address): string => {
+const network = memoizeByString((address): string => {
   const mapped = MAPPED.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   const [bare = ""] = address.split("%");
@@ -192,7 +192,7 @@ interface Written {
  * Rate-limits log lines that callers can cause: of each event and kind one line in 5 s. `unsaid` counts those left out since the
  * one before, of lines that bring such a count too.
  */
-export class RepeatedLines {
+export class RateLimitedLines {
   readonly #clock: Pick<Clock, "now">;
   readonly #written = new Map<string, Written>();
 
@@ -239,9 +239,9 @@ function kindOf(line: Bag, event: string): string {
 }
 
 /** The same as a log. */
-export function withoutRepeats(log: Log | undefined, clock: Pick<Clock, "now">): Log | undefined {
+export function rateLimitedLog(log: Log | undefined, clock: Pick<Clock, "now">): Log | undefined {
   if (log === undefined) return undefined;
-  const lines = new RepeatedLines(clock);
+  const lines = new RateLimitedLines(clock);
   return (level, data, logger) => {
     const line = isBag(data) ? lines.take(data) : data;
     if (line === undefined) return;

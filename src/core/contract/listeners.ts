@@ -76,17 +76,17 @@ export class Watchers {
     const watchers = this.#topics.get(topic);
     if (watchers === undefined) return;
     const list = watchers.list();
-    for (const watcher of list) if (watchers.has(watcher, list)) tellOf(watcher.listener, change, this.#fault);
+    for (const watcher of list) if (watchers.has(watcher, list)) notify(watcher.listener, change, this.#fault);
   }
 }
 
 /** A caller's listener has run: what it throws, or rejects with, is its own fault, and nobody else hears of it. */
-export function told(tell: () => unknown, fault: (error: unknown) => void): void {
-  tellOf(tell, undefined, fault);
+export function safeCall(tell: () => unknown, fault: (error: unknown) => void): void {
+  notify(tell, undefined, fault);
 }
 
 /** The same of a listener that is told something: for whoever tells often, no function is made of the two. */
-export function tellOf<T>(listener: (what: T) => unknown, what: T, fault: (error: unknown, what: T) => void): void {
+export function notify<T>(listener: (what: T) => unknown, what: T, fault: (error: unknown, what: T) => void): void {
   try {
     const answer = listener(what);
     // Of an async listener nobody would hear, and Node ends the process over that.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { checkScopes, lacking, scopesOf } from "./internal.ts";
+import { checkScopes, missingScopes, scopesOf } from "./internal.ts";
 import type { Json } from "./json.ts";
 import { test } from "node:test";
 
@@ -28,7 +28,7 @@ const WRONG: readonly Json[] = [
 test("what is no list of scopes opens nothing to anybody, and is refused where it is defined", () => {
   for (const wrong of WRONG) {
     const name = JSON.stringify(wrong);
-    assert.equal(lacking(asked(wrong), ["admin", "a", "b", "", name]).length, 1, name);
+    assert.equal(missingScopes(asked(wrong), ["admin", "a", "b", "", name]).length, 1, name);
     assert.throws(() => checkScopes({ "troupe/scopes": wrong }, "tools/x"), {
       code: "BAD_DEFINITION",
       message: /^tools\/x: scopes are a list/,

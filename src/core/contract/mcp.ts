@@ -85,11 +85,12 @@ export function scopesOf(definition: Bag): readonly string[] {
 }
 
 /** Those of them that a caller lacks. */
-export const lacking = (wanted: readonly string[], held: readonly string[]): readonly string[] =>
+export const missingScopes = (wanted: readonly string[], held: readonly string[]): readonly string[] =>
   wanted.length === 0 ? wanted : wanted.filter((one) => !held.includes(one));
 
 /** What a caller without them is told. */
-export const needsScopes = (scopes: readonly string[]): string => `This needs the scope ${scopes.join(" ")}; sign in again with it.`;
+export const missingScopesMessage = (scopes: readonly string[]): string =>
+  `This needs the scope ${scopes.join(" ")}; sign in again with it.`;
 
 /** Throws `BAD_DEFINITION` where scopes are given and are none. */
 export function checkScopes(meta: unknown, where: string): void {
@@ -130,25 +131,25 @@ const OTHERS = ["additionalProperties", "unevaluatedProperties", "propertyNames"
 const DECIDED = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
 
 /** An argument that a tool wants repeated as `Mcp-Param-*`. */
-export interface Mirrored {
+export interface HeaderParameter {
   readonly path: readonly string[];
   /** Lower-case. */
   readonly header: string;
 }
 
 // Only through `properties`: what a condition or a list decides cannot be repeated by a header.
-export function mirroredIn(schema: Json | undefined, path: readonly string[] = []): readonly Mirrored[] {
+export function headerParameters(schema: Json | undefined, path: readonly string[] = []): readonly HeaderParameter[] {
   if (!isBag(schema) || !isBag(schema["properties"]) || path.length >= DEEPEST) return [];
-  return Object.entries(schema["properties"]).flatMap(([key, member]): readonly Mirrored[] => {
+  return Object.entries(schema["properties"]).flatMap(([key, member]): readonly HeaderParameter[] => {
     const at = [...path, key];
     const name = isBag(member) ? member[MARK] : undefined;
     const here = typeof name === "string" && TOKEN.test(name) ? [{ path: at, header: `mcp-param-${name.toLowerCase()}` }] : [];
-    return [...here, ...mirroredIn(member, at)];
+    return [...here, ...headerParameters(member, at)];
   });
 }
 
 /** Throws `BAD_DEFINITION` where clients that follow MCP would leave the tool out of their list, each by itself and without a word to its author. */
-export function checkMirrored(schema: Json, where: string): void {
+export function checkHeaderParameters(schema: Json, where: string): void {
   const why = misplaced(schema, "", true) ?? doubled(schema);
   if (why !== undefined) throw new TroupeError("BAD_DEFINITION", `${where}: ${why}.`);
 }
@@ -184,7 +185,7 @@ function unfit(schema: Bag, path: string, reachable: boolean): string | undefine
 }
 
 function doubled(schema: Json): string | undefined {
-  const headers = mirroredIn(schema).map(({ header }) => header);
+  const headers = headerParameters(schema).map(({ header }) => header);
   const twice = headers.find((header, at) => headers.indexOf(header) !== at);
   return twice === undefined ? undefined : `two arguments want to be repeated in the header ${twice}`;
 }

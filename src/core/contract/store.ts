@@ -177,19 +177,19 @@ export interface Store extends AsyncDisposable {
 }
 
 /** Whoever waits for a commit: told once what became of it, and never before what handed it over has returned. Neither throws. */
-export interface CommitEnds {
+export interface CommitCallbacks {
   kept(): void;
   lost(error: unknown): void;
 }
 
 /** A commit without a promise. */
-export type HandOver = (id: ActorId, entry: Entry, ends: CommitEnds) => void;
+export type CommitWithCallback = (id: ActorId, entry: Entry, ends: CommitCallbacks) => void;
 
 // By the function, not by a member of the store: whoever wraps a store and gives it another `commit` is asked by that one.
-const handingOver = new WeakMap<object, HandOver>();
+const handingOver = new WeakMap<object, CommitWithCallback>();
 
 /** A store's `commit`, made of a way that promises nothing. Gives it back. */
-export function promising(handOver: HandOver): Store["commit"] {
+export function commitFrom(handOver: CommitWithCallback): Store["commit"] {
   const commit: Store["commit"] = (id, entry) =>
     new Promise((kept, lost) => {
       handOver(id, entry, { kept, lost });
@@ -199,7 +199,7 @@ export function promising(handOver: HandOver): Store["commit"] {
 }
 
 /** How to hand an entry over to that store. */
-export function handOverTo(store: Pick<Store, "commit">): HandOver {
+export function commitWithCallback(store: Pick<Store, "commit">): CommitWithCallback {
   return (
     handingOver.get(store.commit) ??
     ((id, entry, ends) => {

@@ -84,7 +84,7 @@ const ROLE = oneOf("user", "assistant");
 type Rules = Readonly<Record<string, OptionRule>>;
 
 /** The first member that is there and does not fit, in words; undefined: all fit. */
-export function misfit(value: object, rules: Rules): string | undefined {
+export function firstInvalidField(value: object, rules: Rules): string | undefined {
   for (const [name, [words, fits]] of Object.entries(rules)) {
     const member: unknown = Reflect.get(value, name);
     if (member !== undefined && !fits(member)) return `${name} has to be ${words}`;
@@ -94,7 +94,7 @@ export function misfit(value: object, rules: Rules): string | undefined {
 
 const shape = (words: string, rules: Rules, needed = ""): OptionRule => [
   words,
-  (value) => isBag(value) && (needed === "" || needed in value) && misfit(value, rules) === undefined,
+  (value) => isBag(value) && (needed === "" || needed in value) && firstInvalidField(value, rules) === undefined,
 ];
 
 const ICON = shape("", { src: TEXT, mimeType: TEXT, sizes: TEXTS, theme: oneOf("light", "dark") }, "src");
@@ -135,7 +135,7 @@ const CONTENTS: OptionRule = [
     isBag(value) &&
     "uri" in value &&
     ("text" in value || "blob" in value) &&
-    misfit(value, { uri: TEXT, mimeType: TEXT, text: TEXT, blob: TEXT, _meta: OBJECT }) === undefined,
+    firstInvalidField(value, { uri: TEXT, mimeType: TEXT, text: TEXT, blob: TEXT, _meta: OBJECT }) === undefined,
 ];
 
 const MADE_OF: Readonly<Record<string, Rules>> = {
@@ -149,12 +149,12 @@ const MAY_HAVE: Rules = { annotations: ANNOTATIONS, _meta: OBJECT };
 const LINK_MAY_HAVE: Rules = { ...MAY_HAVE, title: TEXT, description: TEXT, mimeType: TEXT, size: SIZE, icons: ICONS };
 
 /** What of a content block no client can read; undefined: it is one. No value is quoted. */
-export function wrongInBlock(block: Bag): string | undefined {
+export function invalidInBlock(block: Bag): string | undefined {
   const { type } = block;
   const needed = typeof type === "string" ? getOwn(MADE_OF, type) : undefined;
   if (needed === undefined) return `type has to be one of ${Object.keys(MADE_OF).join(", ")}`;
   for (const [name, [words]] of Object.entries(needed)) if (!(name in block)) return `${name} has to be ${words}`;
-  return misfit(block, needed) ?? misfit(block, type === "resource_link" ? LINK_MAY_HAVE : MAY_HAVE);
+  return firstInvalidField(block, needed) ?? firstInvalidField(block, type === "resource_link" ? LINK_MAY_HAVE : MAY_HAVE);
 }
 
 /** A `TaskSupport`. */
@@ -219,7 +219,7 @@ interface Unfit {
  * The refusal for a message on which a turn or a view threw `error`, where the message may be to blame: what it brought breaks on
  * the way into a state, a reply or another message. Undefined: it was sound, or the error is no behaviour's.
  */
-export function blamed(error: unknown, message: Brought): Extract<Reply, { refused: unknown }> | undefined {
+export function invalidMessageReply(error: unknown, message: Brought): Extract<Reply, { refused: unknown }> | undefined {
   if (error instanceof StoreError || (error instanceof EngineError && error.code !== "STATE_NOT_JSON")) return undefined;
   const unfit = unfitIn(message);
   if (unfit === undefined) return undefined;
@@ -231,7 +231,7 @@ export function blamed(error: unknown, message: Brought): Extract<Reply, { refus
 }
 
 /** Why a message cannot be written down, for whoever sends it. Undefined: not because of what it brings. */
-export function unsendable(to: ActorId, message: Brought): EngineError | undefined {
+export function unserialisableError(to: ActorId, message: Brought): EngineError | undefined {
   const unfit = unfitIn(message);
   return unfit && new EngineError("BAD_TURN", `A message to ${to} is no JSON: ${unfit.path} ${unfit.why}.`);
 }

@@ -5,7 +5,7 @@
  */
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, Json, Message, Reply, Turn, Work } from "../contract/index.ts";
-import { blamed, hasOwn } from "../contract/internal.ts";
+import { invalidMessageReply, hasOwn } from "../contract/internal.ts";
 import {
   afterCrash,
   type Base,
@@ -179,7 +179,7 @@ export class Cell extends Commits {
       if (persistence === "disk" && this.host.store === undefined) throw faults.engineMissing(this.kind.name, "store");
       return base;
     } catch (error) {
-      const refusal = blamed(error, message);
+      const refusal = invalidMessageReply(error, message);
       if (refusal !== undefined) job.done(refusal);
       else if (error instanceof EngineError) job.fail(error);
       else {
@@ -191,7 +191,7 @@ export class Cell extends Commits {
   }
 
   #unplanned(job: Job, error: EngineError): void {
-    const refusal = blamed(error, job.message);
+    const refusal = invalidMessageReply(error, job.message);
     if (refusal !== undefined) return job.done(refusal);
     if (faults.isAuthors(error)) this.host.fault(error, { where: "turn", actor: this.id, action: job.message.action });
     job.fail(error);
@@ -199,7 +199,7 @@ export class Cell extends Commits {
 
   #crash(job: Job, error: unknown, where: "turn" | "work"): void {
     // No crash of the actor's, or whoever sends it could close an actor that bounds them.
-    const refusal = blamed(error, job.message);
+    const refusal = invalidMessageReply(error, job.message);
     if (refusal !== undefined) return job.done(refusal);
     this.host.fault(error, { where, actor: this.id, action: job.message.action });
     // What has not begun has nothing to go on from: whoever makes up keys must not leave failures.

@@ -1,5 +1,5 @@
 import type { ActorId, Clock, Message, Outgoing, Remembered, Reply, Store, Watchers } from "../contract/index.ts";
-import type { HandOver } from "../contract/internal.ts";
+import type { CommitWithCallback } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import type { Family } from "./family.ts";
 import type { Job } from "./job.ts";
@@ -27,7 +27,7 @@ export interface Host {
   readonly clock: Clock;
   readonly store: Store | undefined;
   /** Its way for turns. */
-  readonly handOver: HandOver | undefined;
+  readonly handOver: CommitWithCallback | undefined;
   /** How long a keyed reply is remembered. */
   readonly keyMs: number;
   readonly watchers: Watchers;

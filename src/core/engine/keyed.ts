@@ -3,7 +3,7 @@ import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import { asked } from "./asked.ts";
 import type { Cell } from "./cell.ts";
-import { settledNow, told } from "../contract/internal.ts";
+import { settledNow, safeCall } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, keptFor, scopedKey } from "../chain/internal.ts";
 import { Job } from "./job.ts";
 import type { Laters } from "./laters.ts";
@@ -85,7 +85,7 @@ export class Keyed {
   #heardBy(callers: ReadonlySet<Caller>, message: Message, options: CallOptions): CallOptions {
     const tell = (how: (caller: Caller) => unknown): void => {
       for (const caller of callers)
-        told(
+        safeCall(
           () => how(caller),
           (error) => this.#host.fault(error, message),
         );

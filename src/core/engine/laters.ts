@@ -1,5 +1,5 @@
 import type { EngineError, Reply, Step } from "../contract/index.ts";
-import { MultiMap, told } from "../contract/internal.ts";
+import { MultiMap, safeCall } from "../contract/internal.ts";
 import type { Job } from "./job.ts";
 
 /** Callers whose message was told "later". Their rows survive the process, their promises do not. */
@@ -29,7 +29,7 @@ export class Laters {
   /** Tells them how far it is. `turn`: whose turn says so, and who may be told "later" by it; `fault`: what one of them throws. */
   report(messageId: string, { done, total, text }: Step, turn: Job, fault: (error: unknown) => void): void {
     const waiting = messageId === turn.message.id ? [turn] : this.#waiting.get(messageId);
-    for (const { options } of waiting ?? []) told(() => options?.onProgress?.(done, total, text), fault);
+    for (const { options } of waiting ?? []) safeCall(() => options?.onProgress?.(done, total, text), fault);
   }
 
   fail(messageId: string, error: EngineError): void {

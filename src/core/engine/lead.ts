@@ -5,7 +5,7 @@
  * told of together when the store has answered for each.
  */
 import type { ActorId, EngineError, Entry, Message, Snapshot } from "../contract/index.ts";
-import type { CommitEnds, HandOver } from "../contract/internal.ts";
+import type { CommitCallbacks, CommitWithCallback } from "../contract/internal.ts";
 import type { Job } from "./job.ts";
 import type { Plan } from "../chain/internal.ts";
 import { storedSnapshot } from "./stored.ts";
@@ -21,7 +21,7 @@ interface Leave {
   readonly above: ReadonlySet<ActorId>;
 }
 
-export class Flight implements CommitEnds {
+export class Flight implements CommitCallbacks {
   readonly #lead: Lead;
   readonly job: Job;
   readonly plan: Plan;
@@ -96,7 +96,7 @@ export class Lead {
     return this.#flights.length;
   }
 
-  add(flight: Flight, handOver: HandOver): void {
+  add(flight: Flight, handOver: CommitWithCallback): void {
     this.#flights.push(flight);
     handOver(this.#id, flight.entry, flight);
   }

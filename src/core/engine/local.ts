@@ -32,7 +32,7 @@ import {
   type Viewer,
   Watchers,
 } from "../contract/index.ts";
-import { checkNeeded, omitUndefined, handOverTo, KINDS, settledNow, told, unsendable } from "../contract/internal.ts";
+import { checkNeeded, omitUndefined, commitWithCallback, KINDS, settledNow, safeCall, unserialisableError } from "../contract/internal.ts";
 import { Alarm } from "./alarm.ts";
 import { asked } from "./asked.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
@@ -124,7 +124,7 @@ export class LocalEngine implements Engine {
     this.#fault = (error, context) => {
       this.#faults += 1;
       // Whoever listens to faults must not make more of them.
-      told(
+      safeCall(
         () => onFault?.(error, context),
         () => undefined,
       );
@@ -187,7 +187,7 @@ export class LocalEngine implements Engine {
     this.#host = {
       clock,
       store,
-      handOver: store && handOverTo(store),
+      handOver: store && commitWithCallback(store),
       keyMs: options.keyMs ?? KEY_MS,
       watchers: this.#watchers,
       laters: this.#laters,
@@ -207,7 +207,7 @@ export class LocalEngine implements Engine {
       fault,
       slow: (turn) => {
         this.#slowTurns += 1;
-        told(
+        safeCall(
           () => options.onSlowTurn?.(turn),
           () => undefined,
         );
@@ -280,7 +280,7 @@ export class LocalEngine implements Engine {
     } catch (error) {
       if (!faults.saysNothingKept(error)) this.#unsure();
       const fault = faults.fromStore(error);
-      throw (fault.code === "STORE_IO" ? unsendable(message.to, message) : undefined) ?? fault;
+      throw (fault.code === "STORE_IO" ? unserialisableError(message.to, message) : undefined) ?? fault;
     }
     this.#outbox.add([message], true);
   }

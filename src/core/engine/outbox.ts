@@ -7,7 +7,7 @@
  */
 import type { Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
 import { answerMessage, askerOf, atMostBytes, faults, missingActorReply, misunderstood } from "../chain/internal.ts";
-import { replayed } from "../contract/internal.ts";
+import { asReplay } from "../contract/internal.ts";
 import { damageTo } from "./damage.ts";
 import type { Host } from "./host.ts";
 import { Job } from "./job.ts";
@@ -169,7 +169,7 @@ export class Outbox {
     const letter = this.#letters.get(messageId);
     if (letter === undefined) return false;
     this.#letters.delete(messageId);
-    if (fate === "replay") this.#put(replayed(letter.message), false);
+    if (fate === "replay") this.#put(asReplay(letter.message), false);
     return true;
   }
 

@@ -1,7 +1,7 @@
 /** What one actor is in this process, and who is told of it. C3: it changes in `take` and `become` alone. */
 import { type Base, type Extra, type Kind, type Plan, statusOf } from "../chain/internal.ts";
 import type { ActorId, CallOptions, EngineError, Json, Snapshot, Status } from "../contract/index.ts";
-import { tellOf } from "../contract/internal.ts";
+import { notify } from "../contract/internal.ts";
 import type { Host } from "./host.ts";
 import type { Job } from "./job.ts";
 import { LastEvent } from "./last-event.ts";
@@ -190,6 +190,6 @@ export abstract class Standing extends Line implements Base {
   #receipt(tell: NonNullable<CallOptions["onReceipt"]>, place: Place): void {
     const receipt =
       place instanceof LastEvent ? new LateReceipt(this.id, place.seq, place) : { actor: this.id, seq: place.seq, head: place.head };
-    tellOf(tell, receipt, this.host.receiptFault);
+    notify(tell, receipt, this.host.receiptFault);
   }
 }

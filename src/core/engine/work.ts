@@ -1,5 +1,5 @@
 import { EngineError } from "../contract/index.ts";
-import { told } from "../contract/internal.ts";
+import { safeCall } from "../contract/internal.ts";
 import type { ActorId, Context, Log, Outgoing, Progress, Reply, Turn, Work } from "../contract/index.ts";
 import { faults } from "../chain/internal.ts";
 import type { Host } from "./host.ts";
@@ -90,7 +90,7 @@ export class WorkRun implements Context {
 
   // Who listens is the caller: work does not fail because of it.
   #tell(tell: () => void): void {
-    told(tell, (error) => this.#host.fault(error, { where: "progress", actor: this.#id, action: this.job.message.action }));
+    safeCall(tell, (error) => this.#host.fault(error, { where: "progress", actor: this.#id, action: this.job.message.action }));
   }
 
   #fence(): void {

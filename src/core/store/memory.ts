@@ -21,7 +21,7 @@ import {
   type Store,
   type Undelivered,
 } from "../contract/index.ts";
-import { compareIds, kindOf, MultiMap, replayed, settledNow } from "../contract/internal.ts";
+import { compareIds, kindOf, MultiMap, asReplay, settledNow } from "../contract/internal.ts";
 
 interface Held extends Omit<Remembered, "reply"> {
   readonly reply: Reply | undefined;
@@ -264,7 +264,7 @@ class MemoryStore implements Store {
     const letter = this.#letters.get(messageId);
     if (!letter) return false;
     this.#letters.delete(messageId);
-    if (fate === "replay") this.#outbox.set(messageId, { message: replayed(letter.message), failures: 0 });
+    if (fate === "replay") this.#outbox.set(messageId, { message: asReplay(letter.message), failures: 0 });
     return true;
   }
 

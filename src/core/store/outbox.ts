@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { StoreError, type Damaged, type Letter, type Message, type Undelivered } from "../contract/index.ts";
-import { replayed } from "../contract/internal.ts";
+import { asReplay } from "../contract/internal.ts";
 import { damaged, int, text } from "./column.ts";
 import { readMessage } from "./message.ts";
 import { storeFault } from "./sqlite-error.ts";
@@ -73,7 +73,7 @@ export class Outbox {
   replay(id: string): boolean {
     const columns = this.#letter.get(id);
     if (columns === undefined) return false;
-    this.add(replayed(messageIn(columns)));
+    this.add(asReplay(messageIn(columns)));
     return this.drop(id);
   }
 

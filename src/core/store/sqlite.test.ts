@@ -20,7 +20,7 @@ import { test } from "node:test";
 import type { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { StoreError, type ActorId, type ChainEvent, type Entry, type Store } from "../contract/index.ts";
-import { handOverTo } from "../contract/internal.ts";
+import { commitWithCallback } from "../contract/internal.ts";
 import { ChainWriter, messageTo } from "../../testing/store-entries.ts";
 import { readHeader, sha256, stateFrom } from "../chain/index.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -530,7 +530,7 @@ test("one write whose content is at fault fails alone", async () => {
 test("C2 a turn is told of once it is there, each for itself, and never while it is handed over", async () => {
   using directory = temporary();
   const store = sqliteStore({ directory: directory.path });
-  const handOver = handOverTo(store);
+  const handOver = commitWithCallback(store);
   const a = new ChainWriter("door/a");
   const told: string[] = [];
   const handed = (name: string, entry: Entry): Promise<void> => {

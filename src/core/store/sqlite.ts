@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError, systemClock, type Clock, type Store } from "../contract/index.ts";
-import { promising, settledNow } from "../contract/internal.ts";
+import { commitFrom, settledNow } from "../contract/internal.ts";
 import { Tips } from "./tips.ts";
 import { Directory } from "./directory.ts";
 import { Eraser } from "./erase.ts";
@@ -150,7 +150,7 @@ function writable(
     get fault() {
       return commits.fault;
     },
-    commit: promising((id, entry, ends) => {
+    commit: commitFrom((id, entry, ends) => {
       if (open) commits.push(new WaitingTurn(turns, id, entry, ends));
       else queueMicrotask(() => ends.lost(closed()));
     }),

@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreError, type ActorId, type Entry } from "../contract/index.ts";
-import type { CommitEnds } from "../contract/internal.ts";
+import type { CommitCallbacks } from "../contract/internal.ts";
 import { ActorInsert } from "./actor-insert.ts";
 import { columnsOf, expiry, rowSum, sameCold, WRITTEN } from "./actor-row.ts";
 import type { Tip, Tips } from "./tips.ts";
@@ -145,10 +145,10 @@ export class WaitingTurn implements Waiting {
   readonly #turns: TurnWriter;
   readonly #id: ActorId;
   readonly #entry: Entry;
-  readonly #ends: CommitEnds;
+  readonly #ends: CommitCallbacks;
   #refused: StoreError | undefined;
 
-  constructor(turns: TurnWriter, id: ActorId, entry: Entry, ends: CommitEnds) {
+  constructor(turns: TurnWriter, id: ActorId, entry: Entry, ends: CommitCallbacks) {
     this.#turns = turns;
     this.#id = id;
     this.#entry = entry;

@@ -3,7 +3,7 @@
  * an object travel with each of its turns; only what is asked for leaves this one.
  */
 import { StoreError, type ActorId } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { addExpiries, sweepExpiries } from "./expiries.ts";
 import { isObject } from "./is-object.ts";
@@ -51,7 +51,7 @@ async function putReplies(context: ArchiveWriter, { replies, now }: Sealed): Pro
 
 /** Shared. */
 export async function replyTo(context: DurableReader, key: string): Promise<KeptReply | undefined> {
-  const reply = jsonIn(await context.get(replyKey(key)));
+  const reply = tryParseJson(await context.get(replyKey(key)));
   return isReply(reply) ? reply : undefined;
 }
 

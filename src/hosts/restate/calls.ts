@@ -16,7 +16,7 @@ import {
   type Message,
   type Reply,
 } from "../../core/contract/index.ts";
-import { hasOwn, MultiMap, told } from "../../core/contract/internal.ts";
+import { hasOwn, MultiMap, safeCall } from "../../core/contract/internal.ts";
 import type { InnerCall } from "./durable-work.ts";
 import type { StopInput, TurnInput } from "./inputs.ts";
 import type { Ingress } from "./ingress.ts";
@@ -98,7 +98,7 @@ export class Calls {
   }
 
   #receipt({ onReceipt }: CallOptions, actor: ActorId, { seq, head }: Pick<Change, "seq" | "head">): void {
-    told(
+    safeCall(
       () => onReceipt?.({ actor, seq, head }),
       (error) => this.#host.fault(error, actor),
     );

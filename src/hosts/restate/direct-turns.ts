@@ -7,7 +7,7 @@
  */
 import { hasParent } from "../../core/chain/internal.ts";
 import type { Behaviour, Message } from "../../core/contract/index.ts";
-import { hasOwn, jsonIn } from "../../core/contract/internal.ts";
+import { hasOwn, tryParseJson } from "../../core/contract/internal.ts";
 import { isBlockKey } from "./blocks.ts";
 import { DurableActor } from "./durable-actor.ts";
 import type { DurableContext } from "./durable-context.ts";
@@ -80,7 +80,7 @@ export class DirectTurns {
     const [first] = journal;
     if (first !== undefined && first.output === undefined) return undefined;
     const { kind } = actor;
-    const input = this.#host.sealerFor(kind.name).open(jsonIn(bytes.toString("utf8")));
+    const input = this.#host.sealerFor(kind.name).open(tryParseJson(bytes.toString("utf8")));
     if (!isTurnInput(input) || input.message.to !== `${kind.name}/${key}`) return undefined;
     // Its key will be claimed.
     if (input.key !== undefined && hasParent(kind)) return undefined;
@@ -116,7 +116,7 @@ export class DirectTurns {
 
   /** Whoever was cut may have been so before anybody heard of it. */
   #hintAgain(message: Message, output: Buffer | undefined): void {
-    const outcome = jsonIn(output?.toString("utf8"));
+    const outcome = tryParseJson(output?.toString("utf8"));
     if (isOutcome(outcome) && !hasOwn(outcome, "fault") && outcome.change !== undefined)
       this.#host.hint({ id: message.to, ...outcome.change }, message);
   }

@@ -24,7 +24,7 @@ import {
   type Plan,
 } from "../../core/chain/internal.ts";
 import { EngineError, isBag, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../../core/contract/index.ts";
-import { blamed, hasOwn, jsonIn } from "../../core/contract/internal.ts";
+import { invalidMessageReply, hasOwn, tryParseJson } from "../../core/contract/internal.ts";
 import { commit, deliver, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
 import { runWork } from "./durable-work.ts";
@@ -218,7 +218,7 @@ export class DurableActor {
     if (kept === undefined || kept.row.life !== life || kept.row.status !== "live") return undefined;
     const expireMs = kept.row.policy?.expireMs;
     if (expireMs === undefined) return undefined;
-    const seen = jsonIn(await context.get(SEEN_KEY));
+    const seen = tryParseJson(await context.get(SEEN_KEY));
     const seenAt = isBag(seen) && typeof seen["at"] === "number" ? seen["at"] : 0;
     return Math.max(kept.row.lastMessageAt, seenAt) + expireMs - (await this.#now(context));
   }
@@ -319,7 +319,7 @@ export class DurableActor {
     try {
       return { value: step() };
     } catch (error) {
-      const refusal = blamed(error, message);
+      const refusal = invalidMessageReply(error, message);
       if (refusal !== undefined) return { fault: faultOf(faults.crashed(message.to, (known?.kept?.seq ?? 0) + 1, error)), refusal };
       if (error instanceof EngineError) {
         // A state that could not be brought to this version: the caller is not told why.

@@ -2,7 +2,7 @@
  * When the replies of an archive are over: their keys in pages, oldest first. As one list it would be read and written as a whole with
  * every few keyed calls, and grow beyond what the server takes under one name.
  */
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { isObject } from "./is-object.ts";
 
@@ -32,7 +32,7 @@ const INDEX = "over";
 const pageKey = (page: number): string => `over/${page}`;
 
 export async function addExpiries(context: ExpiryWriter, added: readonly Expiry[]): Promise<void> {
-  const kept = jsonIn(await context.get(INDEX));
+  const kept = tryParseJson(await context.get(INDEX));
   const before = indexIn(kept);
   // As one list, as archives began.
   let rest: readonly Expiry[] = [...(before === undefined ? expiriesIn(kept) : await pageAt(context, before.last)), ...added];
@@ -48,7 +48,7 @@ export async function addExpiries(context: ExpiryWriter, added: readonly Expiry[
 
 /** Lets go of pages of which all are over, but for the last one. `over` is told of each key on them. */
 export async function sweepExpiries(context: ExpiryWriter, now: number, over: (key: string) => Promise<void>): Promise<void> {
-  const index = indexIn(jsonIn(await context.get(INDEX)));
+  const index = indexIn(tryParseJson(await context.get(INDEX)));
   if (index === undefined || index.until > now) return;
   let { first, until } = index;
   for (let pages = 0; first < index.last; pages += 1) {
@@ -69,7 +69,7 @@ export async function expiriesFrom(
   context: DurableReader,
   from: number,
 ): Promise<{ readonly keys: readonly Expiry[]; readonly next?: number }> {
-  const kept = jsonIn(await context.get(INDEX));
+  const kept = tryParseJson(await context.get(INDEX));
   const index = indexIn(kept);
   if (index === undefined) return { keys: expiriesIn(kept) };
   const keys: Expiry[] = [];
@@ -79,7 +79,7 @@ export async function expiriesFrom(
 }
 
 const pageAt = async (context: DurableReader, page: number): Promise<readonly Expiry[]> =>
-  expiriesIn(jsonIn(await context.get(pageKey(page))));
+  expiriesIn(tryParseJson(await context.get(pageKey(page))));
 
 const expiriesIn = (value: unknown): readonly Expiry[] => (Array.isArray(value) ? value.filter(isExpiry) : []);
 

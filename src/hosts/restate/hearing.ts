@@ -1,6 +1,6 @@
 /** What work says while it runs, and turns of what is answered later, on the way to the node whose caller waits: never kept. */
 import type { CallOptions, Json, Log, LogLevel, Peers, Progress, Step } from "../../core/contract/index.ts";
-import { told } from "../../core/contract/internal.ts";
+import { safeCall } from "../../core/contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
 const TOPIC = "said";
@@ -52,7 +52,7 @@ export class Hearing {
   }
 
   #tell(of: string, tell: (caller: CallOptions) => unknown): void {
-    for (const caller of this.#callers(of)) told(() => tell(caller), this.#fault);
+    for (const caller of this.#callers(of)) safeCall(() => tell(caller), this.#fault);
   }
 
   #heard(said: Json): void {

@@ -8,7 +8,7 @@
  */
 import type { SinceFull } from "../../core/chain/internal.ts";
 import { StoreError, type ChainEvent, type Json, type Remembered, type Row } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
 /** Name of the state key. All of an actor's keys travel with each of its turns, so it has few and they are short. */
@@ -66,7 +66,7 @@ export interface Health {
 export function readKept(text: string | undefined): Kept | undefined {
   if (text === undefined) return undefined;
   const end = text.indexOf("\n");
-  const first = jsonIn(text.slice(0, end));
+  const first = tryParseJson(text.slice(0, end));
   const kept: unknown = isObject(first) && end > 0 ? { ...first, lines: text.slice(end + 1) } : undefined;
   if (isKept(kept)) return kept;
   throw new StoreError("STORE_CORRUPT", `The state key "${ACTOR_KEY}" holds no actor: let nothing else write to these virtual objects.`);
@@ -76,7 +76,7 @@ export function readKept(text: string | undefined): Kept | undefined {
 export const keptText = ({ lines, ...first }: Kept): string => `${JSON.stringify(first)}\n${lines}`;
 
 export function readHealth(text: string | undefined): Health {
-  const value = jsonIn(text);
+  const value = tryParseJson(text);
   if (!isObject(value)) return { times: [] };
   const { times, why } = value;
   return {

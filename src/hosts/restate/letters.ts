@@ -1,6 +1,6 @@
 /** Sends that failed three times (C5), where people see them. */
 import type { Entropy, Json, Letter, Message } from "../../core/contract/index.ts";
-import { kindOf, replayed } from "../../core/contract/internal.ts";
+import { kindOf, asReplay } from "../../core/contract/internal.ts";
 import { ofLetters } from "./directory.ts";
 import type { Ingress } from "./ingress.ts";
 import { isMessage, type TurnInput } from "./inputs.ts";
@@ -51,7 +51,7 @@ export class Letters {
 
   async #again(message: Message): Promise<void> {
     const { ingress, names, entropy, sealerFor } = this.#host;
-    const input: TurnInput = { message: replayed(message) };
+    const input: TurnInput = { message: asReplay(message) };
     // Not the message's own key: the server would take it for the delivery that has failed.
     const idempotencyKey = entropy.hex(16);
     await ingress.begin({ ...names.actor(message.to, "deliver"), input: sealerFor(kindOf(message.to)).seal(input), idempotencyKey });

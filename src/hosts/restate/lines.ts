@@ -9,7 +9,7 @@
 import { exportLine, importLine, readHeader } from "../../core/chain/index.ts";
 import { sealText } from "../../core/chain/internal.ts";
 import { StoreError, type ActorId, type ChainEvent } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
 /** So much of an id tells where to look. */
@@ -87,7 +87,7 @@ interface Place {
 function fromBody(actor: ActorId, seq: number, { life, parent }: Place, line: string, model: string): ChainEvent {
   const rest = line.slice(ID_END);
   const text = rest.startsWith(" ") ? rest.slice(1) : filled(model, rest);
-  const body = jsonIn(text);
+  const body = tryParseJson(text);
   const message = isObject(body) ? body["message"] : undefined;
   if (!isObject(message) || life === "") throw corrupt(actor, seq);
   const { at, action: type, cause } = message;

@@ -10,7 +10,7 @@ import {
   type Reply,
   type Step,
 } from "../../core/contract/index.ts";
-import { omitUndefined, told, kindOf } from "../../core/contract/internal.ts";
+import { omitUndefined, safeCall, kindOf } from "../../core/contract/internal.ts";
 import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
@@ -95,7 +95,7 @@ export class Node implements NodeHost {
       due: (id, key) => this.queries.due(id, key),
       watch: (id, listener) => this.announcer.watch(id, listener),
       receipt: ({ onReceipt }, actor, { seq, head }) =>
-        told(
+        safeCall(
           () => onReceipt?.({ actor, seq, head }),
           (error) => this.#told(error, { where: "receipt", actor }),
         ),
@@ -224,7 +224,7 @@ export class Node implements NodeHost {
 
   #told(error: unknown, where: NodeFault): void {
     // Whoever listens to faults must not make more of them.
-    told(
+    safeCall(
       () => this.#options.onFault?.(error, where),
       () => undefined,
     );

@@ -22,7 +22,7 @@ import type {
   Trait,
   Viewer,
 } from "../../core/contract/index.ts";
-import { blamed, compareIds, kindOf, unsendable } from "../../core/contract/internal.ts";
+import { invalidMessageReply, compareIds, kindOf, unserialisableError } from "../../core/contract/internal.ts";
 import type { Beside } from "./endpoint.ts";
 import type { TurnInput } from "./inputs.ts";
 import { MapClient } from "./map-client.ts";
@@ -96,7 +96,7 @@ export class RestateEngine implements Engine {
       return await calls.call(message, options);
     } catch (error) {
       // It becomes text before anything else is done with it.
-      const refusal = error instanceof TypeError ? blamed(error, message) : undefined;
+      const refusal = error instanceof TypeError ? invalidMessageReply(error, message) : undefined;
       if (refusal === undefined) throw error;
       return refusal;
     } finally {
@@ -116,7 +116,7 @@ export class RestateEngine implements Engine {
       if (isLonger(JSON.stringify(message), EVENT_BYTES)) throw tooLarge(to, "A message", EVENT_BYTES);
       await ingress.begin({ ...names.actor(to, "deliver"), input: kinds.sealerFor(kindOf(to)).seal(input), idempotencyKey });
     } catch (error) {
-      throw (error instanceof TypeError ? unsendable(to, message) : undefined) ?? error;
+      throw (error instanceof TypeError ? unserialisableError(to, message) : undefined) ?? error;
     }
   }
 

@@ -1,5 +1,5 @@
 import { EngineError, type Clock } from "../../core/contract/index.ts";
-import { told } from "../../core/contract/internal.ts";
+import { safeCall } from "../../core/contract/internal.ts";
 
 export interface ServerHealthOptions {
   /** Of the server's HTTP ingress. */
@@ -116,7 +116,7 @@ export class ServerHealth {
     if (this.#closed || lost === (this.#fault !== undefined)) return;
     this.#fault = lost ? unavailable(false) : undefined;
     if (lost) for (const giveUp of this.#waiting) giveUp();
-    told(
+    safeCall(
       () => this.#options.onChange?.(this.#fault),
       () => undefined,
     );

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Clock } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
 const PREFIX = "publickeyv1_";
@@ -58,7 +58,7 @@ interface Token {
   readonly until: number;
 }
 
-const textIn = (part: string): unknown => jsonIn(Buffer.from(part, "base64url").toString("utf8"));
+const textIn = (part: string): unknown => tryParseJson(Buffer.from(part, "base64url").toString("utf8"));
 
 /** Undefined where it is none: the SDK refuses to begin with such a key. */
 function keyIn(key: string): KeyObject | undefined {

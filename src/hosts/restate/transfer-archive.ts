@@ -1,6 +1,6 @@
 /** What an archive does for actors that come from another place, or leave for one. */
 import { StoreError, type KeyedCall } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { isObject } from "./is-object.ts";
 import { isReply, type KeptReply } from "./kept.ts";
@@ -33,7 +33,7 @@ interface Writer extends DurableReader {
 export async function addDue(context: Writer, claims: unknown): Promise<void> {
   if (!Array.isArray(claims) || !claims.every(isClaim)) throw new StoreError("STORE_CORRUPT", "These are no keyed calls.");
   const came = new Set(claims.map(({ key }) => key));
-  const others = readDue(jsonIn(await context.get(DUE_KEY))).filter(({ key }) => !came.has(key));
+  const others = readDue(tryParseJson(await context.get(DUE_KEY))).filter(({ key }) => !came.has(key));
   context.set(DUE_KEY, JSON.stringify([...others, ...claims]));
 }
 
@@ -48,7 +48,7 @@ export const arrivedWith = (context: DurableReader): Promise<string | undefined>
 /** Shared. `from`: where the answer before said to go on. */
 export async function archivedCalls(context: DurableReader, from: unknown): Promise<ArchivedCalls> {
   if (typeof from === "number") return { ...(await expiriesFrom(context, from)), due: [] };
-  return { ...(await expiriesFrom(context, 0)), due: readDue(jsonIn(await context.get(DUE_KEY))) };
+  return { ...(await expiriesFrom(context, 0)), due: readDue(tryParseJson(await context.get(DUE_KEY))) };
 }
 
 /** Shared. In the order of `keys`; ends early where that is enough for one answer. Null: there is none. */

@@ -3,7 +3,7 @@
  * called with, also of those that wait for another, or for a time.
  */
 import { StoreError, type Undelivered } from "../../core/contract/index.ts";
-import { jsonIn } from "../../core/contract/internal.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
 import { Admin } from "./admin.ts";
 import { isTurnInput } from "./inputs.ts";
 import { isObject } from "./is-object.ts";
@@ -65,12 +65,12 @@ const begunIn = (row: unknown): readonly Begun[] =>
 function payloadIn(row: unknown): readonly [id: string, payload: unknown] {
   if (!isObject(row) || typeof row["id"] !== "string" || typeof row["entry_json"] !== "string") throw unreadable("?");
   const { id, entry_json: text } = row;
-  const entry = jsonIn(text);
+  const entry = tryParseJson(text);
   const command = isObject(entry) ? entry["Command"] : undefined;
   const input = isObject(command) ? command["Input"] : undefined;
   const payload = isObject(input) ? input["payload"] : undefined;
   if (!Array.isArray(payload) || !payload.every((byte) => Number.isInteger(byte))) throw unreadable(id);
-  return [id, jsonIn(Buffer.from(payload).toString("utf8"))];
+  return [id, tryParseJson(Buffer.from(payload).toString("utf8"))];
 }
 
 const unreadable = (id: string): StoreError =>

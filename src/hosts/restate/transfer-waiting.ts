@@ -7,7 +7,7 @@
 import { faults } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { StoreError, type ActorId } from "../../core/contract/index.ts";
-import { hasOwn, isAddress, jsonIn, kindOf } from "../../core/contract/internal.ts";
+import { hasOwn, isAddress, tryParseJson, kindOf } from "../../core/contract/internal.ts";
 import { bury } from "./commit.ts";
 import { objectOf, ofLetters } from "./directory.ts";
 import type { DurableContext, DurableReader, Handler } from "./durable-context.ts";
@@ -103,7 +103,7 @@ export async function list(context: DurableReader, from: unknown): Promise<Liste
   for (let at = Math.max(first, typeof from === "number" ? from : 0); at < next; at += 1) {
     if (characters > PAGE_CHARACTERS) return { entries, next: at };
     const text = await context.get(`at/${at}`);
-    const entry = jsonIn(text);
+    const entry = tryParseJson(text);
     characters += text?.length ?? 0;
     if (isWaiting(entry) && !("actor" in entry)) entries.push(entry);
   }
@@ -120,7 +120,7 @@ export async function resume(context: DurableContext, host: NodeHost): Promise<n
   for (; at < next && at < first + PLACES && characters <= PAGE_CHARACTERS; at += 1) {
     const text = await context.get(`at/${at}`);
     characters += text?.length ?? 0;
-    sends.push(sending(context, host, jsonIn(text)));
+    sends.push(sending(context, host, tryParseJson(text)));
   }
   for (const send of sends) send();
   for (let gone = first; gone < at; gone += 1) context.clear(`at/${gone}`);

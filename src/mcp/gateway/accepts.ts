@@ -1,4 +1,4 @@
-import { remembering } from "../../core/contract/internal.ts";
+import { memoizeByString } from "../../core/contract/internal.ts";
 
 /** Whether an Accept header takes that media type. */
 export function acceptsMedia(accept: string, type: string, subtype: string): boolean {
@@ -10,4 +10,4 @@ export function acceptsMedia(accept: string, type: string, subtype: string): boo
     .some((range) => range === "*/*" || range === `${type}/*` || range === `${type}/${subtype}`);
 }
 
-export const acceptsEvents = remembering((accept) => acceptsMedia(accept, "text", "event-stream"));
+export const acceptsEvents = memoizeByString((accept) => acceptsMedia(accept, "text", "event-stream"));

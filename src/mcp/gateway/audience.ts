@@ -1,6 +1,6 @@
 import { sha256Base64url } from "../../core/platform/index.ts";
 import type { Channel, Json, ListName, Log, OfferRef, Shown, Source, Surface, Viewer } from "../../core/contract/index.ts";
-import { lacking, memoize } from "../../core/contract/internal.ts";
+import { missingScopes, memoize } from "../../core/contract/internal.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
 import { postureFor } from "./call.ts";
 import { inLog } from "./errors.ts";
@@ -375,7 +375,7 @@ export class Audience implements Piece {
   #tellUris(uris: ReadonlySet<string> | undefined): void {
     for (const uri of uris ?? []) {
       const subscribed = this.#uris?.get(uri);
-      if (subscribed !== undefined && lacking(subscribed.scopes, this.#viewer.scopes).length === 0)
+      if (subscribed !== undefined && missingScopes(subscribed.scopes, this.#viewer.scopes).length === 0)
         this.#send(() => this.#host.updated(uri));
     }
   }

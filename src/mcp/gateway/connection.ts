@@ -1,5 +1,5 @@
 import type { Bag, Caller, Channel, Connection, Json } from "../../core/contract/index.ts";
-import { isHeavy } from "../../core/contract/internal.ts";
+import { isLarge } from "../../core/contract/internal.ts";
 import type { Core } from "./core.ts";
 import { Fault, faultOf, inLog } from "./errors.ts";
 import {
@@ -68,7 +68,7 @@ export class StreamConnection implements Connection {
   receive(frame: Uint8Array | string, caller: Caller = this.#caller): void {
     if (frame.length === 0 || this.#channel.gone.aborted) return;
     const incoming = decode(frame, this.#core.settings.limits);
-    const reply = isHeavy(frame) ? this.#heavy(frame, incoming, caller) : this.#reply(incoming, caller);
+    const reply = isLarge(frame) ? this.#heavy(frame, incoming, caller) : this.#reply(incoming, caller);
     // What is known at once is sent at once: nothing that came later can overtake it.
     if (reply instanceof Promise) this.#sendLater(reply);
     else this.#send(reply);

@@ -1,5 +1,5 @@
 import type { Bag, Caller, Viewer } from "../../core/contract/index.ts";
-import { HeldMessages, peerOf } from "../../core/contract/internal.ts";
+import { InFlightMemoryBudget, peerOf } from "../../core/contract/internal.ts";
 import type { Call, Method, Outcome } from "./call.ts";
 import { Fault } from "./errors.ts";
 import { Delivered } from "./legacy/delivered.ts";
@@ -40,7 +40,7 @@ export interface Core {
   /** Over HTTP. */
   readonly silent: SilentCalls;
   /** Messages that are being worked on. */
-  readonly held: HeldMessages;
+  readonly held: InFlightMemoryBudget;
   /** Connections, each by what lets go of it: nothing that waits for its client waits any longer. */
   readonly connections: Set<() => void>;
   /**
@@ -92,7 +92,7 @@ export function createCore(settings: Settings): Core {
     open: new Set(),
     delivered: new Delivered(settings),
     silent: new SilentCalls(settings.clock),
-    held: new HeldMessages(settings.limits.heldBytes, noRoom),
+    held: new InFlightMemoryBudget(settings.limits.heldBytes, noRoom),
     connections: new Set(),
     serve,
     knows: (method) => methods.has(method),

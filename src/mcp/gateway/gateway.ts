@@ -1,5 +1,5 @@
 import type { Answer, Caller, Channel, Connection, Exchange, Gateway, Source } from "../../core/contract/index.ts";
-import { told } from "../../core/contract/internal.ts";
+import { safeCall } from "../../core/contract/internal.ts";
 import { meta } from "../source/index.ts";
 import { StreamConnection } from "./connection.ts";
 import { createCore } from "./core.ts";
@@ -30,7 +30,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const http = new GatewayHttp(core, legacy, sourceFor);
 
   // One that fails is no reason to leave the others.
-  const ended = (end: () => void): void => told(end, (error) => settings.log("error", { event: "end-failed", ...inLog(error) }));
+  const ended = (end: () => void): void => safeCall(end, (error) => settings.log("error", { event: "end-failed", ...inLog(error) }));
 
   const drain = async (graceMs: number): Promise<void> => {
     core.work.close();

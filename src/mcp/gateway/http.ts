@@ -1,5 +1,5 @@
 import type { Answer, Exchange, Source } from "../../core/contract/index.ts";
-import { isHeavy, remembering } from "../../core/contract/internal.ts";
+import { isLarge, memoizeByString } from "../../core/contract/internal.ts";
 import type { Core } from "./core.ts";
 import { Fault } from "./errors.ts";
 import { exchangeFault } from "./exchange-fault.ts";
@@ -66,7 +66,7 @@ export class GatewayHttp {
     const refused = profile.versionsFirst ? unknownRevision(profile, request, incoming) : undefined;
     if (refused !== undefined) return refused;
     const { body = "" } = request;
-    if (isHeavy(body) && isWaitedFor(incoming)) return this.#heavy(request, body, incoming, version);
+    if (isLarge(body) && isWaitedFor(incoming)) return this.#heavy(request, body, incoming, version);
     return this.#posted(request, incoming, version);
   }
 
@@ -121,10 +121,10 @@ function isModern(profile: Profile, request: Exchange, incoming: Incoming | Batc
   return version !== undefined && !legacyVersion && incoming.method !== "initialize" && request.header("mcp-session-id") === undefined;
 }
 
-const isJson = remembering((type) => /^\s*application\/json\s*(?:;|$)/i.test(type));
-const acceptsBoth = remembering((accept) => acceptsMedia(accept, "application", "json") && acceptsEvents(accept));
+const isJson = memoizeByString((type) => /^\s*application\/json\s*(?:;|$)/i.test(type));
+const acceptsBoth = memoizeByString((accept) => acceptsMedia(accept, "application", "json") && acceptsEvents(accept));
 
-const acceptsOne = remembering((accept) => acceptsMedia(accept, "application", "json") || acceptsEvents(accept));
+const acceptsOne = memoizeByString((accept) => acceptsMedia(accept, "application", "json") || acceptsEvents(accept));
 
 function checkHeaders(request: Exchange, { acceptsEither }: Profile): void {
   const type = request.header("content-type");

@@ -1,5 +1,5 @@
 import type { Bag, Caller, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
-import { omitUndefined, MAX_URI, told } from "../../core/contract/internal.ts";
+import { omitUndefined, MAX_URI, safeCall } from "../../core/contract/internal.ts";
 import type { Members } from "./call.ts";
 import type { Core } from "./core.ts";
 import { traceOf } from "./envelope.ts";
@@ -30,7 +30,7 @@ export function observed<T>(
 ): T | Promise<T> {
   const observation = begun(core, observer, looked);
   if (observation === undefined) return serve(undefined);
-  const ended = (failure: ObservedFailure | undefined): void => told(() => observation.ended(failure), failing(core));
+  const ended = (failure: ObservedFailure | undefined): void => safeCall(() => observation.ended(failure), failing(core));
   const threw = (error: unknown): never => {
     ended(faultFailure(core, looked.era, faultOf(error)));
     throw error;

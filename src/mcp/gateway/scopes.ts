@@ -1,5 +1,5 @@
 import { type Json, isBag } from "../../core/contract/index.ts";
-import { isScope, lacking, needsScopes } from "../../core/contract/internal.ts";
+import { isScope, missingScopes, missingScopesMessage } from "../../core/contract/internal.ts";
 import type { Refusal } from "./call.ts";
 import { Fault } from "./errors.ts";
 
@@ -7,7 +7,7 @@ const MAX_SCOPES = 1_024;
 
 /** Throws `SCOPE`, with a challenge that names what is missing. */
 export function demand(wanted: readonly string[], held: readonly string[]): void {
-  const missing = lacking(wanted, held);
+  const missing = missingScopes(wanted, held);
   if (missing.length > 0) throw scopeFault(missing, held);
 }
 
@@ -19,7 +19,7 @@ export function missingIn({ code, data }: Refusal): readonly string[] | undefine
 
 export function scopeFault(missing: readonly string[], held: readonly string[]): Fault {
   const asked = toAskFor(held, missing);
-  return new Fault("SCOPE", needsScopes(missing), {
+  return new Fault("SCOPE", missingScopesMessage(missing), {
     data: { scope: missing.join(" ") },
     headers: { "www-authenticate": `Bearer error="insufficient_scope"${asked === "" ? "" : `, scope="${asked}"`}` },
   });

@@ -24,7 +24,7 @@ import {
   systemEntropy,
   TroupeError,
 } from "../../core/contract/index.ts";
-import { checkNeeded, withoutRepeats, VALUE_LIMITS } from "../../core/contract/internal.ts";
+import { checkNeeded, rateLimitedLog, VALUE_LIMITS } from "../../core/contract/internal.ts";
 import type { Posture } from "../source/index.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
 import { unreachedPeers } from "./legacy/unreached.ts";
@@ -175,7 +175,7 @@ export function settle(options: GatewayOptions): Settings {
     taskStore: options.taskStore,
     tasks: (options.tasks ?? peers === undefined) && !profile.refusesTasks && options.extensions?.[TASKS] !== null,
     receipts: options.receipts ?? false,
-    log: withoutRepeats(options.log, clock) ?? (() => undefined),
+    log: rateLimitedLog(options.log, clock) ?? (() => undefined),
     observer: options.observer,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
   };

@@ -1,5 +1,5 @@
 import type { Source, Surface, Viewer } from "../../core/contract/index.ts";
-import { hasOwn, lacking } from "../../core/contract/internal.ts";
+import { hasOwn, missingScopes } from "../../core/contract/internal.ts";
 import { indexOf, type Target } from "./offers.ts";
 
 /**
@@ -8,7 +8,7 @@ import { indexOf, type Target } from "./offers.ts";
  */
 export async function subscribable(source: Source, viewer: Viewer, surface: Surface, uri: string): Promise<Target | undefined> {
   const target = indexOf(surface.catalogue).resource(uri);
-  if (target === undefined || surface.off[target.ref] === true || lacking(target.scopes, viewer.scopes).length > 0) return undefined;
+  if (target === undefined || surface.off[target.ref] === true || missingScopes(target.scopes, viewer.scopes).length > 0) return undefined;
   // The surface knows templates; only a read tells whether these variables name something.
   if (Object.keys(target.args).length === 0) return target;
   const reply = await source.act(viewer, target.ref, target.args, {});

@@ -9,7 +9,7 @@ import {
   type OptionRule,
   TEXTS,
 } from "../../core/contract/index.ts";
-import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TEXT } from "../../core/contract/internal.ts";
+import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, firstInvalidField, OBJECT, SIZE, TEXT } from "../../core/contract/internal.ts";
 import { METHOD_NOT_FOUND } from "./codes.ts";
 import { RpcError } from "./rpc-error.ts";
 
@@ -51,7 +51,7 @@ const SCHEMA: OptionRule = [
   "a JSON Schema",
   (value) =>
     isBag(value) &&
-    misfit(value, { properties: OBJECT, required: TEXTS }) === undefined &&
+    firstInvalidField(value, { properties: OBJECT, required: TEXTS }) === undefined &&
     (!isBag(value["properties"]) || Object.values(value["properties"]).every(isSchema)),
 ];
 const ARGUMENTS: OptionRule = ["a list of arguments", (value) => Array.isArray(value) && value.every((one) => ARGUMENT[1](one))];
@@ -121,7 +121,7 @@ async function entriesOf({ method, member }: Place, { ask, maxListed, fault }: L
 function fitting({ capability, method, key }: Place, entry: Bag, fault: (error: unknown) => void): Bag {
   const kept: Record<string, Json> = { ...entry };
   for (const [member, rule] of Object.entries(RULES[capability])) {
-    const why = misfit(entry, { [member]: rule });
+    const why = firstInvalidField(entry, { [member]: rule });
     if (why === undefined) continue;
     delete kept[member];
     fault(new Error(`${method}, ${JSON.stringify(entry[key])?.slice(0, 100)}: ${why}, and is left out.`));

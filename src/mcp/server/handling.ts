@@ -1,5 +1,5 @@
 import { type EngineError, type OfferRef, TroupeError } from "../../core/contract/index.ts";
-import { whenLate } from "../../core/contract/internal.ts";
+import { onTimeout } from "../../core/contract/internal.ts";
 import { type HandlerContext, isOutcome, type Schema, Settled, settle } from "../source/index.ts";
 import { type ServerContext, serverContext, type Surroundings } from "./context.ts";
 import { around } from "./middleware.ts";
@@ -20,7 +20,7 @@ export function handling<A>(
   return async (args, given) => {
     const context = serverContext(given, offer, surroundings);
     let late = false;
-    whenLate(given, (error) => {
+    onTimeout(given, (error) => {
       late = true;
       reportLate(surroundings, error, { offer, requestId: context.requestId, viewer: given.viewer });
     });

@@ -1,5 +1,5 @@
 import { type Gateway, type Source, systemClock, systemEntropy, TroupeError } from "../../core/contract/index.ts";
-import { omitUndefined, withoutRepeats } from "../../core/contract/internal.ts";
+import { omitUndefined, rateLimitedLog } from "../../core/contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
@@ -57,7 +57,7 @@ class Server implements AsyncDisposable {
       ...rest
     } = options;
     const { clock, entropy = systemEntropy } = options;
-    const log = withoutRepeats(options.log, clock ?? systemClock);
+    const log = rateLimitedLog(options.log, clock ?? systemClock);
     const { path, auth, allowedHosts, allowedOrigins, sse, ready, ...engine } = rest;
     const timed = clock === undefined ? {} : { clock };
     const own = registry({

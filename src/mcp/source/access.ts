@@ -1,6 +1,6 @@
 import { sha256Hex, utf8Length } from "../../core/platform/index.ts";
 import type { ActorId, Behaviour, Viewer } from "../../core/contract/index.ts";
-import { lacking, needsScopes } from "../../core/contract/internal.ts";
+import { missingScopes, missingScopesMessage } from "../../core/contract/internal.ts";
 import { handleActor, isHandle } from "./handle.ts";
 import type { Refused } from "./refused.ts";
 
@@ -82,6 +82,6 @@ export function lacksScope(wanted: readonly string[], { scopes }: Viewer): boole
 
 /** How a caller who lacks scopes is refused. */
 export function scopeRefusal(wanted: readonly string[], { scopes: held }: Viewer): Refused {
-  const scopes = lacking(wanted, held);
-  return { refused: { code: "SCOPE", message: needsScopes(scopes), data: { scopes } } };
+  const scopes = missingScopes(wanted, held);
+  return { refused: { code: "SCOPE", message: missingScopesMessage(scopes), data: { scopes } } };
 }

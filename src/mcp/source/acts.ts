@@ -17,7 +17,7 @@ import type {
   Viewer,
 } from "../../core/contract/index.ts";
 import { EngineError, isBag } from "../../core/contract/index.ts";
-import { BEGIN_ACTION, blamed, hasOwn, isActorId, kindOf, memoize, getOwn } from "../../core/contract/internal.ts";
+import { BEGIN_ACTION, invalidMessageReply, hasOwn, isActorId, kindOf, memoize, getOwn } from "../../core/contract/internal.ts";
 import { notThere, offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./access.ts";
@@ -171,7 +171,7 @@ export class Acts {
     try {
       return alike(behaviour.view(sight.state, way.offer.action, args, standing.as(self), id));
     } catch (cause) {
-      const refusal = blamed(cause, { args });
+      const refusal = invalidMessageReply(cause, { args });
       if (refusal !== undefined) return refusal;
       if (cause instanceof EngineError) throw cause;
       this.#options.onFault(cause, id);

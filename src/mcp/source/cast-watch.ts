@@ -1,5 +1,5 @@
 import type { ActorId, Change, Engine, OfferRef, Shown, Surface } from "../../core/contract/index.ts";
-import { isConstant } from "../../core/contract/internal.ts";
+import { isStatic } from "../../core/contract/internal.ts";
 import type { Closure, Part } from "./closure.ts";
 import { changedContents, contentsOf, type Reader, readersIn, shownBy } from "./closure-diff.ts";
 import type { ContentMarks } from "./content-marks.ts";
@@ -362,7 +362,7 @@ export class CastWatch {
     for (const { place, sight } of parts) {
       const topic = this.#topics.get(sight.id);
       if (topic === undefined) continue;
-      topic.steady = isConstant(place.behaviour);
+      topic.steady = isStatic(place.behaviour);
       if (topic.seq === sight.seq) continue;
       topic.seq = sight.seq;
       topic.since = this.#looks;

@@ -1,5 +1,5 @@
 import type { Dirty, OfferRef, Shown } from "../../core/contract/index.ts";
-import { Listeners, tellOf, told } from "../../core/contract/internal.ts";
+import { Listeners, notify, safeCall } from "../../core/contract/internal.ts";
 import type { CastWatch } from "./cast-watch.ts";
 import type { Content } from "./content-marks.ts";
 import type { Standing } from "./standing.ts";
@@ -92,7 +92,7 @@ export class Ears {
   }
 
   #tell({ dirty }: Ear, ref: OfferRef | undefined, shown: Shown | undefined): void {
-    if (shown === undefined) tellOf(dirty, ref, this.#fault);
-    else told(() => dirty(ref, shown), this.#fault);
+    if (shown === undefined) notify(dirty, ref, this.#fault);
+    else safeCall(() => dirty(ref, shown), this.#fault);
   }
 }

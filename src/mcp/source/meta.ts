@@ -12,7 +12,7 @@ import {
   type Surface,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, lacking, memoize, needsScopes, scopesOf } from "../../core/contract/internal.ts";
+import { hasOwn, missingScopes, memoize, missingScopesMessage, scopesOf } from "../../core/contract/internal.ts";
 import { lacksScope, scopeRefusal } from "./access.ts";
 import { type Entry, listed } from "./posture.ts";
 import { offersOf, refOf, splitRef } from "./refs.ts";
@@ -102,8 +102,8 @@ class Meta implements Source {
       const why = surface.off[refOf("tools", name)];
       if (typeof why !== "string") return [];
       // A reason may tell of the state, and is for those who could act: a call tells the others of their scopes alone.
-      const lacks = lacking(scopesOf(definition), viewer.scopes);
-      return [{ action: name, why: lacks.length > 0 ? needsScopes(lacks) : why }];
+      const lacks = missingScopes(scopesOf(definition), viewer.scopes);
+      return [{ action: name, why: lacks.length > 0 ? missingScopesMessage(lacks) : why }];
     });
     return { ok: { possible, impossible } };
   }

@@ -7,7 +7,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { lacking } from "../../core/contract/internal.ts";
+import { missingScopes } from "../../core/contract/internal.ts";
 import { Lru } from "./lru.ts";
 import type { Names } from "./names.ts";
 import type { Definitions } from "./registry-definitions.ts";
@@ -142,7 +142,8 @@ class Made {
     const choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> = {};
     for (const { ref, behind, scopes } of this.#behind)
       // What a viewer may not read has no names for it either.
-      if (off[ref] === undefined && lacking(scopes, viewer.scopes).length === 0) choices[ref] = behind.choicesFor(viewer, this.#fault);
+      if (off[ref] === undefined && missingScopes(scopes, viewer.scopes).length === 0)
+        choices[ref] = behind.choicesFor(viewer, this.#fault);
     const key = JSON.stringify([off, choices]);
     const known = this.#surfaces.get(key);
     if (known !== undefined) return known;

@@ -1,5 +1,5 @@
 import { FUNCTION, type ListName, type OptionRule, TroupeError } from "../../core/contract/index.ts";
-import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, misfit, OBJECT, SIZE, TASK, TEXT } from "../../core/contract/internal.ts";
+import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, firstInvalidField, OBJECT, SIZE, TASK, TEXT } from "../../core/contract/internal.ts";
 
 const ARGUMENTS: OptionRule = [
   "a list of { name, title?, description?, required? }: texts, required a boolean; their values are text",
@@ -19,7 +19,8 @@ const RULES: Readonly<Record<ListName, Readonly<Record<string, OptionRule>>>> = 
 
 /** What clients would refuse the whole list over. Throws `BAD_DEFINITION`, naming the member. */
 export function checkMembers(list: ListName, name: string, definition: { readonly describe?: unknown }): void {
-  const wrong = misfit({ description: definition.describe }, { description: TEXT }) ?? misfit(definition, RULES[list]);
+  const wrong =
+    firstInvalidField({ description: definition.describe }, { description: TEXT }) ?? firstInvalidField(definition, RULES[list]);
   if (wrong !== undefined) throw bad(list, name, wrong);
 }
 

@@ -1,5 +1,5 @@
 import type { Bag, CallOptions, Json, Log, Progress, Viewer } from "../../core/contract/index.ts";
-import { LATE, type MayBeLate } from "../../core/contract/internal.ts";
+import { ON_TIMEOUT, type Timeoutable } from "../../core/contract/internal.ts";
 
 /** What a handler is given beside its arguments. */
 export interface HandlerContext {
@@ -49,10 +49,10 @@ export function isNeeds(error: unknown): error is { readonly needs: Bag } {
   return error instanceof Needs;
 }
 
-export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOptions): HandlerContext & MayBeLate {
+export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOptions): HandlerContext & Timeoutable {
   const answers = options.answers ?? {};
   return {
-    [LATE]: undefined,
+    [ON_TIMEOUT]: undefined,
     viewer,
     signal,
     answers,

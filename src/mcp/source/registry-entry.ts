@@ -1,5 +1,5 @@
 import { type Bag, type Json, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
-import { checkMirrored, checkScopes, scopesOf, setOwn, templateVariables } from "../../core/contract/internal.ts";
+import { checkHeaderParameters, checkScopes, scopesOf, setOwn, templateVariables } from "../../core/contract/internal.ts";
 import { type Schema, takesMisfits, toJsonSchema } from "../../core/schema/index.ts";
 import { checkName, type Names } from "./names.ts";
 import { refOf } from "./refs.ts";
@@ -124,7 +124,7 @@ function ofObject(schema: Bag, name: string): Bag {
   const { type } = schema;
   if (type !== undefined && type !== "object")
     throw new TroupeError("BAD_DEFINITION", `The input of ${name} must be the schema of an object: a client sends arguments by name.`);
-  checkMirrored(schema, `The input of ${name}`);
+  checkHeaderParameters(schema, `The input of ${name}`);
   return schema;
 }
 

@@ -1,5 +1,5 @@
 import { type OfferRef, TroupeError, type Viewer } from "../../core/contract/index.ts";
-import { nameOf, outOfOrder, shapeOf } from "../../core/contract/internal.ts";
+import { nameOf, unavailableMessage, shapeOf } from "../../core/contract/internal.ts";
 
 const WANTED = "true, false, or as text the reason it is off";
 
@@ -35,6 +35,6 @@ export class Gate {
       this.#told = true;
       fault(new TroupeError("OUT_OF_ORDER", `${this.#ref} is out of order: what says whether it is on ${what}.`, { cause }));
     }
-    return outOfOrder(this.#ref);
+    return unavailableMessage(this.#ref);
   }
 }

@@ -1,5 +1,5 @@
 import { type Bag, BARE_RESULT, CONTENT, isBag, isBareResult, type Json, TroupeError, isList } from "../../core/contract/index.ts";
-import { isContent, wrongInBlock } from "../../core/contract/internal.ts";
+import { isContent, invalidInBlock } from "../../core/contract/internal.ts";
 import { isStandard, type Schema } from "../../core/schema/index.ts";
 import { plain } from "./registry-plain.ts";
 import { check } from "./check.ts";
@@ -30,7 +30,7 @@ export function settle(value: unknown, ref: string, output?: Schema): Json | Pro
 function readable(made: Json, ref: string, where: string): Json {
   if (!isBag(made)) return made;
   for (const [at, block] of blocksIn(made, ref).entries()) {
-    const wrong = isBag(block) ? wrongInBlock(block) : undefined;
+    const wrong = isBag(block) ? invalidInBlock(block) : undefined;
     if (wrong !== undefined)
       throw new TroupeError("BAD_TURN", `${where} has a block no client can read, /${at}: ${wrong}. Make blocks with text(), image(), ….`);
   }

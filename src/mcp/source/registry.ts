@@ -18,7 +18,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { isRefusal, LATE, Listeners, tellOf } from "../../core/contract/internal.ts";
+import { isRefusal, ON_TIMEOUT, Listeners, notify } from "../../core/contract/internal.ts";
 import { dotted, type Names } from "./names.ts";
 import { contextFor, isNeeds } from "./registry-context.ts";
 import { Book } from "./registry-book.ts";
@@ -136,7 +136,7 @@ class Listed implements Registry {
       const text = `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`;
       const late = new EngineError("WORK_TIMEOUT", text, { applied: "unknown" });
       timeout.abort(late);
-      context[LATE]?.(late);
+      context[ON_TIMEOUT]?.(late);
     });
     try {
       const returned = await untilAborted(signal, () => handler.run(args, context));
@@ -237,7 +237,7 @@ class Listed implements Registry {
   #flag(listeners: Listeners<Listener> | undefined, isMeant: (listener: Listener) => boolean, ref?: OfferRef): void {
     if (listeners === undefined) return;
     const list = listeners.list();
-    for (const listener of list) if (listeners.has(listener, list) && isMeant(listener)) tellOf(listener.dirty, ref, this.#fault);
+    for (const listener of list) if (listeners.has(listener, list) && isMeant(listener)) notify(listener.dirty, ref, this.#fault);
   }
 }
 

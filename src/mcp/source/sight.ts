@@ -11,7 +11,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { isConstant } from "../../core/contract/internal.ts";
+import { isStatic } from "../../core/contract/internal.ts";
 import { rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
 import { Reads } from "./reads.ts";
@@ -175,7 +175,7 @@ export class Sights {
   }
 
   #surface(behaviour: Behaviour, id: ActorId, edition: Edition, viewer: Viewer, reads: Reads | undefined): Surface {
-    if (isConstant(behaviour)) return this.#constantly(behaviour, id, edition, viewer);
+    if (isStatic(behaviour)) return this.#constantly(behaviour, id, edition, viewer);
     let seen = this.#seen.get(id);
     if (seen === undefined || !sameState(seen.edition, edition)) {
       seen = { edition: withoutState(edition), surfaces: new Map(), before: seen?.surfaces };

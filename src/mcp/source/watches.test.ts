@@ -5,7 +5,7 @@ import { actor } from "../../core/actor/index.ts";
 import type { ActorId, Behaviour, Message, OfferRef, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
 import { until } from "../../testing/index.ts";
-import { constantly, isConstant } from "../../core/contract/internal.ts";
+import { markStatic, isStatic } from "../../core/contract/internal.ts";
 import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
 
 const viewers = (count: number): readonly Viewer[] => Array.from({ length: count }, (_, i) => ({ principal: `v${i}`, scopes: [] }));
@@ -25,7 +25,7 @@ function counted<S>(kind: Behaviour<S>): { readonly kind: Behaviour<S>; readonly
     asked[0] = (asked[0] ?? 0) + 1;
     return kind.surface?.(state, viewer) ?? { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
   };
-  return { kind: { ...kind, surface: isConstant(kind) ? constantly(surface) : surface }, asked };
+  return { kind: { ...kind, surface: isStatic(kind) ? markStatic(surface) : surface }, asked };
 }
 
 function listen(source: Source, viewer: Viewer, contents?: boolean): { readonly flags: (OfferRef | "lists")[]; readonly undo: () => void } {
@@ -370,8 +370,8 @@ const steady = actor("steady", {
 
 describe("C8 a kind that shows the same in every state", () => {
   it("says so itself, and no other does", () => {
-    assert.equal(isConstant(steady), true);
-    assert.equal(isConstant(gate), false);
+    assert.equal(isStatic(steady), true);
+    assert.equal(isStatic(gate), false);
   });
 
   it("C8 with another surface it is none: what it shows may be for some only", async () => {

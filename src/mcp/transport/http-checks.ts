@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { hostName, isAddress, isLoopback } from "./address.ts";
-import { remembering } from "../../core/contract/internal.ts";
+import { memoizeByString } from "../../core/contract/internal.ts";
 import type { Answer, Gateway } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 
@@ -114,7 +114,7 @@ export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: Guar
     return !local && (name === bound || isAddress(name));
   };
 
-  const known = remembering(knows);
+  const known = memoizeByString(knows);
 
   const listed = (value: string): boolean => origins.has("*") || origins.has(value.toLowerCase());
 
@@ -224,7 +224,7 @@ function quality(parameters: readonly string[]): number {
   return 1;
 }
 
-const readAccept = remembering((text): Admits => {
+const readAccept = memoizeByString((text): Admits => {
   const qualities = new Map<string, number>();
   for (const range of text.split(",")) {
     const [type = "", ...parameters] = range.split(";");
@@ -245,7 +245,7 @@ function acceptsReply({ json, events }: Admits, { acceptsEither }: Pick<Gateway,
 }
 
 /** JSON in UTF-8, the only charset JSON has between systems (RFC 8259, 8.1). */
-const isJson: (contentType: string) => boolean = remembering((text) => {
+const isJson: (contentType: string) => boolean = memoizeByString((text) => {
   const [type = "", ...parameters] = text.split(";");
   if (type.trim().toLowerCase() !== "application/json") return false;
   for (const parameter of parameters) {

@@ -16,7 +16,7 @@ import { HttpSse } from "./http-sse.ts";
 import { checkPath, type Routes, routes } from "./http-routes.ts";
 import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { withoutRepeats } from "../../core/contract/internal.ts";
+import { rateLimitedLog } from "../../core/contract/internal.ts";
 import type { WebSocketDoor } from "./websocket.ts";
 import { within } from "./within.ts";
 
@@ -64,7 +64,7 @@ function unreadable(code: string | undefined): string {
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock } = options;
   checkOptions("serveHttp", options, OPTIONS);
-  const log = withoutRepeats(options.log, clock);
+  const log = rateLimitedLog(options.log, clock);
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);

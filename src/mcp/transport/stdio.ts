@@ -9,7 +9,7 @@ import {
   type OptionTable,
   systemClock,
 } from "../../core/contract/index.ts";
-import { withoutRepeats } from "../../core/contract/internal.ts";
+import { rateLimitedLog } from "../../core/contract/internal.ts";
 import { refusalText } from "../gateway/index.ts";
 import { LineChannel, readLines } from "./lines.ts";
 import { SinkWriteQueue } from "./write-queue.ts";
@@ -87,7 +87,7 @@ const OPTIONS: OptionTable<StdioOptions> = {
 export function serveStdio(options: StdioOptions): StdioDoor {
   checkOptions("serveStdio", options, OPTIONS);
   const { gateway, as = "local", lineBytes = 4_194_304, queuedBytes = 67_108_864, graceMs = 5_000, clock = systemClock } = options;
-  const log = withoutRepeats(options.log, clock);
+  const log = rateLimitedLog(options.log, clock);
   const input = options.input ?? process.stdin;
   const guard = options.output === undefined ? guardStandardOutput() : undefined;
   const output = options.output ?? process.stdout;

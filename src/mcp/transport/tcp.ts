@@ -7,7 +7,7 @@ import type { LineChannel } from "./lines.ts";
 import { listenAt, refuseOpenDoor, listenAtPath } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
-import { withoutRepeats } from "../../core/contract/internal.ts";
+import { rateLimitedLog } from "../../core/contract/internal.ts";
 import { TickBatcher } from "./pipeline.ts";
 
 const OPTIONS: OptionTable<TcpOptions> = {
@@ -33,7 +33,7 @@ const OPTIONS: OptionTable<TcpOptions> = {
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock } = options;
   checkOptions("serveTcp", options, OPTIONS);
-  const log = withoutRepeats(options.log, clock);
+  const log = rateLimitedLog(options.log, clock);
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Whoever may open the file is its owner: the mode has asked already.
   const auth = path === undefined ? options.auth : undefined;

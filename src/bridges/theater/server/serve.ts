@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:net";
 import { systemClock, systemEntropy } from "../../../core/contract/index.ts";
-import { withoutRepeats } from "../../../core/contract/internal.ts";
+import { rateLimitedLog } from "../../../core/contract/internal.ts";
 import { authority, isLoopback } from "../../../mcp/transport/address.ts";
 import { listenAt, listenAtPath } from "../../../mcp/transport/listen.ts";
 import { Channels } from "./channels.ts";
@@ -21,7 +21,7 @@ import { Subscriptions } from "./subscriptions.ts";
  */
 export async function serveTheater(options: TheaterOptions): Promise<TheaterDoor> {
   const { stage, host = "127.0.0.1", port = 0, path, insecure = false, clock = systemClock, entropy = systemEntropy } = options;
-  const log = withoutRepeats(options.log, clock);
+  const log = rateLimitedLog(options.log, clock);
   const limits = { ...THEATER_LIMITS, ...options.limits };
   if (path === undefined) refuseOpenDoor(host, insecure);
   const house: House = {

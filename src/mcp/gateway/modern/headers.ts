@@ -1,6 +1,6 @@
 import { fromBase64, textOf } from "../../../core/platform/index.ts";
 import { type Bag, type Exchange, isBag, type Json, type Offer } from "../../../core/contract/index.ts";
-import { memoize, mirroredIn, getOwn } from "../../../core/contract/internal.ts";
+import { memoize, headerParameters, getOwn } from "../../../core/contract/internal.ts";
 import { Fault, type Reason } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
 
@@ -70,7 +70,7 @@ export function checkVersionHeader(header: Header, claimed: string): void {
 }
 
 /** The arguments a tool wants repeated as `Mcp-Param-*`, found once per offer. */
-const mirroredBy = memoize(({ definition }: Offer) => mirroredIn(definition["inputSchema"]));
+const mirroredBy = memoize(({ definition }: Offer) => headerParameters(definition["inputSchema"]));
 
 /** Every mirrored argument has its header and says the same; none has a header without a value. Throws `HEADERS`. */
 export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void {

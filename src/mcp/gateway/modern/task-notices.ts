@@ -1,5 +1,5 @@
 import type { Channel } from "../../../core/contract/index.ts";
-import { told } from "../../../core/contract/internal.ts";
+import { safeCall } from "../../../core/contract/internal.ts";
 import type { Task } from "./task.ts";
 
 /** Tells a stream of the tasks it asked for: of each how it stands once the stream can be written to, and nothing of what was before (C8). */
@@ -36,7 +36,7 @@ export class TaskNotices {
       this.#stale.delete(task);
       if (task.over) this.#leave(task);
       // Its client has gone: the task, which tells others too, goes on.
-      told(
+      safeCall(
         () => this.#channel.send(this.#textOf(task)),
         () => this.stop(),
       );

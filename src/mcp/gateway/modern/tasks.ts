@@ -1,5 +1,5 @@
 import { type Bag, type Catalogue, isBag, type Json, type Viewer } from "../../../core/contract/index.ts";
-import { EXTENSION, hasOwn, isTexts, lacking, memoize, getOwn, settledNow } from "../../../core/contract/internal.ts";
+import { EXTENSION, hasOwn, isTexts, missingScopes, memoize, getOwn, settledNow } from "../../../core/contract/internal.ts";
 import type { Call, Members, Method, Outcome } from "../call.ts";
 import type { Core } from "../core.ts";
 import { Fault, inLog } from "../errors.ts";
@@ -46,7 +46,7 @@ const LOST = new Fault(
 const SCOPES = "troupe/scopes";
 
 const mayKnow = ({ owner, scopes }: Task, viewer: Viewer): boolean =>
-  owner === viewer.principal && lacking(scopes, viewer.scopes).length === 0;
+  owner === viewer.principal && missingScopes(scopes, viewer.scopes).length === 0;
 
 /** Of one principal. */
 interface Counts {

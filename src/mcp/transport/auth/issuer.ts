@@ -15,7 +15,7 @@ import {
   type JWTVerifyOptions,
 } from "jose";
 import { type Clock, isBag, TroupeError } from "../../../core/contract/index.ts";
-import { withoutBom } from "../../../core/contract/internal.ts";
+import { stripBom } from "../../../core/contract/internal.ts";
 import { isLoopback } from "../address.ts";
 import { invalid, unavailable, type Verdict } from "./verdict.ts";
 
@@ -62,7 +62,7 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
 
 function holdsKeys(bytes: Buffer): boolean {
   try {
-    const set: unknown = JSON.parse(withoutBom(bytes.toString()));
+    const set: unknown = JSON.parse(stripBom(bytes.toString()));
     return isBag(set) && Array.isArray(set["keys"]) && set["keys"].every((key) => isBag(key));
   } catch {
     return false;
@@ -95,7 +95,7 @@ export async function keySet(source: KeySource, clock: Clock): Promise<KeySet> {
     });
     let parsed: unknown;
     try {
-      parsed = JSON.parse(withoutBom(text));
+      parsed = JSON.parse(stripBom(text));
     } catch (cause) {
       throw new TroupeError("DOOR_OPTION", `The key set ${source} is not JSON.`, { cause });
     }

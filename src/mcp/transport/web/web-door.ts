@@ -17,7 +17,7 @@ import { HttpCore } from "../http-core.ts";
 import { challengeContext } from "../auth/index.ts";
 import { UploadBudget } from "../budgets.ts";
 import { OpenStreams } from "../open-streams.ts";
-import { withoutRepeats } from "../../../core/contract/internal.ts";
+import { rateLimitedLog } from "../../../core/contract/internal.ts";
 import { within } from "../within.ts";
 import { fromRequest, fromNode, giveUpOn, writeOut, PendingWrites } from "./requests.ts";
 import { FetchHandler } from "./fetch-handler.ts";
@@ -46,7 +46,7 @@ export function webDoor(options: WebOptions): WebDoor {
   const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock } = options;
   checkOptions("webDoor", options, OPTIONS);
   refuseUnaddressed("a mounted server", auth);
-  const log = withoutRepeats(options.log, clock);
+  const log = rateLimitedLog(options.log, clock);
   checkPath(path, "the endpoint's path");
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const streams = new OpenStreams(limits, clock);

@@ -1,3 +1,5 @@
+// Owns: converting schemas of libraries to JSON Schema. Does not own: checking what an author wrote as JSON Schema (check-schema.ts).
+
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
 import { getOwn } from "../contract/internal.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { compilerFor } from "./index.ts";
-import { withKeywords } from "./keywords.ts";
+import { withKeywords } from "./compiler.ts";
 
 const SCHEMA = { type: "object", properties: { list: { type: "array", uniqueItems: true } } };
 const compiled = (list: object = {}) =>

@@ -24,13 +24,16 @@ class HeldStore extends FaultyStore {
   readonly inner: Store;
   readonly handed: Handed[] = [];
   held = true;
+  readonly onHandOver: (entry: Entry) => void;
 
-  constructor(inner: Store = memoryStore()) {
+  constructor(inner: Store = memoryStore(), onHandOver: (entry: Entry) => void = () => undefined) {
     super(inner, () => "pass");
     this.inner = inner;
+    this.onHandOver = onHandOver;
   }
 
   override commit(id: ActorId, entry: Entry): Promise<void> {
+    this.onHandOver(entry);
     if (!this.held) return this.inner.commit(id, entry);
     return new Promise((resolve, reject) => {
       this.handed.push({
@@ -59,6 +62,186 @@ function watching(): { readonly told: string[]; readonly call: (name: string, ca
   };
   return { told, call };
 }
+
+/** What happens to the calls of one actor, event by event. */
+async function traced(persistence: "disk" | "memory"): Promise<{
+  readonly engine: LocalEngine;
+  readonly store: HeldStore;
+  readonly trace: string[];
+  readonly openGate: () => void;
+  /** Makes a call, whose reply becomes an event. */
+  readonly call: (action: string) => Promise<void>;
+  /** Ends the oldest commit that was handed over. */
+  readonly commit: (how: "keep" | "fail") => Promise<void>;
+}> {
+  const trace: string[] = [];
+  const note = (event: string): void => void trace.push(event);
+  const gate = Promise.withResolvers<undefined>();
+  const store = new HeldStore(memoryStore(), ({ seq }) => note(`handed over ${seq}`));
+  const kind = tallyKind(
+    "tally",
+    { persistence },
+    { gate: () => gate.promise, saw: (what, { action }) => note(what === "receive" ? `received ${action}` : `${what} ${action}`) },
+  );
+  const engine = await LocalEngine.start({ kinds: [kind], store });
+  engine.watch(A, ({ seq }) => note(`changed ${seq}`));
+  return {
+    engine,
+    store,
+    trace,
+    openGate: () => gate.resolve(undefined),
+    call: async (action) => {
+      note(`call ${action}`);
+      try {
+        const reply = await engine.call(say(action), { onReceipt: ({ seq }) => note(`receipt ${seq}`) });
+        note(`reply ${JSON.stringify(reply)}`);
+      } catch (error) {
+        note(`error ${String(Reflect.get(Object(error), "code"))}`);
+      }
+    },
+    commit: async (how) => {
+      const handed = store.handed.shift();
+      assert.ok(handed);
+      note(`${how === "keep" ? "committed" : "commit failed"} ${handed.entry.seq}`);
+      await handed[how]();
+      await settle();
+    },
+  };
+}
+
+test("C2 C8 the order of one call: received, handed over, committed, announced, replied", async () => {
+  const { engine, trace, call, commit } = await traced("disk");
+  await using _ = engine;
+  const add = call("add");
+  await settle();
+  trace.push("settled");
+  await commit("keep");
+  await add;
+  assert.deepEqual(trace, [
+    "call add",
+    "received add",
+    "handed over 1",
+    "settled",
+    "committed 1",
+    "changed 1",
+    "receipt 1",
+    'reply {"ok":1}',
+  ]);
+});
+
+test("C2 C8 the order of one call in memory: its turn runs inside the call", async () => {
+  const { engine, trace, call } = await traced("memory");
+  await using _ = engine;
+  const add = call("add");
+  trace.push("called");
+  await add;
+  assert.deepEqual(trace, ["call add", "received add", "changed 1", "receipt 1", "called", 'reply {"ok":1}']);
+});
+
+test("C1 C2 the order of a call with work: the next message waits for its turn", async () => {
+  const { engine, trace, call, commit, openGate } = await traced("disk");
+  await using _ = engine;
+  const work = call("work");
+  const add = call("add");
+  await settle();
+  trace.push("settled");
+  openGate();
+  await settle();
+  await commit("keep");
+  await commit("keep");
+  await Promise.all([work, add]);
+  assert.deepEqual(trace, [
+    "call work",
+    "call add",
+    "received work",
+    "work work",
+    "settled",
+    // Its run is over: what it still does is ignored from here on.
+    "abort work",
+    "handed over 1",
+    "received add",
+    "handed over 2",
+    "committed 1",
+    "changed 1",
+    "receipt 1",
+    'reply {"ok":1}',
+    "committed 2",
+    "changed 2",
+    "receipt 2",
+    'reply {"ok":2}',
+  ]);
+});
+
+test("C2 the order of two calls under way at once: each is committed, announced and answered in turn", async () => {
+  const { engine, trace, call, commit } = await traced("disk");
+  await using _ = engine;
+  const calls = [call("add"), call("add")];
+  await settle();
+  // The read has seen what both wrote.
+  calls.push(call("get"));
+  await commit("keep");
+  await commit("keep");
+  await Promise.all(calls);
+  assert.deepEqual(trace, [
+    "call add",
+    "call add",
+    "received add",
+    "handed over 1",
+    "received add",
+    "handed over 2",
+    "call get",
+    "received get",
+    "committed 1",
+    "changed 1",
+    "receipt 1",
+    'reply {"ok":1}',
+    "committed 2",
+    "changed 2",
+    "receipt 2",
+    'reply {"ok":2}',
+    'reply {"ok":2}',
+  ]);
+});
+
+test("C2 the order of a failed commit: all turns after it are dropped, then the next message runs on what the store has", async () => {
+  const { engine, store, trace, call, commit } = await traced("disk");
+  await using _ = engine;
+  const calls = [call("add"), call("add"), call("get")];
+  await settle();
+  await commit("fail");
+  // Waits until the store has answered for the second.
+  calls.push(call("add"));
+  await settle();
+  trace.push("settled");
+  await commit("fail");
+  await settle();
+  store.held = false;
+  await commit("keep");
+  await Promise.all(calls);
+  assert.deepEqual(trace, [
+    "call add",
+    "call add",
+    "call get",
+    "received add",
+    "handed over 1",
+    "received add",
+    "handed over 2",
+    "received get",
+    "commit failed 1",
+    "call add",
+    "settled",
+    "commit failed 2",
+    "error STORE_FULL",
+    "error NOT_APPLIED",
+    "error NOT_APPLIED",
+    "received add",
+    "handed over 1",
+    "committed 1",
+    "changed 1",
+    "receipt 1",
+    'reply {"ok":1}',
+  ]);
+});
 
 test("C2 a hot actor hands over the next turn before the last is durable, unseen until each is", async () => {
   const store = new HeldStore();

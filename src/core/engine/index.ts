@@ -1,4 +1,3 @@
-export type { FaultContext } from "./host.ts";
+export type { FaultContext } from "./faults.ts";
 export { LocalEngine, type LocalOptions } from "./local.ts";
-export { prune, type PruneHost, type Pruned, type Pruning } from "./prune.ts";
-export type { Health } from "./queries.ts";
+export { type Health, prune, type PruneHost, type Pruned, type Pruning } from "./queries.ts";

@@ -33,26 +33,21 @@ import {
   Watchers,
 } from "../contract/index.ts";
 import { checkNeeded, omitUndefined, commitWithCallback, KINDS, settledNow, safeCall, unserialisableError } from "../contract/internal.ts";
-import { Alarm } from "./alarm.ts";
-import { asked } from "./asked.ts";
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
+import { ActorState } from "./actor-state.ts";
 import { Cell } from "./cell.ts";
-import { Cells } from "./cells.ts";
-import { damageTo } from "./damage.ts";
-import { Eviction } from "./eviction.ts";
-import { Family, isFarewell, NOBODY } from "./family.ts";
-import { Guard, type GuardHost } from "./guard.ts";
-import { usedHeapShare } from "./heap-share.ts";
-import type { FaultContext, Host, SlowTurn } from "./host.ts";
-import { Idle } from "./idle.ts";
-import { Job } from "./job.ts";
-import { Keyed } from "./keyed.ts";
-import { Laters } from "./laters.ts";
+import { CellDirectory } from "./directory.ts";
+import { damageReporter, type FaultContext, fromStore, type OnFault, type SlowTurn } from "./faults.ts";
+import { IdempotencyCache } from "./idempotency.ts";
+import { Cancellation, type CancellationHost, DeferredReplies, Job } from "./job.ts";
+import type { CellOps } from "./ops.ts";
 import { Outbox } from "./outbox.ts";
-import { KEY_MS, prune, type Pruned, type Pruning } from "./prune.ts";
-import { type Health, Queries } from "./queries.ts";
+import { Eviction, Passivation, usedHeapShare } from "./passivation.ts";
+import { type Health, KEY_MS, prune, type Pruned, type Pruning, Queries } from "./queries.ts";
 import { Registry } from "./registry.ts";
-import { Waits } from "./waits.ts";
+import { isStopChildrenMessage, NO_ACTORS, Supervision } from "./supervision.ts";
+import { TimerService } from "./timers.ts";
+import { WaitForGraph } from "./work.ts";
 
 export interface LocalOptions {
   readonly kinds: readonly Behaviour[];
@@ -66,7 +61,7 @@ export interface LocalOptions {
   readonly retryMs?: number;
   /** In memory at a time, of those on disk. Fewer are kept where they would fill the heap. Default 1,000,000. */
   readonly maxActors?: number;
-  /** Told what no caller can be told in full: what a crash was, a listener that threw, a store that failed. Default: nothing. */
+  /** Called with faults of which no caller gets the details: a crash, a listener that threw, a store that failed. Default: ignored. */
   readonly onFault?: (error: unknown, context: FaultContext) => void;
   /** Called after a turn that blocked the event loop, and so everybody, for more than 100 ms. */
   readonly onSlowTurn?: (turn: SlowTurn) => void;
@@ -96,19 +91,19 @@ export class LocalEngine implements Engine {
   readonly #entropy: Entropy;
   readonly #store: Store | undefined;
   readonly #registry = new Registry();
-  readonly #cells: Cells;
+  readonly #cells: CellDirectory;
   readonly #queries: Queries;
   readonly #watchers: Watchers;
-  readonly #laters = new Laters();
-  readonly #idle: Idle;
+  readonly #deferred = new DeferredReplies();
+  readonly #passivation: Passivation;
   readonly #outbox: Outbox;
-  readonly #alarm: Alarm;
-  readonly #keyed: Keyed;
-  readonly #family: Family;
-  readonly #host: Host & { draining: boolean };
-  readonly #guards: GuardHost;
+  readonly #timers: TimerService;
+  readonly #idempotency: IdempotencyCache;
+  readonly #supervision: Supervision;
+  readonly #ops: CellOps & { draining: boolean };
+  readonly #cancellations: CancellationHost;
   readonly #damaged: Damaged;
-  readonly #fault: (error: unknown, context: FaultContext) => void;
+  readonly #fault: OnFault;
   /** Draining lets what runs end, with all it calls. */
   #phase: "open" | "draining" | "closed" = "open";
   #whenQuiet: (() => void) | undefined;
@@ -130,41 +125,41 @@ export class LocalEngine implements Engine {
       );
     };
     this.#watchers = new Watchers((error, actor) => this.#fault(error, { where: "watcher", actor }));
-    this.#idle = new Idle(clock, (cell) => this.#forget(cell));
+    this.#passivation = new Passivation(clock, (cell) => this.#forget(cell));
     const eviction = new Eviction({
       registry: this.#registry,
-      most: maxActors,
+      maxCells: maxActors,
       usedShare: usedHeapShare,
       drop: (cell) => this.#forget(cell),
     });
-    this.#cells = new Cells(options.kinds, {
+    this.#cells = new CellDirectory(options.kinds, {
       store,
       registry: this.#registry,
-      idle: this.#idle,
+      passivation: this.#passivation,
       eviction,
-      make: (kind, id, memory) => new Cell(this.#host, kind, id, memory),
+      make: (kind, id, memory) => new Cell(this.#ops, new ActorState(kind, id, memory)),
       fault: this.#fault,
     });
     this.#queries = new Queries(store, this.#registry, this.#cells);
     const fault = this.#fault;
-    this.#damaged = damageTo(fault, "outbox");
+    this.#damaged = damageReporter(fault, "outbox");
     this.#outbox = new Outbox({
       clock,
       store,
       retryMs,
       fault,
-      accept: (job) => (isFarewell(job.message) ? this.#family.delivered(job) : this.#accept(job)),
+      accept: (job) => (isStopChildrenMessage(job.message) ? this.#supervision.delivered(job) : this.#accept(job)),
     });
-    this.#family = new Family({
+    this.#supervision = new Supervision({
       store,
       registry: this.#registry,
-      sleeps: (kind) => this.#cells.maySleep(kind),
-      stop: (id, reason, above) => this.#stop(id, reason, above),
-      deliver: (message, kept) => this.#outbox.add([message], kept),
+      mayBeStored: (kind) => this.#cells.mayBeStored(kind),
+      stop: (id, reason, ancestors) => this.#stop(id, reason, ancestors),
+      deliver: (message, stored) => this.#outbox.add([message], stored),
       done: (messageId) => this.#outbox.done(messageId),
       fault,
     });
-    this.#alarm = new Alarm({
+    this.#timers = new TimerService({
       clock,
       entropy,
       store,
@@ -174,36 +169,36 @@ export class LocalEngine implements Engine {
       cell: (id) => this.#cells.at(id, true),
       expire: (cell, ended) => this.#expire(cell, ended),
     });
-    this.#keyed = new Keyed({
+    this.#idempotency = new IdempotencyCache({
       clock,
       store,
-      laters: this.#laters,
+      deferred: this.#deferred,
       cellFor: (message) => this.#cells.reachedBy(message),
-      shown: (message) => this.#cells.shown(message),
+      redactedArgs: (message) => this.#cells.redactedArgs(message),
       submit: (job, signal) => this.#submit(job, signal),
-      fault: (error, { to, action }) => this.#host.fault(error, { where: "progress", actor: to, action }),
+      fault: (error, { to, action }) => this.#ops.fault(error, { where: "progress", actor: to, action }),
     });
-    this.#guards = { clock, laters: this.#laters, cell: ({ message }) => this.#registry.get(message.to) };
-    this.#host = {
+    this.#cancellations = { clock, deferred: this.#deferred, cell: ({ message }) => this.#registry.get(message.to) };
+    this.#ops = {
       clock,
       store,
-      handOver: store && commitWithCallback(store),
+      commit: store && commitWithCallback(store),
       keyMs: options.keyMs ?? KEY_MS,
       watchers: this.#watchers,
-      laters: this.#laters,
-      waits: new Waits(),
+      deferred: this.#deferred,
+      waits: new WaitForGraph(),
       draining: false,
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
-      deliver: (messages, kept) => this.#outbox.add(messages, kept),
-      unsure: () => this.#unsure(),
+      deliver: (messages, stored) => this.#outbox.add(messages, stored),
+      rereadStore: () => this.#rereadStore(),
       restart: (child, parent) => this.#restartChild(child, parent),
-      timed: (cell) => this.#alarm.timed(cell),
-      family: this.#family,
-      began: (cell) => this.#began(cell),
-      ended: (cell) => this.#registry.ended(cell),
-      rest: (cell) => this.#rest(cell),
+      timersChanged: (cell) => this.#timers.changed(cell),
+      supervision: this.#supervision,
+      started: (cell) => this.#started(cell),
+      stopped: (cell) => this.#registry.stopped(cell),
+      idle: (cell) => this.#cellIdle(cell),
       forget: (cell) => this.#forget(cell),
-      remember: (id, replies) => this.#keyed.remember(id, replies),
+      remember: (id, replies) => this.#idempotency.remember(id, replies),
       fault,
       slow: (turn) => {
         this.#slowTurns += 1;
@@ -239,9 +234,9 @@ export class LocalEngine implements Engine {
   async #open(): Promise<void> {
     const store = this.#store;
     if (store === undefined) return;
-    await this.#cells.findStrays(store);
+    await this.#cells.findAlsoStored(store);
     await this.#outbox.catchUp();
-    this.#alarm.start();
+    this.#timers.start();
   }
 
   call<T>(asks: Asks<T>, options?: CallOptions): Promise<ReplyWith<T>>;
@@ -249,7 +244,7 @@ export class LocalEngine implements Engine {
   call(outgoing: Outgoing, options?: CallOptions): Promise<unknown> {
     if (this.#phase !== "open") return Promise.reject(faults.draining());
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
-    if (options?.key !== undefined) return this.#keyed.call(message, options.key, options);
+    if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
     return this.#submitted(message, options).promise();
   }
 
@@ -257,7 +252,7 @@ export class LocalEngine implements Engine {
     if (this.#phase !== "open") throw faults.draining();
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
     // Whether a key was used is asked of the store.
-    if (options?.key !== undefined) return this.#keyed.call(message, options.key, options);
+    if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
     return this.#submitted(message, options).now();
   }
 
@@ -269,16 +264,16 @@ export class LocalEngine implements Engine {
     await cell.loading;
     if (cell.lost) throw cell.lost;
     const store = this.#store;
-    if (cell.memory || store === undefined) {
+    if (cell.actor.memory || store === undefined) {
       // It delivers nothing more, and keeps nothing: drained while the actor was looked for.
       if (this.#phase !== "open") throw faults.draining();
-      if (cell.waiting + this.#outbox.waiting(message).sends >= cell.extra.policy.mailbox) throw faults.mailboxFull(cell.id);
+      if (cell.waiting + this.#outbox.waiting(message).sends >= cell.actor.extra.policy.mailbox) throw faults.mailboxFull(cell.id);
       return this.#outbox.add([message], false);
     }
     try {
       await store.enqueue(message);
     } catch (error) {
-      if (!faults.saysNothingKept(error)) this.#unsure();
+      if (!faults.saysNothingKept(error)) this.#rereadStore();
       const fault = faults.fromStore(error);
       throw (fault.code === "STORE_IO" ? unserialisableError(message.to, message) : undefined) ?? fault;
     }
@@ -334,29 +329,29 @@ export class LocalEngine implements Engine {
   }
 
   async stop(id: ActorId, reason: string): Promise<void> {
-    await this.#stop(id, reason, NOBODY);
+    await this.#stop(id, reason, NO_ACTORS);
   }
 
   async restart(id: ActorId): Promise<void> {
     const cell = this.#cells.existing(id);
     const job = new Job(this.#own(id, "restart", null));
     await cell.loading;
-    if (cell.status === "unborn" && cell.quiet && cell.lost === undefined) throw faults.noActor(id);
+    if (cell.actor.status === "not-started" && cell.quiet && cell.lost === undefined) throw faults.noActor(id);
     cell.restart(job);
     await job.promise();
   }
 
-  #unsure(): void {
-    this.#outbox.readAnew();
-    this.#alarm.start();
+  #rereadStore(): void {
+    this.#outbox.reread();
+    this.#timers.start();
   }
 
   /** That it has failed is known to its cell alone: where there is none, there is nothing to do. */
   #restartChild(child: ActorId, parent: ActorId): void {
     const cell = this.#registry.get(child);
-    if (cell?.status !== "failed" || cell.extra.parent !== parent) return;
+    if (cell?.actor.status !== "failed" || cell.actor.extra.parent !== parent) return;
     const job = new Job(this.#own(child, "restart", null));
-    job.ended = (_, error) => error && this.#host.fault(error, { where: "outbox", actor: child, action: "restart" });
+    job.onEnd = (_, error) => error && this.#ops.fault(error, { where: "outbox", actor: child, action: "restart" });
     cell.restart(job);
   }
 
@@ -364,14 +359,14 @@ export class LocalEngine implements Engine {
   async prune(pruning: Pruning): Promise<Pruned> {
     const store = this.#store;
     if (store === undefined) return { ended: [], damaged: [] };
-    const { keyMs } = this.#host;
+    const { keyMs } = this.#ops;
     const remove = async (ended: Ended): Promise<boolean> => {
       const isGone = await store.remove(ended);
       // A cell from before knows a head that is no more: what it would commit is refused (C6), until it has looked.
       if (isGone && this.#registry.get(ended.id) !== undefined) await this.restart(ended.id);
       return isGone;
     };
-    return asked(prune({ store, now: settledNow(this.#clock), keyMs, remove }, pruning));
+    return fromStore(prune({ store, now: settledNow(this.#clock), keyMs, remove }, pruning));
   }
 
   knows(kind: string): boolean {
@@ -389,13 +384,13 @@ export class LocalEngine implements Engine {
 
   /** Sends that failed three times, oldest first. */
   async letters(limit = 1_000): Promise<readonly Letter[]> {
-    return [...((await asked(this.#store?.letters(limit, this.#damaged))) ?? []), ...this.#outbox.letters()].slice(0, limit);
+    return [...((await fromStore(this.#store?.letters(limit, this.#damaged))) ?? []), ...this.#outbox.letters()].slice(0, limit);
   }
 
   /** A dead letter is tried again or thrown away. False: there is none of that id. */
   async letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     if (this.#outbox.letter(messageId, fate)) return true;
-    const found = (await asked(this.#store?.letter(messageId, fate))) ?? false;
+    const found = (await fromStore(this.#store?.letter(messageId, fate))) ?? false;
     if (found && fate === "replay") await this.#outbox.catchUp();
     return found;
   }
@@ -403,8 +398,8 @@ export class LocalEngine implements Engine {
   /** Takes no more calls; what runs has `graceMs` to end, then it is aborted. Settles when nothing runs and all handed over is durable. */
   async drain(graceMs: number): Promise<void> {
     if (this.#phase === "open") this.#phase = "draining";
-    this.#host.draining = true;
-    this.#alarm.close();
+    this.#ops.draining = true;
+    this.#timers.close();
     this.#hide?.();
     this.#outbox.close();
     if (graceMs > 0 && !this.#allQuiet()) {
@@ -424,8 +419,8 @@ export class LocalEngine implements Engine {
       cell.abortWork(closed);
     }
     await Promise.all(cells.map((cell) => cell.settled()));
-    this.#laters.failAll(faults.draining(true));
-    this.#idle.close();
+    this.#deferred.failAll(faults.draining(true));
+    this.#passivation.close();
     // Last: actors that have ended meanwhile had it settle something too.
     await this.#outbox.settled();
   }
@@ -453,17 +448,17 @@ export class LocalEngine implements Engine {
     if (this.#outbox.empty || !this.#isBehind(job)) this.#accept(job);
     // An idle actor's turn has run by now: of what is over already nothing can be taken back.
     if (job.phase === "over" || (signal === undefined && job.message.deadline === undefined)) return;
-    const guard = new Guard(this.#guards, job, signal);
-    job.guard = guard;
+    const cancellation = new Cancellation(this.#cancellations, job, signal);
+    job.cancellation = cancellation;
     // Its caller may have left while its work began, which no listener would hear any more.
-    if (signal?.aborted) guard.leave();
+    if (signal?.aborted) cancellation.cancel();
   }
 
   // Apart: what a function closes over it puts on the heap each time it is entered.
   #isBehind(job: Job): boolean {
     const { message } = job;
     job.fresh = false;
-    const room = this.#registry.get(message.to)?.extra.policy.mailbox;
+    const room = this.#registry.get(message.to)?.actor.extra.policy.mailbox;
     if (room !== undefined && this.#outbox.waiting(message).calls >= room) {
       job.fail(faults.mailboxFull(message.to));
       return true;
@@ -480,28 +475,28 @@ export class LocalEngine implements Engine {
       return job.fail(faults.fromStore(error));
     }
     if (cell !== undefined) cell.push(job);
-    else if (this.#cells.lapses(job.message)) job.done(OK_NULL);
+    else if (this.#cells.ignores(job.message)) job.done(OK_NULL);
     else job.fail(faults.noActor(job.message.to));
   }
 
-  #began(cell: Cell): void {
-    this.#registry.began(cell);
-    if (cell.extra.policy.expireMs !== undefined) this.#alarm.timed(cell);
+  #started(cell: Cell): void {
+    this.#registry.started(cell);
+    if (cell.actor.extra.policy.expireMs !== undefined) this.#timers.changed(cell);
   }
 
-  #rest(cell: Cell): void {
-    if (cell.status === "stopped") {
-      if (cell.memory) this.#keyed.forget(cell.id);
+  #cellIdle(cell: Cell): void {
+    if (cell.actor.status === "stopped") {
+      if (cell.actor.memory) this.#idempotency.forget(cell.id);
       this.#forget(cell);
-    } else if (cell.status === "unborn") this.#forget(cell);
+    } else if (cell.actor.status === "not-started") this.#forget(cell);
     // Whoever makes up keys and beginnings that throw must not fill the memory.
-    else if (cell.memory && cell.seq === 0) this.#idle.addUnborn(cell);
+    else if (cell.actor.memory && cell.actor.seq === 0) this.#passivation.addNotStarted(cell);
     if (this.#whenQuiet !== undefined && this.#allQuiet()) this.#whenQuiet();
   }
 
   #forget(cell: Cell): void {
     this.#registry.forget(cell);
-    this.#idle.remove(cell);
+    this.#passivation.remove(cell);
   }
 
   // ── on the engine's own account ───────────────────────────────────────────
@@ -515,25 +510,27 @@ export class LocalEngine implements Engine {
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
     // Only work that may run again, from the outbox or by a repeated call, need find its answers again.
     if (work.consumed !== undefined || work.key !== undefined)
-      return this.#keyed.call(message, innerKey(work.message, work.key, n, message.action, this.#cells.shown(message)), { signal });
+      return this.#idempotency.call(message, innerKey(work.message, work.key, n, message.action, this.#cells.redactedArgs(message)), {
+        signal,
+      });
     const job = new Job(message);
     this.#submit(job, signal);
     return job.promise();
   }
 
-  async #stop(id: ActorId, reason: string, above: ReadonlySet<ActorId>): Promise<void> {
+  async #stop(id: ActorId, reason: string, ancestors: ReadonlySet<ActorId>): Promise<void> {
     const cell = this.#cells.existing(id);
     await cell.loading;
     if (cell.lost) throw cell.lost;
     const job = new Job(this.#own(id, "stop", { reason }));
-    cell.stop(job, reason, above);
+    cell.stop(job, reason, ancestors);
     await job.promise();
   }
 
   #expire(cell: Cell, ended: (again: boolean) => void): void {
     if (!cell.quiet) return ended(true);
     const job = new Job(this.#own(cell.id, "stop", { reason: "expired" }));
-    job.ended = (_, error) => ended(error !== undefined);
-    cell.stop(job, "expired", NOBODY);
+    job.onEnd = (_, error) => ended(error !== undefined);
+    cell.stop(job, "expired", NO_ACTORS);
   }
 }

@@ -1,4 +1,4 @@
-/** First in, first out; what is urgent goes before the rest. Shifting costs the same at any length. */
+// Owns: a queue. Urgent items go before all others. Shifting costs the same at any length.
 export class Mailbox<T> {
   #items: (T | undefined)[] = [];
   #first = 0;

@@ -1,27 +1,39 @@
+// Owns: questions about actors, and the removal of those that stopped long ago. Does not own: what it reads (registry.ts, the store).
 import { keyOf, scopedKey } from "../chain/internal.ts";
-import type { ActorId, Change, ChainEvent, ListQuery, Snapshot, Store, Viewer } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Change,
+  type ChainEvent,
+  type Ended,
+  type EndedPage,
+  type ListQuery,
+  type Snapshot,
+  type Store,
+  StoreError,
+  type Viewer,
+} from "../contract/index.ts";
 import { compareIds, kindOf } from "../contract/internal.ts";
-import { asked } from "./asked.ts";
+import { rawState, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
-import type { Cells } from "./cells.ts";
+import type { CellDirectory } from "./directory.ts";
+import { fromStore } from "./faults.ts";
 import type { Registry } from "./registry.ts";
-import { rawState, storedSnapshot } from "./stored.ts";
 
 const PAGE = 256;
 
-/** What an actor's crashes and failure are, for people. */
+/** An actor's crashes and failure, for people. */
 export interface Health {
   readonly crashes: readonly number[];
   readonly failure?: string;
 }
 
-/** Law 2: questions about actors, answered from what is durable, here or in the store. */
+/** Law 2: questions about actors, answered from durable state, here or in the store. */
 export class Queries {
   readonly #store: Store | undefined;
   readonly #registry: Registry;
-  readonly #cells: Cells;
+  readonly #cells: CellDirectory;
 
-  constructor(store: Store | undefined, registry: Registry, cells: Cells) {
+  constructor(store: Store | undefined, registry: Registry, cells: CellDirectory) {
     this.#store = store;
     this.#registry = registry;
     this.#cells = cells;
@@ -48,64 +60,64 @@ export class Queries {
   }
 
   async #readRaw(id: ActorId): Promise<Snapshot | undefined> {
-    const stored = await asked(this.#store?.load(id));
+    const stored = await fromStore(this.#store?.load(id));
     if (stored === undefined) return undefined;
     return storedSnapshot(id, stored, rawState(stored));
   }
 
   async list(query: ListQuery): Promise<readonly Change[]> {
-    const kept = (await asked(this.#store?.list(query))) ?? [];
+    const stored = (await fromStore(this.#store?.list(query))) ?? [];
     const here = this.#registry.list(query);
-    const told = kept.map((change): Change => {
+    const marked = stored.map((change): Change => {
       const cell = this.#registry.get(change.id);
-      return cell?.status === "failed" ? { ...change, status: "failed" } : change;
+      return cell?.actor.status === "failed" ? { ...change, status: "failed" } : change;
     });
     const seen = new Set(here.map(({ id }) => id));
-    return [...told.filter(({ id }) => !seen.has(id)), ...here]
+    return [...marked.filter(({ id }) => !seen.has(id)), ...here]
       .toSorted((one, other) => compareIds(one.id, other.id))
       .slice(0, query.limit);
   }
 
   async count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {
-    return ((await asked(this.#store?.count(query))) ?? 0) + this.#registry.count(query);
+    return ((await fromStore(this.#store?.count(query))) ?? 0) + this.#registry.count(query);
   }
 
   async find(uid: string): Promise<ActorId | undefined> {
-    return this.#registry.find(uid) ?? (await asked(this.#store?.find(uid)));
+    return this.#registry.find(uid) ?? (await fromStore(this.#store?.find(uid)));
   }
 
   async event(id: string): Promise<ChainEvent | undefined> {
-    return asked(this.#store?.event(id));
+    return fromStore(this.#store?.event(id));
   }
 
   async caused(id: string): Promise<readonly ChainEvent[]> {
-    return (await asked(this.#store?.caused(id))) ?? [];
+    return (await fromStore(this.#store?.caused(id))) ?? [];
   }
 
   async keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
-    const claimants = (await asked(this.#store?.claimants(scopedKey(viewer, undefined, key)))) ?? [];
+    const claimants = (await fromStore(this.#store?.claimants(scopedKey(viewer, undefined, key)))) ?? [];
     return claimants.find((id) => kindOf(id) === kind);
   }
 
   async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {
     keyOf(id);
     const cell = this.#registry.get(id);
-    if (cell?.memory) {
-      if (cell.last !== undefined && cell.last.seq > afterSeq) yield cell.last.event;
+    if (cell?.actor.memory) {
+      if (cell.actor.last !== undefined && cell.actor.last.seq > afterSeq) yield cell.actor.last.event;
       return;
     }
     for (let after = afterSeq; ; after += PAGE) {
-      const page = (await asked(this.#store?.events(id, after, PAGE))) ?? [];
+      const page = (await fromStore(this.#store?.events(id, after, PAGE))) ?? [];
       yield* page;
       if (page.length < PAGE) return;
-      // A store that answers at once would let nobody else be served until a long chain is read.
+      // A store that answers at once would block the event loop until a long chain is read.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }
 
   health(id: ActorId): Health | undefined {
     const cell = this.#registry.get(id);
-    return cell && { crashes: cell.crashes, ...(cell.failure === undefined ? {} : { failure: cell.failure.message }) };
+    return cell && { crashes: cell.actor.crashes, ...(cell.actor.failure === undefined ? {} : { failure: cell.actor.failure.message }) };
   }
 }
 
@@ -113,4 +125,53 @@ async function loaded(cell: Cell): Promise<Snapshot | undefined> {
   await cell.loading;
   if (cell.lost) throw cell.lost;
   return cell.snapshot();
+}
+
+/** How long keyed replies are remembered by default. */
+export const KEY_MS = 24 * 3_600_000;
+
+/** Which stopped actors are pruned. */
+export interface Pruning {
+  /** Those that stopped before this time, in milliseconds since 1970. */
+  readonly before: number;
+  readonly kind?: string;
+  /** `next` of the page before this one. */
+  readonly after?: string;
+  /** How many stopped actors are examined. Default 200. */
+  readonly limit?: number;
+}
+
+export interface Pruned extends EndedPage {
+  /** Those whose rows cannot be read. They stay. */
+  readonly damaged: readonly ActorId[];
+}
+
+export interface PruneHost {
+  readonly store: Pick<Store, "ended" | "children">;
+  readonly now: number;
+  /** How long a keyed call's reply is remembered. Default 24 h. */
+  readonly keyMs?: number;
+  /** False: that event is no longer its last. Absent: nothing is removed. */
+  readonly remove?: (ended: Ended) => Promise<boolean>;
+}
+
+/**
+ * Removes actors that stopped long ago or, without `remove`, lists them. C4: one whose keyed replies may still be asked for stays;
+ * and so does one whose children live, since its stop is not complete.
+ */
+export async function prune(
+  { store, now, keyMs = KEY_MS, remove }: PruneHost,
+  { before, limit = 200, ...which }: Pruning,
+): Promise<Pruned> {
+  const page = await store.ended({ ...which, before: Math.min(before, now - keyMs), limit });
+  const ended: Ended[] = [];
+  const damaged: ActorId[] = [];
+  for (const one of page.ended)
+    try {
+      if ((await store.children(one.id)).length === 0 && (remove === undefined || (await remove(one)))) ended.push(one);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.code !== "STORE_CORRUPT") throw error;
+      damaged.push(one.id);
+    }
+  return { ended, damaged, ...(page.next === undefined ? {} : { next: page.next }) };
 }

@@ -1,26 +1,30 @@
-import { EngineError } from "../contract/index.ts";
-import { safeCall } from "../contract/internal.ts";
-import type { ActorId, Context, Log, Outgoing, Progress, Reply, Turn, Work } from "../contract/index.ts";
+// Owns: one run of an actor's work: its time limit, its abort signal and the context it gets; and which work waits for which actor.
+// Does not own: the turn it ends in (cell.ts).
 import { faults } from "../chain/internal.ts";
-import type { Host } from "./host.ts";
+import { EngineError } from "../contract/index.ts";
+import type { ActorId, Context, Log, Outgoing, Progress, Reply, Turn, Work } from "../contract/index.ts";
+import { safeCall } from "../contract/internal.ts";
 import type { Job } from "./job.ts";
+import type { CellOps } from "./ops.ts";
 
-/** How a run ended; not called when it was ended from outside. */
+type WorkOps = Pick<CellOps, "clock" | "waits" | "callFrom" | "fault">;
+
+/** How a run ended. Not called when it was ended from outside. */
 export interface WorkEnds {
   readonly turned: (turn: Turn<unknown>) => void;
   readonly threw: (error: unknown) => void;
-  /** Past its time: the run has been ended already. */
+  /** It took too long, and has been ended. */
   readonly timedOut: (error: EngineError) => void;
 }
 
-// Made once: every run ends with it, and what an error costs is its stack. Whoever calls something afterwards gets one of its own.
+// Made once, since every run ends with it and the stack is what an error costs. Calls made afterwards throw an error of their own.
 const ENDED = new EngineError("TURN_OVER", "This turn is over: stop when the signal aborts, what comes later is dropped.");
 
-/** One run of work, behind its fence: once over, what it returns is dropped and what it calls throws `TURN_OVER`. */
+/** One run of work. Once it is over, what it returns is dropped and its context's functions throw `TURN_OVER`. */
 export class WorkRun implements Context {
   readonly job: Job;
   readonly #id: ActorId;
-  readonly #host: Host;
+  readonly #ops: WorkOps;
   readonly #abort = new AbortController();
   readonly #endsAt: number;
   readonly #ends: WorkEnds;
@@ -28,13 +32,13 @@ export class WorkRun implements Context {
   #over = false;
   #calls = 0;
 
-  constructor(id: ActorId, host: Host, job: Job, workMs: number, ends: WorkEnds) {
+  constructor(id: ActorId, ops: WorkOps, job: Job, workMs: number, ends: WorkEnds) {
     this.#id = id;
-    this.#host = host;
+    this.#ops = ops;
     this.job = job;
     this.#ends = ends;
-    this.#endsAt = host.clock.now() + workMs;
-    this.#undo = host.clock.after(workMs, () => {
+    this.#endsAt = ops.clock.now() + workMs;
+    this.#undo = ops.clock.after(workMs, () => {
       const error = faults.workTimeout(id, workMs);
       if (this.end(error)) ends.timedOut(error);
     });
@@ -53,7 +57,7 @@ export class WorkRun implements Context {
     );
   }
 
-  /** Raises the fence. False: it was up already. */
+  /** False: it had ended already. */
   end(reason: EngineError): boolean {
     if (this.#over) return false;
     this.#over = true;
@@ -67,11 +71,11 @@ export class WorkRun implements Context {
   }
 
   readonly call = async (outgoing: Outgoing): Promise<Reply> => {
-    this.#fence();
-    const leave = this.#host.waits.begin(this.#id, outgoing.to);
+    this.#throwIfOver();
+    const leave = this.#ops.waits.begin(this.#id, outgoing.to);
     try {
-      const reply = await this.#host.callFrom(this.job, this.#calls++, outgoing, this.#endsAt, this.signal);
-      this.#fence();
+      const reply = await this.#ops.callFrom(this.job, this.#calls++, outgoing, this.#endsAt, this.signal);
+      this.#throwIfOver();
       return reply;
     } finally {
       leave();
@@ -79,21 +83,52 @@ export class WorkRun implements Context {
   };
 
   readonly progress: Progress = (...step) => {
-    this.#fence();
-    this.#tell(() => this.job.options?.onProgress?.(...step));
+    this.#throwIfOver();
+    this.#notify(() => this.job.options?.onProgress?.(...step));
   };
 
   readonly log: Log = (...line) => {
-    this.#fence();
-    this.#tell(() => this.job.options?.onLog?.(...line));
+    this.#throwIfOver();
+    this.#notify(() => this.job.options?.onLog?.(...line));
   };
 
-  // Who listens is the caller: work does not fail because of it.
-  #tell(tell: () => void): void {
-    safeCall(tell, (error) => this.#host.fault(error, { where: "progress", actor: this.#id, action: this.job.message.action }));
+  // The listener is the caller's: work does not fail when it throws.
+  #notify(notify: () => void): void {
+    safeCall(notify, (error) => this.#ops.fault(error, { where: "progress", actor: this.#id, action: this.job.message.action }));
   }
 
-  #fence(): void {
+  #throwIfOver(): void {
     if (this.#over) throw faults.turnOver(this.#id);
+  }
+}
+
+/** Which actor's work waits for a call to which other actor: a call that would close a cycle is refused (`CYCLE`) before it waits. */
+export class WaitForGraph {
+  readonly #targets = new Map<ActorId, Map<ActorId, number>>();
+
+  /** Returns what ends the wait. */
+  begin(from: ActorId, to: ActorId): () => void {
+    if (this.#reaches(to, from)) throw faults.cycle(from, to);
+    const targets = this.#targets.get(from) ?? new Map<ActorId, number>();
+    this.#targets.set(from, targets);
+    targets.set(to, (targets.get(to) ?? 0) + 1);
+    return () => {
+      const left = (targets.get(to) ?? 1) - 1;
+      if (left > 0) targets.set(to, left);
+      else targets.delete(to);
+      if (targets.size === 0 && this.#targets.get(from) === targets) this.#targets.delete(from);
+    };
+  }
+
+  #reaches(from: ActorId, goal: ActorId): boolean {
+    const seen = new Set<ActorId>();
+    const open = [from];
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (next === goal) return true;
+      if (seen.has(next)) continue;
+      seen.add(next);
+      for (const target of this.#targets.get(next)?.keys() ?? []) open.push(target);
+    }
+    return false;
   }
 }

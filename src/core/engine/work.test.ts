@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Waits } from "./waits.ts";
+import { WaitForGraph } from "./work.ts";
 
 const cycle = { name: "EngineError", code: "CYCLE" };
 
 test("a wait that closes a ring of any length is refused, and may be tried again when the ring is open", () => {
-  const waits = new Waits();
+  const waits = new WaitForGraph();
   assert.throws(() => waits.begin("k/a", "k/a"), cycle);
   const undo = waits.begin("k/a", "k/b");
   waits.begin("k/b", "k/c");
@@ -16,7 +16,7 @@ test("a wait that closes a ring of any length is refused, and may be tried again
 });
 
 test("two waits for the same actor are two: ending one leaves the other", () => {
-  const waits = new Waits();
+  const waits = new WaitForGraph();
   const one = waits.begin("k/a", "k/b");
   const other = waits.begin("k/a", "k/b");
   one();

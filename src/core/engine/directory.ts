@@ -1,41 +1,42 @@
+// Owns: the way from an id to its cell, and what is known of each kind.
+// Does not own: the list of cells (registry.ts), or when they leave memory (passivation.ts).
 import { faults, keyOf, type Kind, kindFrom } from "../chain/internal.ts";
 import { TroupeError, type ActorId, type Behaviour, type Json, type Message, type Store } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
-import type { Eviction } from "./eviction.ts";
-import type { FaultContext } from "./host.ts";
-import type { Idle } from "./idle.ts";
+import type { OnFault } from "./faults.ts";
+import type { Eviction, Passivation } from "./passivation.ts";
 import type { Registry } from "./registry.ts";
 
-export interface CellsHost {
+export interface DirectoryHost {
   readonly store: Store | undefined;
   readonly registry: Registry;
-  readonly idle: Idle;
+  readonly passivation: Passivation;
   readonly eviction: Eviction;
   make(kind: Kind, id: ActorId, memory: boolean): Cell;
-  fault(error: unknown, context: FaultContext): void;
+  readonly fault: OnFault;
 }
 
-/** The way from an id to its cell, which is made, and loaded, where there is none yet. */
-export class Cells {
-  readonly #host: CellsHost;
+/** Finds the cell of an id; makes and loads it if there is none yet. */
+export class CellDirectory {
+  readonly #host: DirectoryHost;
   readonly #kinds = new Map<string, Kind>();
-  /** Memory kinds of which some actor was begun on disk. */
-  readonly #strays = new Set<string>();
+  /** Memory kinds of which some actor was started on disk. */
+  readonly #kindsAlsoStored = new Set<string>();
 
   /** Throws `NAME_COLLISION`. */
-  constructor(behaviours: readonly Behaviour[], host: CellsHost) {
+  constructor(behaviours: readonly Behaviour[], host: DirectoryHost) {
     this.#host = host;
     for (const behaviour of behaviours) {
-      if (this.#kinds.has(behaviour.kind)) throw twoOfAKind(behaviour.kind);
+      if (this.#kinds.has(behaviour.kind)) throw kindCollision(behaviour.kind);
       this.#kinds.set(behaviour.kind, kindFrom(behaviour));
     }
   }
 
-  /** Memory kinds of which there is something in the store are looked for there from now on. */
-  async findStrays(store: Store): Promise<void> {
+  /** Actors of memory kinds are looked for in the store from now on, if it has some of that kind. */
+  async findAlsoStored(store: Store): Promise<void> {
     for (const { name, plain } of this.#kinds.values())
-      if (plain.policy.persistence === "memory" && (await store.count({ kind: name })) > 0) this.#strays.add(name);
+      if (plain.policy.persistence === "memory" && (await store.count({ kind: name })) > 0) this.#kindsAlsoStored.add(name);
   }
 
   serves(kindName: string): boolean {
@@ -43,13 +44,13 @@ export class Cells {
   }
 
   /** Whether actors of this kind may be in the store. Those of a kind that is not served may. */
-  maySleep(kindName: string): boolean {
+  mayBeStored(kindName: string): boolean {
     const kind = this.#kinds.get(kindName);
-    return this.#host.store !== undefined && (kind === undefined || this.#sleeps(kind));
+    return this.#host.store !== undefined && (kind === undefined || this.#isStored(kind));
   }
 
-  /** Whether nothing is refused where there is no such actor. */
-  lapses(message: Message): boolean {
+  /** Whether this message is ignored, and not refused, if there is no such actor. */
+  ignores(message: Message): boolean {
     try {
       return this.#kinds.get(kindOf(message.to))?.behaviour.lapses?.(message) === true;
     } catch (error) {
@@ -58,39 +59,39 @@ export class Cells {
     }
   }
 
-  /** The arguments without what is secret. */
-  shown(message: Message): Json {
+  /** The arguments without secrets. */
+  redactedArgs(message: Message): Json {
     return this.#kinds.get(kindOf(message.to))?.behaviour.redact?.(message) ?? message.args;
   }
 
-  /** Where a message goes to, begun, loading or live; undefined where no such memory actor is. Throws `BAD_ID`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
+  /** The cell that a message goes to, loading or loaded; undefined if there is no such memory actor. Throws `BAD_ID`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
   reachedBy(message: Message): Cell | undefined {
     const known = this.#host.registry.get(message.to);
     if (known !== undefined) return known;
     const kind = this.#kindOf(message.to);
     const persistence = message.policy?.persistence ?? kind.plain.policy.persistence;
     if (persistence === "disk" && this.#host.store === undefined) throw faults.engineMissing(kind.name, "store");
-    if (message.policy?.persistence === "disk") this.#strays.add(kind.name);
-    if (this.#sleeps(kind)) return this.at(message.to);
+    if (message.policy?.persistence === "disk") this.#kindsAlsoStored.add(kind.name);
+    if (this.#isStored(kind)) return this.at(message.to);
     return message.start === undefined ? undefined : this.#create(kind, message.to, true);
   }
 
   /**
-   * Of an actor that may be in the store; undefined where its kind is not known or lives in memory only. `briefly`: where it is looked
-   * for only to end, very many may be at once.
+   * The cell of an actor that may be in the store; undefined if its kind is unknown or lives in memory only. `briefly`: it is looked
+   * up only to be stopped, and very many may be at once.
    */
   at(id: ActorId, briefly = false): Cell | undefined {
     const known = this.#host.registry.get(id);
     if (known !== undefined) return known;
     const kind = this.#kinds.get(kindOf(id));
-    if (kind === undefined || !this.#sleeps(kind)) return undefined;
+    if (kind === undefined || !this.#isStored(kind)) return undefined;
     const cell = this.#create(kind, id, false);
     void this.#load(cell, briefly);
     this.#host.eviction.made();
     return cell;
   }
 
-  /** The same. Throws `BAD_ID`, `UNKNOWN_KIND`, and `NO_ACTOR` where there is none. */
+  /** The same. Throws `BAD_ID`, `UNKNOWN_KIND`, and `NO_ACTOR` if there is none. */
   existing(id: ActorId): Cell {
     this.#kindOf(id);
     const cell = this.at(id);
@@ -98,17 +99,17 @@ export class Cells {
     return cell;
   }
 
-  #sleeps({ name, plain }: Kind): boolean {
-    return this.#host.store !== undefined && (plain.policy.persistence !== "memory" || this.#strays.has(name));
+  #isStored({ name, plain }: Kind): boolean {
+    return this.#host.store !== undefined && (plain.policy.persistence !== "memory" || this.#kindsAlsoStored.has(name));
   }
 
   async #load(cell: Cell, briefly: boolean): Promise<void> {
     await cell.load();
-    // Not before: whoever asks for actors that are not there must not fill the memory.
-    if (cell.forgotten) return;
-    // What cannot be read says so each time.
-    if (briefly && cell.status === "live") this.#host.idle.addBriefly(cell);
-    else this.#host.idle.add(cell);
+    // Not before: requests for actors that do not exist must not fill the memory.
+    if (cell.gone !== undefined) return;
+    // One that cannot be read stays longer, or it would be reported each time.
+    if (briefly && cell.actor.status === "live") this.#host.passivation.addBriefly(cell);
+    else this.#host.passivation.add(cell);
   }
 
   #create(kind: Kind, id: ActorId, memory: boolean): Cell {
@@ -125,5 +126,5 @@ export class Cells {
   }
 }
 
-const twoOfAKind = (kind: string): TroupeError<"NAME_COLLISION"> =>
+const kindCollision = (kind: string): TroupeError<"NAME_COLLISION"> =>
   new TroupeError("NAME_COLLISION", `Two behaviours are of the kind "${kind}": name one of them otherwise.`);

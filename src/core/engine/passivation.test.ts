@@ -64,7 +64,7 @@ test("actors whose states are larger than the heap can all be read", async () =>
   const directory = mkdtempSync(join(tmpdir(), "troupe-eviction-"));
   try {
     const [actors, stateBytes] = ["4000", "20000"];
-    const args = ["--conditions=troupe-source", "--max-old-space-size=64", join(import.meta.dirname, "eviction.fixture.ts")];
+    const args = ["--conditions=troupe-source", "--max-old-space-size=64", join(import.meta.dirname, "passivation.fixture.ts")];
     const { stdout } = await promisify(execFile)(process.execPath, [...args, directory, actors, stateBytes]);
     assert.equal(stdout, `${actors} read`);
   } finally {

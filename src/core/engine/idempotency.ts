@@ -1,31 +1,32 @@
-/** C4: a keyed call that was applied gets its first reply again, also while the first still runs. */
+// Owns: calls with an idempotency key (C4). One that was applied gets its first reply again, also while the first still runs.
+// Does not own: stored replies, which a turn's commit writes.
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
-import { asked } from "./asked.ts";
-import type { Cell } from "./cell.ts";
 import { settledNow, safeCall } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, keptFor, scopedKey } from "../chain/internal.ts";
-import { Job } from "./job.ts";
-import type { Laters } from "./laters.ts";
+import type { Cell } from "./cell.ts";
+import { fromStore } from "./faults.ts";
+import { type DeferredReplies, Job } from "./job.ts";
 
 /** Per memory actor: a caller with ever new keys must not fill the memory. */
-const MOST_REMEMBERED = 1_000;
+const MAX_REMEMBERED = 1_000;
 
-export interface KeyedHost {
+export interface IdempotencyHost {
   readonly clock: Clock;
   readonly store: Store | undefined;
-  readonly laters: Laters;
-  /** The actor's cell, loaded or loading; undefined where there is none and `message` would not begin one. */
+  readonly deferred: DeferredReplies;
+  /** The actor's cell, loaded or loading; undefined if there is none and `message` would not start one. */
   cellFor(message: Message): Cell | undefined;
-  /** The arguments without what is secret: no hash of that may be kept, which could be guessed. */
-  shown(message: Message): Json;
-  /** Puts it before its actor, cancelled by `signal` up to the commit. */
+  /** The arguments without secrets: a hash of those could be guessed, so none may be stored. */
+  redactedArgs(message: Message): Json;
+  /** Submits it to its actor. `signal` cancels it until the commit. */
   submit(job: Job, signal: AbortSignal): void;
-  /** Of a caller's own listener. */
+  /** A caller's own listener has thrown. */
   fault(error: unknown, of: Message): void;
 }
 
-interface First {
+/** The first call under a key, and all callers who wait for it. */
+interface FirstCall {
   readonly call: string;
   readonly reply: Promise<Reply>;
   readonly abort: AbortController;
@@ -34,19 +35,19 @@ interface First {
 
 type Caller = Pick<CallOptions, "signal" | "onProgress" | "onLog">;
 
-export class Keyed {
-  readonly #host: KeyedHost;
-  readonly #running = new Map<string, First>();
+export class IdempotencyCache {
+  readonly #host: IdempotencyHost;
+  readonly #running = new Map<string, FirstCall>();
   readonly #memory = new Map<ActorId, Map<string, Remembered>>();
 
-  constructor(host: KeyedHost) {
+  constructor(host: IdempotencyHost) {
     this.#host = host;
   }
 
   call(message: Message, key: string, options: CallOptions): Promise<Reply> {
     let named: CallKey;
     try {
-      named = { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.shown(message)) };
+      named = { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.redactedArgs(message)) };
     } catch (error) {
       return Promise.reject(faults.fromStore(error));
     }
@@ -57,11 +58,11 @@ export class Keyed {
     const { key: scoped, call } = named;
     const place = `${message.to}\n${scoped}`;
     let first = this.#running.get(place);
-    // Its callers have left: where that has ended it, whoever comes now begins anew.
+    // All its callers have cancelled. If that ended it, the next caller starts anew.
     if (first?.abort.signal.aborted) {
       const again = (): Promise<Reply> => this.#call(message, named, options);
       return first.reply.then(again, (error: unknown) => {
-        if (isLeft(error)) return again();
+        if (isCancelled(error)) return again();
         throw error;
       });
     }
@@ -70,10 +71,10 @@ export class Keyed {
     if (first === undefined) {
       const abort = new AbortController();
       const callers = new Set<Caller>([caller]);
-      const reply = this.#first(message, named, this.#heardBy(callers, message, options), abort.signal).finally(() =>
+      const reply = this.#run(message, named, this.#fanOut(callers, message, options), abort.signal).finally(() =>
         this.#running.delete(place),
       );
-      // Each caller has a promise of its own below; when all have left, nobody may be there to see it fail.
+      // Each caller awaits a promise of its own below; when all have cancelled, a rejection of this one goes unhandled.
       reply.catch(() => undefined);
       first = { call, reply, abort, callers };
       this.#running.set(place, first);
@@ -81,9 +82,9 @@ export class Keyed {
     return this.#join(first, message, caller);
   }
 
-  /** Of its call all hear who repeat it: the first may be gone without a word, and its connection not yet known to be broken. */
-  #heardBy(callers: ReadonlySet<Caller>, message: Message, options: CallOptions): CallOptions {
-    const tell = (how: (caller: Caller) => unknown): void => {
+  /** Progress and logs reach all callers: the connection of the first may be broken without anybody knowing yet. */
+  #fanOut(callers: ReadonlySet<Caller>, message: Message, options: CallOptions): CallOptions {
+    const notify = (how: (caller: Caller) => unknown): void => {
       for (const caller of callers)
         safeCall(
           () => how(caller),
@@ -92,8 +93,8 @@ export class Keyed {
     };
     return {
       ...options,
-      onProgress: (...step) => tell(({ onProgress }) => onProgress?.(...step)),
-      onLog: (...line) => tell(({ onLog }) => onLog?.(...line)),
+      onProgress: (...step) => notify(({ onProgress }) => onProgress?.(...step)),
+      onLog: (...line) => notify(({ onLog }) => onLog?.(...line)),
     };
   }
 
@@ -103,7 +104,7 @@ export class Keyed {
     const now = settledNow(this.#host.clock);
     for (const remembered of replies) known.set(remembered.key, remembered);
     for (const [key, { until }] of known) {
-      if (until > now && known.size <= MOST_REMEMBERED) break;
+      if (until > now && known.size <= MAX_REMEMBERED) break;
       known.delete(key);
     }
   }
@@ -112,22 +113,22 @@ export class Keyed {
     this.#memory.delete(id);
   }
 
-  /** Each caller may leave by itself; the last to leave takes the call along, if it can still be taken back. */
-  async #join(first: First, message: Message, caller: Caller): Promise<Reply> {
+  /** Each caller may cancel by itself; the last one cancels the call, if it is not too late for that. */
+  async #join(first: FirstCall, message: Message, caller: Caller): Promise<Reply> {
     const { signal } = caller;
     first.callers.add(caller);
     const undo: (() => void)[] = [];
-    const left = new Promise<EngineError>((resolve) => {
-      const leave = (): void => resolve(faults.cancelled(message.to));
-      if (signal?.aborted) leave();
-      signal?.addEventListener("abort", leave, { once: true });
-      undo.push(() => signal?.removeEventListener("abort", leave));
+    const cancelled = new Promise<EngineError>((resolve) => {
+      const cancel = (): void => resolve(faults.cancelled(message.to));
+      if (signal?.aborted) cancel();
+      signal?.addEventListener("abort", cancel, { once: true });
+      undo.push(() => signal?.removeEventListener("abort", cancel));
       const { deadline: at } = message;
       if (at !== undefined)
         undo.push(this.#host.clock.after(Math.max(0, at - this.#host.clock.now()), () => resolve(faults.deadline(message.to))));
     });
     try {
-      const outcome = await Promise.race([first.reply, left]);
+      const outcome = await Promise.race([first.reply, cancelled]);
       if (!(outcome instanceof Error)) return outcome;
       if (first.callers.size > 1) throw outcome;
       first.abort.abort(outcome);
@@ -138,7 +139,7 @@ export class Keyed {
     }
   }
 
-  async #first(message: Message, named: CallKey, options: CallOptions, signal: AbortSignal): Promise<Reply> {
+  async #run(message: Message, named: CallKey, options: CallOptions, signal: AbortSignal): Promise<Reply> {
     const { store } = this.#host;
     const { key: scoped } = named;
     const cell = this.#host.cellFor(message);
@@ -146,22 +147,22 @@ export class Keyed {
     job.key = named;
     if (cell !== undefined) {
       for (;;) {
-        // To wait for nothing takes a moment too, in which the cell may have begun to load.
+        // A loop, since the cell may begin to load again while this awaits.
         while (cell.loading !== undefined) await cell.loading;
         if (cell.lost) throw cell.lost;
-        // From here to the end of the round nothing else runs: what is due cannot be answered unheard.
-        const { pending } = cell.extra;
+        // From here on this runs synchronously up to `#waitFor`, so a deferred reply cannot be sent unnoticed.
+        const { pending } = cell.actor.extra;
         const due = Object.keys(pending).find((id) => keptFor(pending[id]).key === scoped);
         if (due !== undefined) {
           refuseOther(message.to, keptFor(pending[due]).call, named);
           return this.#waitFor(due, job, signal);
         }
-        // On its way to the disk an answer is neither due any more nor remembered yet.
-        const answering = cell.answering(scoped);
-        if (answering === undefined) break;
-        await answering;
+        // A reply on its way to the store is neither deferred any more nor remembered yet.
+        const committing = cell.replyTo(scoped);
+        if (committing === undefined) break;
+        await committing;
       }
-      const known = cell.memory ? this.#remembered(message.to, scoped) : await asked(store?.remembered(message.to, scoped));
+      const known = cell.actor.memory ? this.#remembered(message.to, scoped) : await fromStore(store?.remembered(message.to, scoped));
       if (known !== undefined) {
         refuseOther(message.to, known.call, named);
         return known.reply;
@@ -171,30 +172,30 @@ export class Keyed {
     return job.promise();
   }
 
-  /** A message that was told "later": its caller may be another process's, its answer is this job's too. */
+  /** The first call's reply is deferred, and is this job's reply too. Its own caller may be of an earlier process. */
   #waitFor(messageId: string, job: Job, signal: AbortSignal): Promise<Reply> {
-    const { laters } = this.#host;
-    laters.add(messageId, job);
-    const left = (): void => {
-      laters.leave(messageId, job);
+    const { deferred } = this.#host;
+    deferred.add(messageId, job);
+    const cancel = (): void => {
+      deferred.remove(messageId, job);
       job.fail(faults.cancelled(job.message.to, true));
     };
-    signal.addEventListener("abort", left, { once: true });
-    job.guard = { lift: () => signal.removeEventListener("abort", left) };
+    signal.addEventListener("abort", cancel, { once: true });
+    job.cancellation = { clear: () => signal.removeEventListener("abort", cancel) };
     return job.promise();
   }
 
-  #remembered(id: ActorId, scoped: string): Kept | undefined {
+  #remembered(id: ActorId, scoped: string): StoredReply | undefined {
     const known = this.#memory.get(id)?.get(scoped);
     return known !== undefined && known.until > settledNow(this.#host.clock) ? known : undefined;
   }
 }
 
-type Kept = Pick<Remembered, "call" | "reply">;
+type StoredReply = Pick<Remembered, "call" | "reply">;
 
-/** A key stands for one call: told the reply of another, its caller would take it for its own. */
+/** A key stands for one call: the caller of another would take its reply for its own. */
 function refuseOther(id: ActorId, first: string | undefined, { call }: CallKey): void {
   if (first !== undefined && first !== "" && first !== call) throw faults.keyReused(id);
 }
 
-const isLeft = (error: unknown): boolean => error instanceof EngineError && (error.code === "CANCELLED" || error.code === "DEADLINE");
+const isCancelled = (error: unknown): boolean => error instanceof EngineError && (error.code === "CANCELLED" || error.code === "DEADLINE");

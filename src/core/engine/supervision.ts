@@ -1,0 +1,142 @@
+// Owns: stopping an actor's children with it, and whether the parent of a new child lives.
+// Does not own: how one actor stops (cell.ts), or restarts after a crash.
+import { OK_NULL, faults, type Plan } from "../chain/internal.ts";
+import type { ActorId, Message, Store } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
+import type { OnFault } from "./faults.ts";
+import type { Job } from "./job.ts";
+import type { Registry } from "./registry.ts";
+
+export interface SupervisionHost {
+  readonly store: Store | undefined;
+  readonly registry: Registry;
+  /** Whether actors of this kind may be in the store. */
+  mayBeStored(kind: string): boolean;
+  /** Stops one actor. `ancestors`: who is stopping already, and need not be told. */
+  stop(id: ActorId, reason: string, ancestors: ReadonlySet<ActorId>): Promise<void>;
+  /** The message is delivered until it has had its effect. */
+  deliver(message: Message, stored: boolean): void;
+  /** It has had its effect already, without the outbox. */
+  done(messageId: string): void;
+  readonly fault: OnFault;
+}
+
+const ID_SUFFIX = ".children";
+const MAX_STOPPED_AT_ONCE = 128;
+/** The ancestors of a stop that no other stop has caused. */
+export const NO_ACTORS: ReadonlySet<ActorId> = new Set();
+
+/**
+ * Stands in the outbox from an actor's stop until its children have stopped, so that the next process goes on with it (C5).
+ * No other message has such an id.
+ */
+export const stopChildrenMessage = ({ id, life, seq, message }: Plan, at: number, cause: string | undefined): Message => ({
+  id: `${life}.${seq}${ID_SUFFIX}`,
+  to: id,
+  action: "stop",
+  args: null,
+  at,
+  seed: message.seed,
+  from: id,
+  ...(cause === undefined ? {} : { cause }),
+});
+
+export const isStopChildrenMessage = ({ id }: Message): boolean => id.endsWith(ID_SUFFIX);
+
+/**
+ * C2: an actor's stop is committed first, then its children stop, then the stop is published. No child starts of a parent that has
+ * stopped, or a message still on its way then would leave one behind.
+ */
+export class Supervision {
+  readonly #host: SupervisionHost;
+
+  constructor(host: SupervisionHost) {
+    this.#host = host;
+  }
+
+  /** Undefined: there are none. Rejects with the first error once all have been tried. */
+  stopChildren(id: ActorId, ancestors: ReadonlySet<ActorId>): Promise<void> | undefined {
+    const { store, registry } = this.#host;
+    const inMemory = registry.children(id);
+    return store === undefined && inMemory.length === 0 ? undefined : this.#stopAll(id, inMemory, ancestors);
+  }
+
+  async #stopAll(id: ActorId, inMemory: readonly ActorId[], ancestors: ReadonlySet<ActorId>): Promise<void> {
+    const stopping = new Set([...ancestors, id]);
+    const stored = (await this.#host.store?.children(id)) ?? [];
+    const children = [...new Set([...inMemory, ...stored])].filter((child) => !stopping.has(child));
+    const failed: unknown[] = [];
+    for (let from = 0; from < children.length; from += MAX_STOPPED_AT_ONCE) {
+      // Each is loaded to be stopped: many in one go would hold up everything else.
+      if (from > 0) await new Promise<void>((resolve) => setImmediate(resolve));
+      const some = children.slice(from, from + MAX_STOPPED_AT_ONCE);
+      const ends = await Promise.allSettled(some.map((child) => this.#host.stop(child, `its parent ${id} stops`, stopping)));
+      for (const end of ends) if (end.status === "rejected" && !isMissing(end.reason)) failed.push(end.reason);
+    }
+    if (failed.length > 0) throw failed[0];
+  }
+
+  /** The first try, before the stop is published. Never rejects: what fails is left to the outbox. Undefined: there are no children. */
+  stopChildrenOf(message: Message, stored: boolean, ancestors: ReadonlySet<ActorId>): Promise<void> | undefined {
+    const stopping = this.stopChildren(message.to, ancestors);
+    return stopping && this.#orDeliver(stopping, message, stored);
+  }
+
+  async #orDeliver(stopping: Promise<void>, message: Message, stored: boolean): Promise<void> {
+    try {
+      await stopping;
+      if (stored) this.#host.done(message.id);
+    } catch (error) {
+      this.#host.fault(error, { where: "outbox", actor: message.to, action: message.action });
+      this.#host.deliver(message, stored);
+    }
+  }
+
+  /** A `stopChildrenMessage` comes out of the outbox. */
+  delivered(job: Job): void {
+    const { to, id } = job.message;
+    const known = this.#host.registry.get(to);
+    const again = (): void => this.delivered(job);
+    if (known?.loading !== undefined) return void known.loading.then(again, again);
+    // Another life has started, which has stopped the children of the last one: those of now are its own.
+    if (known?.actor.status === "live" && !isOfLife(id, known.actor.life)) return job.done(OK_NULL);
+    const stopping = this.stopChildren(to, NO_ACTORS);
+    if (stopping === undefined) return job.done(OK_NULL);
+    stopping.then(
+      () => job.done(OK_NULL),
+      (error: unknown) => job.fail(faults.fromStore(error)),
+    );
+  }
+
+  /** Whether the actor that sent this is in the life it sent it in. Undefined: that is not sure yet, ask `whenSure`. */
+  senderLives({ id, from }: Message): boolean | undefined {
+    if (from === undefined) return true;
+    const sender = this.#host.registry.get(from);
+    if (sender === undefined) return this.#host.mayBeStored(kindOf(from)) ? undefined : false;
+    const { status, life } = sender.actor;
+    if (sender.loading !== undefined || (status === "stopped" && sender.committing() !== undefined)) return undefined;
+    return status !== "stopped" && isOfLife(id, life);
+  }
+
+  /** The same, once the store has answered. Rejects with what it throws. */
+  async whenSure(message: Message): Promise<boolean> {
+    const { id, from } = message;
+    for (;;) {
+      const lives = this.senderLives(message);
+      if (lives !== undefined || from === undefined) return lives ?? true;
+      const sender = this.#host.registry.get(from);
+      if (sender === undefined) {
+        const row = (await this.#host.store?.load(from))?.row;
+        if (this.#host.registry.get(from) === undefined) return row !== undefined && row.status !== "stopped" && isOfLife(id, row.life);
+      } else {
+        await sender.loading;
+        await sender.committing();
+      }
+    }
+  }
+}
+
+const isOfLife = (messageId: string, life: string): boolean => messageId.startsWith(life) && messageId.charAt(life.length) === ".";
+
+/** A child that is missing needs no stopping. */
+const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "NO_ACTOR";

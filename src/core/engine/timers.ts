@@ -1,0 +1,386 @@
+// Owns: when the timers ("wakes") and expiries of actors fire. Of actors on disk the store knows what is due, so at start only the
+// soonest is read; a memory actor has one timer of its own.
+// Does not own: the turn a timer causes (cell.ts).
+import type { ActorId, Clock, Damaged, Due, DuePlace, Entropy, Message, SetWake, Store } from "../contract/index.ts";
+import { faults, misunderstood, wakeId } from "../chain/internal.ts";
+import { settledNow } from "../contract/internal.ts";
+import type { Cell } from "./cell.ts";
+import { damageReporter, type OnFault } from "./faults.ts";
+
+const MAX_FAILURES = 3;
+/** Fired in one round of the event loop: to load an actor, run its turn and write it takes some hundred microseconds. */
+const PAGE = 32;
+const NEVER = Number.MAX_SAFE_INTEGER;
+/** Clocks are adjusted by less all the time. */
+const SLACK_MS = 1_000;
+/** Due timers of actors that cannot run are looked at again after this. */
+const PUT_OFF_MS = 60_000;
+/** How late a timer may be after the machine slept, or its clock was set forward. */
+const WATCH_MS = 60_000;
+
+export interface TimerHost {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly store: Store | undefined;
+  readonly retryMs: number;
+  /** Every kind that is known here: due timers of others wait until their kind is known again. */
+  readonly kinds: readonly string[];
+  /** The actor's cell, loaded or loading; undefined if its kind is not known here. */
+  cell(id: ActorId): Cell | undefined;
+  /** Stops the actor, unless it is in use; calls `ended` with whether to try again. */
+  expire(cell: Cell, ended: (again: boolean) => void): void;
+  readonly fault: OnFault;
+}
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+  readonly undo: () => void;
+}
+
+export class TimerService {
+  readonly #host: TimerHost;
+  readonly #damaged: Damaged;
+  /** Firing, or put off. */
+  readonly #busy = new Set<string>();
+  /** Actors that have failed or cannot be read: their due timers are put off. */
+  readonly #unrunnable = new Set<ActorId>();
+  /** All due timers before this place are of such actors. They are skipped when the store is read for others: there may be thousands. */
+  #after: DuePlace | undefined;
+  readonly #timers = new Map<string, Timer>();
+  #undoWatch: (() => void) | undefined;
+  #at = NEVER;
+  /** The clock was set back by this much: repeating timers go by the time it would show, until it shows that. */
+  #behind = 0;
+  #caughtUpAt = 0;
+  #reading = false;
+  #closed = false;
+
+  constructor(host: TimerHost) {
+    this.#host = host;
+    this.#damaged = damageReporter(host.fault, "wake");
+    // A jump can only be noticed against an earlier reading.
+    settledNow(host.clock);
+  }
+
+  /** Fires what was missed, and waits for what comes next. */
+  start(): void {
+    if (this.#host.store !== undefined) this.#arm(0);
+  }
+
+  /** The timers or the expiry of an actor have changed. */
+  changed(cell: Cell): void {
+    if (this.#closed) return;
+    if (!cell.actor.memory) this.#retry(cell);
+    const soonest = mayExpire(cell) ? this.#soonest(cell) : NEVER;
+    if (!cell.actor.memory) {
+      if (soonest < NEVER) this.#arm(soonest);
+      return;
+    }
+    this.#clear(cell.id);
+    if (soonest < NEVER) this.#later(cell.id, soonest, () => this.#fireMemory(cell));
+  }
+
+  /** Looks again at what was put off: its time may have changed, or the actor works again. */
+  #retry(cell: Cell): void {
+    if (this.#unrunnable.size > 0 && cell.actor.status !== "failed" && this.#unrunnable.delete(cell.id)) this.#after = undefined;
+    if (this.#busy.size === 0) return;
+    for (const wake of ["", ...Object.keys(cell.actor.extra.wakes)]) {
+      const key = keyOf(cell.id, wake);
+      if (!this.#timers.has(key)) continue;
+      this.#clear(key);
+      this.#busy.delete(key);
+    }
+  }
+
+  /** When a timer fires by the clock as it is. */
+  #firesAt({ at, rang }: Pick<SetWake, "at" | "rang">): number {
+    const now = this.#host.clock.now();
+    if (rang === undefined || rang <= now) return at;
+    this.#noticeSetBack(rang - now);
+    return at - this.#behindBy();
+  }
+
+  #noticeSetBack(ms: number): void {
+    if (ms <= SLACK_MS || ms <= this.#behindBy()) return;
+    this.#behind = ms;
+    this.#caughtUpAt = this.#host.clock.now() + ms;
+  }
+
+  #behindBy(): number {
+    if (this.#behind > 0 && this.#host.clock.now() >= this.#caughtUpAt) this.#behind = 0;
+    return this.#behind;
+  }
+
+  #soonest(cell: Cell): number {
+    const { extra } = cell.actor;
+    let soonest = this.#isBusy(cell, "") ? NEVER : this.#expiresAt(cell);
+    // Its timers wait until it works again.
+    if (cell.actor.crashedOut) return soonest;
+    for (const name of Object.keys(extra.wakes)) {
+      const wake = extra.wakes[name];
+      if (wake !== undefined && !this.#isBusy(cell, name)) soonest = Math.min(soonest, this.#firesAt(wake));
+    }
+    return soonest;
+  }
+
+  /** After the clock jumped, an expiry is checked again later: it cannot be undone, so the new time has to last first. */
+  #expiresAt({ actor: { extra, lastAt } }: Cell): number {
+    const { expireMs } = extra.policy;
+    if (expireMs === undefined) return NEVER;
+    const { clock } = this.#host;
+    const [at, now] = [lastAt + expireMs, clock.now()];
+    return at <= now && at > settledNow(clock) ? now + PUT_OFF_MS : at;
+  }
+
+  #isBusy(cell: Cell, wake: string): boolean {
+    return this.#busy.size > 0 && this.#busy.has(keyIn(cell, wake));
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { undo } of this.#timers.values()) undo();
+    this.#timers.clear();
+    this.#undoWatch?.();
+  }
+
+  #later(name: string, at: number, run: () => void): void {
+    this.#clear(name);
+    const { clock } = this.#host;
+    const behind = this.#behindBy();
+    const ms = Math.max(0, at - clock.now());
+    const undo = clock.after(ms, () => {
+      this.#timers.delete(name);
+      // A timer is early when the clock was set back meanwhile.
+      const early = at - clock.now();
+      if (early > SLACK_MS) this.#noticeSetBack(behind + early);
+      run();
+    });
+    this.#timers.set(name, { at, run, undo });
+    if (ms > WATCH_MS) this.#watch();
+  }
+
+  /** Node's timers count the time that the machine is awake: when the clock has run ahead of them, all are set anew. */
+  #watch(): void {
+    if (this.#undoWatch !== undefined) return;
+    const { clock } = this.#host;
+    const expected = clock.now() + WATCH_MS;
+    this.#undoWatch = clock.after(WATCH_MS, () => {
+      this.#undoWatch = undefined;
+      // A copy, since a timer that is set anew goes to the end of the map.
+      const timers = clock.now() - expected > SLACK_MS ? Array.from(this.#timers) : [];
+      for (const [name, { at, run }] of timers) this.#later(name, at, run);
+      if (this.#timers.size > 0) this.#watch();
+    });
+  }
+
+  #clear(name: string): void {
+    this.#timers.get(name)?.undo();
+    this.#timers.delete(name);
+  }
+
+  #fireMemory(cell: Cell): void {
+    const now = this.#host.clock.now();
+    for (const [name, wake] of Object.entries(cell.actor.extra.wakes))
+      if (!cell.actor.crashedOut && !this.#isBusy(cell, name) && this.#firesAt(wake) <= now) this.#fireOneMemory(cell, name);
+    if (!mayExpire(cell)) return;
+    if (this.#expiresAt(cell) <= now)
+      this.#host.expire(cell, (again) => again && this.#later(cell.id, now + this.#host.retryMs, () => this.#fireMemory(cell)));
+    else this.changed(cell);
+  }
+
+  /** One that fails, and is retried, delays no other. */
+  #fireOneMemory(cell: Cell, name: string): void {
+    const key = keyIn(cell, name);
+    this.#busy.add(key);
+    this.#fire(cell, name, 0, () => {
+      this.#busy.delete(key);
+      if (cell.gone === undefined) this.changed(cell);
+    });
+  }
+
+  /** Reads the store at that time, by the clock as it is: a timer's own time goes through `#firesAt` first. */
+  #arm(at: number): void {
+    if (this.#closed || at >= this.#at) return;
+    this.#at = at;
+    this.#later("", at, () => {
+      this.#at = NEVER;
+      void this.#readStore();
+    });
+  }
+
+  async #readStore(): Promise<void> {
+    const { store, clock, kinds } = this.#host;
+    if (store === undefined || this.#closed) return;
+    if (this.#reading) return this.#arm(clock.now() + 1);
+    this.#reading = true;
+    try {
+      const place = await this.#readDue(store, this.#after);
+      // The store may be closed by now; the next engine finds what is due.
+      if (this.#closed) return;
+      const [next] = await store.due(NEVER, 1, this.#damaged, kinds, place);
+      if (next) this.#arm(this.#firesAt(next));
+    } catch (error) {
+      if (this.#closed) return;
+      this.#host.fault(error, { where: "wake" });
+      this.#arm(clock.now() + this.#host.retryMs);
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  /** Fires all that is due behind that place. Returns the place it has reached. */
+  async #readDue(store: Store, begun: DuePlace | undefined): Promise<DuePlace | undefined> {
+    const { clock, kinds } = this.#host;
+    let place = begun;
+    let passes = true;
+    for (;;) {
+      const due = await store.due(clock.now() + this.#behindBy(), PAGE, this.#damaged, kinds, place);
+      const fresh = due.filter(({ id, wake }) => this.#claim(id, wake));
+      for (const one of fresh) this.#begin(one.id, one.wake, this.#firesAt(one));
+      passes &&= this.#after === begun;
+      for (const first of firstOfEach(due)) {
+        place = first;
+        passes &&= this.#unrunnable.has(first.id);
+        if (passes) this.#after = begun = first;
+        else this.#fireRest(first.id);
+      }
+      if (due.length < PAGE) return place;
+      await this.#yield();
+      if (this.#closed) return place;
+    }
+  }
+
+  /** Lets other events run before the next page. */
+  #yield(): Promise<void> {
+    return new Promise((resolve) => this.#later("page", this.#host.clock.now(), resolve));
+  }
+
+  #claim(id: ActorId, wake: string): boolean {
+    const key = keyOf(id, wake);
+    if (this.#unrunnable.has(id) || this.#busy.has(key)) return false;
+    this.#busy.add(key);
+    return true;
+  }
+
+  /**
+   * The store is asked for what comes behind all actors with a due timer: their other timers, due beyond the page or coming next,
+   * are known here.
+   */
+  #fireRest(id: ActorId): void {
+    const cell = this.#unrunnable.has(id) ? undefined : this.#host.cell(id);
+    if (cell === undefined) return;
+    const arm = (): void => {
+      if (this.#closed || cell.actor.status !== "live" || cell.lost !== undefined) return;
+      this.#fireDue(cell);
+      this.#arm(this.#soonest(cell));
+    };
+    if (cell.loading) void cell.loading.then(arm);
+    else arm();
+  }
+
+  #fireDue({ actor: { id, extra } }: Cell): void {
+    const due = Object.entries(extra.wakes)
+      .map(([wake, set]) => ({ wake, at: this.#firesAt(set) }))
+      .filter(({ at }) => at <= this.#host.clock.now());
+    for (const { wake, at } of due.toSorted((one, other) => one.at - other.at)) if (this.#claim(id, wake)) this.#begin(id, wake, at);
+  }
+
+  /** Waits until the actor works again, or until all that is put off is looked at again. */
+  #putOff(id: ActorId, wake: string): void {
+    this.#busy.delete(keyOf(id, wake));
+    this.#unrunnable.add(id);
+    if (this.#timers.has("unrunnable")) return;
+    this.#later("unrunnable", this.#host.clock.now() + PUT_OFF_MS, () => {
+      this.#unrunnable.clear();
+      this.#after = undefined;
+      this.#arm(this.#host.clock.now());
+    });
+  }
+
+  #begin(id: ActorId, wake: string, at: number): void {
+    const key = keyOf(id, wake);
+    const now = (): number => this.#host.clock.now();
+    const ended = (): void => {
+      this.#busy.delete(key);
+      this.#arm(now());
+    };
+    // The store was asked for more than is due, since the clock was set back.
+    if (at > now()) return this.#later(key, at, ended);
+    const cell = this.#host.cell(id);
+    // From a store that ignores `kinds`.
+    if (cell === undefined) return this.#putOff(id, wake);
+    const begin = (): void => {
+      if (cell.lost && faults.isPassing(cell.lost)) return this.#later(key, now() + this.#host.retryMs, ended);
+      const isTimer = Object.hasOwn(cell.actor.extra.wakes, wake);
+      if (cell.lost || (cell.actor.status === "failed" && (isTimer || !cell.actor.crashedOut))) return this.#putOff(id, wake);
+      if (isTimer) return this.#fire(cell, wake, 0, ended);
+      // An expiry, unless the actor has been busy since its last commit.
+      const expiresAt = this.#expiresAt(cell);
+      if (!mayExpire(cell) || expiresAt >= NEVER) return this.#later(key, now() + this.#host.retryMs, ended);
+      if (expiresAt > now()) return this.#later(key, Math.max(expiresAt, at), ended);
+      this.#host.expire(cell, (again) => (again ? this.#later(key, now() + this.#host.retryMs, ended) : ended()));
+    };
+    if (cell.loading) void cell.loading.then(begin);
+    else begin();
+  }
+
+  #fire(cell: Cell, name: string, failures: number, ended: () => void, dropped?: string): void {
+    const { clock, entropy, retryMs } = this.#host;
+    const wake = cell.actor.extra.wakes[name];
+    if (this.#closed || wake === undefined) return ended();
+    const firedIn = cell.actor.life;
+    const message = (life: string): Message => ({
+      id: wakeId(life, name, wake.at),
+      to: cell.id,
+      action: wake.action,
+      args: wake.args ?? null,
+      at: clock.now(),
+      seed: entropy.hex(16),
+      from: cell.id,
+      ...(wake.cause === undefined ? {} : { cause: wake.cause }),
+    });
+    const key = keyIn(cell, name);
+    const again = (afterMs: number, count: number, why?: string): void =>
+      this.#later(`fire ${key}`, clock.now() + afterMs, () => {
+        const now = this.#host.cell(cell.id);
+        if (now === undefined) return ended();
+        // Another life has timers of its own, and they have not failed.
+        const fire = (): void => (now.actor.life === firedIn ? this.#fire(now, name, count, ended, why) : ended());
+        if (now.loading) void now.loading.then(fire);
+        else fire();
+      });
+    cell.fire({
+      name,
+      isDue: (due) => this.#firesAt(due) <= clock.now(),
+      message,
+      onEnd: (reply, error) => {
+        // The message was checked when the timer was set, but newer code may not know it.
+        const unhandled = misunderstood(message(""), reply);
+        if (unhandled !== undefined) this.#host.fault(unhandled, { where: "wake", actor: cell.id, action: wake.action });
+        if (error === undefined || error.code === "ACTOR_FAILED" || this.#closed) return ended();
+        if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
+        const count = failures + 1;
+        // As C5 has it for messages: after three failures the timer is dropped, and the event says so.
+        if (count < MAX_FAILURES) again(retryMs * 4 ** failures, count);
+        else if (count === MAX_FAILURES) again(0, count, `${error.code}: ${error.message}`);
+        else ended();
+      },
+      dropped,
+    });
+  }
+}
+
+/** Also a failed actor expires that nobody has restarted, or all of them would stay in memory. */
+const mayExpire = (cell: Cell): boolean => cell.actor.status === "live" || cell.actor.crashedOut;
+
+/** The first of each actor. */
+function firstOfEach(due: readonly Due[]): readonly Due[] {
+  const seen = new Set<ActorId>();
+  return due.filter(({ id }) => !seen.has(id) && seen.add(id));
+}
+
+const keyOf = (id: ActorId, wake: string): string => `${id}\n${wake}`;
+
+/** By its life for a memory actor: the next life starts before all timers of the last have run. */
+const keyIn = ({ actor: { memory, id, life } }: Cell, wake: string): string => (memory ? `${life}\n${wake}` : keyOf(id, wake));

@@ -1,7 +1,7 @@
 // Owns: small collections that have nothing to do with actors: caches, sets by key, queues by key. Does not own: limits on
 // clients (limits.ts).
 
-/** The same function of an object, which keeps what it made for as long as that object is held. It never makes undefined. */
+/** Caches a function's results per object, for as long as the object lives. The function must not return undefined. */
 export function memoize<K extends object, V>(make: (of: K) => V): (of: K) => V {
   const made = new WeakMap<K, V>();
   return (of) => {
@@ -14,23 +14,23 @@ export function memoize<K extends object, V>(make: (of: K) => V): (of: K) => V {
 const MOST = 256;
 const LONGEST = 256;
 
-interface Judged<T> {
+interface Cached<T> {
   readonly text: string;
   readonly value: T;
 }
 
 /**
- * The same function, which keeps what it said: clients repeat themselves. Bounded, since the text is theirs. The text before is
- * compared first: to be looked up, one that was just read must be hashed, and that takes longer.
+ * Caches a function's results per text. The cache is bounded in number and length, since clients choose the texts. The previous text
+ * is compared first, because a Map lookup must hash a text that was just read, which takes longer.
  */
-export function memoizeByString<T>(judge: (text: string) => T): (text: string) => T {
-  const known = new Map<string, Judged<T>>();
-  let last: Judged<T> | undefined;
+export function memoizeByString<T>(compute: (text: string) => T): (text: string) => T {
+  const known = new Map<string, Cached<T>>();
+  let last: Cached<T> | undefined;
   return (text) => {
     if (last !== undefined && last.text === text) return last.value;
     let found = known.get(text);
     if (found === undefined) {
-      found = { text, value: judge(text) };
+      found = { text, value: compute(text) };
       if (text.length > LONGEST) return found.value;
       if (known.size >= MOST) known.clear();
       known.set(text, found);
@@ -40,7 +40,7 @@ export function memoizeByString<T>(judge: (text: string) => T): (text: string) =
   };
 }
 
-/** Sets by key. A key is there for as long as something is in its set. */
+/** Sets by key. A key exists while its set has a value. */
 export class MultiMap<K, V> extends Map<K, Set<V>> {
   put(key: K, value: V): void {
     const values = this.get(key);
@@ -55,9 +55,9 @@ export class MultiMap<K, V> extends Map<K, Set<V>> {
   }
 }
 
-/** Steps of one key run one after the other, those of others meanwhile. A step that fails is its caller's to hear of. */
+/** Runs the steps of one key one after the other, and those of different keys concurrently. A failed step rejects for its caller only. */
 export class Queues<K> {
-  /** Of each key the last step, while there is one. */
+  /** The last unfinished step of each key. */
   readonly #last = new Map<K, Promise<unknown>>();
 
   run<T>(key: K, step: () => Promise<T>): Promise<T> {

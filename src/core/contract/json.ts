@@ -4,7 +4,7 @@
 /** What a mailbox, a disk and a wire all carry alike. Bytes travel as base64 text. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** A JSON object whose keys nobody knows ahead. */
+/** A JSON object with arbitrary keys. */
 export type Bag = Readonly<Record<string, Json>>;
 
 /** Deeply read-only: what an author reads of a state, and may give back as a result. */
@@ -15,14 +15,14 @@ export function isBag(value: unknown): value is Bag {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An array that nobody changes, of what was in the value: `Array.isArray` says `any[]`. */
+/** `Array.isArray` with a read-only result instead of `any[]`. */
 export function isList(value: Json | undefined): value is readonly Json[];
 export function isList(value: unknown): value is readonly unknown[];
 export function isList(value: unknown): boolean {
   return Array.isArray(value);
 }
 
-/** The value that a text is. Undefined: it is no JSON, or there is none. */
+/** Parses JSON text. Undefined: there is no text, or it is not JSON. */
 export function tryParseJson(text: string | undefined): Json | undefined {
   if (text === undefined) return undefined;
   try {
@@ -38,7 +38,7 @@ export const stripBom = (text: string): string => (text.startsWith("\uFEFF") ? t
 
 export const isTexts = (value: unknown): value is readonly string[] => isList(value) && value.every((one) => typeof one === "string");
 
-/** What is there under that key, and not inherited by every object. */
+/** The value of an own property; inherited ones are ignored. */
 export const getOwn = <K extends string, T>(record: Readonly<Record<K, T>> | undefined, key: K): T | undefined =>
   record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 
@@ -55,13 +55,13 @@ export function setOwn<K extends PropertyKey, T>(target: Record<K, T>, key: K, v
   else target[key] = value;
 }
 
-/** Those members that have a value: where a property may be absent, it may not be undefined. For options and answers, not for what runs in a turn. */
+/** The members that are not undefined, for types with `exactOptionalPropertyTypes`. Too slow for the path of a turn. */
 export function omitUndefined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> };
 export function omitUndefined(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** One text for equal values, whatever the order of their keys. */
+/** JSON text that is the same for equal values, whatever the order of their keys. */
 export function canonical(value: Json): string {
   if (isList(value)) return `[${value.map(canonical).join()}]`;
   if (!isBag(value)) return JSON.stringify(value);
@@ -69,7 +69,7 @@ export function canonical(value: Json): string {
   return `{${entries.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`).join()}}`;
 }
 
-/** Far deeper than a state or a message may be; what lies below is left open, and refused as too deep. */
+/** Deeper than a state or a message may be. Values below are not frozen; they are refused as too deep elsewhere. */
 export const DEEPEST = 1_000;
 
 /**
@@ -116,10 +116,10 @@ function isFreezable(value: unknown): value is Inside {
   return prototype === Object.prototype || (prototype === null && value !== Object.prototype);
 }
 
-/** No number, boolean or null takes more in JSON. */
+/** The most bytes that a number, boolean or null takes in JSON. */
 export const SHORT_BYTES = 25;
 
-/** No text takes more in JSON than this. */
+/** The most bytes that a text takes in JSON. */
 export const textBytes = ({ length }: string): number => length * 6 + 2;
 
 /** By how many bytes JSON grows at most by a text, a number, a boolean or null. Undefined: it is none of these, or no JSON. */

@@ -7,29 +7,29 @@ import type { Caller } from "./door.ts";
 import { type Bag, countValues, isBag, getOwn } from "./json.ts";
 import type { Clock } from "./time.ts";
 
-/** `burst` at once, refilled with `perSecond`. */
+/** The rate of a token bucket: `burst` tokens at most, refilled by `perSecond`. */
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
 }
 
-// More keys than this at once and those longest not drawn from begin anew with a full bucket: memory stays bounded.
+// Bounds memory: beyond this many keys, the buckets unused for longest are dropped, and start full again.
 const MAX_BUCKETS = 20_000;
 
-// To look at the clock and to count by it costs a short call more than the rest of this: where there are many tokens, some are
-// drawn ahead. When it fills again it lacks as many, so that nobody is let through whom a bucket looked at each time would hold back.
+// Reading the clock costs a short call more than the rest of `take`, so a full bucket reserves some tokens ahead. A refill leaves
+// them out, so that no call passes which a bucket that reads the clock each time would refuse.
 const DRAWN = 16;
 
 interface Bucket {
   tokens: number;
-  /** When they were as many. */
+  /** When `tokens` was computed. */
   at: number;
-  /** How many were drawn ahead then, and how many of those are left. */
+  /** How many tokens were reserved ahead then, and how many of them are left. */
   drawn: number;
   left: number;
 }
 
-/** Token buckets by key. */
+/** Rate limits by key. */
 export class TokenBuckets {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
@@ -38,7 +38,7 @@ export class TokenBuckets {
     this.#clock = clock;
   }
 
-  /** Takes a token for that key: 0. Or the whole seconds until there is one. */
+  /** Takes a token and returns 0; without one, returns the whole seconds until there is one. */
   take(key: string, rate: Rate): number {
     const bucket = this.#buckets.get(key) ?? this.#begin(key, rate.burst);
     if (bucket.left === 0) return this.#draw(bucket, rate);
@@ -46,7 +46,7 @@ export class TokenBuckets {
     return 0;
   }
 
-  /** Undoes a `take` of what turned out to be free. */
+  /** Undoes a `take`. */
   giveBack(key: string): void {
     const bucket = this.#buckets.get(key);
     if (bucket !== undefined) bucket.tokens += 1;
@@ -54,12 +54,12 @@ export class TokenBuckets {
 
   #draw(bucket: Bucket, { perSecond, burst }: Rate): number {
     const now = this.#clock.now();
-    // A clock that was set back says nothing of how long it was.
+    // After the clock was set back, the elapsed time is unknown.
     if (now < bucket.at) bucket.at = now;
     if (now > bucket.at) {
       bucket.tokens = Math.min(burst - bucket.drawn, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
       bucket.at = now;
-      // Those are taken, and counted: from now on it fills to the brim.
+      // The reserved tokens are accounted for: from now on the bucket may fill up to `burst`.
       bucket.drawn = 0;
     }
     if (bucket.tokens < 1) return Math.max(1, Math.ceil((1 - bucket.tokens) / Math.max(perSecond, 0.001)));
@@ -86,19 +86,19 @@ const REMOTE: Rate = { perSecond: 200, burst: 2_000 };
 
 export const isLocal = memoizeByString((peer) => /^(?:127\.|\[?::1\b|\[?::ffff:127\.|unix|local|stdio|\/)/.test(peer));
 
-/** Where nothing is said. Nobody floods a server over its own loopback by accident of being far away. */
+/** The default rate: high for local peers. */
 export const defaultRate = (peer: string | undefined): Rate => (peer === undefined || isLocal(peer) ? LOCAL : REMOTE);
 
-/** Up to here a message costs no thought: as many as may wait hold little. In bytes, or characters. */
+/** In bytes or characters. Smaller messages are not counted: even the maximum number of them takes little memory. */
 const LIGHT = 4_096;
-/** About what a value takes beside its text: `[{},{}]` takes twenty times as much memory as it has characters. */
+/** Approximate memory per value, beyond its text: `[{},{}]` takes twenty times as many bytes as it has characters. */
 const VALUE = 32;
 
 export const isLarge = (message: Uint8Array | string): boolean => message.length > LIGHT;
 
 /**
- * What heavy messages take that are being worked on, all clients together. Each may be within its own bounds, and as many as may wait
- * for actors or for a person be more than the process can hold. One caller has half of the room at most.
+ * Caps the total size of large messages in flight. Each is within its own limit, but together they could exhaust memory while they
+ * wait for actors or for a person. One caller gets at most half.
  */
 export class InFlightMemoryBudget {
   readonly #most: number;
@@ -106,13 +106,13 @@ export class InFlightMemoryBudget {
   readonly #callers = new Map<string, number>();
   #held = 0;
 
-  /** In bytes, about. `refusal`: what is thrown where there is no room. */
+  /** `most`: in bytes, approximately. `refusal`: makes the error that is thrown when the budget is used up. */
   constructor(most: number, refusal: () => Error) {
     this.#most = most;
     this.#refusal = refusal;
   }
 
-  /** Counts the message until `run` has settled. Throws where there is no room; for a first message there always is. */
+  /** Counts the message until `run` has settled. Throws when the budget is used up. The only message in flight always fits. */
   during<T>(message: Uint8Array | string, { principal, peer }: Caller, run: () => T | Promise<T>): T | Promise<T> {
     const who = principal ?? `peer ${peerOf(peer)}`;
     const weight = weightOf(message);
@@ -121,9 +121,9 @@ export class InFlightMemoryBudget {
     try {
       result = run();
     } finally {
-      if (!(result instanceof Promise)) this.#letGo(who, weight);
+      if (!(result instanceof Promise)) this.#release(who, weight);
     }
-    return result instanceof Promise ? result.finally(() => this.#letGo(who, weight)) : result;
+    return result instanceof Promise ? result.finally(() => this.#release(who, weight)) : result;
   }
 
   #take(who: string, weight: number): void {
@@ -134,7 +134,7 @@ export class InFlightMemoryBudget {
     this.#callers.set(who, already + weight);
   }
 
-  #letGo(who: string, weight: number): void {
+  #release(who: string, weight: number): void {
     this.#held -= weight;
     const left = (this.#callers.get(who) ?? 0) - weight;
     if (left > 0) this.#callers.set(who, left);
@@ -142,14 +142,14 @@ export class InFlightMemoryBudget {
   }
 }
 
-/** About how much memory a JSON message takes once it is read. */
+/** Approximate memory of a JSON message once parsed. */
 function weightOf(message: Uint8Array | string): number {
   const { values, empty } = countValues(message);
   return message.length + VALUE * (values - 1 + empty);
 }
 
 const GROUPS = 8;
-/** Of those, what a network is given; the rest it gives to whom it likes. */
+/** The groups that name the network (/64). */
 const NETWORK = 4;
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 const IPV6 = /^[0-9a-f:]*:[0-9a-f:]*$/i;
@@ -168,19 +168,19 @@ const network = memoizeByString((address): string => {
   return `${first.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
 });
 
-/** Who is to be counted for an address: whoever has one of IPv6 has 2^64 of them, so all of its network is one. Empty: nobody knows. */
+/** The key under which to count an address. An IPv6 client has 2^64 addresses, so its /64 network counts as one. Empty: unknown. */
 export const peerOf = (address: string | undefined): string => (address === undefined ? "" : network(address));
 
 const QUIET_MS = 5_000;
 const MOST_KINDS = 256;
 
 /**
- * Lines that report a failure or a refusal: whoever reaches a server can cause them as often as they like. By their endings, so that
- * a new one is limited too. What an author logs has other names, and reloads come from the author's own saves.
+ * Events that report a failure or a refusal, which clients can cause as often as they like. Matched by ending, so that a new event is
+ * limited too. Authors' own log events have other names, and reloads follow the author's own saves.
  */
 const CAUSED_BY_CALLERS = /^fault$|^stray-|^(?!reload-).*-(?:failed|fault|refused|dropped|unreadable|timeout|full|long|ended|kept|slow)$/;
 
-/** What distinguishes one kind of line from another. Not ids, which a caller can make up: each would be a line of its own. */
+/** The members that distinguish kinds of lines. No ids: a caller can make them up, and each would be a kind of its own. */
 const OF_KIND = ["door", "where", "reason", "code", "error", "name", "text", "place", "type", "offer", "capability_id", "method", "action"];
 
 interface Written {
@@ -189,8 +189,8 @@ interface Written {
 }
 
 /**
- * Rate-limits log lines that callers can cause: of each event and kind one line in 5 s. `unsaid` counts those left out since the
- * one before, of lines that bring such a count too.
+ * Rate-limits log lines that callers can cause: one line per event and kind every 5 s. `unsaid` counts the lines dropped since the
+ * previous one, plus the counts those lines had themselves.
  */
 export class RateLimitedLines {
   readonly #clock: Pick<Clock, "now">;
@@ -200,7 +200,7 @@ export class RateLimitedLines {
     this.#clock = clock;
   }
 
-  /** The line as it is to be written; undefined: it is left out. */
+  /** The line to write; undefined: drop it. */
   take(line: Bag): Bag | undefined {
     const { event } = line;
     if (typeof event !== "string" || !CAUSED_BY_CALLERS.test(event)) return line;
@@ -209,7 +209,7 @@ export class RateLimitedLines {
     const before = this.#written.get(kind);
     const brought = line["unsaid"];
     const more = typeof brought === "number" ? brought : 0;
-    // A clock that was set back keeps no line back.
+    // After the clock was set back, the line passes.
     if (before !== undefined && now >= before.at && now - before.at < QUIET_MS) {
       before.unsaid += 1 + more;
       return undefined;
@@ -219,7 +219,7 @@ export class RateLimitedLines {
     return unsaid === 0 ? line : { ...line, unsaid };
   }
 
-  /** Where very many kinds come at once, all of an event count as one. */
+  /** Bounds memory: with too many kinds at once, all of an event count as one. */
   #room(kind: string, event: string, now: number): string {
     if (this.#written.has(kind) || this.#written.size < MOST_KINDS) return kind;
     for (const [one, { at }] of this.#written) if (now < at || now - at >= QUIET_MS) this.#written.delete(one);
@@ -230,15 +230,15 @@ export class RateLimitedLines {
 function kindOf(line: Bag, event: string): string {
   const kind: unknown[] = [event];
   for (const name of OF_KIND) kind.push(getOwn(line, name));
-  // A word, not a sentence, which may name whom it is about.
+  // A single word only: a sentence may contain ids.
   const { why, actor } = line;
   kind.push(typeof why === "string" && /^[\w-]{1,32}$/.test(why) ? why : undefined);
-  // There are only so many damaged rows, and whoever runs the server has to know them all.
+  // Damaged rows are few, and the operator must see each.
   kind.push(line["code"] === "STORE_CORRUPT" ? actor : undefined);
   return JSON.stringify(kind);
 }
 
-/** The same as a log. */
+/** A log that passes on rate-limited lines. */
 export function rateLimitedLog(log: Log | undefined, clock: Pick<Clock, "now">): Log | undefined {
   if (log === undefined) return undefined;
   const lines = new RateLimitedLines(clock);

@@ -4,9 +4,9 @@ import type { ActorId } from "./actor.ts";
 import type { Change } from "./engine.ts";
 
 /**
- * Who is told of something. Who is there is listed once for many tellings, since it seldom changes; a telling goes through the list
- * that it began with, past those who are not there any more. So one that leaves and comes back whenever it is told is told once,
- * where it would be told for ever. Whoever tells walks the list: a function for each telling costs a short call more than the rest.
+ * A set of listeners. To notify, iterate over `list()`, a cached snapshot, and skip those that `has` denies: a listener that
+ * re-subscribes while it is being notified is called once, not forever. The caller iterates, since a closure for each
+ * notification would cost a short call more than everything else.
  */
 export class Listeners<T extends object> {
   readonly #all = new Set<T>();
@@ -25,23 +25,23 @@ export class Listeners<T extends object> {
     if (this.#all.delete(one)) this.#listed = undefined;
   }
 
-  /** As they are now: what a telling begins with. */
+  /** A snapshot to iterate over; cached until the set changes. */
   list(): readonly T[] {
     return (this.#listed ??= Array.from(this.#all));
   }
 
-  /** Whether one of `list` is still there. */
+  /** Whether a listener of the snapshot is still subscribed. */
   has(one: T, list: readonly T[]): boolean {
     return this.#listed === list || this.#all.has(one);
   }
 }
 
-/** One listener watching twice is told twice: each subscription is an object of its own. */
+/** One subscription. A function that subscribes twice is notified twice. */
 interface Watcher {
   readonly listener: (change: Change) => unknown;
 }
 
-/** Who is told of changes: a fact, once, after the commit. */
+/** Listeners for changes of actors, by topic: an actor, a kind, or all. Each is notified once per change, after its commit. */
 export class Watchers {
   readonly #topics = new Map<string, Listeners<Watcher>>();
   readonly #fault: (error: unknown, change: Change) => void;
@@ -61,7 +61,7 @@ export class Watchers {
     };
   }
 
-  /** Whether anybody would hear: saves building the change. */
+  /** Whether any listener matches. If not, the change need not be built. */
   hears(id: ActorId, kindTopic: string): boolean {
     return this.#topics.size > 0 && (this.#topics.has(id) || this.#topics.has(kindTopic) || this.#topics.has("*/*"));
   }
@@ -80,18 +80,18 @@ export class Watchers {
   }
 }
 
-/** A caller's listener has run: what it throws, or rejects with, is its own fault, and nobody else hears of it. */
-export function safeCall(tell: () => unknown, fault: (error: unknown) => void): void {
-  notify(tell, undefined, fault);
+/** Calls a caller's function. What it throws or rejects with goes to `fault`. */
+export function safeCall(run: () => unknown, fault: (error: unknown) => void): void {
+  notify(run, undefined, fault);
 }
 
-/** The same of a listener that is told something: for whoever tells often, no function is made of the two. */
-export function notify<T>(listener: (what: T) => unknown, what: T, fault: (error: unknown, what: T) => void): void {
+/** Calls a listener with a value, as safely. On frequent paths this saves the closure that `safeCall` needs. */
+export function notify<T>(listener: (value: T) => unknown, value: T, fault: (error: unknown, value: T) => void): void {
   try {
-    const answer = listener(what);
-    // Of an async listener nobody would hear, and Node ends the process over that.
-    if (answer instanceof Promise) answer.catch((error: unknown) => fault(error, what));
+    const answer = listener(value);
+    // An unhandled rejection of an async listener would end the process.
+    if (answer instanceof Promise) answer.catch((error: unknown) => fault(error, value));
   } catch (error) {
-    fault(error, what);
+    fault(error, value);
   }
 }

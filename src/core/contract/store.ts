@@ -176,33 +176,33 @@ export interface Store extends AsyncDisposable {
   remove(ended: Pick<Ended, "id" | "head">): Promise<boolean>;
 }
 
-/** Whoever waits for a commit: told once what became of it, and never before what handed it over has returned. Neither throws. */
+/** How a commit reports its outcome: one call of one of these, never before the call that made the commit has returned. Neither throws. */
 export interface CommitCallbacks {
-  kept(): void;
-  lost(error: unknown): void;
+  onCommitted(): void;
+  onFailed(error: unknown): void;
 }
 
-/** A commit without a promise. */
-export type CommitWithCallback = (id: ActorId, entry: Entry, ends: CommitCallbacks) => void;
+/** A commit that reports to callbacks instead of a promise. */
+export type CommitWithCallback = (id: ActorId, entry: Entry, callbacks: CommitCallbacks) => void;
 
-// By the function, not by a member of the store: whoever wraps a store and gives it another `commit` is asked by that one.
-const handingOver = new WeakMap<object, CommitWithCallback>();
+// Keyed by the `commit` function, not by the store: a wrapper that replaces `commit` must not be bypassed.
+const withCallbacks = new WeakMap<object, CommitWithCallback>();
 
-/** A store's `commit`, made of a way that promises nothing. Gives it back. */
-export function commitFrom(handOver: CommitWithCallback): Store["commit"] {
+/** Makes a store's `commit` from one with callbacks, which `commitWithCallback` finds again. */
+export function commitFrom(run: CommitWithCallback): Store["commit"] {
   const commit: Store["commit"] = (id, entry) =>
-    new Promise((kept, lost) => {
-      handOver(id, entry, { kept, lost });
+    new Promise((onCommitted, onFailed) => {
+      run(id, entry, { onCommitted, onFailed });
     });
-  handingOver.set(commit, handOver);
+  withCallbacks.set(commit, run);
   return commit;
 }
 
-/** How to hand an entry over to that store. */
+/** The store's commit with callbacks: its own, or one made of its `commit`. */
 export function commitWithCallback(store: Pick<Store, "commit">): CommitWithCallback {
   return (
-    handingOver.get(store.commit) ??
-    ((id, entry, ends) => {
+    withCallbacks.get(store.commit) ??
+    ((id, entry, callbacks) => {
       let committed: Promise<void>;
       try {
         committed = store.commit(id, entry);
@@ -210,8 +210,8 @@ export function commitWithCallback(store: Pick<Store, "commit">): CommitWithCall
         committed = Promise.reject(error instanceof Error ? error : new Error(String(error)));
       }
       committed.then(
-        () => ends.kept(),
-        (error: unknown) => ends.lost(error),
+        () => callbacks.onCommitted(),
+        (error: unknown) => callbacks.onFailed(error),
       );
     })
   );

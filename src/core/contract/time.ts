@@ -21,7 +21,7 @@ export interface Entropy {
   uuid(): string;
 }
 
-// Timers hold a signed 32-bit number of milliseconds: a longer wait fires at once.
+// Timers take a signed 32-bit number of milliseconds: a longer one would fire at once.
 const LONGEST_MS = 2_147_483_647;
 
 export const systemClock: Clock = {
@@ -35,20 +35,20 @@ export const systemClock: Clock = {
       return () => undo();
     }
     const timer = setTimeout(run, ms);
-    // A browser's is a number, and keeps nothing alive.
+    // A browser's timer is a number and has no `unref`.
     if (typeof timer === "object") timer.unref();
     return () => clearTimeout(timer);
   },
 };
 
-// Asking the system for 16 bytes at a time costs more than a whole turn, and to make text of them a tenth of one. Not more of it
-// at once: a text that was cut off keeps the whole it was cut from.
+// Requesting 16 bytes at a time from the system costs more than a turn, and encoding them a tenth of one, so both are done in
+// batches. Batches of text are small, because a slice keeps the whole text in memory.
 const AT_ONCE = 256;
 const pool = new Uint8Array(64 * AT_ONCE);
 let drawn = pool.length;
 let text = "";
 let cut = 0;
-// Node's own way to hex is many times as fast; a browser has none.
+// Node's Buffer encodes hex many times faster; browsers have none.
 const pooled = typeof Buffer === "undefined" ? undefined : Buffer.from(pool.buffer);
 
 const hexOf = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -135,33 +135,33 @@ export function watchClock(clock: Clock, everyMs: number, onJump: (ms: number) =
   };
 }
 
-export const ON_TIMEOUT = Symbol("late");
+export const ON_TIMEOUT = Symbol("onTimeout");
 
-/** A run that has a time. Who made it tells that it is up; a listener at its signal would cost each run more. */
+/** A run with a time limit. Whoever made it calls the listener on timeout; a listener on its signal would cost each run more. */
 export interface Timeoutable {
   [ON_TIMEOUT]: ((error: EngineError) => void) | undefined;
 }
 
-/** `told` hears it where the time of that run is up, whatever its handler does then. */
-export function onTimeout(run: object, told: (error: EngineError) => void): void {
-  if (ON_TIMEOUT in run) run[ON_TIMEOUT] = told;
+/** Calls `listener` when the run times out, whatever its handler does then. */
+export function onTimeout(run: object, listener: (error: EngineError) => void): void {
+  if (ON_TIMEOUT in run) run[ON_TIMEOUT] = listener;
 }
 
 /**
- * Tells that a caller has left. Every `AbortSignal` does; doors make lighter ones, since each call
- * gets one and nearly none is cancelled.
+ * Signals that a caller has cancelled or left. An `AbortSignal` is one; transports make lighter ones, since each call gets one and
+ * few are cancelled.
  */
 export interface CancelSignal {
   readonly aborted: boolean;
-  /** Not called where it is aborted already. */
+  /** The listener is not called if the signal is aborted already. */
   addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** The lightest: a flag, and whoever listens. A whole `AbortController` costs as much as a turn. */
+/** A flag and its listeners. An `AbortController` would cost as much as a turn. */
 export class Cancellation implements CancelSignal {
   #aborted = false;
-  /** Nearly always one at most. */
+  /** Most signals have at most one listener. */
   #first: (() => void) | undefined;
   #others: readonly (() => void)[] | undefined;
 
@@ -169,7 +169,7 @@ export class Cancellation implements CancelSignal {
     return this.#aborted;
   }
 
-  /** Throws what the first listener threw, once all have been told. */
+  /** Calls all listeners, then rethrows the first error that one threw. */
   abort(): void {
     if (this.#aborted) return;
     this.#aborted = true;
@@ -200,7 +200,7 @@ export class Cancellation implements CancelSignal {
   }
 }
 
-/** The same as an `AbortSignal`, for whoever needs a whole one. */
+/** Converts to an `AbortSignal`, for APIs that need one. */
 export function abortSignalOf(signal: CancelSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal;
   const controller = new AbortController();
@@ -209,11 +209,11 @@ export function abortSignalOf(signal: CancelSignal): AbortSignal {
   return controller.signal;
 }
 
-/** What runs, or the signal's reason where that comes first: what does not heed a signal is waited for no longer. */
+/** Settles as `run` does, or rejects with the signal's reason as soon as that is aborted, even if `run` ignores the signal. */
 export async function untilAborted<T>(signal: AbortSignal, run: () => T | PromiseLike<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise, reject } = Promise.withResolvers<never>();
-  // Where `run` throws at once, nobody waits for it.
+  // If `run` throws synchronously, the promise is never awaited: avoid an unhandled rejection.
   promise.catch(() => undefined);
   const abort = (): void => reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });

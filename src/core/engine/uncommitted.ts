@@ -45,12 +45,12 @@ export class PendingCommit implements CommitCallbacks {
     (this.waiters ??= []).push(waiter);
   }
 
-  kept(): void {
+  onCommitted(): void {
     this.outcome = "committed";
     this.#owner.onStoreAnswer(this);
   }
 
-  lost(error: unknown): void {
+  onFailed(error: unknown): void {
     this.outcome = "lost";
     this.error = error;
     this.#owner.onStoreAnswer(this);

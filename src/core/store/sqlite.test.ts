@@ -540,8 +540,8 @@ test("C2 a turn is told of once it is there, each for itself, and never while it
         resolve();
       };
       handOver(a.id, entry, {
-        kept: () => end("kept"),
-        lost: (error) => end(error instanceof StoreError ? error.code : String(error)),
+        onCommitted: () => end("kept"),
+        onFailed: (error) => end(error instanceof StoreError ? error.code : String(error)),
       });
     });
     told.push(`${name} handed over`);

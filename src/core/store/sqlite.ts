@@ -152,7 +152,7 @@ function writable(
     },
     commit: commitFrom((id, entry, ends) => {
       if (open) commits.push(new WaitingTurn(turns, id, entry, ends));
-      else queueMicrotask(() => ends.lost(closed()));
+      else queueMicrotask(() => ends.onFailed(closed()));
     }),
     enqueue: (message) => write(() => outbox.add(message)),
     settle: (messageId, how, { why = "", answer } = {}) =>

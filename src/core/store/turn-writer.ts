@@ -167,7 +167,7 @@ export class WaitingTurn implements Waiting {
 
   settle(fault: Error | undefined): void {
     const why = this.#refused ?? fault;
-    if (why === undefined) this.#ends.kept();
-    else this.#ends.lost(why);
+    if (why === undefined) this.#ends.onCommitted();
+    else this.#ends.onFailed(why);
   }
 }

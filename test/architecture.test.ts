@@ -214,11 +214,11 @@ void test("no file is called types, utils, helpers or common, nor anything Manag
   assert.deepEqual(bad, []);
 });
 
-void test("JSON-RPC numbers stand in gateway/errors.ts, and a foreign server's in mount/codes.ts, only", () => {
+void test("JSON-RPC numbers stand in gateway/errors.ts, and a foreign server's in mount/failures.ts, only", () => {
   const bad = files.filter(
     (file) =>
       file !== "mcp/gateway/errors.ts" &&
-      file !== "mcp/mount/codes.ts" &&
+      file !== "mcp/mount/failures.ts" &&
       /-32[0-9]{3}\b/.test(readFileSync(join(src, file), "utf8").replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, "")),
   );
   assert.deepEqual(bad, []);

@@ -34,12 +34,13 @@ it("servers of both SDKs fit the emitted declarations, which name neither", asyn
     const emitted = globSync("dist/**/*", { cwd: out, withFileTypes: true }).filter((one) => one.isFile());
     assert.ok(emitted.some(({ name }) => name === "from-mcp-server.d.ts"));
     for (const { parentPath, name } of emitted)
-      if (parentPath.endsWith("/sdk")) assert.doesNotMatch(readFileSync(join(parentPath, name), "utf8"), /["']@modelcontextprotocol/, name);
+      if (parentPath.endsWith("/mount"))
+        assert.doesNotMatch(readFileSync(join(parentPath, name), "utf8"), /["']@modelcontextprotocol/, name);
 
     const consumer = {
       noEmit: true,
       customConditions: [],
-      paths: { "troupe/mount": [join(out, "dist/sdk/index.d.ts")] },
+      paths: { "troupe/mount": [join(out, "dist/mcp/mount/index.d.ts")] },
       typeRoots: options.typeRoots,
     };
     writeFileSync(

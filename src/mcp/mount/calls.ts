@@ -1,26 +1,210 @@
 import {
   type Bag,
+  isBag,
+  type Json,
+  type OfferRef,
+  CONTENT,
+  type ListName,
+  isList,
   type CallOptions,
   type Clock,
   EngineError,
-  type Entropy,
-  isBag,
-  type Json,
-  type ListName,
-  type OfferRef,
   type Reply,
+  type Entropy,
   type Viewer,
 } from "../../core/contract/index.ts";
 import { sameJson } from "../source/index.ts";
-import { capabilityOf, withoutMeta } from "./client-requests.ts";
-import { METHOD_NOT_FOUND } from "./codes.ts";
-import { faultOf, refusalOf } from "./failures.ts";
+import { METHOD_NOT_FOUND, faultOf, refusalOf, Closed, RpcError } from "./failures.ts";
 import type { McpServerOptions } from "./options.ts";
-import { valueOf } from "./results.ts";
-import { Closed, RpcError } from "./rpc-error.ts";
-import { RunningCall } from "./running-call.ts";
-import { uriOf } from "./uri.ts";
 import type { Wire } from "./wire.ts";
+
+// Owns: calls that run in a mounted server, their progress, and what the server asks the client of a call.
+// Does not own: the connection (wire.ts), the handshake and short requests (conversation.ts).
+
+/** What a client has to have declared for this; undefined: nothing a server may ask. */
+function capabilityOf(method: string, params: Bag): string | undefined {
+  if (method === "roots/list") return "roots";
+  if (method === "sampling/createMessage") return params["tools"] === undefined ? "sampling" : "sampling.tools";
+  if (method === "elicitation/create") return params["mode"] === "url" ? "elicitation.url" : "elicitation";
+  return undefined;
+}
+
+/** All that our own clients may have: whether this one has it is found out when it is asked. */
+export const EVERY_CAPABILITY: Bag = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
+
+/** What a request says beside what it asks, the client gets anew from us. */
+function withoutMeta(params: Bag): Bag {
+  const { _meta, ...rest } = params;
+  return isBag(_meta) || _meta === undefined ? rest : params;
+}
+
+const RESOURCES = "resources/";
+
+/** The URI a ref and what its template's expressions stand for came from. Resources are known by their URI or template. */
+export function uriOf(ref: OfferRef, args: Json): string {
+  const name = ref.slice(RESOURCES.length);
+  if (!isBag(args)) return name;
+  return name.replaceAll(/\{([^{}]+)\}/g, (_whole, expression: string) => {
+    const value = Object.hasOwn(args, expression) ? args[expression] : undefined;
+    return typeof value === "string" ? value : "";
+  });
+}
+
+const listIn = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
+
+/** A result of `tools/call`, `resources/read` or `prompts/get` as what a source replies. */
+export function valueOf(list: ListName, result: Bag): Json {
+  const meta = isBag(result["_meta"]) ? { meta: result["_meta"] } : undefined;
+  if (list === "resources")
+    return { [CONTENT]: listIn(result["contents"]).map((one): Json => ({ type: "resource", resource: one })), ...meta };
+  if (list === "prompts") {
+    const { description } = result;
+    const said = typeof description === "string" ? { description } : undefined;
+    return { [CONTENT]: [], messages: listIn(result["messages"]), ...said, ...meta };
+  }
+  const { isError, structuredContent: structured } = result;
+  return {
+    [CONTENT]: listIn(result["content"]).filter(isBag),
+    ...(structured === undefined ? undefined : { structured }),
+    ...(typeof isError === "boolean" ? { isError } : undefined),
+    ...meta,
+  };
+}
+
+/** A question of the server in the course of a call: what it is answered by. */
+interface Question {
+  readonly request: Bag;
+  answer(result: Json): void;
+}
+
+export interface RunningOptions {
+  readonly ref: OfferRef;
+  readonly args: Json;
+  readonly principal: string | undefined;
+  readonly clock: Clock;
+  readonly callMs: number;
+  readonly askMs: number;
+  /** The server is told that nobody waits any more, and why. */
+  readonly cancel: (reason: string) => void;
+  /** Nothing is to come of it any more. */
+  readonly ended: () => void;
+}
+
+/**
+ * A call that runs in the server, from its client's first asking to its reply. Where the server asks the client something,
+ * the call stands still there, and goes on once the same call comes with the answer: the handler runs once.
+ */
+export class RunningCall {
+  readonly #own: RunningOptions;
+  readonly #questions = new Map<string, Question>();
+  #options: CallOptions;
+  #round: PromiseWithResolvers<Reply> | undefined;
+  #outcome: { readonly reply: Reply } | { readonly error: unknown } | undefined;
+  #undo: (() => void) | undefined;
+  #asking = false;
+  #over = false;
+
+  constructor(own: RunningOptions, options: CallOptions) {
+    this.#own = own;
+    this.#options = options;
+    options.signal?.addEventListener("abort", this.#aborted, { once: true });
+  }
+
+  get options(): CallOptions {
+    return this.#options;
+  }
+
+  /** Whether this is that call again. */
+  get about(): Pick<RunningOptions, "ref" | "args" | "principal"> {
+    return this.#own;
+  }
+
+  /** The reply, or what the client has to be asked. Answers to what was asked go to the server first. */
+  next(options: CallOptions): Promise<Reply> {
+    if (this.#round !== undefined) return this.#round.promise;
+    const round = Promise.withResolvers<Reply>();
+    this.#round = round;
+    this.#undo?.();
+    if (this.#options !== options) this.#takeOver(options);
+    if (this.#over) return round.promise;
+    this.#undo = this.#own.clock.after(this.#own.callMs, () => this.#late());
+    if (this.#outcome !== undefined) this.#tell(this.#outcome);
+    else if (this.#questions.size > 0) this.#ask();
+    return round.promise;
+  }
+
+  question(key: string, question: Question): void {
+    this.#questions.set(key, question);
+    this.#ask();
+  }
+
+  /** The server does not wait for that answer any more. */
+  withdraw(key: string): void {
+    this.#questions.delete(key);
+  }
+
+  finish(outcome: { readonly reply: Reply } | { readonly error: unknown }): void {
+    if (this.#over || this.#outcome !== undefined) return;
+    this.#outcome = outcome;
+    if (this.#round !== undefined) this.#tell(outcome);
+  }
+
+  #takeOver(options: CallOptions): void {
+    this.#options.signal?.removeEventListener("abort", this.#aborted);
+    this.#options = options;
+    if (options.signal?.aborted === true) return this.#aborted();
+    options.signal?.addEventListener("abort", this.#aborted, { once: true });
+    for (const [key, question] of this.#questions) {
+      const { answers } = options;
+      if (answers === undefined || !Object.hasOwn(answers, key)) continue;
+      this.#questions.delete(key);
+      question.answer(answers[key] ?? null);
+    }
+  }
+
+  // What is asked at once goes to the client at once.
+  #ask(): void {
+    if (this.#asking) return;
+    this.#asking = true;
+    queueMicrotask(() => {
+      this.#asking = false;
+      const round = this.#round;
+      if (round === undefined || this.#questions.size === 0) return;
+      this.#round = undefined;
+      this.#undo?.();
+      this.#undo = this.#own.clock.after(this.#own.askMs, () => this.#drop("Its client did not answer in time."));
+      round.resolve({ needs: Object.fromEntries([...this.#questions].map(([key, { request }]) => [key, request])) });
+    });
+  }
+
+  readonly #aborted = (): void => {
+    this.#drop("The client has left.");
+  };
+
+  #late(): void {
+    const { ref, callMs } = this.#own;
+    const error = new EngineError("WORK_TIMEOUT", `${ref} took longer than ${callMs} ms and was cancelled.`, { applied: "unknown" });
+    this.#own.cancel("It took too long.");
+    this.#tell({ error });
+  }
+
+  #drop(reason: string): void {
+    if (this.#over) return;
+    this.#own.cancel(reason);
+    this.#tell({ error: new EngineError("CANCELLED", `${this.#own.ref} was cancelled.`, { applied: "unknown" }) });
+  }
+
+  #tell(outcome: { readonly reply: Reply } | { readonly error: unknown }): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#undo?.();
+    this.#options.signal?.removeEventListener("abort", this.#aborted);
+    this.#questions.clear();
+    this.#own.ended();
+    if ("reply" in outcome) this.#round?.resolve(outcome.reply);
+    else this.#round?.reject(outcome.error);
+  }
+}
 
 export interface CallsOptions {
   readonly wire: Wire;

@@ -1,11 +1,32 @@
-import { type Bag, type Clock, isBag, type Viewer } from "../../core/contract/index.ts";
-import { defaultAuthInfo } from "./auth-info.ts";
-import { EVERY_CAPABILITY } from "./client-requests.ts";
+import { type Clock, EngineError, type Bag, isBag, type Viewer } from "../../core/contract/index.ts";
+import { defaultAuthInfo, type McpServerOptions, type SdkServer } from "./options.ts";
+import { EVERY_CAPABILITY } from "./calls.ts";
 import { faultOf } from "./failures.ts";
-import { inTime } from "./in-time.ts";
-import type { McpServerOptions } from "./options.ts";
-import type { SdkServer } from "./sdk-server.ts";
 import type { Wire } from "./wire.ts";
+
+// Owns: the handshake with a mounted server, and requests that are answered at once or not at all.
+// Does not own: calls (calls.ts), lists (listing.ts).
+
+export interface Limit {
+  readonly clock: Clock;
+  readonly ms: number;
+  /** Runs where that is over first. */
+  readonly late?: () => void;
+}
+
+/** What a server does in time. Rejects with `WORK_TIMEOUT`: the server `did not` that. */
+export async function inTime<T>({ clock, ms, late }: Limit, didNot: string, done: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const undo = clock.after(ms, () => {
+    late?.();
+    reject(new EngineError("WORK_TIMEOUT", `The server behind this ${didNot} within ${ms} ms.`));
+  });
+  try {
+    return await Promise.race([done, promise]);
+  } finally {
+    undo();
+  }
+}
 
 /** The newest revision with a handshake, which both versions of the SDK speak on a transport. */
 const REVISION = "2025-11-25";

@@ -1,6 +1,37 @@
-import { type Bag, EngineError, isBag, isList, type Json, type Reply, TroupeError } from "../../core/contract/index.ts";
-import { INVALID_PARAMS, RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED } from "./codes.ts";
-import { Closed, RpcError, TooLong } from "./rpc-error.ts";
+import { type Json, type Bag, EngineError, isBag, isList, type Reply, TroupeError } from "../../core/contract/index.ts";
+
+// Owns: what can go wrong with a mounted server, and what the caller reads then.
+
+/** JSON-RPC's numbers as a foreign server answers with them, and is answered. */
+export const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+const RESOURCE_NOT_FOUND = -32002;
+const URL_ELICITATION_REQUIRED = -32042;
+
+/** What a server answered in place of a result. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: number;
+  readonly data?: Json;
+  constructor(code: number, message: string, data?: Json) {
+    super(message);
+    this.code = code;
+    if (data !== undefined) this.data = data;
+  }
+}
+
+/** A message beyond the bound. */
+export class TooLong extends Error {
+  override readonly name = "TooLong";
+  constructor(maxLength: number) {
+    super(`The server sent a message longer than ${maxLength} characters (maxLength): have it answer less at once, or allow more.`);
+  }
+}
+
+/** Nothing is answered any more. */
+export class Closed extends Error {
+  override readonly name = "Closed";
+}
 
 /** A server's error as a refusal: its sentence reaches the caller, its number as data where MCP has no place for it. */
 export function refusalOf({ code, message, data }: RpcError): Reply {

@@ -10,8 +10,10 @@ import {
   TEXTS,
 } from "../../core/contract/index.ts";
 import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, firstInvalidField, OBJECT, SIZE, TEXT } from "../../core/contract/internal.ts";
-import { METHOD_NOT_FOUND } from "./codes.ts";
-import { RpcError } from "./rpc-error.ts";
+import { METHOD_NOT_FOUND, RpcError, faultOf } from "./failures.ts";
+
+// Owns: a mounted server's lists: how they are read, checked and retained.
+// Does not own: notifying clients of changes (subscriptions.ts).
 
 type Ask = (method: string, params: Bag) => Promise<Bag>;
 
@@ -21,7 +23,7 @@ export interface Listed {
   readonly offers: ReadonlyMap<OfferRef, Offer>;
 }
 
-export interface ListingOptions {
+interface ListingOptions {
   readonly ask: Ask;
   /** What the server said it has. */
   readonly capabilities: Bag;
@@ -67,7 +69,7 @@ const MAX_NAME = 256;
 const MAX_URI = 4_096;
 
 /** All pages of all lists. What is as before is the same object: what hangs on a catalogue is kept. Rejects where a list cannot be had. */
-export async function readLists(options: ListingOptions, before: Listed | undefined): Promise<Listed> {
+async function readLists(options: ListingOptions, before: Listed | undefined): Promise<Listed> {
   const lists: Record<ListName, Offer[]> = { tools: [], resources: [], prompts: [] };
   const offers = new Map<OfferRef, Offer>();
   for (const place of PLACES) {
@@ -142,4 +144,61 @@ function offerOf({ capability, key }: Place, entry: Bag): Offer | undefined {
     ...(capability === "tools" ? { checksArguments: true } : undefined),
     ...(key === "uriTemplate" ? { rawVariables: true } : undefined),
   });
+}
+
+export interface ListsOptions extends Omit<ListingOptions, "capabilities"> {
+  /** What the server said of itself, once it has. */
+  readonly said: () => Promise<Bag>;
+}
+
+/** A server's lists as they were read last. */
+export class Lists {
+  readonly #own: ListsOptions;
+  #listed: Listed | undefined;
+  #stale = true;
+  #reading: Promise<Listed> | undefined;
+
+  constructor(own: ListsOptions) {
+    this.#own = own;
+  }
+
+  /** Undefined: they have to be read first. */
+  get known(): Listed | undefined {
+    return this.#stale ? undefined : this.#listed;
+  }
+
+  /** The server told that they are others now. */
+  changed(): void {
+    this.#stale = true;
+  }
+
+  /** Read once for all who ask meanwhile. Rejects where they were never read. */
+  async get(): Promise<Listed> {
+    if (this.known !== undefined) return this.known;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  // What changes while it is read is read again, but not for ever.
+  async #read(): Promise<Listed> {
+    const said = await this.#own.said().catch((error: unknown) => {
+      throw faultOf(error, "initialize");
+    });
+    const capabilities = isBag(said["capabilities"]) ? said["capabilities"] : {};
+    for (let round = 0; ; round += 1) {
+      this.#stale = false;
+      try {
+        this.#listed = await readLists({ ...this.#own, capabilities }, this.#listed);
+      } catch (error) {
+        this.#stale = true;
+        if (this.#listed === undefined) throw faultOf(error, "Reading its lists");
+        // What is served beside it must not go with it.
+        this.#own.fault(error);
+        return this.#listed;
+      }
+      if (!this.#stale || round === 2) return this.#listed;
+    }
+  }
 }

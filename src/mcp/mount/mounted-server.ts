@@ -1,10 +1,11 @@
 import {
+  type Json,
+  type LogLevel,
   type Bag,
   type CallOptions,
   type Catalogue,
   type ContentOf,
   type Dirty,
-  type Json,
   type OfferRef,
   type Reply,
   type Source,
@@ -14,14 +15,22 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { Calls } from "./calls.ts";
-import { METHOD_NOT_FOUND } from "./codes.ts";
+import { METHOD_NOT_FOUND } from "./failures.ts";
 import { bagIn, Conversation } from "./conversation.ts";
-import { Lists } from "./lists.ts";
-import { levelOf } from "./log-level.ts";
-import type { McpServerOptions } from "./options.ts";
-import type { SdkServer } from "./sdk-server.ts";
+import { Lists } from "./listing.ts";
+import type { McpServerOptions, SdkServer } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { Wire } from "./wire.ts";
+
+// Owns: one mounted server as a source: its parts, and what each notification means to them.
+// Does not own: one server per principal (from-mcp-server.ts).
+
+const LEVELS: readonly LogLevel[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/** What is no level of MCP's is told as `info`. */
+function levelOf(said: Json | undefined): LogLevel {
+  return LEVELS.find((level) => level === said) ?? "info";
+}
 
 const NOTHING: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
 

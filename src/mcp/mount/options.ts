@@ -1,5 +1,25 @@
 import type { Bag, Clock, Entropy, Log, Viewer } from "../../core/contract/index.ts";
 
+/**
+ * A server of the official SDK, v1 or v2, `McpServer` or the low-level `Server`: whatever connects to a transport. Structural,
+ * so that neither version is imported, at run time or by types.
+ */
+export interface SdkServer {
+  connect(transport: SdkTransport): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The SDK's `Transport`, as far as a server uses it. */
+export interface SdkTransport {
+  start(): Promise<void>;
+  send(message: object, options?: object): Promise<void>;
+  close(): Promise<void>;
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  onmessage?: ((message: object, extra?: object) => void) | undefined;
+  sessionId?: string | undefined;
+}
+
 export interface McpServerOptions {
   /** Text for the client's model. Default: the server's own. */
   readonly instructions?: string;
@@ -29,4 +49,14 @@ export interface McpServerOptions {
   readonly onFault?: (error: unknown) => void;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
+}
+
+/**
+ * The viewer as the SDK's `AuthInfo`; undefined: nobody was authenticated. `clientId` is the principal; `token` is empty, since
+ * tokens end at the door.
+ */
+export function defaultAuthInfo({ principal, scopes }: Viewer): object | undefined {
+  // A session of a client without a token is no identity.
+  if (principal === undefined || principal.startsWith("session|")) return undefined;
+  return { token: "", clientId: principal, scopes: [...scopes], extra: { principal } };
 }

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
-import { Closed, RpcError, TooLong } from "./rpc-error.ts";
-import type { SdkTransport } from "./sdk-server.ts";
+import { Closed, RpcError, TooLong } from "./failures.ts";
+import type { SdkTransport } from "./options.ts";
 
 /** Who hears what a server says that is no answer. `within`: the request in whose course it was said; undefined: in none's. */
 export interface WireEars {

@@ -15,15 +15,15 @@ export {
   resourceLink,
   text,
 } from "./content.ts";
-export type { ServerContext } from "./context.ts";
-export type { Handling, Middleware } from "./middleware.ts";
-export type { OnError, Run } from "./on-error.ts";
-export type { Item } from "./item.ts";
+export type { ServerContext } from "./handler.ts";
+export type { Handling, Middleware } from "./handler.ts";
+export type { OnError, Run } from "./handler.ts";
+export type { Item } from "./registries.ts";
 export type { Arguments, OfJsonSchema, Result } from "./json-schema.ts";
 export type { Doors, Listening, ListenOptions } from "./listen.ts";
 export type { ServerOptions } from "./options.ts";
-export type { PromptArgument, PromptDefinition, PromptHandler, Prompts, PromptValues } from "./prompts.ts";
-export type { ResourceDefinition, ResourceHandler, Resources, Variables } from "./resources.ts";
+export type { PromptArgument, PromptDefinition, PromptHandler, Prompts, PromptValues } from "./registries.ts";
+export type { ResourceDefinition, ResourceHandler, Resources, Variables } from "./registries.ts";
 export { createServer, type Server } from "./server.ts";
-export type { Listed } from "./shelf.ts";
-export type { ToolDefinition, ToolHandler, Tools } from "./tools.ts";
+export type { Listed } from "./registries.ts";
+export type { ToolDefinition, ToolHandler, Tools } from "./registries.ts";

@@ -1,17 +1,40 @@
-import { type Gateway, type Source, systemClock, systemEntropy, TroupeError } from "../../core/contract/index.ts";
+import { type Log, TroupeError, sessionTtlIn, type Gateway, type Source, systemClock, systemEntropy } from "../../core/contract/index.ts";
+import { type ServerOptions, checkServer } from "./options.ts";
 import { omitUndefined, rateLimitedLog } from "../../core/contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
 import { type WebDoor, webDoor } from "../transport/index.ts";
-import { faultsTo } from "./faults-to.ts";
 import { closeAll, type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
-import type { ServerOptions } from "./options.ts";
-import { checkServer } from "./option-checks.ts";
-import { Prompts } from "./prompts.ts";
-import { Resources } from "./resources.ts";
-import { sessionTtl } from "./session-ttl.ts";
-import { Tools } from "./tools.ts";
+import { type Prompts, promptRegistry, type Resources, resourceRegistry, type Tools, toolRegistry } from "./registries.ts";
+
+// Owns: `createServer`: the parts of a server, its transports, and its life.
+// Does not own: registries (registries.ts), handlers (handler.ts), opening transports (listen.ts).
+
+/** Logs faults of a registry itself: an `enabled` that threw, a watcher that threw. */
+function faultsTo(log: Log): (error: unknown) => void {
+  return (error) => {
+    // Only the name of an error that is not ours: its message may quote data.
+    const name = error instanceof Error ? error.name : typeof error;
+    const details = error instanceof TroupeError ? { code: error.code, text: error.message } : { name };
+    log("error", { event: "registry-fault", ...details });
+  };
+}
+
+/** In milliseconds: `sessionTtlMs`, else `MCP_SESSION_TTL_MINUTES`, else 60 minutes. */
+export function sessionTtl({ sessionTtlMs, env, log }: Pick<ServerOptions, "sessionTtlMs" | "env" | "log">): number {
+  return (
+    sessionTtlMs ??
+    sessionTtlIn(env ?? (typeof process === "undefined" ? {} : process.env), (given) =>
+      log?.("warning", {
+        event: "session-ttl-refused",
+        given: given.slice(0, 32),
+        minutes: 60,
+        text: "MCP_SESSION_TTL_MINUTES is no positive whole number of minutes: sessions end after 60 minutes without a request.",
+      }),
+    )
+  );
+}
 
 const LAST_REPLIES_MS = 1_000;
 
@@ -66,13 +89,13 @@ class Server implements AsyncDisposable {
       ...omitUndefined({ instructions, timeoutMs: handlerMs }),
       ...(log === undefined ? {} : { onFault: faultsTo(log) }),
     });
-    const around = { entropy, log, onError, middleware };
+    const env = { entropy, log, onError, middleware };
     this.#options = options;
     this.#relist = () => own.relist();
     this.#abandon = () => own.abandon();
-    this.tools = new Tools(own, around);
-    this.resources = new Resources(own, around);
-    this.prompts = new Prompts(own, around);
+    this.tools = toolRegistry(own, env);
+    this.resources = resourceRegistry(own, env);
+    this.prompts = promptRegistry(own, env);
     this.source = merge(own, ...sources);
     this.#own = new AsyncDisposableStack();
     const sessions = options.sessions ?? this.#own.use(memorySessionStore());

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { memorySessionStore } from "../../core/store/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { createServer } from "./index.ts";
-import { sessionTtl } from "./session-ttl.ts";
+import { sessionTtl } from "./server.ts";
 
 const MINUTE_MS = 60_000;
 

@@ -1,0 +1,151 @@
+import {
+  type Bag,
+  type Entropy,
+  type Json,
+  type Log,
+  type OfferRef,
+  type Viewer,
+  type EngineError,
+  TroupeError,
+} from "../../core/contract/index.ts";
+import { wellFormed, onTimeout } from "../../core/contract/internal.ts";
+import { type HandlerContext, isOutcome, type Schema, Settled, settle } from "../source/index.ts";
+
+// Owns: one run of a handler: its context, the middleware around it, and reports of what it threw.
+// Does not own: definitions (registries.ts), checking arguments and encoding results (mcp/source).
+
+/** What a handler is given beside its arguments. */
+export interface ServerContext extends HandlerContext {
+  /** Of this run; in every line it logs. */
+  readonly requestId: string;
+  /**
+   * Sent to the client while the handler runs, as one step of progress whose message is the text, or the JSON of the data.
+   * Clients that asked for no progress, or do not read, are told nothing.
+   */
+  readonly emit: (data: Json) => void;
+}
+
+/** What all handlers of a server share. */
+export interface HandlerEnv {
+  readonly entropy: Entropy;
+  /** The server's own log. */
+  readonly log: Log | undefined;
+  readonly onError: OnError | undefined;
+  readonly middleware: readonly Middleware[];
+}
+
+/** `emit` and `progress` count together: what is emitted after a step goes beyond it. */
+function serverContext(context: HandlerContext, ref: OfferRef, { entropy, log }: Pick<HandlerEnv, "entropy" | "log">): ServerContext {
+  const requestId = entropy.uuid();
+  let reached = 0;
+  return {
+    ...context,
+    requestId,
+    emit(data) {
+      reached += 1;
+      context.progress(reached, undefined, typeof data === "string" ? data : wellFormed(JSON.stringify(data)), data);
+    },
+    progress(done, total, text, emitted) {
+      if (done > reached) reached = done;
+      context.progress(done, total, text, emitted);
+    },
+    log(level, data, logger) {
+      context.log(level, data, logger);
+      const about: Bag = { event: "handler", offer: ref, requestId, data };
+      log?.(level, logger === undefined ? about : { ...about, logger });
+    },
+  };
+}
+
+/** Which run of which handler, and for whom. */
+export interface Run {
+  readonly offer: OfferRef;
+  readonly requestId: string;
+  readonly viewer: Viewer;
+}
+
+/** What a handler threw that was no refusal, or `WORK_TIMEOUT` once its time was up. What its client reads stays the same. */
+export type OnError = (error: unknown, run: Run) => void;
+
+/** One run of a handler, as middleware sees it. */
+export interface Handling {
+  /** `tools/echo`, `resources/note`, `prompts/greet`. */
+  readonly offer: OfferRef;
+  /** As the handler gets them: checked, and what a schema made of them. */
+  readonly args: unknown;
+  readonly context: ServerContext;
+}
+
+/** Wraps a handler: what it returns is the result, and what it throws counts as thrown by the handler. Without a call of `next` the handler does not run. */
+export type Middleware = (handling: Handling, next: () => Promise<unknown>) => unknown;
+
+/** The first is outermost. */
+function runMiddleware(all: readonly Middleware[], run: Handling, handler: () => unknown): Promise<unknown> {
+  const from = async (position: number): Promise<unknown> => {
+    const one = all[position];
+    return one === undefined ? handler() : one(run, () => from(position + 1));
+  };
+  return from(0);
+}
+
+// For the handler's author, never for its caller.
+const ADVICE = { text: 'Throw refuse("…") for what its caller should read.' };
+
+const RESULTS = new Set<string>(["STATE_NOT_JSON", "BAD_TURN"]);
+
+/** A handler as the registry calls it. */
+export function handling<A>(
+  offer: OfferRef,
+  env: HandlerEnv,
+  handler: (args: A, context: ServerContext) => unknown,
+  output?: Schema,
+): (args: A, context: HandlerContext) => Promise<unknown> {
+  return async (args, given) => {
+    const context = serverContext(given, offer, env);
+    let late = false;
+    onTimeout(given, (error) => {
+      late = true;
+      reportLate(env, error, { offer, requestId: context.requestId, viewer: given.viewer });
+    });
+    try {
+      const returned = await runMiddleware(env.middleware, { offer, args, context }, () => handler(args, context));
+      const made = settle(returned, offer, output);
+      return new Settled(made instanceof Promise ? await made : made);
+    } catch (error) {
+      // A handler whose call was cancelled throws because of that.
+      const isCancelled = late ? isAbort(error, context.signal) : context.signal.aborted;
+      if (!isOutcome(error) && !isCancelled) report(env, error, { offer, requestId: context.requestId, viewer: given.viewer });
+      throw error;
+    }
+  };
+}
+
+/** The error says only that the signal was aborted. */
+function isAbort(error: unknown, { reason }: AbortSignal): boolean {
+  return error === reason || (error instanceof Error && (error.name === "AbortError" || error.cause === reason));
+}
+
+function reportLate(env: HandlerEnv, error: EngineError, run: Run): void {
+  const { offer, requestId } = run;
+  env.log?.("error", { event: "handler-timeout", offer, requestId, code: error.code, text: error.message });
+  notify(env, error, run);
+}
+
+function report(env: HandlerEnv, error: unknown, run: Run): void {
+  const { offer, requestId } = run;
+  // Its name only: a message may quote arguments. What is wrong with a result is told by paths and types.
+  const name = error instanceof Error ? error.name : typeof error;
+  const isResult = error instanceof TroupeError && RESULTS.has(error.code);
+  const details = isResult ? { code: error.code, text: error.message } : ADVICE;
+  env.log?.("error", { event: "handler-failed", offer, requestId, name, ...details });
+  notify(env, error, run);
+}
+
+function notify({ log, onError }: HandlerEnv, error: unknown, run: Run): void {
+  const { offer, requestId } = run;
+  try {
+    onError?.(error, run);
+  } catch (second) {
+    log?.("error", { event: "on-error-failed", offer, requestId, name: second instanceof Error ? second.name : typeof second });
+  }
+}

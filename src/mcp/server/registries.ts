@@ -1,0 +1,259 @@
+import { type Bag, type Viewer, type ListName, TroupeError, type Content, type TaskSupport } from "../../core/contract/index.ts";
+import { withScopes, omitUndefined } from "../../core/contract/internal.ts";
+import type { Complete, Registry, Schema } from "../source/index.ts";
+import { type HandlerEnv, type ServerContext, handling } from "./handler.ts";
+import type { Arguments, Result } from "./json-schema.ts";
+
+// Owns: the tools, resources and prompts of a server: how each is defined, checked and registered.
+// Does not own: running a handler (handler.ts), listing and calling (mcp/source).
+
+/** The same for tools, resources and prompts. */
+export interface Item {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** As MCP writes them: `{ src, mimeType?, sizes? }`. */
+  readonly icons?: readonly Bag[];
+  /** `_meta` of the list entry. */
+  readonly meta?: Bag;
+  /** What a caller's token must allow; one that does not is told so, with a challenge. */
+  readonly scopes?: readonly string[];
+  /** True: on; text: off, and why; false, or where it throws: off. Asked for each list and call; tell `server.relist()` when it changes. */
+  enabled?(viewer: Viewer): boolean | string;
+}
+
+interface Described {
+  readonly describe?: string;
+  readonly title?: string;
+  readonly icons?: readonly Bag[];
+  readonly meta?: Bag;
+  readonly when?: (viewer: Viewer) => boolean | string;
+}
+
+/** As the registry has it. */
+function describedBy(item: Item): Described {
+  const { title, description, icons, scopes } = item;
+  const meta = withScopes(item.meta, scopes);
+  return {
+    ...omitUndefined({ title, describe: description, icons, meta }),
+    ...(item.enabled === undefined ? {} : { when: (viewer: Viewer) => item.enabled === undefined || item.enabled(viewer) }),
+  };
+}
+
+interface Completing {
+  readonly complete?: Readonly<Record<string, Complete>>;
+}
+
+function completing(given: Readonly<Record<string, Complete | undefined>> | undefined): Completing {
+  const complete: Record<string, Complete> = {};
+  for (const [name, one] of Object.entries(given ?? {})) if (one !== undefined) complete[name] = one;
+  return given === undefined ? {} : { complete };
+}
+
+const ITEM = ["name", "title", "description", "icons", "meta", "scopes", "enabled"];
+
+const KNOWN: Readonly<Record<ListName, ReadonlySet<string>>> = {
+  tools: new Set([...ITEM, "input", "output", "annotations", "task"]),
+  resources: new Set([...ITEM, "uri", "mimeType", "annotations", "size", "list", "complete"]),
+  prompts: new Set([...ITEM, "arguments", "complete"]),
+};
+
+/** What other libraries call it. */
+const HERE: Readonly<Record<string, string>> = {
+  inputSchema: "input",
+  parameters: "input",
+  outputSchema: "output",
+  _meta: "meta",
+  uriTemplate: "uri",
+  describe: "description",
+  when: "enabled",
+  argsSchema: "arguments",
+  handler: "the handler as the second argument",
+  run: "the handler as the second argument",
+};
+
+const bad = (why: string): TroupeError => new TroupeError("BAD_DEFINITION", why);
+
+/** What a compiler says at once, for plain JavaScript. Throws `BAD_NAME`, `BAD_DEFINITION`. */
+function checkDefinition(list: ListName, definition: unknown, handler: unknown): void {
+  if (typeof definition !== "object" || definition === null) throw bad(`A definition in ${list} is an object: { name, … }.`);
+  const name: unknown = Reflect.get(definition, "name");
+  if (typeof name !== "string") throw new TroupeError("BAD_NAME", `A definition in ${list} has no name: give name as text.`);
+  const where = `${list}/${JSON.stringify(name.slice(0, 128))}`;
+  const unknown = Object.keys(definition).find((key) => !KNOWN[list].has(key));
+  if (unknown !== undefined) {
+    const here = Object.hasOwn(HERE, unknown) ? HERE[unknown] : undefined;
+    const instead = here === undefined ? `it knows ${[...KNOWN[list]].join(", ")}` : `here it is ${here}`;
+    throw bad(`${where}: nobody reads ${JSON.stringify(unknown.slice(0, 60))}; ${instead}.`);
+  }
+  if (typeof handler !== "function") throw bad(`${where} has no handler: give a function as the second argument.`);
+  const enabled: unknown = Reflect.get(definition, "enabled");
+  if (enabled !== undefined && typeof enabled !== "function") throw bad(`${where}: enabled is a function of the viewer.`);
+}
+
+/** An entry as a list shows it to whoever may see all. */
+export type Listed = Bag & { readonly name: string };
+
+/** One of a server's three registries: what it holds is listed to clients, who are notified of changes. */
+class ItemRegistry<Register> {
+  /** Notifies clients that the list has changed. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`; returns its undo. */
+  readonly register: Register;
+  readonly #registry: Registry;
+  readonly #list: ListName;
+
+  constructor(list: ListName, registry: Registry, register: Register) {
+    this.#list = list;
+    this.#registry = registry;
+    this.register = register;
+  }
+
+  get size(): number {
+    return this.#registry.count(this.#list);
+  }
+
+  /** In the order they were registered. */
+  list(): readonly Listed[] {
+    return this.#registry.catalogue({ scopes: [] })[this.#list].map(({ name, definition }) => ({ name, ...definition }));
+  }
+
+  has(name: string): boolean {
+    return this.#registry.has(`${this.#list}/${name}`);
+  }
+
+  /** False: there was none. Clients are notified that the list has changed; running calls go on. */
+  unregister(name: string): boolean {
+    return this.#registry.remove(`${this.#list}/${name}`);
+  }
+}
+
+/** A tool. Its arguments are checked against `input` before the handler runs. */
+export interface ToolDefinition<S extends Schema | undefined, O extends Schema | undefined> extends Item {
+  /** A Standard Schema (zod, ArkType, …) or a JSON Schema, of an object. Default: no arguments. */
+  readonly input?: S;
+  /** Of `structuredContent`. */
+  readonly output?: O;
+  /** Hints as MCP has them: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`. */
+  readonly annotations?: Bag;
+  /**
+   * For a tool that takes its time: its call can be a task, which the client polls and can cancel (`signal`). "required": clients that
+   * cannot use tasks are refused; "optional": they wait for the result. Absent: every client waits.
+   */
+  readonly task?: TaskSupport;
+}
+
+type Returned<O> = O extends Schema ? Result<O> | Content : unknown;
+
+/** Text becomes a text block, an object `structuredContent` and its JSON as text; `content()` says it block by block. */
+export type ToolHandler<S, O> = (args: Arguments<S>, context: ServerContext) => Returned<O> | Promise<Returned<O>>;
+
+export type Tools = ReturnType<typeof toolRegistry>;
+
+export function toolRegistry(registry: Registry, env: HandlerEnv) {
+  function register<const S extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
+    definition: ToolDefinition<S, O>,
+    handler: ToolHandler<S, O>,
+  ): () => void;
+  function register(definition: ToolDefinition<Schema, Schema>, handler: (args: Bag, context: ServerContext) => unknown): () => void {
+    checkDefinition("tools", definition, handler);
+    const { name, input, output, annotations, task } = definition;
+    const run = handling(`tools/${name}`, env, handler, output);
+    return registry.add({ tools: { [name]: { ...describedBy(definition), ...omitUndefined({ input, output, annotations, task }), run } } });
+  }
+  return new ItemRegistry("tools", registry, register);
+}
+
+/** A resource: a fixed URI, or a template of RFC 6570 (`notes://{id}`; `files://{+path}`, which may hold slashes) whose variables reach the handler, decoded. */
+export interface ResourceDefinition<U extends string> extends Item {
+  readonly uri: U;
+  readonly mimeType?: string;
+  readonly annotations?: Bag;
+  /** In bytes, where it is known ahead. */
+  readonly size?: number;
+  /** The values of a template's one variable, of which each is listed as a resource by that name. Tell `server.relist()` when they change. */
+  list?(viewer: Viewer): readonly string[];
+  /** Values for a variable of the template. */
+  readonly complete?: { readonly [K in keyof Variables<U>]?: Complete };
+}
+
+/** The variables of a template, all text. */
+export type Variables<U extends string> = string extends U ? Readonly<Record<string, string>> : { readonly [K in NamesIn<U>]: string };
+
+type NamesIn<U extends string> = U extends `${string}{${infer Name}}${infer Rest}` ? Named<Name> | NamesIn<Rest> : never;
+type Named<Name extends string> = Name extends `+${infer N}` ? N : Name;
+
+/** Text, `blob(bytes)`, an object that becomes JSON, or `contents([…])`. */
+export type ResourceHandler<U extends string> = (variables: Variables<U>, context: ServerContext) => unknown;
+
+export type Resources = ReturnType<typeof resourceRegistry>;
+
+export function resourceRegistry(registry: Registry, env: HandlerEnv) {
+  function register<const U extends string>(definition: ResourceDefinition<U>, handler: ResourceHandler<U>): () => void;
+  function register(
+    definition: ResourceDefinition<string>,
+    handler: (variables: Readonly<Record<string, string>>, context: ServerContext) => unknown,
+  ): () => void {
+    checkDefinition("resources", definition, handler);
+    const { name, uri, mimeType, annotations, size, complete } = definition;
+    return registry.add({
+      resources: {
+        [name]: {
+          ...describedBy(definition),
+          uri,
+          ...omitUndefined({ mimeType, annotations, size }),
+          ...(definition.list !== undefined && { list: definition.list.bind(definition) }),
+          ...completing(complete),
+          read: handling(`resources/${name}`, env, handler),
+        },
+      },
+    });
+  }
+  /** The content has changed: notifies subscribers. Of a template, under these variables or under any. Throws `BAD_NAME`. */
+  const changed = (name: string, variables?: Readonly<Record<string, string>>): void => registry.changed(name, variables);
+  return Object.assign(new ItemRegistry("resources", registry, register), { changed });
+}
+
+/** An argument as MCP lists it; its value is text. */
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  /** Default false. */
+  readonly required?: boolean;
+}
+
+export interface PromptDefinition<A extends readonly PromptArgument[]> extends Item {
+  readonly arguments?: A;
+  /** Values for an argument. */
+  readonly complete?: { readonly [K in A[number]["name"]]?: Complete };
+}
+
+type Required<A extends readonly PromptArgument[]> = Extract<A[number], { readonly required: true }>["name"];
+
+/** What the client gave: text, of what is not required maybe none. */
+export type PromptValues<A extends readonly PromptArgument[]> = string extends A[number]["name"]
+  ? Readonly<Record<string, string>>
+  : { readonly [K in Required<A>]: string } & { readonly [K in Exclude<A[number]["name"], Required<A>>]?: string };
+
+/** Text is one message of the user's; `messages([…])` says it message by message. */
+export type PromptHandler<A extends readonly PromptArgument[]> = (values: PromptValues<A>, context: ServerContext) => unknown;
+
+export type Prompts = ReturnType<typeof promptRegistry>;
+
+export function promptRegistry(registry: Registry, env: HandlerEnv) {
+  function register<const A extends readonly PromptArgument[] = readonly []>(
+    definition: PromptDefinition<A>,
+    handler: PromptHandler<A>,
+  ): () => void;
+  function register(
+    definition: PromptDefinition<readonly PromptArgument[]>,
+    handler: (values: Readonly<Record<string, string>>, context: ServerContext) => unknown,
+  ): () => void {
+    checkDefinition("prompts", definition, handler);
+    const { name, arguments: known, complete } = definition;
+    const get = handling(`prompts/${name}`, env, handler);
+    return registry.add({
+      prompts: { [name]: { ...describedBy(definition), ...omitUndefined({ arguments: known }), ...completing(complete), get } },
+    });
+  }
+  return new ItemRegistry("prompts", registry, register);
+}

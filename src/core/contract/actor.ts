@@ -23,11 +23,11 @@ export interface Message {
   readonly to: ActorId;
   readonly action: string;
   /**
-   * Frozen deeply, in place, before a turn sees it, and `start` and `answers` likewise: who calls in process leaves them alone
-   * from the call on, and passes a copy of what it goes on changing. What is frozen may be passed again.
+   * Frozen deeply, in place, before a turn sees it; so are `start` and `answers`. A caller in the same process must not change them
+   * after the call: pass a copy of data that changes. Frozen data may be passed again.
    */
   readonly args: Json;
-  /** Milliseconds since 1970, stamped once on acceptance: a turn's only clock. */
+  /** Milliseconds since 1970, stamped once on acceptance. A turn's only clock. */
   readonly at: number;
   /** 128 bits as 32 hex digits, stamped once, never by a caller: a turn's only randomness and source of ids. */
   readonly seed: string;
@@ -49,11 +49,11 @@ export interface Message {
   readonly answers?: Bag;
   /** What the client could be asked: `elicitation`, `sampling`, `roots`. */
   readonly can?: readonly string[];
-  /** How often it went out again as a dead letter. */
+  /** How often it was replayed as a dead letter. */
   readonly replays?: number;
 }
 
-/** A message before the engine stamped it. */
+/** A message that the engine has not stamped yet. */
 export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "answers" | "can" | "replays">;
 
 export type Reply =
@@ -73,7 +73,7 @@ export interface Wake {
   readonly args?: Json;
 }
 
-/** How far something is. `done` grows from one to the next. */
+/** Progress. `done` grows from one report to the next. */
 export interface Step {
   readonly done: number;
   readonly total?: number;
@@ -85,25 +85,25 @@ export interface Turn<S> {
   readonly state?: S;
   /** Absent: `{ ok: null }`; `"later"`: a later turn of this actor answers this message's id. */
   readonly reply?: Reply | "later";
-  /** Message id → reply, for messages that were told `"later"`. */
+  /** Message id → reply, for messages whose reply was `"later"`. */
   readonly answer?: Readonly<Record<string, Reply>>;
-  /** Message id → how far that is, for whoever this actor told `"later"` and who waits here: at most once after a commit, never kept. */
+  /** Message id → progress, for callers in this process that got `"later"`. Sent at most once, after the commit; never stored. */
   readonly report?: Readonly<Record<string, Step>>;
-  /** Children that have failed, to be tried again from the state they had. Of others it means nothing. */
+  /** Failed children to restart from their last state. Other ids are ignored. */
   readonly restart?: readonly ActorId[];
   /** Leaves with the commit; first in, first out per pair of actors (C5). */
   readonly send?: readonly Outgoing[];
   /** By name; null cancels. */
   readonly wake?: Readonly<Record<string, Wake | null>>;
-  /** The actor ends with this turn, for this reason, and its children with it: it is told of once they have ended. */
+  /** The reason why the actor ends with this turn. Its children end first; then the end is announced. */
   readonly stop?: string;
-  /** What happened inside (host calls, foreign tools): kept in the event, which a refusal leaves for it, too (C3). */
+  /** What happened inside (host calls, foreign tools). Stored in the event; a refusal with a record leaves an event too (C3). */
   readonly record?: Json;
-  /** Metrics, log lines: to watchers after the commit, at most once, never kept. */
+  /** Metrics and log lines for watchers. Sent at most once, after the commit; never stored. */
   readonly emit?: readonly Json[];
 }
 
-/** All that waits. Starts when everything before it is durable, holds the mailbox, cannot undo what it did outside. */
+/** A turn that waits for something. It starts when all earlier turns are durable, blocks the mailbox, and cannot undo its outside effects. */
 export type Work<S> = (context: Context) => Promise<Turn<S>>;
 
 export interface Context {
@@ -112,11 +112,11 @@ export interface Context {
   /** I/O like any other; its id is derived from this message's, so a re-run is safe. */
   call(message: Outgoing): Promise<Reply>;
   readonly progress: Progress;
-  /** To the caller, while it waits; never kept. */
+  /** Log lines for the caller while it waits; never stored. */
   readonly log: Log;
 }
 
-/** `emitted`: what a handler said at that step, as it is, for clients that read more than a text. */
+/** `emitted`: the value that a handler gave with that step, for clients that read more than text. */
 export type Progress = (done: number, total?: number, text?: string, emitted?: Json) => void;
 
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
@@ -135,35 +135,34 @@ export interface Behaviour<S = unknown> {
   /** Which actor of this kind stands for a viewer; absent: `link`. */
   readonly per?: Per;
   /**
-   * A place, not a child. Reached by a link before it has begun, it is shown as it would begin, and begins with the first
-   * call; whoever begins it is not its parent. Absent: it is there once a message started it, and ends with who sent that.
+   * Starts on first use and has no parent. Until then a link to it shows its initial state. Absent: a message with `start`
+   * starts it, and it ends when the sender of that message does.
    */
   readonly begins?: boolean;
   /** All it can ever show; absent: not known ahead, so never served "gated". */
   readonly catalogue?: Catalogue;
   initial(key: string, first: Message): S;
-  /** On load, in memory; written with the next turn. */
+  /** Runs on load, in memory. The result is stored with the next turn. */
   migrate?(state: Json, from: number): S;
   /**
-   * Replies `UNKNOWN` to an action it does not know; but to `begin` with `start`, should there be no such action of its
-   * own, `{ ok: null }`: a cast sends it to a viewer's actor that has not begun before it acts through its links, since
-   * what these send back must find somebody.
+   * Replies `UNKNOWN` to an action it does not know, but `{ ok: null }` to `begin` with `start` if it has no such action: a cast
+   * sends that to a viewer's actor that has not started before it calls through its links, since their replies need a receiver.
    *
-   * `state` is frozen to the bottom. `life` and `seq` are of the event the turn would leave: the nth of its sends, from 0,
-   * has the id `${life}.${seq}.${n}`.
+   * `state` is frozen deeply. `life` and `seq` are those of the event that the turn would leave: its nth send, from 0, gets the id
+   * `${life}.${seq}.${n}`.
    * `uid` is the actor's own, the same in all its lives.
    */
   receive(state: S, message: Message, life?: string, seq?: number, uid?: string): Turn<S> | Work<S>;
   /** Read-only tools, resources, prompts, completion: no mailbox, no event. `self` is the actor viewed, where the caller knows it. */
   view?(state: S, action: string, args: Json, viewer: Viewer, self?: ActorId): Reply;
   /**
-   * Where part of it cannot be computed, that part is off and the rest is shown: `onFault` is told what broke, once until the
-   * code is loaded anew. A throw: none of it can be shown.
+   * If a part cannot be computed, that part is off, the rest is shown, and `onFault` gets the error, once until the code is
+   * reloaded. If it throws, nothing can be shown.
    */
   surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
-  /** Whether it is fulfilled where the actor has ended, or never began: nothing is refused then, and no dead letter is left. Absent: nothing is. */
+  /** True if a message to a stopped or never started actor is dropped silently, without an error or dead letter. Absent: never. */
   lapses?(message: Message): boolean;
-  /** Arguments and records with what is secret replaced, before anything is written. */
+  /** The arguments with secrets replaced, before anything is stored. */
   redact?(message: Message): Json;
 }
 
@@ -177,7 +176,7 @@ export interface Policy {
   readonly expireMs?: number;
   /** Work is aborted after this long. */
   readonly workMs: number;
-  /** A wake repeats no oftener. */
+  /** The shortest interval of a repeating wake. */
   readonly minEveryMs: number;
   /** Bounds waiting calls; durable sends wait in the outbox. */
   readonly mailbox: number;
@@ -200,7 +199,7 @@ export const DEFAULT_POLICY: Policy = {
 const ID = /^[a-z][a-z0-9-]{0,63}\/(?:[A-Za-z0-9._~!'()*-]|%[0-9A-F]{2}){1,256}$/u;
 const ADDRESS = /^[a-z][a-z0-9-]{0,63}\/.+$/u;
 
-/** The key in clear. Undefined for no id, and for another writing of a key than `kind.id(key)`'s: it would be a second actor of that key. */
+/** The decoded key. Undefined if it is not an id, or not encoded as `kind.id(key)` does: one key must not have two ids. */
 export function keyIn(given: unknown): string | undefined {
   if (typeof given !== "string" || !ID.test(given)) return undefined;
   const segment = given.slice(given.indexOf("/") + 1);
@@ -213,17 +212,17 @@ export function keyIn(given: unknown): string | undefined {
   }
 }
 
-/** Whether it is an id as `kind.id(key)` writes it: an engine takes no other. */
+/** Whether it is an id as `kind.id(key)` encodes it. Engines accept no other. */
 export const isActorId = (given: unknown): given is ActorId => keyIn(given) !== undefined;
 
-/** Anything between a kind and an end: a message may be on its way to nobody. */
+/** Whether it has the form of an address. A message may be sent to an actor that cannot exist. */
 export const isAddress = (given: unknown): given is ActorId => typeof given === "string" && ADDRESS.test(given);
 
 export const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
 
-/** Before 0: `one` is listed first. By kind, then by key: as text, `a-b/c` would come before `a/c`. */
+/** Orders by kind, then by key. Plain text order would put `a-b/c` before `a/c`. */
 export function compareIds(one: ActorId, other: ActorId): number {
-  // Of kinds of one length the text says it: many are sorted by this.
+  // Fast path: kinds of equal length can be compared as text.
   const isText = one.indexOf("/") === other.indexOf("/");
   const [left, right] = isText ? [one, other] : [one.replace("/", "\0"), other.replace("/", "\0")];
   return left < right ? -1 : left > right ? 1 : 0;
@@ -231,38 +230,38 @@ export function compareIds(one: ActorId, other: ActorId): number {
 
 declare const ANSWER: unique symbol;
 
-/** A message whose receiver says in its `output` what it answers. The type alone knows: the message is what any other is. */
+/** A message with the type of its reply, from the receiver's `output`. At run time it is an ordinary message. */
 export interface Asks<T> extends Outgoing {
   readonly [ANSWER]: T;
 }
 
-/** What comes back: the receiver has held it against its `output`. */
+/** The reply, which the receiver has validated against its `output`. */
 export type ReplyWith<T> = { readonly ok: T } | Exclude<Reply, { readonly ok: unknown }>;
 
-/** The message that begins an actor and does nothing else. No author can name a message so, since names have no slash. */
+/** The action that only starts an actor. It cannot collide with an author's, whose names have no slash. */
 export const BEGIN_ACTION = "troupe/begin";
 
-/** A dead letter's message as it goes out once more: what answers it then is another message than what answered it before. */
+/** A dead letter's message, to send again. The count keeps its reply apart from that of an earlier attempt. */
 export const asReplay = (message: Message): Message => ({ ...message, replays: (message.replays ?? 0) + 1 });
 
-/** On what `refuse` throws. Two copies of this package may meet in one process: `instanceof` would not know the other's. */
+/** Marks what `refuse` throws. A symbol, because `instanceof` fails if two copies of this package are in one process. */
 export const REFUSAL = Symbol.for("troupe.refusal");
 
-/** Whether an author's code threw a refusal: an outcome like any other, of which the caller is told. */
+/** Whether an author's code threw a refusal, which is an ordinary reply and not a crash. */
 export function isRefusal(error: unknown): error is Extract<Reply, { refused: unknown }>["refused"] {
   return typeof error === "object" && error !== null && REFUSAL in error;
 }
 
-// By the function, not by a member of its kind: whoever spreads a kind and gives it another `surface` has none that is constant.
-const constant = new WeakSet<object>();
+// Keyed by the function, not by the behaviour: a copy of the behaviour with another `surface` must not count as static.
+const staticSurfaces = new WeakSet<object>();
 
-/** Of a `surface` that is the same in every state, for every viewer, and has no links. Gives it back. */
+/** Marks a `surface` that is the same in every state and for every viewer, and has no links. Returns it. */
 export function markStatic<F extends object>(surface: F): F {
-  constant.add(surface);
+  staticSurfaces.add(surface);
   return surface;
 }
 
-/** What the kind shows nothing can change: it need be asked for once only. */
+/** Whether the behaviour's surface never changes, so that it can be computed once. */
 export function isStatic({ surface }: Pick<Behaviour, "surface">): boolean {
-  return surface !== undefined && constant.has(surface);
+  return surface !== undefined && staticSurfaces.has(surface);
 }

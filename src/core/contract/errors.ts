@@ -41,12 +41,12 @@ export type StoreCode =
 
 export type SurfaceCode = "NAME_COLLISION" | "BAD_NAME" | "BAD_DEFINITION";
 
-/** A door that does not open: unsafe without a token, a bad option, an address that cannot be had. */
+/** A transport that cannot start: unsafe without a token, a bad option, or an unavailable address. */
 export type DoorCode = "DOOR_UNSAFE" | "DOOR_OPTION" | "DOOR_ADDRESS";
 
 export type ErrorCode = EngineCode | StoreCode | SurfaceCode | DoorCode;
 
-/** Named by `code`; the message says what to do instead. */
+/** An error with a stable `code`. The message says what to do. */
 export class TroupeError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name: string = "TroupeError";
   readonly code: C;
@@ -72,22 +72,22 @@ export class EngineError extends TroupeError<EngineCode | StoreCode> {
   }
 }
 
-/** From a store: nothing of the entry was kept. */
+/** From a store. Nothing of the entry was stored. */
 export class StoreError extends TroupeError<StoreCode> {
   override readonly name = "StoreError";
 }
 
-/** What a client is told of an offer whose author's code fails where it says whether, or with what, the offer can be used. */
+/** The client's message if the author's code that decides on an offer's availability or choices fails. */
 export function unavailableMessage(ref: string): string {
   return `This ${ref.slice(0, ref.indexOf("/") - 1)} is out of order.`;
 }
 
-/** By its name only: a message may hold what it is about. */
+/** The name of a thrown error, without its message, which may contain private data. */
 export function nameOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.name.slice(0, 100) : `a ${typeof thrown}`;
 }
 
-/** What an author's code gave, without what is in it. */
+/** The type of a value from an author's code, without its content. */
 export function shapeOf(given: unknown): string {
   if (given === undefined || given === null) return String(given);
   if (typeof given === "string") return "text";
@@ -97,7 +97,7 @@ export function shapeOf(given: unknown): string {
   return `a ${typeof given}`;
 }
 
-/** The class that made an object, whatever its own members are called. */
+/** The name of an object's class; own members cannot disguise it. */
 export function classOf(value: object): string {
   const prototype: unknown = Object.getPrototypeOf(value);
   const made: unknown = typeof prototype === "object" && prototype !== null ? Reflect.get(prototype, "constructor") : undefined;

@@ -14,7 +14,7 @@ export const CONTENT = "troupe/content";
 export interface Content {
   readonly [CONTENT]: readonly Bag[];
   readonly structured?: Json;
-  /** Said to the client as it is; absent, nothing is. */
+  /** Passed to the client as it is; left out if absent. */
   readonly isError?: boolean;
   /** `_meta` of the result. */
   readonly meta?: Bag;
@@ -23,18 +23,18 @@ export interface Content {
 /** A resource's bytes, written by `blob()`. */
 export const BLOB = "troupe/blob";
 
-/** What stands beside a mark. */
+/** The members that may accompany a mark. */
 const OF_CONTENT: ReadonlySet<string> = new Set([CONTENT, "structured", "isError", "meta", "messages", "description"]);
 const OF_BLOB: ReadonlySet<string> = new Set([BLOB, "mimeType"]);
 
 const holdsOnly = (value: Bag, names: ReadonlySet<string>): boolean => Object.keys(value).every((key) => names.has(key));
 
-/** Made of blocks. With other members it is data, a record say, in which somebody chose the mark as a name. */
+/** Whether it is content. With other members it is data that happens to use the mark as a key. */
 export function isContent(value: unknown): value is Bag & { readonly [CONTENT]: readonly Json[] } {
   return isBag(value) && isList(value[CONTENT]) && holdsOnly(value, OF_CONTENT);
 }
 
-/** Likewise. */
+/** Whether it is a blob, with the same exception. */
 export function isBlob(value: unknown): value is Bag & { readonly [BLOB]: string } {
   return isBag(value) && typeof value[BLOB] === "string" && holdsOnly(value, OF_BLOB);
 }
@@ -43,8 +43,8 @@ const BLOCKS = new Set<unknown>(["text", "image", "audio", "resource", "resource
 const RESULT = new Set(["content", "isError", "structuredContent", "_meta"]);
 
 /**
- * A result as other servers' handlers write it, `{ content: [{ type, … }], isError? }`. As a domain value it would be told as
- * data, and a failure as a success; whoever has it as data has other members beside it.
+ * Whether it is an MCP result as handlers of other servers return it, `{ content: [{ type, … }], isError? }`. As a domain value it
+ * would be sent as data, and a failure as a success. Data that looks like it has other members too.
  */
 export function isBareResult(value: unknown): boolean {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, "content")) return false;
@@ -54,45 +54,45 @@ export function isBareResult(value: unknown): boolean {
   return blocks.every((block: unknown) => typeof block === "object" && block !== null && "type" in block && BLOCKS.has(block.type));
 }
 
-/** What the author of one is told. */
+/** The error for its author. */
 export const BARE_RESULT =
   "is a result as MCP writes it, and here a value: return content([…], structured?), or for isError failure(…) or refuse(…)";
 
-/** In the `_meta` of an offer: what its caller's token must allow, beyond the offer's being there. */
+/** The key in an offer's `_meta` for the scopes that a caller's token needs. */
 const SCOPES = "troupe/scopes";
 
 /** RFC 6749, section 3.3. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 const NONE: readonly string[] = Object.freeze([]);
-/** Of what is no list of scopes: no token has it, since it is none. Who meant to shut an offer has not opened it. */
-const NOBODYS: readonly string[] = Object.freeze(["(its definition names none that can be had)"]);
+/** Stands for an invalid list of scopes. No token can have it, so a mistake never opens an offer. */
+const UNOBTAINABLE: readonly string[] = Object.freeze(["(its definition names none that can be had)"]);
 
 export const isScope = (value: unknown): value is string => typeof value === "string" && SCOPE.test(value);
 
 const areScopes = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isScope);
 
-/** The `_meta` of an offer, with what its caller's token must allow. */
+/** The `_meta` of an offer with its scopes added. */
 export const withScopes = (meta: Bag | undefined, scopes: readonly string[] | undefined): Bag | undefined =>
   scopes === undefined ? meta : { ...meta, [SCOPES]: scopes };
 
-/** What an offer of that definition asks of its caller. */
+/** The scopes that an offer requires. */
 export function scopesOf(definition: Bag): readonly string[] {
   const meta = definition["_meta"];
   if (!isBag(meta) || !Object.hasOwn(meta, SCOPES)) return NONE;
   const wanted: unknown = meta[SCOPES];
-  return areScopes(wanted) ? [...new Set(wanted)] : NOBODYS;
+  return areScopes(wanted) ? [...new Set(wanted)] : UNOBTAINABLE;
 }
 
-/** Those of them that a caller lacks. */
+/** The required scopes that a caller does not have. */
 export const missingScopes = (wanted: readonly string[], held: readonly string[]): readonly string[] =>
   wanted.length === 0 ? wanted : wanted.filter((one) => !held.includes(one));
 
-/** What a caller without them is told. */
+/** The message for a caller without these scopes. */
 export const missingScopesMessage = (scopes: readonly string[]): string =>
   `This needs the scope ${scopes.join(" ")}; sign in again with it.`;
 
-/** Throws `BAD_DEFINITION` where scopes are given and are none. */
+/** Throws `BAD_DEFINITION` if the scopes in `meta` are invalid. */
 export function checkScopes(meta: unknown, where: string): void {
   if (typeof meta !== "object" || meta === null || !Object.hasOwn(meta, SCOPES)) return;
   if (areScopes(Reflect.get(meta, SCOPES))) return;
@@ -102,17 +102,17 @@ export function checkScopes(meta: unknown, where: string): void {
   );
 }
 
-/** Of an extension, which is called as a domain and a name: `com.example/review/approve` is of `com.example/review`. */
+/** A method of an extension, whose name is a domain and a word: `com.example/review/approve` belongs to `com.example/review`. */
 const EXTENSION_METHOD = /^([a-z0-9-]+(?:\.[a-z0-9-]+)+\/[\w.-]+)\/[\w./-]+$/i;
 
-/** Before the name of an extension, where it is a capability. */
+/** The prefix of extensions among capabilities. */
 export const EXTENSION = "extension:";
 
 export function isExtensionMethod(method: string): boolean {
   return EXTENSION_METHOD.test(method);
 }
 
-/** What a client has to have declared to be asked this, as `can` names it. */
+/** The capability that a client must declare to receive this request, as named in `Message.can`. */
 export function capabilityNeeded(method: string, params: Bag): string {
   const extension = EXTENSION_METHOD.exec(method)?.[1];
   if (extension !== undefined) return EXTENSION + extension;
@@ -130,14 +130,14 @@ const NAMED = ["patternProperties", "dependentSchemas", "$defs", "definitions"];
 const OTHERS = ["additionalProperties", "unevaluatedProperties", "propertyNames", "items", "prefixItems", "contains", "unevaluatedItems"];
 const DECIDED = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"];
 
-/** An argument that a tool wants repeated as `Mcp-Param-*`. */
+/** A tool argument that clients repeat as an `Mcp-Param-*` header. */
 export interface HeaderParameter {
   readonly path: readonly string[];
   /** Lower-case. */
   readonly header: string;
 }
 
-// Only through `properties`: what a condition or a list decides cannot be repeated by a header.
+/** Finds header parameters reached through `properties` alone: conditional ones and list items cannot be sent as headers. */
 export function headerParameters(schema: Json | undefined, path: readonly string[] = []): readonly HeaderParameter[] {
   if (!isBag(schema) || !isBag(schema["properties"]) || path.length >= DEEPEST) return [];
   return Object.entries(schema["properties"]).flatMap(([key, member]): readonly HeaderParameter[] => {
@@ -148,7 +148,7 @@ export function headerParameters(schema: Json | undefined, path: readonly string
   });
 }
 
-/** Throws `BAD_DEFINITION` where clients that follow MCP would leave the tool out of their list, each by itself and without a word to its author. */
+/** Throws `BAD_DEFINITION` for header parameters because of which MCP clients would silently drop the tool. */
 export function checkHeaderParameters(schema: Json, where: string): void {
   const why = misplaced(schema, "", true) ?? doubled(schema);
   if (why !== undefined) throw new TroupeError("BAD_DEFINITION", `${where}: ${why}.`);

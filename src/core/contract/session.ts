@@ -21,7 +21,7 @@ export interface SessionRow {
   readonly seenAt: number;
 }
 
-/** For stores whose rows others could have written to: whether this is one. */
+/** Validates a row, for stores that others could have written to. */
 export function isSessionRow(value: unknown): value is SessionRow {
   if (!isBag(value)) return false;
   const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, listener, createdAt, seenAt } = value;
@@ -35,7 +35,7 @@ export function isSessionRow(value: unknown): value is SessionRow {
   );
 }
 
-/** What nodes do to one row at once: none undoes another's. */
+/** A change to a row. Changes that several nodes make at once do not undo each other. */
 export interface SessionChange {
   readonly subscribe?: string;
   readonly unsubscribe?: string;
@@ -43,7 +43,7 @@ export interface SessionChange {
   readonly listener?: string;
 }
 
-/** The row as a change leaves it: the same object where it leaves it as it was, which needs no writing. */
+/** The row after a change; the same object if nothing changed, so that it need not be written. */
 export function changedSession(row: SessionRow, change: SessionChange): SessionRow {
   const { subscribe, unsubscribe, logLevel, listener } = change;
   if (isSo(row, change)) return row;
@@ -84,7 +84,7 @@ export interface SessionStore extends AsyncDisposable {
   expire(seenBefore: number): Promise<readonly string[]>;
 }
 
-/** What was sent on a resumable event stream and may be asked for again. */
+/** Messages of resumable event streams, kept for clients that reconnect. */
 export interface StreamStore extends AsyncDisposable {
   /** Returns the event's id, unique within the session. */
   append(session: string, stream: string, message: Json): Promise<string>;
@@ -101,10 +101,10 @@ export interface StreamStore extends AsyncDisposable {
   delete(session: string): Promise<void>;
 }
 
-/** A call that goes on after it was answered, as it stood when it was last kept. */
+/** A call that continues after its first answer, as last stored. */
 export interface TaskRow {
   readonly id: string;
-  /** Whose it is; a request of any other principal finds nothing. */
+  /** The owner. Other principals cannot find the task. */
   readonly principal?: string;
   /** What its client is told, as the text of a JSON object, and what its token needs for that. */
   readonly told: string;
@@ -118,7 +118,7 @@ export interface TaskRow {
 export interface TaskStore extends AsyncDisposable {
   put(row: TaskRow): Promise<void>;
   get(id: string): Promise<TaskRow | undefined>;
-  /** Those whose time is over are deleted. */
+  /** Deletes expired rows. */
   expire(now: number): Promise<void>;
 }
 
@@ -126,8 +126,8 @@ const MINUTE_MS = 60_000;
 const DEFAULT_MINUTES = 60;
 
 /**
- * A session's time to live in milliseconds, from `MCP_SESSION_TTL_MINUTES`: a positive whole number of minutes. Without it, and
- * with anything else, 60 minutes; `refused` hears of the latter.
+ * A session's time to live in milliseconds, from `MCP_SESSION_TTL_MINUTES`, a positive whole number of minutes. Default: 60 minutes.
+ * An invalid value is passed to `refused` and replaced by the default.
  */
 export function sessionTtlIn(variables: Readonly<Record<string, string | undefined>>, refused?: (text: string) => void): number {
   const text = variables["MCP_SESSION_TTL_MINUTES"];
@@ -138,7 +138,7 @@ export function sessionTtlIn(variables: Readonly<Record<string, string | undefin
   return DEFAULT_MINUTES * MINUTE_MS;
 }
 
-/** What a client may ask for again of one session: the rest is dropped, oldest first, and a client that asks for it is told so. */
+/** Bounds of the messages stored for a session's streams. Older ones are dropped; a client that requests those gets an error. */
 export interface StreamBounds {
   /** Per stream. Default 1,000. */
   readonly messages: number;
@@ -153,7 +153,7 @@ export const STREAM_BOUNDS: StreamBounds = { messages: 1_000, bytes: 1_048_576, 
 /** `<n>.<stream>`: a stream's messages count from 1, so that also a dropped one's successor is known. Fits a header. */
 export const eventId = (stream: string, n: number): string => `${n}.${encodeURIComponent(stream)}`;
 
-/** Event ids come from clients: undefined for what is none. */
+/** Parses an event id from a client. Undefined: invalid. */
 export function readEventId(id: string): { readonly stream: string; readonly n: number } | undefined {
   const match = /^([1-9]\d{0,14})\.(.{0,1024})$/u.exec(id);
   if (match === null) return undefined;
@@ -164,13 +164,13 @@ export function readEventId(id: string): { readonly stream: string; readonly n: 
   }
 }
 
-/** Asks of a store until it is closed. */
+/** Runs requests to a store until it is closed. */
 export interface Ask {
   <T>(run: () => Promise<T>): Promise<T>;
   close(): void;
 }
 
-/** What is asked of a store over a network: what goes wrong is thrown as `fault` has it, and once closed, `STORE_CLOSED`. */
+/** Wraps requests to a remote store: errors are mapped by `fault`; once closed, each request throws `STORE_CLOSED`. */
 export function untilClosed(fault: (error: unknown) => unknown): Ask {
   let open = true;
   const ask = async <T>(run: () => Promise<T>): Promise<T> => {

@@ -5,17 +5,17 @@ import { memoize } from "./collections.ts";
 import { TroupeError } from "./errors.ts";
 import type { Catalogue, Offer } from "./surface.ts";
 
-/** In characters. A longer URI is nobody's: matching stays cheap whatever a client sends. */
+/** In characters. Longer URIs match nothing, so that matching stays cheap. */
 export const MAX_URI = 4_096;
 
 const EXPRESSION = /\{(\+?)([^{}]*)\}/g;
 const VARIABLE = /^[A-Za-z0-9_%-][A-Za-z0-9_.%-]*$/;
-// RFC 3986, 2: clients that read URIs write another otherwise, which is then not found.
+// RFC 3986, section 2. Clients normalise other characters, and their URI would not be found.
 const SIGNS = /^(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*$/;
 
 /**
- * The variables of a template of RFC 6570: `{id}` of level 1, and `{+path}`, which may hold slashes; of a URI none. `aside` is one
- * that may come often and is not among them. Throws `BAD_DEFINITION` for what is neither.
+ * The variables of an RFC 6570 template: `{id}` (level 1) and `{+path}`, which may contain slashes. A plain URI has none. `aside`: a
+ * variable that may repeat and is not returned. Throws `BAD_DEFINITION` for any other text.
  */
 export function templateVariables(uri: unknown, where: string, aside?: string): readonly string[] {
   const bad = (why: string): TroupeError => new TroupeError("BAD_DEFINITION", `${where}: ${why}.`);
@@ -35,12 +35,12 @@ export function templateVariables(uri: unknown, where: string, aside?: string): 
 }
 
 interface Operator {
-  /** What an expansion begins with. */
+  /** The prefix of an expansion. */
   readonly mark: string;
-  /** What the run of characters after that is without. */
+  /** Characters that cannot follow in the expansion. */
   readonly without: string;
   readonly least: 0 | 1;
-  /** It may stand for nothing. */
+  /** The expansion may be empty, prefix included. */
   readonly optional?: boolean;
 }
 
@@ -51,7 +51,7 @@ interface Expression extends Operator {
 const BREAKS = "\n\r\u2028\u2029";
 /** RFC 6570 level 1: percent-encoded text, so never a slash. */
 const SIMPLE: Operator = { mark: "", without: "/?#", least: 1 };
-/** Level 2: all that a URI may hold. */
+/** Level 2: any characters of a URI. */
 const RESERVED: Operator = { mark: "", without: BREAKS, least: 1 };
 /** RFC 6570 §3.2. All of a query is optional. */
 const OPERATORS: Readonly<Record<string, Operator>> = {
@@ -65,17 +65,17 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
 };
 
 /**
- * A URI template read backwards. A regular expression would try each expression at each length: a URI of a client's making
- * that fits nearly could hold the process for seconds. This takes as long as the URI and the template are.
+ * Matches URIs against a template, in time proportional to URI and template. A regular expression backtracks: a crafted URI that
+ * almost matches could block the process for seconds.
  */
 export class UriPattern {
   readonly #parts: readonly (string | Expression)[];
-  /** How many characters of a URI it says itself. */
+  /** The number of literal characters. */
   readonly says: number;
-  /** How many of its expressions may stand for several segments. */
+  /** The number of expressions that can match several segments. */
   readonly wide: number;
 
-  /** `raw`: expressions of any level, each by all of its text; else `{id}` and `{+path}`, by their names. */
+  /** `raw`: expressions of any level, reported by their whole text; otherwise `{id}` and `{+path}`, reported by name. */
   constructor(template: string, raw: boolean) {
     this.#parts = template
       .split(/(\{[^{}]+\})/)
@@ -89,7 +89,7 @@ export class UriPattern {
     this.wide = this.#parts.filter((part) => typeof part !== "string" && !part.without.includes("/")).length;
   }
 
-  /** What each expression stands for: the first takes as much as it can, then the next. Undefined: this URI is another's. */
+  /** The value of each expression; earlier expressions are greedy. Undefined: no match. */
   match(uri: string): readonly (readonly [name: string, value: string])[] | undefined {
     const [first] = this.#parts;
     if (typeof first === "string" && !uri.startsWith(first)) return undefined;
@@ -105,7 +105,7 @@ export class UriPattern {
     return found;
   }
 
-  /** Of each part, from where on in the URI it and those behind it fit the rest. */
+  /** For each part, the positions of the URI from which it and all later parts match the rest. */
   #ends(uri: string): readonly Uint8Array[] {
     let behind = new Uint8Array(uri.length + 1);
     behind[uri.length] = 1;
@@ -126,7 +126,7 @@ function literal(part: string, uri: string, behind: Uint8Array): Uint8Array<Arra
 
 function expanded({ mark, without, least, optional }: Expression, uri: string, behind: Uint8Array): Uint8Array<ArrayBuffer> {
   const fits = new Uint8Array(uri.length + 1);
-  // At the character behind: whether a run that has come there fits, and one that begins there.
+  // State of the next character: whether a run that reaches it matches, and whether one that starts there does.
   let [tail, run] = [0, 0];
   for (let at = uri.length; at >= 0; at -= 1) {
     const behindMark = run;
@@ -140,7 +140,7 @@ function expanded({ mark, without, least, optional }: Expression, uri: string, b
   return fits;
 }
 
-/** Where the longest expansion from here ends that leaves to what is behind what fits it. */
+/** The end of the longest expansion after which the later parts still match. */
 function furthest({ mark, without, least }: Expression, uri: string, from: number, behind: Uint8Array | undefined): number {
   if (mark !== "" && uri.charAt(from) !== mark) return from;
   let at = from + mark.length;
@@ -158,7 +158,7 @@ export interface Template {
   readonly offer: Offer;
 }
 
-/** The templates of a catalogue, in the order in which a URI is held against them. */
+/** The templates of a catalogue, in matching order. */
 export const templatesOf = memoize((catalogue: Catalogue): readonly Template[] =>
   catalogue.resources
     .flatMap((offer) => {
@@ -168,5 +168,5 @@ export const templatesOf = memoize((catalogue: Catalogue): readonly Template[] =
     .toSorted(closest),
 );
 
-/** Of several that a URI fits it is the one's that says most of it: what stands under a prefix is no path of another's. */
+/** Most literal characters first: a URI under a specific prefix must not match a general template. */
 const closest = ({ pattern: a }: Template, { pattern: b }: Template): number => b.says - a.says || a.wide - b.wide;

@@ -5,7 +5,7 @@ import type { ActorId, Message, Reply } from "./actor.ts";
 import { EngineError, StoreError, TroupeError } from "./errors.ts";
 import { type Bag, DEEPEST, isBag, isTexts, getOwn } from "./json.ts";
 
-/** What an option has to be, in words that follow "has to be", and whether a value is. */
+/** A check, and the words that follow "has to be" in its error. */
 export type OptionRule = readonly [words: string, fits: (value: unknown) => boolean];
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
@@ -30,7 +30,7 @@ export function oneOf(...names: readonly string[]): OptionRule {
   return [names.map((name) => JSON.stringify(name)).join(" or "), (value) => names.some((name) => name === value)];
 }
 
-/** Bounds, each under a name that is known. */
+/** Accepts an object of bounds with the same names as `known`. */
 export function boundsOf(known: object): OptionRule {
   const names = Object.keys(known);
   return [
@@ -39,13 +39,13 @@ export function boundsOf(known: object): OptionRule {
   ];
 }
 
-/** The options there are, and what each has to be; `true`: whoever uses it finds out. */
+/** All options with their checks; `true`: checked where the option is used. */
 export type OptionTable<O> = Readonly<Record<keyof O, OptionRule | true>>;
 
 /**
- * Whoever writes plain JavaScript has no compiler that says it, what is misspelt would be read by nobody, and a door without its
- * `auth` is open. Absent options fit. Throws `DOOR_OPTION`, naming the first that `of` does not know and the one most likely
- * meant, or the first that is not what it has to be. `ignored`: may be there, and nothing is made of it.
+ * Checks options at run time: plain JavaScript has no compiler that finds a misspelt name, and a server with a misspelt `auth` would
+ * be open. Absent options pass. Throws `DOOR_OPTION` with the first unknown option and the closest known name, or with the first
+ * option of a wrong type. `ignored`: accepted and not used.
  */
 export function checkOptions<O extends object>(
   of: string,
@@ -61,7 +61,7 @@ export function checkOptions<O extends object>(
   }
 }
 
-/** The same of one that has to be there. */
+/** Checks one option that is required. */
 export function checkNeeded(name: string, value: unknown, [words, fits]: OptionRule): void {
   if (!fits(value)) throw new TroupeError("DOOR_OPTION", `${name} has to be ${words}.`);
 }
@@ -72,7 +72,7 @@ function unknown(of: string, name: string, known: readonly string[]): TroupeErro
   return new TroupeError("DOOR_OPTION", `${of} has no option ${JSON.stringify(name)}${instead} There are ${known.join(", ")}.`);
 }
 
-/** What MCP's clients refuse a whole list or result over where one member of one entry is otherwise. */
+/** MCP clients reject a whole list or result if one member of one entry has a wrong type. These checks find it first. */
 export const TEXT: OptionRule = ["text", (value) => typeof value === "string"];
 export const OBJECT: OptionRule = ["an object", isBag];
 export const SIZE: OptionRule = ["a number of bytes", (value) => Number.isSafeInteger(value) && Number(value) >= 0];
@@ -83,7 +83,7 @@ const ROLE = oneOf("user", "assistant");
 
 type Rules = Readonly<Record<string, OptionRule>>;
 
-/** The first member that is there and does not fit, in words; undefined: all fit. */
+/** Describes the first present member that fails its rule; undefined: all pass. */
 export function firstInvalidField(value: object, rules: Rules): string | undefined {
   for (const [name, [words, fits]] of Object.entries(rules)) {
     const member: unknown = Reflect.get(value, name);
@@ -148,7 +148,7 @@ const MADE_OF: Readonly<Record<string, Rules>> = {
 const MAY_HAVE: Rules = { annotations: ANNOTATIONS, _meta: OBJECT };
 const LINK_MAY_HAVE: Rules = { ...MAY_HAVE, title: TEXT, description: TEXT, mimeType: TEXT, size: SIZE, icons: ICONS };
 
-/** What of a content block no client can read; undefined: it is one. No value is quoted. */
+/** Describes what is invalid in a content block, without quoting values; undefined: it is valid. */
 export function invalidInBlock(block: Bag): string | undefined {
   const { type } = block;
   const needed = typeof type === "string" ? getOwn(MADE_OF, type) : undefined;
@@ -167,7 +167,7 @@ export function checkTask(task: unknown, where: string): void {
 
 const LONGEST = 64;
 
-/** The known name that was most likely meant: case, `_` and `-` aside. Undefined: none is like it. */
+/** The known name closest to `name`, ignoring case, `_` and `-`. Undefined: none is similar. */
 export function closestMatch(name: string, known: readonly string[]): string | undefined {
   if (name.length > LONGEST) return undefined;
   const given = plain(name);
@@ -180,7 +180,7 @@ export function closestMatch(name: string, known: readonly string[]): string | u
 
 const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
 
-/** How many characters to add, drop, exchange, or swap with their neighbour until one is the other. */
+/** The edit distance, with swapped neighbours counted as one edit (Damerau-Levenshtein). */
 function distance(one: string, other: string): number {
   let [beforeLast, last]: number[][] = [[], Array.from({ length: other.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= one.length; row += 1) {
@@ -197,13 +197,10 @@ function distance(one: string, other: string): number {
   return last?.at(-1) ?? 0;
 }
 
-/**
- * What a message brought that no text carries. It is looked for once something has failed on it: nearly all messages are JSON, and
- * to walk each would be paid for by every call.
- */
+// Finds what is not JSON in a message. This runs only after something has failed, since walking each message would slow every call.
 
 const BROUGHT = ["args", "start", "answers", "viewer", "policy", "trace"] as const;
-/** Parts that are shared many times over are not walked for ever. */
+/** Bounds the walk of values that share parts. */
 const MOST_VALUES = 1_000_000;
 const LONGEST_PATH = 200;
 const HALF = "holds half a character (a lone surrogate): pass whole characters, bytes as base64";
@@ -216,8 +213,8 @@ interface Unfit {
 }
 
 /**
- * The refusal for a message on which a turn or a view threw `error`, where the message may be to blame: what it brought breaks on
- * the way into a state, a reply or another message. Undefined: it was sound, or the error is no behaviour's.
+ * The refusal for a message that is not JSON, after a turn or view threw `error` for it. Undefined: the message is valid, or the error
+ * did not come from the behaviour.
  */
 export function invalidMessageReply(error: unknown, message: Brought): Extract<Reply, { refused: unknown }> | undefined {
   if (error instanceof StoreError || (error instanceof EngineError && error.code !== "STATE_NOT_JSON")) return undefined;
@@ -230,7 +227,7 @@ export function invalidMessageReply(error: unknown, message: Brought): Extract<R
   return { refused: { code: "INVALID", message: `Invalid ${what}: ${said}.`, data: { issues: [{ path, message: why }] } } };
 }
 
-/** Why a message cannot be written down, for whoever sends it. Undefined: not because of what it brings. */
+/** The error for the sender of a message that cannot be serialised. Undefined: it can. */
 export function unserialisableError(to: ActorId, message: Brought): EngineError | undefined {
   const unfit = unfitIn(message);
   return unfit && new EngineError("BAD_TURN", `A message to ${to} is no JSON: ${unfit.path} ${unfit.why}.`);
@@ -245,7 +242,7 @@ function unfitIn(message: Brought): Unfit | undefined {
   return undefined;
 }
 
-// What JSON leaves out or writes as something else breaks nothing.
+// Values that JSON.stringify omits or converts (undefined, dates) do no harm.
 function find(value: unknown, path: string, depth: number, left: { values: number }): Unfit | undefined {
   if (typeof value === "string") return value.isWellFormed() ? undefined : { path, why: HALF };
   if (typeof value === "bigint") return { path, why: "is a BigInt: pass its text" };

@@ -3,21 +3,21 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Bag, Json, Offer } from "../contract/index.ts";
 
-/** Of a library (zod, ArkType, …): an object, or a function. */
+/** Whether it is a schema of a library (zod, ArkType, …): an object or a function. */
 export function isStandard(value: unknown): value is StandardSchemaV1 {
   return ((typeof value === "object" && value !== null) || typeof value === "function") && "~standard" in value;
 }
 
 /**
- * Whether a schema may take what its JSON Schema does not show (`z.coerce`), and say in its author's words what it does not take: a
- * library's, and none that wraps a JSON Schema.
+ * Whether a schema may accept more than its JSON Schema says (`z.coerce`) and has messages of its author's: true for libraries' schemas
+ * that do not wrap a JSON Schema.
  */
 export const takesMisfits = (schema: object): boolean => isStandard(schema) && schema["~standard"].vendor !== WRAPPED;
 
 /** The vendor of a Standard Schema that is a JSON Schema and nothing else. */
 export const WRAPPED = "json-schema";
 
-/** Where a value does not fit (`a.0.b`, "" for the value itself) and what was expected there. */
+/** The path of an invalid value (`a.0.b`, "" for the root) and what was expected there. */
 export interface Issue {
   readonly path: string;
   readonly message: string;
@@ -27,7 +27,7 @@ const MOST_SAID = 8;
 const MOST_LISTED = 20;
 const LONGEST = 300;
 
-/** As a library tells it. */
+/** Converts an issue of a library. */
 export const issueOf = ({ path = [], message }: StandardSchemaV1.Issue): Issue => ({
   path: path.map((step) => String(typeof step === "object" ? step.key : step)).join("."),
   message,
@@ -40,19 +40,19 @@ export function describeIssues(issues: readonly Issue[]): string {
   return shown.join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
-/** The same for programs: a path may be as long as its sender made a name. */
+/** The issues as data, bounded too: a sender can make names, and so paths, arbitrarily long. */
 export const listIssues = (issues: readonly Issue[]): readonly Bag[] =>
   issues.slice(0, MOST_LISTED).map(({ path, message }) => ({ path: path.slice(0, LONGEST), message: message.slice(0, LONGEST) }));
 
-// A library makes objects of its own for each value it does not take, and goes on: a body full of them would cost a hundred times its size.
+// Libraries allocate objects for each invalid value and continue: a large body of them would take a hundred times its size.
 const FEW = 1_000;
 
-/** Whether arguments that do not fit the schema that clients are shown are the source's to judge: whether it takes them, and in what words it does not. */
+/** Whether the source, not the gateway, decides about arguments that do not match the published schema. */
 export function judgesMisfits({ checksArguments }: Offer, args: Json): boolean {
   return checksArguments === true || (checksArguments === "misfits" && valuesIn(args, FEW) <= FEW);
 }
 
-/** How many values there are, no further than one more than `enough`. */
+/** Counts values, and stops above `enough`. */
 function valuesIn(value: Json, enough: number): number {
   if (typeof value !== "object" || value === null) return 1;
   let count = 1;

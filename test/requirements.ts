@@ -365,12 +365,12 @@ const product: readonly Requirement[] = [
   },
   {
     id: "engine.c2",
-    says: "C2 Commit, then announce, then reply; the lead runs ahead unseen and is dropped whole",
+    says: "C2 Commit, then announce, then reply; turns ahead of the disk stay unseen and are dropped together",
     tests: [
       "${name}: one actor › C2 when a reply is told its turn is read, and watchers have been told before",
       "C2 a hot actor hands over the next turn before the last is durable, unseen until each is",
-      "C2 a failed commit drops the whole lead, its callers are told, and the actor is what the disk says",
-      "C2 work waits for the lead, and is not begun on one that is dropped",
+      "C2 a failed commit drops all turns after it, their callers get errors, and the actor is what the disk says",
+      "C2 work waits for uncommitted turns, and does not start on ones that are dropped",
       "C2 a commit is not seen before it settles",
     ],
   },
@@ -412,7 +412,7 @@ const product: readonly Requirement[] = [
     says: "C6 Append is compare-and-swap on the head: a second writer loses",
     tests: [
       "C6 append is compare-and-swap on the head: a second writer loses",
-      "C6 of two engines on one store the second writer loses, is told, and goes on from the truth",
+      "C6 of two engines on one store the second writer loses, gets an error, and goes on from what is stored",
       "C6 a writer that got past the lock loses too",
     ],
   },

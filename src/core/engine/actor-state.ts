@@ -21,7 +21,7 @@ import {
   wantsFull,
 } from "../chain/internal.ts";
 import type { ActorId, Clock, EngineError, Entry, Json, Message, Row, Snapshot, Status, Store, Stored } from "../contract/index.ts";
-import { LazySnapshot, MemoryEvent } from "./lazy-event.ts";
+import { LazySnapshot, MemoryEvent } from "./events.ts";
 
 const NONE: readonly number[] = [];
 

@@ -269,7 +269,7 @@ test("C2 a hot actor hands over the next turn before the last is durable, unseen
   await Promise.all(calls);
 });
 
-test("C2 replies that saw the lead are told when it is durable, in order", async () => {
+test("C2 replies that saw uncommitted turns are sent once these are durable, in order", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   const { told, call } = watching();
@@ -286,7 +286,7 @@ test("C2 replies that saw the lead are told when it is durable, in order", async
   assert.equal(told.at(-1), 'add2 {"ok":2}');
 });
 
-test("C2 a failed commit drops the whole lead, its callers are told, and the actor is what the disk says", async () => {
+test("C2 a failed commit drops all turns after it, their callers get errors, and the actor is what the disk says", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   const { told, call } = watching();
@@ -312,7 +312,7 @@ test("C2 a failed commit drops the whole lead, its callers are told, and the act
   assert.equal((await engine.read(A))?.seq, 2);
 });
 
-test("C2 work waits for the lead, and is not begun on one that is dropped", async () => {
+test("C2 work waits for uncommitted turns, and does not start on ones that are dropped", async () => {
   const store = new HeldStore();
   const saw: string[] = [];
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", {}, { saw: (what) => saw.push(what) })], store });
@@ -326,7 +326,7 @@ test("C2 work waits for the lead, and is not begun on one that is dropped", asyn
   assert.deepEqual(told, ["add STORE_FULL false", 'work {"ok":1}', 'add2 {"ok":2}']);
 });
 
-test("C2 an answer the store lost is looked up: what was kept is told as applied, once", async () => {
+test("C2 a commit whose answer was lost is looked up: one that was stored is reported as applied, once", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   const { told, call } = watching();
@@ -340,8 +340,8 @@ test("C2 an answer the store lost is looked up: what was kept is told as applied
   assert.equal((await engine.read(A))?.seq, 2);
 });
 
-test("a store that was given another commit is asked by that one", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "troupe-lead-"));
+test("a store whose commit was replaced is asked by the replacement", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "troupe-call-order-"));
   try {
     await using inner = sqliteStore({ directory });
     let asked = 0;
@@ -360,7 +360,7 @@ test("a store that was given another commit is asked by that one", async () => {
   }
 });
 
-test("an outcome nobody can know is told as that", async () => {
+test("an outcome that cannot be known is reported as unknown", async () => {
   let mute = false;
   const inner = memoryStore();
   const store = new FaultyStore(inner, (place) =>
@@ -375,7 +375,7 @@ test("an outcome nobody can know is told as that", async () => {
   assert.deepEqual(await engine.call(say("add")), { ok: 3 });
 });
 
-test("C6 of two engines on one store the second writer loses, is told, and goes on from the truth", async () => {
+test("C6 of two engines on one store the second writer loses, gets an error, and goes on from what is stored", async () => {
   const store = memoryStore();
   await using one = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   await using two = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
@@ -387,7 +387,7 @@ test("C6 of two engines on one store the second writer loses, is told, and goes 
   assert.deepEqual(await two.call(say("add")), { ok: 4 });
 });
 
-test("a lead is bounded: a caller who floods waits, nothing is lost", async () => {
+test("uncommitted turns are bounded: a flood of calls waits, and nothing is lost", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { mailbox: 5_000 })], store });
   const calls = Array.from({ length: 2_000 }, () => engine.call(say("add")));

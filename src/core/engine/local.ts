@@ -1,3 +1,4 @@
+// Owns: the engine of one process: it builds the parts below, and is the one way in. Does not own: what each part does.
 import {
   ABOVE_ZERO,
   checkOptions,
@@ -36,7 +37,6 @@ import { checkNeeded, omitUndefined, commitWithCallback, KINDS, settledNow, safe
 import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState } from "./actor-state.ts";
 import { Cell } from "./cell.ts";
-import { CellDirectory } from "./directory.ts";
 import { damageReporter, type FaultContext, fromStore, type OnFault, type SlowTurn } from "./faults.ts";
 import { IdempotencyCache } from "./idempotency.ts";
 import { Cancellation, type CancellationHost, DeferredReplies, Job } from "./job.ts";
@@ -44,28 +44,28 @@ import type { CellOps } from "./ops.ts";
 import { Outbox } from "./outbox.ts";
 import { Eviction, Passivation, usedHeapShare } from "./passivation.ts";
 import { type Health, KEY_MS, prune, type Pruned, type Pruning, Queries } from "./queries.ts";
-import { Registry } from "./registry.ts";
+import { CellDirectory, Registry } from "./registry.ts";
 import { isStopChildrenMessage, NO_ACTORS, Supervision } from "./supervision.ts";
 import { TimerService } from "./timers.ts";
 import { WaitForGraph } from "./work.ts";
 
 export interface LocalOptions {
   readonly kinds: readonly Behaviour[];
-  /** Where actors on disk sleep; not closed by the engine. Absent: memory actors only. */
+  /** Where actors on disk are stored; the engine does not close it. Absent: memory actors only. */
   readonly store?: Store;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
-  /** Keyed replies are given again for this long. Default 24 h. */
+  /** How long keyed replies are remembered, in milliseconds. Default 24 h. */
   readonly keyMs?: number;
-  /** The wait after a delivery's first failure, four times as long after the second. Default 100 ms. */
+  /** The wait after a delivery's first failure, in milliseconds; four times as long after the second. Default 100 ms. */
   readonly retryMs?: number;
-  /** In memory at a time, of those on disk. Fewer are kept where they would fill the heap. Default 1,000,000. */
+  /** How many actors on disk may be in memory at a time; fewer if they would fill the heap. Default 1,000,000. */
   readonly maxActors?: number;
   /** Called with faults of which no caller gets the details: a crash, a listener that threw, a store that failed. Default: ignored. */
   readonly onFault?: (error: unknown, context: FaultContext) => void;
-  /** Called after a turn that blocked the event loop, and so everybody, for more than 100 ms. */
+  /** Called after a turn that blocked the event loop, and so all actors, for more than 100 ms. */
   readonly onSlowTurn?: (turn: SlowTurn) => void;
-  /** Is shown how many actors there are, and what they are doing. */
+  /** Gets gauges: how many actors there are, and what they are doing. */
   readonly observer?: Pick<Observer, "shows">;
 }
 
@@ -84,7 +84,7 @@ const OPTIONS: OptionTable<LocalOptions> = {
 
 const TRAITS: ReadonlySet<Trait> = new Set(["mailbox-bound", "cycle-check", "progress", "memory-actors", "call-order"]);
 
-/** Actors in this process, on disk where a store is given. */
+/** Runs actors in this process, and stores them on disk if a store is given. */
 export class LocalEngine implements Engine {
   readonly traits = TRAITS;
   readonly #clock: Clock;
@@ -104,7 +104,7 @@ export class LocalEngine implements Engine {
   readonly #cancellations: CancellationHost;
   readonly #damaged: Damaged;
   readonly #fault: OnFault;
-  /** Draining lets what runs end, with all it calls. */
+  /** While draining, what runs may end, with all it calls. */
   #phase: "open" | "draining" | "closed" = "open";
   #whenQuiet: (() => void) | undefined;
   #faults = 0;
@@ -118,7 +118,7 @@ export class LocalEngine implements Engine {
     this.#entropy = entropy;
     this.#fault = (error, context) => {
       this.#faults += 1;
-      // Whoever listens to faults must not make more of them.
+      // A listener to faults must not cause more of them.
       safeCall(
         () => onFault?.(error, context),
         () => undefined,
@@ -218,7 +218,7 @@ export class LocalEngine implements Engine {
     }));
   }
 
-  /** Wakes and sends that were due while no engine ran leave now. Throws `ENGINE_MISSING` where a kind needs what is not there. */
+  /** Fires timers and delivers messages that were due while no engine ran. Throws `ENGINE_MISSING` if a kind needs a store or an engine that is missing. */
   static async start(options: LocalOptions): Promise<LocalEngine> {
     checkOptions("LocalEngine.start", options, OPTIONS);
     checkNeeded("kinds", options.kinds, KINDS);
@@ -251,7 +251,7 @@ export class LocalEngine implements Engine {
   callNow(outgoing: Outgoing, options?: CallOptions): Reply | Promise<Reply> {
     if (this.#phase !== "open") throw faults.draining();
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
-    // Whether a key was used is asked of the store.
+    // The store has to be asked whether the key was used.
     if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
     return this.#submitted(message, options).now();
   }
@@ -265,7 +265,7 @@ export class LocalEngine implements Engine {
     if (cell.lost) throw cell.lost;
     const store = this.#store;
     if (cell.actor.memory || store === undefined) {
-      // It delivers nothing more, and keeps nothing: drained while the actor was looked for.
+      // Drained while the actor was loading: nothing is delivered any more, and this message is not stored.
       if (this.#phase !== "open") throw faults.draining();
       if (cell.waiting + this.#outbox.waiting(message).sends >= cell.actor.extra.policy.mailbox) throw faults.mailboxFull(cell.id);
       return this.#outbox.add([message], false);
@@ -321,8 +321,8 @@ export class LocalEngine implements Engine {
   }
 
   /**
-   * An event that is no message's, a checkpoint say, between two turns: made of what the
-   * store has then. Running work goes on before it. Throws `NO_ACTOR` where none is stored.
+   * Appends an event that has no message, such as a checkpoint, between two turns. It is made of what the store has then, after
+   * running work has ended. Throws `NO_ACTOR` if the actor is not stored.
    */
   async append(id: ActorId, make: (stored: Stored) => Entry): Promise<Entry> {
     return this.#cells.existing(id).append(make);
@@ -346,7 +346,7 @@ export class LocalEngine implements Engine {
     this.#timers.start();
   }
 
-  /** That it has failed is known to its cell alone: where there is none, there is nothing to do. */
+  /** Only its cell knows that it has failed: without a cell there is nothing to do. */
   #restartChild(child: ActorId, parent: ActorId): void {
     const cell = this.#registry.get(child);
     if (cell?.actor.status !== "failed" || cell.actor.extra.parent !== parent) return;
@@ -355,16 +355,16 @@ export class LocalEngine implements Engine {
     cell.restart(job);
   }
 
-  /** A page of the actors that ended before then goes, with all their history. What this process knows of them goes, too. */
+  /** Removes a page of the actors that stopped before a time, with all their history, from the store and from this process. */
   async prune(pruning: Pruning): Promise<Pruned> {
     const store = this.#store;
     if (store === undefined) return { ended: [], damaged: [] };
     const { keyMs } = this.#ops;
     const remove = async (ended: Ended): Promise<boolean> => {
-      const isGone = await store.remove(ended);
-      // A cell from before knows a head that is no more: what it would commit is refused (C6), until it has looked.
-      if (isGone && this.#registry.get(ended.id) !== undefined) await this.restart(ended.id);
-      return isGone;
+      const removed = await store.remove(ended);
+      // Its cell knows a head that no longer exists: its commits would be refused (C6) until it has loaded anew.
+      if (removed && this.#registry.get(ended.id) !== undefined) await this.restart(ended.id);
+      return removed;
     };
     return fromStore(prune({ store, now: settledNow(this.#clock), keyMs, remove }, pruning));
   }
@@ -377,7 +377,7 @@ export class LocalEngine implements Engine {
     return this.#watchers.add(topic, listener);
   }
 
-  /** Crashes within the window and why the actor has failed; undefined while it is not in this process. */
+  /** Crashes within the window, and why the actor has failed; undefined if it is not in this process. */
   health(id: ActorId): Health | undefined {
     return this.#queries.health(id);
   }
@@ -387,7 +387,7 @@ export class LocalEngine implements Engine {
     return [...((await fromStore(this.#store?.letters(limit, this.#damaged))) ?? []), ...this.#outbox.letters()].slice(0, limit);
   }
 
-  /** A dead letter is tried again or thrown away. False: there is none of that id. */
+  /** Delivers a dead letter again, or drops it. False: there is none with that id. */
   async letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     if (this.#outbox.letter(messageId, fate)) return true;
     const found = (await fromStore(this.#store?.letter(messageId, fate))) ?? false;
@@ -395,7 +395,7 @@ export class LocalEngine implements Engine {
     return found;
   }
 
-  /** Takes no more calls; what runs has `graceMs` to end, then it is aborted. Settles when nothing runs and all handed over is durable. */
+  /** Takes no more calls. What runs has `graceMs` to end, then it is aborted. Settles when nothing runs and all commits are durable. */
   async drain(graceMs: number): Promise<void> {
     if (this.#phase === "open") this.#phase = "draining";
     this.#ops.draining = true;
@@ -421,7 +421,7 @@ export class LocalEngine implements Engine {
     await Promise.all(cells.map((cell) => cell.settled()));
     this.#deferred.failAll(faults.draining(true));
     this.#passivation.close();
-    // Last: actors that have ended meanwhile had it settle something too.
+    // Last, since actors that have stopped meanwhile had it settle something too.
     await this.#outbox.settled();
   }
 
@@ -434,7 +434,7 @@ export class LocalEngine implements Engine {
     return true;
   }
 
-  // ── ways to a cell ────────────────────────────────────────────────────────
+  // ── the way to a cell ────────────────────────────────────────────────────────
 
   #submitted(message: Message, options: CallOptions | undefined): Job {
     const job = new Job(message, options);
@@ -446,15 +446,15 @@ export class LocalEngine implements Engine {
   #submit(job: Job, signal: CancelSignal | undefined): void {
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
     if (this.#outbox.empty || !this.#isBehind(job)) this.#accept(job);
-    // An idle actor's turn has run by now: of what is over already nothing can be taken back.
+    // An idle actor's turn has run by now, and what is over cannot be cancelled.
     if (job.phase === "over" || (signal === undefined && job.message.deadline === undefined)) return;
     const cancellation = new Cancellation(this.#cancellations, job, signal);
     job.cancellation = cancellation;
-    // Its caller may have left while its work began, which no listener would hear any more.
+    // Its caller may have cancelled while its work began, before there was a listener.
     if (signal?.aborted) cancellation.cancel();
   }
 
-  // Apart: what a function closes over it puts on the heap each time it is entered.
+  // Apart, since V8 allocates what a function's closures capture each time the function is entered.
   #isBehind(job: Job): boolean {
     const { message } = job;
     job.fresh = false;
@@ -489,7 +489,7 @@ export class LocalEngine implements Engine {
       if (cell.actor.memory) this.#idempotency.forget(cell.id);
       this.#forget(cell);
     } else if (cell.actor.status === "not-started") this.#forget(cell);
-    // Whoever makes up keys and beginnings that throw must not fill the memory.
+    // Calls with made-up keys, to actors that fail to start, must not fill the memory.
     else if (cell.actor.memory && cell.actor.seq === 0) this.#passivation.addNotStarted(cell);
     if (this.#whenQuiet !== undefined && this.#allQuiet()) this.#whenQuiet();
   }
@@ -499,7 +499,7 @@ export class LocalEngine implements Engine {
     this.#passivation.remove(cell);
   }
 
-  // ── on the engine's own account ───────────────────────────────────────────
+  // ── what the engine does by itself ───────────────────────────────────────────
 
   #own(to: ActorId, action: string, args: Message["args"]): Message {
     return { id: ownId(this.#entropy.hex(16)), to, action, args, at: this.#clock.now(), seed: this.#entropy.hex(16) };
@@ -508,7 +508,7 @@ export class LocalEngine implements Engine {
   #callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply> {
     if (this.#phase === "closed") return Promise.reject(faults.draining());
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
-    // Only work that may run again, from the outbox or by a repeated call, need find its answers again.
+    // Only work that may run again, from the outbox or by a repeated call, has to get the same replies again.
     if (work.consumed !== undefined || work.key !== undefined)
       return this.#idempotency.call(message, innerKey(work.message, work.key, n, message.action, this.#cells.redactedArgs(message)), {
         signal,

@@ -15,7 +15,7 @@ import {
 import { compareIds, kindOf } from "../contract/internal.ts";
 import { rawState, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
-import type { CellDirectory } from "./directory.ts";
+import type { CellDirectory } from "./registry.ts";
 import { fromStore } from "./faults.ts";
 import type { Registry } from "./registry.ts";
 

@@ -47,7 +47,7 @@ export interface HasHead {
   readonly head: string;
 }
 
-export class LazyReceipt implements Receipt {
+class LazyReceipt implements Receipt {
   readonly actor: ActorId;
   readonly seq: number;
   readonly #of: HasHead;
@@ -67,7 +67,7 @@ export class LazyReceipt implements Receipt {
   }
 }
 
-export class LazyChange implements Change {
+class LazyChange implements Change {
   readonly id: ActorId;
   readonly seq: number;
   readonly status: Status;

@@ -2,7 +2,7 @@ import { sha256Hex, utf8Length } from "../../core/platform/index.ts";
 import type { ActorId, Behaviour, Viewer } from "../../core/contract/index.ts";
 import { missingScopes, missingScopesMessage } from "../../core/contract/internal.ts";
 import { handleActor, isHandle } from "./handle.ts";
-import type { Refused } from "./refused.ts";
+import type { Refused } from "./offers.ts";
 
 /**
  * The access rule of all transports. Sources enforce it in `act`, `surface`, `watch` and `complete`; a transport authenticates its

@@ -1,31 +1,34 @@
-import type {
-  ActorId,
-  Bag,
-  Behaviour,
-  CallOptions,
-  CancelSignal,
-  Clock,
-  Engine,
-  Json,
-  Log,
-  Offer,
-  Outgoing,
-  Progress,
-  Receipt,
-  Reply,
-  Snapshot,
-  Viewer,
+// Owns: the way of one call from a viewer to an actor. Does not own: access rules (access.ts), turns (core/engine).
+
+import {
+  type ActorId,
+  type Bag,
+  type Behaviour,
+  type CallOptions,
+  type CancelSignal,
+  type Clock,
+  type Engine,
+  type Json,
+  type Log,
+  type Offer,
+  type Outgoing,
+  type Progress,
+  type Receipt,
+  type Reply,
+  type Snapshot,
+  type Viewer,
+  EngineError,
+  isBag,
 } from "../../core/contract/index.ts";
-import { EngineError, isBag } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, invalidMessageReply, hasOwn, isActorId, kindOf, memoize, getOwn } from "../../core/contract/internal.ts";
 import { notThere, offNow } from "./closure.ts";
 import type { Handles } from "./handles.ts";
 import { isPassing, rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
 import { type Place, type Planned, rootOf, type Way, wayTo } from "./plan.ts";
-import { refused, type Refused, unknownOffer } from "./refused.ts";
+import { refused, type Refused, unknownOffer } from "./offers.ts";
 import type { OnFault, Sight, Sights } from "./sight.ts";
-import type { Standing } from "./standing.ts";
+import type { Standing } from "./viewers.ts";
 
 /** Where a call lands: resolved through the links as they are now. */
 interface Target {

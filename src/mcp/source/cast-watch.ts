@@ -1,14 +1,14 @@
+// Owns: when to look at a viewer's actors again, and what to notify of. Does not own: who subscribes (watches.ts).
+
 import type { ActorId, Change, Engine, OfferRef, Shown, Surface } from "../../core/contract/index.ts";
 import { isStatic } from "../../core/contract/internal.ts";
-import type { Closure, Part } from "./closure.ts";
-import { changedContents, contentsOf, type Reader, readersIn, shownBy } from "./closure-diff.ts";
-import type { ContentMarks } from "./content-marks.ts";
+import { type Closure, type Part, changedContents, contentsOf, type Reader, readersIn, shownBy } from "./closure.ts";
+import { type ContentMarks, MembersShown, type Stand } from "./content-marks.ts";
 import { type Ear, Ears } from "./ears.ts";
-import { MembersShown, type Stand } from "./members-shown.ts";
 import { changedLists, type Posture } from "./posture.ts";
 import { rootOf } from "./plan.ts";
 import type { OnFault } from "./sight.ts";
-import type { Standing } from "./standing.ts";
+import type { Standing } from "./viewers.ts";
 
 export interface WatchOptions {
   readonly engine: Pick<Engine, "watch">;

@@ -1,3 +1,5 @@
+// Owns: actors as a source, and calls as one given actor. Does not own: the way of a call (acts.ts), links (closure.ts), notification (watches.ts).
+
 import {
   type ActorId,
   type Bag,
@@ -25,7 +27,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { checkNeeded, hasOwn, KINDS, getOwn } from "../../core/contract/internal.ts";
+import { checkNeeded, hasOwn, KINDS, getOwn, kindOf } from "../../core/contract/internal.ts";
 import { lacksScope, scopeRefusal } from "./access.ts";
 import { Acts } from "./acts.ts";
 import { Closures, offNow, rootsOf, selfAsRoot } from "./closure.ts";
@@ -35,10 +37,10 @@ import { Handles } from "./handles.ts";
 import { dotted, type Names } from "./names.ts";
 import { makePlan, type Place, type Plan, type Planned, rootOf } from "./plan.ts";
 import type { Posture } from "./posture.ts";
-import { unknownOffer } from "./refused.ts";
+import { unknownOffer, offersOf } from "./offers.ts";
 import { type OnFault, Sights } from "./sight.ts";
-import { describeSource } from "./source-name.ts";
-import { Standing, Standings } from "./standing.ts";
+import { describeSource } from "./source-description.ts";
+import { Standing, Standings } from "./viewers.ts";
 import { Watches } from "./watches.ts";
 
 export interface CastOptions {
@@ -283,5 +285,43 @@ class Cast implements Source {
       closed = true;
       undo?.();
     };
+  }
+}
+
+/**
+ * Acts as one actor or another: by what each offers itself, and by what it is offered through its links as they are now. For doors
+ * that name actors by their ids; who may act as whom, the door knows.
+ */
+export class Acting {
+  readonly #options: Omit<CastOptions, "as">;
+  /** By kind: each is a plan of its own, so that kinds whose names meet do not meet here. */
+  readonly #casts = new Map<string, Source>();
+
+  constructor(options: Omit<CastOptions, "as">) {
+    this.#options = options;
+  }
+
+  /** False: whatever becomes of that actor, it is never offered this. Throws what `cast` throws, like `act`. */
+  mayOffer(self: ActorId, ref: OfferRef): boolean {
+    const source = this.#castOf(self);
+    if (source === undefined) return false;
+    const catalogue = source.catalogue?.({ self, scopes: [] });
+    return catalogue === undefined || offersOf(catalogue).has(ref);
+  }
+
+  /** Refuses with `UNKNOWN` what this actor is not offered, with `SCOPE` what the viewer's token does not allow. */
+  async act(self: ActorId, viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
+    const source = this.#castOf(self);
+    if (source === undefined) return unknownOffer;
+    return source.act({ ...viewer, self }, ref, args, options);
+  }
+
+  #castOf(self: ActorId): Source | undefined {
+    const as = kindOf(self);
+    const known = this.#casts.get(as);
+    if (known !== undefined || !this.#options.kinds.some(({ kind }) => kind === as)) return known;
+    const made = cast({ ...this.#options, as });
+    this.#casts.set(as, made);
+    return made;
   }
 }

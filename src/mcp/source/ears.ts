@@ -2,7 +2,7 @@ import type { Dirty, OfferRef, Shown } from "../../core/contract/index.ts";
 import { Listeners, notify, safeCall } from "../../core/contract/internal.ts";
 import type { CastWatch } from "./cast-watch.ts";
 import type { Content } from "./content-marks.ts";
-import type { Standing } from "./standing.ts";
+import type { Standing } from "./viewers.ts";
 
 /** Whoever listens, as one viewer. What it listens to now is here, and in no table: each call looks for it, and there may be very many. */
 export class Ear {

@@ -1,7 +1,6 @@
 import { base64urlOf, fromBase64, fromHex, hmacSha256, sameBytes, sha256Hex } from "../../core/platform/index.ts";
-import { type ActorId, type Bag, isBag, type Json, type Offer } from "../../core/contract/index.ts";
-import { TroupeError } from "../../core/contract/index.ts";
-import { fillAlias, uriOf, withSegment } from "./uri.ts";
+import { type ActorId, type Bag, isBag, type Json, type Offer, TroupeError } from "../../core/contract/index.ts";
+import { fillAlias, uriOf, withSegment } from "./names.ts";
 
 /**
  * A handle is `h_` and the base64url of 16 random bytes, the minute it was minted in, and 12 bytes of an HMAC over

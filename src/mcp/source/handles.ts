@@ -17,7 +17,7 @@ import { hasOwn, isLocal, peerOf } from "../../core/contract/internal.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
 import { isPassing } from "./access.ts";
 import { Lru } from "./lru.ts";
-import { type Refused, refused } from "./refused.ts";
+import { type Refused, refused } from "./offers.ts";
 
 export interface HandlesOptions {
   readonly engine: Pick<Engine, "call" | "read" | "stop">;

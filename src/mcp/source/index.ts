@@ -1,5 +1,5 @@
 export { type Address, addressOf, isByHandle } from "./access.ts";
-export { Acting } from "./acting.ts";
+export { Acting } from "./cast.ts";
 export { cast, type CastOptions } from "./cast.ts";
 export { merge } from "./merge.ts";
 export { meta } from "./meta.ts";
@@ -15,10 +15,10 @@ export {
   type RegistryTool,
   tool,
 } from "./registry-definitions.ts";
-export { type Asked, type HandlerContext } from "./registry-context.ts";
+export { type Asked, type HandlerContext } from "./registry-definitions.ts";
 export { Settled, settle } from "./registry-result.ts";
-export { sameJson } from "./same-json.ts";
-export { type Checked, checkJson } from "./check.ts";
+export { sameJson } from "./json.ts";
+export { type Checked, checkJson } from "./json.ts";
 export { type Schema, toJsonSchema } from "../../core/schema/index.ts";
-export { describeSource } from "./source-name.ts";
-export { withSegment } from "./uri.ts";
+export { describeSource } from "./source-description.ts";
+export { withSegment } from "./names.ts";

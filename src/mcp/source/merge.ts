@@ -1,3 +1,5 @@
+// Owns: several sources shown as one. Does not own: prefixes (prefix.ts), or what a source offers.
+
 import {
   type Bag,
   type CallOptions,
@@ -15,13 +17,10 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { Down } from "./down.ts";
-import { joinInstructions } from "./instructions.ts";
-import { LISTS, offersOf } from "./refs.ts";
-import { unknownOffer } from "./refused.ts";
-import { describeSource, sourceWords } from "./source-name.ts";
-import { uriOf } from "./uri.ts";
-import { hasOwn } from "../../core/contract/internal.ts";
+import { joinInstructions, describeSource, sourceWords } from "./source-description.ts";
+import { LISTS, offersOf, unknownOffer } from "./offers.ts";
+import { uriOf } from "./names.ts";
+import { hasOwn, MultiMap } from "../../core/contract/internal.ts";
 
 /**
  * Several sources as one. Two offers of one name or one URI are an error naming both sources (`NAME_COLLISION`), thrown
@@ -54,7 +53,7 @@ interface Joined {
 
 class Merged implements Source {
   readonly #sources: readonly Source[];
-  readonly #down = new Down();
+  readonly #unavailable = new UnavailableSources();
   readonly #catalogues: Joined[] = [];
   readonly #surfaces = new WeakMap<Surface, { readonly parts: readonly (Surface | undefined)[]; readonly surface: Surface }[]>();
 
@@ -80,7 +79,7 @@ class Merged implements Source {
     if (clash !== undefined) throw clash;
     const parts = answers.map((answer) => (answer instanceof TroupeError ? undefined : answer));
     const faults = answers.filter((answer) => answer instanceof TroupeError);
-    this.#down.shown(viewer, faults.length);
+    this.#unavailable.shown(viewer, faults.length);
     const surface = this.#joined(parts, faults);
     const [fault] = faults;
     if (fault !== undefined && LISTS.every((list) => surface.catalogue[list].length === 0)) throw fault;
@@ -93,7 +92,7 @@ class Merged implements Source {
     for (const source of this.#sources) {
       const part = source.catalogue?.(viewer);
       // What is offered beside one that cannot be asked shall not wait for it: what is found without it is called at once.
-      const fault = part === undefined ? this.#down.fault(source) : undefined;
+      const fault = part === undefined ? this.#unavailable.fault(source) : undefined;
       if (part === undefined && fault === undefined) return undefined;
       parts.push(part);
       if (fault !== undefined) faults.push(fault);
@@ -160,7 +159,7 @@ class Merged implements Source {
       undo();
       throw error;
     }
-    if (only === undefined) undos.push(this.#down.watch(viewer, dirty));
+    if (only === undefined) undos.push(this.#unavailable.watch(viewer, dirty));
     return undo;
   }
 
@@ -176,7 +175,7 @@ class Merged implements Source {
     try {
       const surface = source.surface(viewer);
       if (surface instanceof Promise) return this.#hear(source, at, surface);
-      this.#down.up(source);
+      this.#unavailable.up(source);
       return surface;
     } catch (error) {
       return this.#silent(source, at, error);
@@ -186,7 +185,7 @@ class Merged implements Source {
   async #hear(source: Source, at: number, late: Promise<Surface>): Promise<Said> {
     try {
       const surface = await late;
-      this.#down.up(source);
+      this.#unavailable.up(source);
       return surface;
     } catch (error) {
       return this.#silent(source, at, error);
@@ -197,7 +196,7 @@ class Merged implements Source {
     if (isClash(error)) return error;
     const words = `${sourceWords(source, at)} cannot say what it offers`;
     const fault = error instanceof TroupeError ? error : new EngineError("CRASHED", `${words}.`, { cause: error });
-    return this.#down.add(source, fault);
+    return this.#unavailable.add(source, fault);
   }
 
   #joined(parts: readonly (Surface | undefined)[], faults: readonly TroupeError[]): Surface {
@@ -302,3 +301,54 @@ const EMPTY: Surface = { catalogue: { tools: [], resources: [], prompts: [] }, o
 function sameParts<T>(a: readonly T[], b: readonly T[]): boolean {
   return a.length === b.length && a.every((part, i) => part === b[i]);
 }
+
+type Notify = () => void;
+
+/** The sources whose last request for their offers failed, and the viewers that were shown less for it. */
+class UnavailableSources {
+  readonly #faults = new Map<Source, TroupeError>();
+  readonly #watchers = new MultiMap<string, Notify>();
+  /** How many sources were missing in what it was shown last. */
+  readonly #short = new Map<Notify, number>();
+
+  /** Undefined: it could say, or was never asked. */
+  fault(source: Source): TroupeError | undefined {
+    return this.#faults.get(source);
+  }
+
+  /** The same fault again is the same object: what hangs on it is kept. */
+  add(source: Source, fault: TroupeError): TroupeError {
+    const known = this.#faults.get(source);
+    if (known !== undefined && known.code === fault.code && known.message === fault.message) return known;
+    this.#faults.set(source, fault);
+    return fault;
+  }
+
+  up(source: Source): void {
+    this.#faults.delete(source);
+  }
+
+  /** A source that is there again need not say so itself: who was shown less is told to look. */
+  shown(viewer: Viewer, missing: number): void {
+    if (missing === 0 && this.#short.size === 0) return;
+    for (const dirty of this.#watchers.get(keyOf(viewer)) ?? []) {
+      const before = this.#short.get(dirty) ?? 0;
+      if (missing === 0) this.#short.delete(dirty);
+      else this.#short.set(dirty, missing);
+      if (missing < before) dirty();
+    }
+  }
+
+  watch(viewer: Viewer, notify: Notify): () => void {
+    const key = keyOf(viewer);
+    // Its own, whoever else gave the same function.
+    const dirty: Notify = () => notify();
+    this.#watchers.put(key, dirty);
+    return () => {
+      this.#short.delete(dirty);
+      this.#watchers.take(key, dirty);
+    };
+  }
+}
+
+const keyOf = ({ principal, scopes }: Viewer): string => JSON.stringify([principal ?? null, scopes]);

@@ -15,11 +15,10 @@ import {
 import { hasOwn, missingScopes, memoize, missingScopesMessage, scopesOf } from "../../core/contract/internal.ts";
 import { lacksScope, scopeRefusal } from "./access.ts";
 import { type Entry, listed } from "./posture.ts";
-import { offersOf, refOf, splitRef } from "./refs.ts";
-import { refused, unknownOffer } from "./refused.ts";
+import { offersOf, refOf, splitRef, refused, unknownOffer } from "./offers.ts";
 import { judgesMisfits } from "../../core/schema/index.ts";
-import { checkJson } from "./check.ts";
-import { describeSource, sourceWords } from "./source-name.ts";
+import { checkJson } from "./json.ts";
+import { describeSource, sourceWords } from "./source-description.ts";
 
 /**
  * For clients that never refresh a list: two tools that never change. `actions` says what is possible now, and why other

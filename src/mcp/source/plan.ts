@@ -1,10 +1,11 @@
+// Owns: which offers a root's kinds and links can lead to, before any state is read. Does not own: states (sight.ts).
+
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
 import { scopesOf } from "../../core/contract/internal.ts";
 import { handleOffers, withHandle } from "./handle.ts";
-import { checkName, joinName, type Names } from "./names.ts";
-import { LISTS, refOf } from "./refs.ts";
-import { sameJson } from "./same-json.ts";
-import { fillAlias, uriOf } from "./uri.ts";
+import { checkName, joinName, type Names, fillAlias, uriOf } from "./names.ts";
+import { LISTS, refOf } from "./offers.ts";
+import { sameJson } from "./json.ts";
 
 /** Where an actor may stand in a viewer's cast: a root, or the end of a chain of links. */
 export interface Place {

@@ -1,8 +1,18 @@
-import { type Catalogue, isBag, type Json, type ListName, type Offer, type OfferRef, type Surface } from "../../core/contract/index.ts";
-import { memoize, getOwn, templatesOf } from "../../core/contract/internal.ts";
-import { behind } from "./behind.ts";
-import { LISTS, refOf } from "./refs.ts";
-import { sameJson } from "./same-json.ts";
+// Owns: the lists of a surface as clients see them, and which lists differ. Does not own: surfaces, or when they are sent.
+
+import {
+  type Catalogue,
+  isBag,
+  type Json,
+  type ListName,
+  type Offer,
+  type OfferRef,
+  type Surface,
+  type Bag,
+} from "../../core/contract/index.ts";
+import { memoize, getOwn, templatesOf, MAX_URI } from "../../core/contract/internal.ts";
+import { LISTS, refOf } from "./offers.ts";
+import { sameJson } from "./json.ts";
 
 /**
  * `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue without what is hidden (off without a reason),
@@ -126,7 +136,7 @@ function resourcesIn({ catalogue, choices }: Surface, visible: readonly Offer[])
       templates.findIndex((one) => one.offer === offer),
     );
     const isOthers = (uri: unknown): boolean => typeof uri === "string" && before.some(({ pattern }) => pattern.match(uri) !== undefined);
-    const entries = behind(offer, getOwn(choices, refOf("resources", offer.name)));
+    const entries = templateEntries(offer, getOwn(choices, refOf("resources", offer.name)));
     return entries.filter(({ uri }) => !fixed.has(uri) && !isOthers(uri));
   });
 }
@@ -212,3 +222,55 @@ export function changedLists(before: Surface, after: Surface, posture: Posture):
     (list) => !sameJson(was[list], is[list]) || (list === "resources" && !sameJson(was.resourceTemplates, is.resourceTemplates)),
   );
 }
+
+const EXPRESSION = /\{(\+?)([^{}]*)\}/g;
+
+/** By value, as it was listed last, for as long as nobody needs the memory: a list is long, and with each turn nearly what it was. */
+const lastOf = memoize((_offer: Offer): { entries?: WeakRef<ReadonlyMap<string, Entry>> } => ({}));
+
+/** A resource for each value that the one variable of a template may have now, by that value's name. */
+export function templateEntries(offer: Offer, choices: Readonly<Record<string, readonly string[]>> | undefined): readonly Entry[] {
+  const { uriTemplate, name: _name, title, size: _size, ...shared } = offer.definition;
+  if (typeof uriTemplate !== "string") return [];
+  const [expression, ...others] = uriTemplate.matchAll(EXPRESSION);
+  if (expression === undefined || others.length > 0) return [];
+  const [text, operator = "", variable = ""] = expression;
+  const [before = "", after = ""] = uriTemplate.split(text);
+  const made = (value: string): Entry | undefined => {
+    const uri = isNamed(value) ? before + (operator === "+" ? reserved(value) : simple(value)) + after : undefined;
+    return uri !== undefined && isRead(uri) ? resourceOf(uri, value, title, shared) : undefined;
+  };
+  const last = lastOf(offer);
+  const known = last.entries?.deref();
+  const entries = new Map<string, Entry>();
+  for (const value of getOwn(choices, variable) ?? []) {
+    const entry = known?.get(value) ?? made(value);
+    if (entry !== undefined) entries.set(value, entry);
+  }
+  last.entries = new WeakRef(entries);
+  return [...entries.values()];
+}
+
+// Nothing could be read under the empty text: no URI would fit the template.
+const isNamed = (value: string): boolean => value !== "" && value.isWellFormed();
+
+/** RFC 3986 §5.2.4: clients that read URIs take them away, and ask for another. */
+const DOT_SEGMENT = /\/\.\.?(?:[/?#]|$)/;
+
+// Some clients refuse the whole list over one URI that they cannot read, as of a value that stands where a host does.
+const isRead = (uri: string): boolean => uri.length <= MAX_URI && URL.canParse(uri) && !DOT_SEGMENT.test(uri);
+
+const resourceOf = (uri: string, name: string, title: Json | undefined, shared: Bag): Entry => ({
+  name,
+  ...(typeof title === "string" && { title: `${title}: ${name}` }),
+  ...shared,
+  uri,
+});
+
+/** RFC 6570 §3.2.2. */
+const simple = (value: string): string => encodeURIComponent(value).replaceAll(/[!'()*]/g, encoded);
+
+/** RFC 6570 §3.2.3, but that a percent sign is never taken for one that begins an escape. */
+const reserved = (value: string): string => encodeURI(value).replaceAll("%5B", "[").replaceAll("%5D", "]");
+
+const encoded = (sign: string): string => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -15,14 +15,11 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { memoize } from "../../core/contract/internal.ts";
-import { describePrefix, joinInstructions } from "./instructions.ts";
+import { describePrefix, joinInstructions, describeSource, sourceWords } from "./source-description.ts";
 import { Lru } from "./lru.ts";
-import { checkName, dotted, joinName, type Names } from "./names.ts";
+import { checkName, dotted, joinName, type Names, withSegment } from "./names.ts";
 import { withoutName } from "./plan.ts";
-import { LISTS, refOf, splitRef } from "./refs.ts";
-import { unknownOffer } from "./refused.ts";
-import { describeSource, sourceWords } from "./source-name.ts";
-import { withSegment } from "./uri.ts";
+import { LISTS, refOf, splitRef, unknownOffer } from "./offers.ts";
 
 /**
  * A source whose names all begin with a prefix, and whose URIs have it as their first segment, so that it can be merged

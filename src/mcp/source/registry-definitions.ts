@@ -1,7 +1,9 @@
+// Owns: what an author writes in a registry's definitions, and what a handler is given. Does not own: their checks, or when handlers run.
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Bag, TaskSupport, Viewer } from "../../core/contract/index.ts";
-import type { HandlerContext } from "./registry-context.ts";
+import type { Bag, TaskSupport, Viewer, CallOptions, Json, Log, Progress } from "../../core/contract/index.ts";
 import type { Schema } from "../../core/schema/index.ts";
+import { ON_TIMEOUT, type Timeoutable } from "../../core/contract/internal.ts";
 
 /** Values for an argument that begin with what was typed so far. */
 export type Complete = (value: string, others: Bag, viewer: Viewer) => readonly string[] | Promise<readonly string[]>;
@@ -64,4 +66,89 @@ export function tool<S extends StandardSchemaV1>(
   definition: RegistryTool<StandardSchemaV1.InferOutput<S>> & { readonly input: S },
 ): RegistryTool {
   return definition;
+}
+
+/** What a handler is given beside its arguments. */
+export interface HandlerContext {
+  readonly viewer: Viewer;
+  /** The caller is gone, or time is up. */
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+  readonly log: Log;
+  /** Given to an earlier `ask`, under the same keys. */
+  readonly answers: Bag;
+  /** Whether the client can be asked: `elicitation`, `sampling`, `roots`. */
+  readonly can: (name: string) => boolean;
+  /**
+   * The client's answers to these questions (of `elicit`, `sample`, `roots`; `{ method, params }` has its answer as it came).
+   * While some are missing, this run ends here and begins again from the top with them: do nothing outside before it.
+   */
+  readonly ask: <Q extends Questions>(questions: Q) => Answers<Q>;
+  /** The caller's key, where it gave one. A registry remembers nothing: it is the handler's to honour. */
+  readonly key?: string;
+  readonly trace?: Bag;
+}
+
+/** One request to the client, as MCP writes it. */
+export interface Asked {
+  readonly method: string;
+  readonly params: Bag;
+}
+
+/** A request, and how its answer is read. */
+interface Readable<T> {
+  readonly request: Asked;
+  read(answer: Json): T;
+}
+
+type Questions = Readonly<Record<string, Asked | Readable<unknown>>>;
+type Answers<Q extends Questions> = { readonly [K in keyof Q]: Q[K] extends Readable<infer T> ? T : Json };
+
+class Needs extends Error {
+  readonly needs: Bag;
+  constructor(needs: Bag) {
+    super("The client is asked first.");
+    this.needs = needs;
+  }
+}
+
+export function isNeeds(error: unknown): error is { readonly needs: Bag } {
+  return error instanceof Needs;
+}
+
+export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOptions): HandlerContext & Timeoutable {
+  const answers = options.answers ?? {};
+  return {
+    [ON_TIMEOUT]: undefined,
+    viewer,
+    signal,
+    answers,
+    progress: (done, total, text, emitted) => options.onProgress?.(done, total, text, emitted),
+    log: (level, data, logger) => options.onLog?.(level, data, logger),
+    can: (name) => options.can?.includes(name) === true,
+    ask: askFrom(answers),
+    ...(options.key === undefined ? {} : { key: options.key }),
+    ...(options.trace === undefined ? {} : { trace: options.trace }),
+  };
+}
+
+function askFrom(answers: Bag): HandlerContext["ask"] {
+  function ask<Q extends Questions>(questions: Q): Answers<Q>;
+  function ask(questions: Questions): object {
+    const asked = Object.entries(questions);
+    const missing = asked.filter(([key]) => !Object.hasOwn(answers, key));
+    if (missing.length > 0) throw new Needs(Object.fromEntries(missing.map(([key, question]) => [key, requestOf(question)])));
+    return Object.fromEntries(
+      asked.map(([key, question]) => {
+        const answer = answers[key] ?? null;
+        return [key, "read" in question ? question.read(answer) : answer];
+      }),
+    );
+  }
+  return ask;
+}
+
+function requestOf(question: Asked | Readable<unknown>): Json {
+  const { method, params } = "request" in question ? question.request : question;
+  return { method, params };
 }

@@ -1,3 +1,5 @@
+// Owns: calls to offers without actors, and notification of their subscribers. Does not own: the offers (registry-index.ts).
+
 import {
   abortSignalOf,
   type Bag,
@@ -20,16 +22,14 @@ import {
 } from "../../core/contract/index.ts";
 import { isRefusal, ON_TIMEOUT, Listeners, notify } from "../../core/contract/internal.ts";
 import { dotted, type Names } from "./names.ts";
-import { contextFor, isNeeds } from "./registry-context.ts";
-import { Book } from "./registry-book.ts";
-import type { Definitions } from "./registry-definitions.ts";
+import { contextFor, isNeeds, type Definitions } from "./registry-definitions.ts";
+import { RegistryIndex } from "./registry-index.ts";
 import type { Handler } from "./registry-entry.ts";
 import { Settled, settle } from "./registry-result.ts";
-import { refused, unknownOffer } from "./refused.ts";
-import { sameJson } from "./same-json.ts";
+import { refused, unknownOffer } from "./offers.ts";
+import { sameJson, check, type Misfit } from "./json.ts";
 import { lacksScope, scopeRefusal } from "./access.ts";
-import { check, type Misfit } from "./check.ts";
-import { describeSource } from "./source-name.ts";
+import { describeSource } from "./source-description.ts";
 
 export interface RegistryOptions extends Definitions {
   readonly instructions?: string;
@@ -94,7 +94,7 @@ class Listed implements Registry {
   readonly #listeners = new Listeners<Listener>();
   /** Who listens to one offer's content. */
   readonly #ofContents = new Map<OfferRef, Listeners<Listener>>();
-  readonly #book: Book;
+  readonly #index: RegistryIndex;
   readonly #running = new Set<AbortController>();
 
   constructor(options: RegistryOptions) {
@@ -102,23 +102,23 @@ class Listed implements Registry {
     this.#timeoutMs = options.timeoutMs ?? 60_000;
     this.#clock = options.clock ?? systemClock;
     this.#fault = options.onFault ?? (() => undefined);
-    this.#book = new Book(options.names ?? dotted, (error) => this.#fault(error));
-    this.#book.add(options);
+    this.#index = new RegistryIndex(options.names ?? dotted, (error) => this.#fault(error));
+    this.#index.add(options);
   }
 
   surface(viewer: Viewer): Surface {
-    return this.#book.surface(viewer);
+    return this.#index.surface(viewer);
   }
 
   catalogue(_viewer: Viewer): Catalogue {
-    return this.#book.catalogue();
+    return this.#index.catalogue();
   }
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
-    const entry = this.#book.entry(ref);
+    const entry = this.#index.entry(ref);
     if (entry === undefined) return unknownOffer;
     const { handler, scopes } = entry;
-    const why = this.#book.whyOff(ref, viewer);
+    const why = this.#index.whyOff(ref, viewer);
     if (why === true) return unknownOffer;
     if (lacksScope(scopes, viewer)) return scopeRefusal(scopes, viewer);
     if (why !== undefined) return refused("NOT_NOW", why);
@@ -162,7 +162,7 @@ class Listed implements Registry {
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
-    const wanted = only && this.#book.entry(only.ref)?.scopes;
+    const wanted = only && this.#index.entry(only.ref)?.scopes;
     if (wanted !== undefined && lacksScope(wanted, viewer)) return () => undefined;
     const listener: Listener = { dirty, only, contents };
     if (only === undefined) {
@@ -180,51 +180,51 @@ class Listed implements Registry {
   }
 
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
-    const entry = this.#book.entry(ref);
+    const entry = this.#index.entry(ref);
     const complete = entry?.handler.complete;
     if (
       entry === undefined ||
       complete === undefined ||
       lacksScope(entry.scopes, viewer) ||
       !Object.hasOwn(complete, argument) ||
-      this.#book.whyOff(ref, viewer) !== undefined
+      this.#index.whyOff(ref, viewer) !== undefined
     )
       return [];
     return [...((await complete[argument]?.(value, others, viewer)) ?? [])];
   }
 
   add(more: Definitions): () => void {
-    const added = this.#book.add(more);
+    const added = this.#index.add(more);
     this.#dirty();
     return () => {
       // What was removed since, and is there anew, is somebody else's.
-      const removed = added.filter((entry) => this.#book.has(entry) && this.#book.remove(entry.ref));
+      const removed = added.filter((entry) => this.#index.has(entry) && this.#index.remove(entry.ref));
       if (removed.length > 0) this.#dirty();
     };
   }
 
   remove(ref: OfferRef): boolean {
-    const removed = this.#book.remove(ref);
+    const removed = this.#index.remove(ref);
     if (removed) this.#dirty();
     return removed;
   }
 
   has(ref: OfferRef): boolean {
-    return this.#book.knows(ref);
+    return this.#index.knows(ref);
   }
 
   count(list: ListName): number {
-    return this.#book.count(list);
+    return this.#index.count(list);
   }
 
   relist(): void {
-    this.#book.renew();
+    this.#index.renew();
     this.#dirty();
   }
 
   changed(resource: string, args?: Bag): void {
     const ref: OfferRef = `resources/${resource}`;
-    if (!this.#book.knows(ref))
+    if (!this.#index.knows(ref))
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
     this.#flag(this.#listeners, ({ contents }) => contents, ref);
     this.#flag(this.#ofContents.get(ref), ({ only }) => args === undefined || sameJson(args, only?.args), ref);

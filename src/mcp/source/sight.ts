@@ -14,9 +14,9 @@ import {
 import { isStatic } from "../../core/contract/internal.ts";
 import { rootActor } from "./access.ts";
 import { Lru } from "./lru.ts";
-import { Reads } from "./reads.ts";
-import { offersOf } from "./refs.ts";
-import { sameJson } from "./same-json.ts";
+import { Reads } from "./viewers.ts";
+import { offersOf } from "./offers.ts";
+import { sameJson } from "./json.ts";
 
 /** What a viewer sees of one actor: its last durable state, or for a root that has not begun the state it would begin with. */
 export interface Sight {

@@ -1,14 +1,12 @@
 import type { ActorId, Engine, Receipt, Surface } from "../../core/contract/index.ts";
 import { MultiMap } from "../../core/contract/internal.ts";
 import { CastWatch } from "./cast-watch.ts";
-import { ContentMarks } from "./content-marks.ts";
+import { ContentMarks, type Stand } from "./content-marks.ts";
 import type { Closures } from "./closure.ts";
 import type { Ear } from "./ears.ts";
-import type { Stand } from "./members-shown.ts";
 import type { Posture } from "./posture.ts";
-import { Reads } from "./reads.ts";
+import { Reads, type Standing } from "./viewers.ts";
 import type { OnFault } from "./sight.ts";
-import type { Standing } from "./standing.ts";
 
 export interface WatchesOptions {
   readonly engine: Pick<Engine, "watch" | "readNow">;

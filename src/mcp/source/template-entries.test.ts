@@ -1,36 +1,38 @@
 // What stands behind a template: one resource for each value, under a URI that the template takes.
-import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as fc from "fast-check";
 import type { Bag } from "../../core/contract/index.ts";
-import { behind } from "./behind.ts";
+import { templateEntries } from "./posture.ts";
+
+import assert from "node:assert/strict";
+import * as fc from "fast-check";
 
 const offer = (definition: Bag) => ({ name: "note", action: "note", readOnly: true, listed: true, definition });
-const uris = (uriTemplate: string, ...id: string[]): readonly unknown[] => behind(offer({ uriTemplate }), { id }).map(({ uri }) => uri);
+const uris = (uriTemplate: string, ...id: string[]): readonly unknown[] =>
+  templateEntries(offer({ uriTemplate }), { id }).map(({ uri }) => uri);
 
 test("each value has an entry by its name, with what the template says of all", () => {
   const shared = { description: "A note.", mimeType: "text/plain", annotations: { priority: 1 }, _meta: { x: 1 } };
   const definition = { name: "note", uriTemplate: "n://{id}/text", title: "Note", size: 3, ...shared };
-  assert.deepEqual(behind(offer(definition), { id: ["a", "b c"] }), [
+  assert.deepEqual(templateEntries(offer(definition), { id: ["a", "b c"] }), [
     { name: "a", title: "Note: a", ...shared, uri: "n://a/text" },
     { name: "b c", title: "Note: b c", ...shared, uri: "n://b%20c/text" },
   ]);
-  assert.deepEqual(behind(offer({ uriTemplate: "n://{id}" }), { id: ["a"] }), [{ name: "a", uri: "n://a" }]);
+  assert.deepEqual(templateEntries(offer({ uriTemplate: "n://{id}" }), { id: ["a"] }), [{ name: "a", uri: "n://a" }]);
 });
 
 test("there is none for what no URI can name, one for what is said twice, and none where there is more or less than one variable", () => {
   assert.deepEqual(uris("n://{id}", "", "a", "\ud800", "a", "x".repeat(5_000)), ["n://a"]);
   assert.deepEqual(uris("n://{id}/{part}", "a"), []);
   assert.deepEqual(uris("n://all", "a"), []);
-  assert.deepEqual(behind(offer({ uriTemplate: "n://{id}" }), undefined), []);
-  assert.deepEqual(behind(offer({ uriTemplate: "n://{id}" }), { other: ["a"] }), []);
-  assert.deepEqual(behind(offer({ uriTemplate: "n://{toString}" }), {}), []);
+  assert.deepEqual(templateEntries(offer({ uriTemplate: "n://{id}" }), undefined), []);
+  assert.deepEqual(templateEntries(offer({ uriTemplate: "n://{id}" }), { other: ["a"] }), []);
+  assert.deepEqual(templateEntries(offer({ uriTemplate: "n://{toString}" }), {}), []);
 });
 
 test("what stays in a list is not made again when something comes or goes", () => {
   const template = offer({ uriTemplate: "n://{id}" });
-  const [a, b] = behind(template, { id: ["a", "b"] });
-  const next = behind(template, { id: ["new", "b", "", "a", "b"] });
+  const [a, b] = templateEntries(template, { id: ["a", "b"] });
+  const next = templateEntries(template, { id: ["new", "b", "", "a", "b"] });
   assert.deepEqual(
     next.map(({ name }) => name),
     ["new", "b", "a"],

@@ -1,4 +1,6 @@
-import type { Catalogue, ListName, Offer, OfferRef } from "../../core/contract/index.ts";
+// Owns: refs of offers, and the refusals of calls to them. Does not own: who may call (access.ts).
+
+import type { Catalogue, ListName, Offer, OfferRef, Reply } from "../../core/contract/index.ts";
 import { memoize } from "../../core/contract/internal.ts";
 
 export const LISTS: readonly ListName[] = ["tools", "resources", "prompts"];
@@ -19,3 +21,12 @@ export const offersOf = memoize(
   (catalogue: Catalogue): ReadonlyMap<OfferRef, Offer> =>
     new Map(LISTS.flatMap((list) => catalogue[list].map((offer): [OfferRef, Offer] => [refOf(list, offer.name), offer]))),
 );
+
+export type Refused = Extract<Reply, { refused: unknown }>;
+
+/** No such offer for this viewer: what is hidden and what never was answer alike (law 3). */
+export const unknownOffer: Refused = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+
+export function refused(code: string, message: string): Refused {
+  return { refused: { code, message } };
+}

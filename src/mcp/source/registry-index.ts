@@ -1,3 +1,5 @@
+// Owns: the offers of a registry, and their surface for a viewer. Does not own: calls and subscribers (registry.ts).
+
 import {
   type Catalogue,
   type ListName,
@@ -9,12 +11,9 @@ import {
 } from "../../core/contract/index.ts";
 import { missingScopes } from "../../core/contract/internal.ts";
 import { Lru } from "./lru.ts";
-import type { Names } from "./names.ts";
+import { type Names, uriOf } from "./names.ts";
 import type { Definitions } from "./registry-definitions.ts";
-import { entriesOf, type Entry } from "./registry-entry.ts";
-import type { Behind } from "./registry-behind.ts";
-import type { Gate } from "./registry-gate.ts";
-import { uriOf } from "./uri.ts";
+import { entriesOf, type Entry, type ListedTemplate, type EnabledCheck } from "./registry-entry.ts";
 
 const SURFACES_MAX = 256;
 /** Of those with what stands behind templates, which may be long. */
@@ -23,20 +22,20 @@ const LISTED_SURFACES_MAX = 32;
 /** A template whose values are listed. */
 interface Listing {
   readonly ref: OfferRef;
-  readonly behind: Behind;
+  readonly behind: ListedTemplate;
   /** What a viewer must have to read what stands there. */
   readonly scopes: readonly string[];
 }
 
-/** What a registry holds: its offers in the order they came, what runs behind them, and the surface for a viewer. */
-export class Book {
+/** The offers of a registry in the order they were added, their handlers, and the surface for a viewer. */
+export class RegistryIndex {
   readonly #names: Names;
   readonly #fault: (error: TroupeError) => void;
   readonly #entries = new Map<OfferRef, Entry>();
   /** URI → the ref that has it. */
   readonly #uris = new Map<string, OfferRef>();
   readonly #counts = new Map<ListName, number>();
-  #made: Made | undefined;
+  #current: CatalogueSurfaces | undefined;
 
   constructor(names: Names, fault: (error: TroupeError) => void) {
     this.#names = names;
@@ -103,22 +102,22 @@ export class Book {
     return this.#entries.get(ref)?.gate?.whyOff(viewer, this.#fault);
   }
 
-  #now(): Made {
-    return (this.#made ??= new Made([...this.#entries.values()], this.#fault));
+  #now(): CatalogueSurfaces {
+    return (this.#current ??= new CatalogueSurfaces([...this.#entries.values()], this.#fault));
   }
 
   /** The next surface has another catalogue. */
   renew(): void {
-    this.#made = undefined;
+    this.#current = undefined;
   }
 }
 
 /** One catalogue, and its surfaces by what is off in them and what stands behind templates. */
-class Made {
+class CatalogueSurfaces {
   readonly catalogue: Catalogue;
   readonly #open: Surface;
   readonly #fault: (error: TroupeError) => void;
-  readonly #gates: readonly (readonly [OfferRef, Gate])[];
+  readonly #gates: readonly (readonly [OfferRef, EnabledCheck])[];
   readonly #behind: readonly Listing[];
   readonly #surfaces: Lru<string, Surface>;
 

@@ -1,3 +1,5 @@
+// Owns: JSON checked against schemas, and compared. Does not own: the schemas (core/schema).
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, isBag, type Json, TroupeError } from "../../core/contract/index.ts";
@@ -63,4 +65,13 @@ export async function check(schema: Schema, value: unknown, shown?: Json): Promi
   if (result.issues === undefined) return { value: result.value };
   const issues = result.issues.map(issueOf);
   return { wrong: describeIssues(issues), issues: listIssues(issues) };
+}
+
+/** Equal as JSON: the order of an object's keys means nothing. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
+  if (!isBag(a) || !isBag(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
 }

@@ -1,12 +1,13 @@
-import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import type { Json, OfferRef, Viewer } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { cast } from "./index.ts";
-import { MembersShown } from "./members-shown.ts";
+import { MembersShown } from "./content-marks.ts";
+
+import assert from "node:assert/strict";
+import * as z from "zod";
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 

@@ -1,7 +1,8 @@
-import assert from "node:assert/strict";
 import { it } from "node:test";
 import { sayDuration } from "./handle.ts";
-import { fillAlias, withSegment } from "./uri.ts";
+import { fillAlias, withSegment } from "./names.ts";
+
+import assert from "node:assert/strict";
 
 it("a segment goes first, but never before a host", () => {
   assert.equal(withSegment("game://player/state", "{handle}"), "game://{handle}/player/state");

@@ -18,7 +18,7 @@ test("a key of up to 256 bytes has one id, which gives it back; a longer one has
     assert.equal(isActorId(`room/${encodeURIComponent(key)}`), fits, key);
 });
 
-test("another writing of a key is no id, whatever it is", () => {
+test("a key in another encoding is not an id", () => {
   for (const given of [
     "room/%41",
     "room/a%2fb",
@@ -38,7 +38,7 @@ test("another writing of a key is no id, whatever it is", () => {
     assert.equal(isActorId(given), false, String(given));
 });
 
-test("a message may be on its way to what is no id", () => {
+test("isAddress accepts receivers that are not valid ids", () => {
   assert.ok(isAddress("room/a b"));
   assert.ok(!isAddress("room/"));
   assert.ok(!isAddress(undefined));

@@ -14,13 +14,13 @@ function lengths(): { readonly of: (text: string) => number; readonly asked: str
   };
 }
 
-test("what was judged is not judged again, whoever comes between", () => {
+test("memoizeByString computes each text once, also with others in between", () => {
   const { of, asked } = lengths();
   for (const text of ["a", "bb", "a", "a", "bb", "ccc", "bb"]) assert.equal(of(text), text.length);
   assert.deepEqual(asked, ["a", "bb", "ccc"]);
 });
 
-test("one who makes texts up fills no memory, and what is long is kept nowhere", () => {
+test("memoizeByString bounds its cache and does not keep long texts", () => {
   const { of, asked } = lengths();
   const long = "x".repeat(257);
   for (const text of [long, long]) assert.equal(of(text), 257);

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { countValues, freezeDeep, isBag, type Json, tooManyValues, VALUE_LIMITS, wellFormed } from "./json.ts";
 import { describe, test } from "node:test";
 
-test("what is brought may hold itself, be shared, or be half frozen: it is frozen throughout, other objects are left alone", () => {
+test("freezeDeep freezes cyclic, shared and half-frozen values, and leaves other objects alone", () => {
   const half = Object.freeze({ items: [[1]], more: { n: 1 } });
   freezeDeep(half);
   assert.ok(Object.isFrozen(half.items) && Object.isFrozen(half.items[0]) && Object.isFrozen(half.more));

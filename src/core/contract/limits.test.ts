@@ -39,7 +39,7 @@ const waits = array(
 );
 const rateUpTo = (burst: number) => record({ perSecond: constantFrom(0.5, 2, 16, 256), burst: integer({ min: 1, max: burst }) });
 
-test("nobody is let through whom a bucket looked at for each token would hold back, and it holds back no more than a sixteenth earlier", () =>
+test("a bucket lets nothing through that one reading the clock for each token would refuse, and refuses no more than a sixteenth earlier", () =>
   check(
     property(rateUpTo(2_000), waits, (rate, gaps) => {
       const at = { now: 0 };
@@ -59,7 +59,7 @@ test("nobody is let through whom a bucket looked at for each token would hold ba
     }),
   ));
 
-test("a bucket of few tokens is that bucket", () =>
+test("a bucket of few tokens behaves exactly like one reading the clock each time", () =>
   check(
     property(rateUpTo(15), waits, (rate, gaps) => {
       const at = { now: 0 };
@@ -71,7 +71,7 @@ test("a bucket of few tokens is that bucket", () =>
     }),
   ));
 
-test("one that is empty says in how many seconds there is a token, which is then there", () => {
+test("an empty bucket returns the seconds until the next token, which is then available", () => {
   const at = { now: 0 };
   const buckets = new TokenBuckets(clockAt(at));
   const rate = { perSecond: 0.25, burst: 3 };
@@ -86,7 +86,7 @@ test("one that is empty says in how many seconds there is a token, which is then
   assert.deepEqual([buckets.take("a", rate), buckets.take("a", rate)], [0, 4]);
 });
 
-test("where there are many tokens the clock is looked at for one in seventeen", () => {
+test("a full bucket reads the clock for one take in seventeen", () => {
   let looks = 0;
   const clock = { ...clockAt({ now: 0 }), now: () => (looks += 1) };
   const buckets = new TokenBuckets(clock);
@@ -94,7 +94,7 @@ test("where there are many tokens the clock is looked at for one in seventeen", 
   assert.equal(looks, 101);
 });
 
-test("a key whose rate becomes a smaller one has tokens of that", () => {
+test("a key whose rate decreases has tokens of the new rate", () => {
   const at = { now: 0 };
   const buckets = new TokenBuckets(clockAt(at));
   for (let n = 0; n < 17; n += 1) assert.equal(buckets.take("a", { perSecond: 100, burst: 1_000 }), 0);
@@ -106,7 +106,7 @@ test("a key whose rate becomes a smaller one has tokens of that", () => {
   assert.deepEqual(taken, [...Array.from({ length: 10 }, () => 0), 1, 1]);
 });
 
-test("a clock that was set back holds nobody back", () => {
+test("a clock that was set back delays no token", () => {
   const at = { now: 3_600_000 };
   const buckets = new TokenBuckets(clockAt(at));
   const rate = { perSecond: 1, burst: 2 };
@@ -198,7 +198,7 @@ describe("messages that are being worked on", () => {
   });
 });
 
-test("a peer is an address of IPv4, and of IPv6 the network it is in", () => {
+test("peerOf returns an IPv4 address, and the /64 network of an IPv6 address", () => {
   const same: readonly (readonly [address: string, peer: string])[] = [
     ["192.0.2.7", "192.0.2.7"],
     ["::ffff:192.0.2.7", "192.0.2.7"],
@@ -216,7 +216,7 @@ test("a peer is an address of IPv4, and of IPv6 the network it is in", () => {
   assert.equal(peerOf(undefined), "");
 });
 
-test("what strangers make a door say is one line in 5 s for each reason, with the number of the others", async () => {
+test("lines that clients cause are one per reason every 5 s, with the number dropped", async () => {
   const clock = new SimulatedClock();
   const lines: Json[] = [];
   const log = rateLimitedLog((_level, data) => lines.push(data), clock);
@@ -250,7 +250,7 @@ test("what strangers make a door say is one line in 5 s for each reason, with th
   assert.equal(rateLimitedLog(undefined, clock), undefined);
 });
 
-test("a clock that was set back keeps no line back", () => {
+test("a clock that was set back drops no line", () => {
   let now = 100_000;
   const lines: Json[] = [];
   const log = rateLimitedLog((_level, data) => lines.push(data), { now: () => now });
@@ -283,7 +283,7 @@ test("made-up names cannot make more kinds of lines than there is room for", () 
   assert.equal(written(), 257);
 });
 
-test("a line that was limited before brings its count along", () => {
+test("a line that was rate-limited before adds its own count", () => {
   let now = 0;
   const lines = new RateLimitedLines({ now: () => now });
   const line = { event: "request-refused", door: "http" };
@@ -294,7 +294,7 @@ test("a line that was limited before brings its count along", () => {
   assert.deepEqual(lines.take({ ...line, unsaid: 2 }), { ...line, unsaid: 10 });
 });
 
-test("failed reloads of a developer's saves are all written", () => {
+test("failed reloads are never rate-limited", () => {
   const lines = new RateLimitedLines(new SimulatedClock());
   const failed = { event: "reload-failed", code: "BAD_MODULE" };
   for (let n = 0; n < 3; n += 1) assert.deepEqual(lines.take(failed), failed);

@@ -7,7 +7,7 @@ const tell = <T extends object>(listeners: Listeners<T>, run: (one: T) => void):
   for (const one of list) if (listeners.has(one, list)) run(one);
 };
 
-test("a telling meets those who were there when it began and have not left since, in the order they came", () => {
+test("a notification reaches, in order, the listeners that were subscribed when it began and still are", () => {
   const listeners = new Listeners<{ readonly name: string }>();
   const [a, b, c] = [{ name: "a" }, { name: "b" }, { name: "c" }];
   listeners.add(a);
@@ -23,7 +23,7 @@ test("a telling meets those who were there when it began and have not left since
   assert.deepEqual(heard, ["a", "a", "c"]);
 });
 
-test("one that comes back as itself is told once a telling, too", () => {
+test("a listener that re-subscribes as the same object is notified once", () => {
   const listeners = new Listeners<object>();
   const [one, other] = [{}, {}];
   listeners.add(one);
@@ -39,7 +39,7 @@ test("one that comes back as itself is told once a telling, too", () => {
   assert.deepEqual(heard, [one, other]);
 });
 
-test("one that leaves and comes back whenever it is told is told once a telling", () => {
+test("a listener that re-subscribes as a new object whenever notified is notified once", () => {
   const listeners = new Listeners<object>();
   let told = 0;
   const come = (): void => listeners.add({});

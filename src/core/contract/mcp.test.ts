@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 const asked = (scopes: Json) => scopesOf({ _meta: { "troupe/scopes": scopes } });
 
-test("an offer asks for each scope of its list once, and for none where it names none", () => {
+test("scopesOf returns each scope of an offer once, and none without a list", () => {
   assert.deepEqual(asked(["admin", "write", "admin"]), ["admin", "write"]);
   for (const none of [asked([]), scopesOf({}), scopesOf({ _meta: {} }), scopesOf({ _meta: null })]) assert.deepEqual(none, []);
 });
@@ -25,7 +25,7 @@ const WRONG: readonly Json[] = [
   ["a\nb"],
 ];
 
-test("what is no list of scopes opens nothing to anybody, and is refused where it is defined", () => {
+test("an invalid list of scopes opens nothing, and checkScopes rejects it", () => {
   for (const wrong of WRONG) {
     const name = JSON.stringify(wrong);
     assert.equal(missingScopes(asked(wrong), ["admin", "a", "b", "", name]).length, 1, name);

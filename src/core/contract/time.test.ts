@@ -4,7 +4,7 @@ import { settledNow, watchClock } from "./internal.ts";
 import { systemEntropy } from "./time.ts";
 import { test } from "node:test";
 
-test("the system's entropy gives as many bytes as it is asked for, and never the same", () => {
+test("the system's entropy returns the requested number of bytes, never the same", () => {
   const seen = new Set<string>();
   // Sizes that end before, at and past the end of what is made at once.
   for (let round = 0; round < 400; round += 1)
@@ -18,7 +18,7 @@ test("the system's entropy gives as many bytes as it is asked for, and never the
   assert.deepEqual([systemEntropy.hex(0), systemEntropy.hex(2).length], ["", 4]);
 });
 
-test("bytes are drawn once: what one has is no part of what another gets", () => {
+test("random bytes are never handed out twice", () => {
   const drawn = Array.from({ length: 4_096 }, () => systemEntropy.hex(16));
   const halves = drawn.flatMap((hex) => [hex.slice(0, 16), hex.slice(16)]);
   assert.equal(new Set(halves).size, halves.length);
@@ -66,7 +66,7 @@ test("a clock that was behind and is set right does not end what was used meanwh
   assert.equal(settledNow(clock), used + HOUR);
 });
 
-test("a clock without a monotonic one is taken as it is", () => {
+test("settled time without a monotonic clock is the wall clock", () => {
   let now = 1;
   const clock = { now: () => now, after: () => () => undefined };
   assert.equal(settledNow(clock), 1);

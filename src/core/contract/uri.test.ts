@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 const match = (template: string, uri: string, raw = true) => new UriPattern(template, raw).match(uri);
 
-test("each expression stands for what its operator allows, the first for as much as it can", () => {
+test("each expression matches what its operator allows; earlier ones are greedy", () => {
   const of = (template: string, uri: string) => match(template, uri)?.map(([, value]) => value);
   assert.deepEqual(match("file:///{+path}{?q,n}", "file:///a/b%20c?q=1&n=2"), [
     ["+path", "a/b%20c?q=1&n=2"],
@@ -28,7 +28,7 @@ test("each expression stands for what its operator allows, the first for as much
     assert.equal(match(template, uri), undefined, `${template} ${uri}`);
 });
 
-test("by their names, one stands for a segment, and one for what may hold more", () => {
+test("{name} matches one segment, {+name} any number", () => {
   assert.deepEqual(match("x:{a}", "x:b", false), [["a", "b"]]);
   assert.equal(match("x:{a}", "x:b/c", false), undefined);
   assert.deepEqual(match("x:{+a}/{b}", "x:b/c?d/e", false), [
@@ -54,7 +54,7 @@ const reference = (template: string): RegExp =>
 const texts = (alphabet: string, most: number): readonly string[] =>
   most === 0 ? [""] : ["", ...texts(alphabet, most - 1).flatMap((rest) => alphabet.split("").map((one) => one + rest))];
 
-test("it takes what a regular expression takes, in the same parts", () => {
+test("UriPattern matches what a regular expression matches, with the same values", () => {
   const all = new Set(texts("a/?&#;.", 5));
   for (const template of [
     "{a}{b}",
@@ -76,7 +76,7 @@ test("it takes what a regular expression takes, in the same parts", () => {
   }
 });
 
-test("a URI that fits nearly, in very many ways, is looked at once", () => {
+test("a URI that almost matches in very many ways takes linear time", () => {
   assert.equal(match("log://{a}-{b}-{c}-{d}-{e}-{f}.txt", `log://${"-".repeat(4_000)}`, false), undefined);
   assert.equal(match("file://{+a}/{+b}/{+c}/{+d}/{+e}/end", `file://${"/".repeat(4_000)}`), undefined);
 });

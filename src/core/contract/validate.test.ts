@@ -6,7 +6,7 @@ import { test } from "node:test";
 const crash = new TypeError("no");
 const odd = (value: unknown) => Object(value);
 
-test("a message is blamed for what breaks on the way, by its path, and for nothing else", () => {
+test("invalidMessageReply names the path of what cannot be serialised, and nothing else", () => {
   const codeOf = (args: unknown): string | undefined => invalidMessageReply(crash, { args: odd(args) })?.refused.message;
   assert.equal(codeOf({ a: "whole", b: [undefined, new Date(0), Number.NaN] }), undefined);
   assert.match(codeOf({ a: [{ b: 1n }] }) ?? "", /^Invalid arguments: a\.0\.b: is a BigInt/);
@@ -20,14 +20,14 @@ test("a message is blamed for what breaks on the way, by its path, and for nothi
   assert.equal(codeOf(shared), undefined);
 });
 
-test("a message is not blamed for what is no behaviour's doing", () => {
+test("invalidMessageReply ignores errors that do not come from a behaviour", () => {
   const message = { args: "\ud800" };
   assert.equal(invalidMessageReply(new StoreError("STORE_FULL", "full"), message), undefined);
   assert.equal(invalidMessageReply(new EngineError("ACTOR_FAILED", "failed"), message), undefined);
   assert.ok(invalidMessageReply(new EngineError("STATE_NOT_JSON", "no"), message));
 });
 
-test("what a message brings beside its arguments is named too", () => {
+test("invalidMessageReply covers the members besides the arguments", () => {
   assert.equal(unserialisableError("a/b", { args: null, trace: { traceparent: "00-1-2-01" } }), undefined);
   const error = unserialisableError("a/b", { args: null, viewer: odd({ scopes: [], principal: 1n }) });
   assert.equal(error?.code, "BAD_TURN");

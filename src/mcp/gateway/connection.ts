@@ -25,7 +25,7 @@ import { listen, type Listen } from "./modern/listen.ts";
 import { openRequest, performModern } from "./modern/perform.ts";
 import { observedBegin } from "./observed.ts";
 import { legacyReply, type ReplyText, wholeText } from "./reply.ts";
-import { requestFault } from "./request-fault.ts";
+import { requestFault } from "./fault-answers.ts";
 import { type Era, MODERN_REVISIONS } from "./revision.ts";
 import { InFlight, Running } from "./running.ts";
 import { Work } from "./work.ts";

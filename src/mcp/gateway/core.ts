@@ -1,4 +1,6 @@
-import type { Bag, Caller, Viewer } from "../../core/contract/index.ts";
+// Owns: what every request of both eras shares: limit, find the method, serve; and the count of what runs. Does not own: the steps of a
+// method (methods/) and the shape of its reply (legacy/perform.ts, modern/perform.ts).
+import { type Bag, type Caller, type Clock, defaultRate, type Rate, TokenBuckets, type Viewer } from "../../core/contract/index.ts";
 import { InFlightMemoryBudget, peerOf } from "../../core/contract/internal.ts";
 import type { Call, Method, Outcome } from "./call.ts";
 import { Fault } from "./errors.ts";
@@ -10,7 +12,6 @@ import { Tasks } from "./modern/tasks.ts";
 import { SERVER_META } from "./modern/envelope.ts";
 import type { Settings } from "./settings.ts";
 import { Pages } from "./pages.ts";
-import { rateLimiter } from "./rate-limit.ts";
 import { LATEST_MODERN } from "./revision.ts";
 import { shapeInfo } from "./server-info.ts";
 import { SilentCalls } from "./silent-calls.ts";
@@ -107,4 +108,21 @@ export function createCore(settings: Settings): Core {
 export function viewerOf(caller: Caller, standIn: string | undefined): Viewer {
   const principal = caller.principal ?? standIn;
   return principal === undefined ? { scopes: caller.scopes } : { principal, scopes: caller.scopes };
+}
+
+/** Takes a token for that key or throws `RATE`. */
+type TakeToken = (key: string, caller: Caller) => void;
+
+/** Token buckets by key. Without a rate of its own, local peers have a looser one than others; `false`: none. */
+function rateLimiter(rate: Rate | false | undefined, clock: Clock): TakeToken {
+  if (rate === false) return () => undefined;
+  const buckets = new TokenBuckets(clock);
+  return (key, caller) => {
+    const waitS = buckets.take(key, rate ?? defaultRate(caller.peer));
+    if (waitS > 0)
+      throw new Fault("RATE", `Too many requests; try again in ${waitS} s.`, {
+        data: { retryAfterMs: waitS * 1_000 },
+        headers: { "retry-after": String(waitS) },
+      });
+  };
 }

@@ -2,17 +2,16 @@ import type { Answer, Exchange, Source } from "../../core/contract/index.ts";
 import { isLarge, memoizeByString } from "../../core/contract/internal.ts";
 import type { Core } from "./core.ts";
 import { Fault } from "./errors.ts";
-import { exchangeFault } from "./exchange-fault.ts";
-import { faultAnswer } from "./fault-answer.ts";
+import { exchangeFault } from "./fault-answers.ts";
+import { faultAnswer } from "./fault-answers.ts";
 import { type Batch, decode, type Incoming, isWaitedFor, type RequestId } from "./json-rpc.ts";
 import type { LegacyHttp } from "./legacy/http.ts";
 import { modernExchange, modernNotification } from "./modern/http.ts";
 import { isModernParams } from "./modern/envelope.ts";
-import { claimedRevision } from "./claimed-revision.ts";
+import { claimedRevision, unknownRevision } from "./claimed-revision.ts";
 import type { Profile } from "./profile.ts";
 import { acceptsEvents, acceptsMedia } from "./accepts.ts";
 import { type Era, isLegacyRevision, isModernRevision, LATEST_MODERN } from "./revision.ts";
-import { unknownRevision } from "./unknown-revision.ts";
 
 // A client that is refused much can make us read it twice, but nothing long.
 const SHORT = 65_536;

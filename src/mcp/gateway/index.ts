@@ -4,5 +4,5 @@ export type { Rate } from "../../core/contract/index.ts";
 export type { CacheHint } from "./cache-hints.ts";
 export type { ProfileName, UnknownSession } from "./profile.ts";
 export type { GatewayOptions, Limits, ServerInfo } from "./options.ts";
-export { refusal, refusalText } from "./refusal.ts";
+export { refusal, refusalText } from "./fault-answers.ts";
 export { LEGACY_REVISIONS, MODERN_REVISIONS } from "./revision.ts";

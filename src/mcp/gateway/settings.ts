@@ -19,16 +19,14 @@ import {
   type SessionStore,
   type Source,
   type StreamStore,
-  type TaskStore,
   systemClock,
   systemEntropy,
+  type TaskStore,
   TroupeError,
 } from "../../core/contract/index.ts";
 import { checkNeeded, rateLimitedLog, VALUE_LIMITS } from "../../core/contract/internal.ts";
 import type { Posture } from "../source/index.ts";
 import type { CacheHint, Kept } from "./cache-hints.ts";
-import { unreachedPeers } from "./legacy/unreached.ts";
-import { noSessions, noStreams } from "./no-sessions.ts";
 import type { GatewayOptions, Limits, ServerInfo } from "./options.ts";
 import { TASKS } from "./modern/tasks.ts";
 import { type Profile, PROFILES, type UnknownSession } from "./profile.ts";
@@ -178,5 +176,35 @@ export function settle(options: GatewayOptions): Settings {
     log: rateLimitedLog(options.log, clock) ?? (() => undefined),
     observer: options.observer,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
+  };
+}
+
+const none = (): Promise<never> =>
+  Promise.reject(new TroupeError("DOOR_OPTION", "This server keeps no sessions: give the gateway `sessions` and `streams`."));
+const nothing = async (): Promise<void> => undefined;
+
+/** Of a gateway that serves connections only. */
+const noSessions: SessionStore = {
+  put: none,
+  get: async () => undefined,
+  touch: nothing,
+  delete: nothing,
+  expire: async () => [],
+  [Symbol.asyncDispose]: nothing,
+};
+
+const noStreams: StreamStore = { append: none, after: async () => undefined, delete: nothing, [Symbol.asyncDispose]: nothing };
+
+const undo = (): void => undefined;
+
+/** Nodes that share the two stores and cannot reach each other: none is told anything, and none answers. */
+function unreachedPeers(self: string): Peers {
+  return {
+    self,
+    tell: () => undefined,
+    ask: async () => undefined,
+    on: () => undo,
+    onGap: () => undo,
+    async [Symbol.asyncDispose]() {},
   };
 }

@@ -1,8 +1,8 @@
 import type { Answer, Exchange, Source } from "../../../core/contract/index.ts";
 import { type Core, viewerOf } from "../core.ts";
 import { Fault, faultOf } from "../errors.ts";
-import { exchangeFault } from "../exchange-fault.ts";
-import { faultAnswer } from "../fault-answer.ts";
+import { exchangeFault } from "../fault-answers.ts";
+import { faultAnswer } from "../fault-answers.ts";
 import type { Batch, Incoming, Request } from "../json-rpc.ts";
 import { discoverMembers } from "../modern/discover.ts";
 import { offeredTo } from "../offered.ts";

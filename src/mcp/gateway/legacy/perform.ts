@@ -14,7 +14,7 @@ import { checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts"
 import { offeredTo } from "../offered.ts";
 import { legacyReply, type ReplyText } from "../reply.ts";
 import { discoverMembers } from "../modern/discover.ts";
-import { requestFault } from "../request-fault.ts";
+import { requestFault } from "../fault-answers.ts";
 import { Running } from "../running.ts";
 import { subscribable } from "../subscribable.ts";
 import { GivenUp } from "../unfinished.ts";

@@ -1,8 +1,8 @@
+// Owns: which HTTP sessions are in memory, whose they are, and when they expire. Does not own: what one session does (session.ts).
 import type { Caller, SessionRow, Source } from "../../../core/contract/index.ts";
-import { settledNow } from "../../../core/contract/internal.ts";
+import { isLocal, MultiMap, peerOf, settledNow } from "../../../core/contract/internal.ts";
 import { inLog } from "../errors.ts";
 import type { Core } from "../core.ts";
-import { CallerSessions } from "./caller-sessions.ts";
 import { Nodes } from "./nodes.ts";
 import { soon } from "../../../core/platform/index.ts";
 import { SessionNotices } from "./session-notices.ts";
@@ -205,4 +205,34 @@ export class Sessions {
 
 function belongs(row: SessionRow, caller: Caller, posture: "meta" | undefined): boolean {
   return row.principal === caller.principal && row.posture === posture;
+}
+
+/** The sessions in memory by whose they are. Who calls from this machine without a principal is everybody there, and has no bound. */
+class CallerSessions {
+  readonly #most: number;
+  readonly #callers = new MultiMap<string, Session>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(session: Session, { principal, peer }: Caller): void {
+    if (principal === undefined && (peer === undefined || isLocal(peer))) return;
+    session.countedFor = principal ?? `peer ${peerOf(peer)}`;
+    this.#callers.put(session.countedFor, session);
+  }
+
+  remove(session: Session): void {
+    if (session.countedFor !== undefined) this.#callers.take(session.countedFor, session);
+  }
+
+  /** Where its caller has too many: the one that has been left alone for the longest time. */
+  tooMany(session: Session): Session | undefined {
+    const { countedFor } = session;
+    const own = countedFor === undefined ? undefined : this.#callers.get(countedFor);
+    if (own === undefined || own.size <= this.#most) return undefined;
+    let idle: Session | undefined;
+    for (const one of own) if (one !== session && !one.busy && one.seenAt < (idle?.seenAt ?? Infinity)) idle = one;
+    return idle;
+  }
 }

@@ -11,8 +11,7 @@ import { demand, missingIn, scopeFault } from "../scopes.ts";
 import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./cannot-ask.ts";
 import type { Settings } from "../settings.ts";
 import { knowsTasks, needsTasks, offersTasks, type Tasks, TASKS } from "../modern/tasks.ts";
-import { withHandlerErrors } from "./handler-errors.ts";
-import { type Kind, prompt, resource, tool } from "./kinds.ts";
+import { type Kind, prompt, resource, tool, withHandlerErrors } from "./kinds.ts";
 import { hasOwn } from "../../../core/contract/internal.ts";
 
 /** `tools/call`, `resources/read` and `prompts/get` go the same way: resolve, check (scope, arguments), act, encode. */

@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json, TroupeError, isList } from "../../../core/contract/index.ts";
+import { type Bag, isBag, isList, type Json, TroupeError } from "../../../core/contract/index.ts";
 import { type Complaint, complaintAbout, unknownNames } from "../arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "../call.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "../content.ts";
@@ -169,4 +169,27 @@ export const resource: Kind = {
 function refused(refusal: Refusal): Fault {
   const { code, message, data } = refusal;
   return new Fault(code === "INVALID" ? "PARAMS" : "REFUSED", message, { data: { code, ...(data === undefined ? undefined : { data }) } });
+}
+
+/** The same kind where what its handler throws or refuses is an error with that message, and never a result. */
+export function withHandlerErrors(kind: Kind): Kind {
+  return {
+    ...kind,
+    refuse({ code, message }: Refusal) {
+      throw code === "INVALID" ? new Fault("PARAMS", `Invalid params: ${message}`) : new Fault("HANDLER", message);
+    },
+    fail(error, { ref, offer }) {
+      if (error instanceof TroupeError && error.code === "WORK_TIMEOUT")
+        throw new Fault("HANDLER", `${kindOf(ref)} "${offer.name}" timed out`);
+      // What is the server's own trouble stays that: its message was written for nobody outside.
+      throw error instanceof TroupeError && faultOf(error).kind === "FAILED" ? new Fault("HANDLER", messageOf(error)) : error;
+    },
+  };
+}
+
+const kindOf = (ref: string): string => ref.slice(0, ref.indexOf("/")).replace(/s$/, "");
+
+/** What the handler itself said, not what the source made of it. */
+function messageOf(error: TroupeError): string {
+  return error.code === "CRASHED" && error.cause instanceof Error ? error.cause.message : error.message;
 }

@@ -2,10 +2,10 @@ import { type Answer, type Bag, type CancelSignal, type Channel, type Exchange, 
 import { acceptsEvents } from "../accepts.ts";
 import type { Aside } from "../aside.ts";
 import type { Core } from "../core.ts";
-import { faultAnswer } from "../fault-answer.ts";
+import { faultAnswer } from "../fault-answers.ts";
 import { type Notification, notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import { pieces, type ReplyText } from "../reply.ts";
-import { requestFault } from "../request-fault.ts";
+import { requestFault } from "../fault-answers.ts";
 import { Running } from "../running.ts";
 import type { SilentCall } from "../silent-calls.ts";
 import { checkMethodHeader, joined } from "./headers.ts";

@@ -12,7 +12,7 @@ import { cannotAsk } from "../methods/cannot-ask.ts";
 import { observed, replyFailure } from "../observed.ts";
 import { checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
 import { modernReply, type ReplyText } from "../reply.ts";
-import { requestFault } from "../request-fault.ts";
+import { requestFault } from "../fault-answers.ts";
 import { isModernRevision } from "../revision.ts";
 import type { Running } from "../running.ts";
 import { GivenUp } from "../unfinished.ts";

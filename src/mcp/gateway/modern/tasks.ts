@@ -6,7 +6,7 @@ import { Fault, inLog } from "../errors.ts";
 import { bagIn, shortText } from "../json.ts";
 import type { Target } from "../offers.ts";
 import { checkAnswer, questionsOf, unmet } from "../questions.ts";
-import { requestFault } from "../request-fault.ts";
+import { requestFault } from "../fault-answers.ts";
 import { eraOf } from "../revision.ts";
 import { demand } from "../scopes.ts";
 import { errorOf, legacyTask, Task } from "./task.ts";

@@ -16,11 +16,10 @@ import { readBody, readHeader } from "./event.ts";
 import { apply } from "./apply.ts";
 import { freezeNew } from "./freeze.ts";
 import { kindFrom, type Kind } from "./kind.ts";
-import { isOwnId } from "./own-id.ts";
 import { isRedacted } from "./redact.ts";
 import { begin, freezeMessage, OK_NULL, planTurn, type Base, type Plan } from "./turn.ts";
 import { understand } from "./understand.ts";
-import { wakeNameIn } from "./wake-id.ts";
+import { isOwnId, wakeNameIn } from "./message-ids.ts";
 
 export interface Mismatch {
   readonly seq: number;

@@ -18,7 +18,7 @@ import {
   statusOf,
   understand,
   type Understood,
-  wantsFull,
+  needsSnapshot,
 } from "../chain/internal.ts";
 import type { ActorId, Clock, EngineError, Entry, Json, Message, Row, Snapshot, Status, Store, Stored } from "../contract/index.ts";
 import { LazySnapshot, MemoryEvent } from "./events.ts";
@@ -32,8 +32,8 @@ class ChainTail {
   stale = false;
   #since: SinceFull = NOTHING_SINCE;
 
-  get wantsFull(): boolean {
-    return this.stale || this.head === null || wantsFull(this.#since);
+  get needsSnapshot(): boolean {
+    return this.stale || this.head === null || needsSnapshot(this.#since);
   }
 
   append(entry: Pick<Entry, "event" | "full">): void {
@@ -161,7 +161,7 @@ export class ActorState implements Base {
   entryFor(plan: Plan, consumed: string | undefined, now: number): Entry {
     const place = {
       parent: this.#tail?.head ?? null,
-      full: plan.born || (this.#tail?.wantsFull ?? true),
+      full: plan.born || (this.#tail?.needsSnapshot ?? true),
       messageCount: plan.born ? 1 : this.messageCount + 1,
       lastMessageAt: this.lastAt,
       consumed,

@@ -1,7 +1,7 @@
 // Owns: what turns have sent, on its way to its receivers (C5): order, retries, dead letters.
 // Does not own: the receiving turn (cell.ts), or where a message is stored.
 import type { Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
-import { answerMessage, askerOf, atMostBytes, faults, missingActorReply, misunderstood } from "../chain/internal.ts";
+import { answerMessage, askerOf, atMostBytes, faults, missingActorReply, unhandledMessage } from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
 import { damageReporter, type OnFault } from "./faults.ts";
 import { Job } from "./job.ts";
@@ -255,7 +255,7 @@ export class Outbox {
   }
 
   #reportUnhandled(message: Message, reply: Reply | undefined): void {
-    const error = misunderstood(message, reply);
+    const error = unhandledMessage(message, reply);
     if (error !== undefined) this.#host.fault(error, { where: "outbox", actor: message.to, action: message.action });
   }
 

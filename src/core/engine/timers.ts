@@ -2,7 +2,7 @@
 // soonest is read; a memory actor has one timer of its own.
 // Does not own: the turn a timer causes (cell.ts).
 import type { ActorId, Clock, Damaged, Due, DuePlace, Entropy, Message, SetWake, Store } from "../contract/index.ts";
-import { faults, misunderstood, wakeId } from "../chain/internal.ts";
+import { faults, unhandledMessage, wakeId } from "../chain/internal.ts";
 import { settledNow } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { damageReporter, type OnFault } from "./faults.ts";
@@ -356,7 +356,7 @@ export class TimerService {
       message,
       onEnd: (reply, error) => {
         // The message was checked when the timer was set, but newer code may not know it.
-        const unhandled = misunderstood(message(""), reply);
+        const unhandled = unhandledMessage(message(""), reply);
         if (unhandled !== undefined) this.#host.fault(unhandled, { where: "wake", actor: cell.id, action: wake.action });
         if (error === undefined || error.code === "ACTOR_FAILED" || this.#closed) return ended();
         if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);

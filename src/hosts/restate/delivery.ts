@@ -5,7 +5,7 @@
  * is a dead letter. To a missing actor it is sent again later instead, since holding the key would keep the actor from being started;
  * if the sender wants a reply, it is refused at once.
  */
-import { answerMessage, faults, missingActorReply, misunderstood, ownId } from "../../core/chain/internal.ts";
+import { answerMessage, faults, missingActorReply, unhandledMessage, ownId } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, type ActorId, type EngineCode, type Message, type Reply, type StoreCode } from "../../core/contract/index.ts";
 import { bury, deliver as send } from "./commit.ts";
@@ -86,7 +86,7 @@ function answer(context: DurableContext, host: NodeHost, message: Message, reply
 }
 
 function tellIfMisunderstood(host: NodeHost, message: Message, reply: Reply | undefined): void {
-  const error = misunderstood(message, reply);
+  const error = unhandledMessage(message, reply);
   if (error !== undefined) host.fault(error, { where: "turn", message });
 }
 

@@ -1,4 +1,4 @@
-import { entryOf, NOTHING_SINCE, sinceAfter, wantsFull, type Kind, type Plan } from "../../core/chain/internal.ts";
+import { entryOf, NOTHING_SINCE, sinceAfter, needsSnapshot, type Kind, type Plan } from "../../core/chain/internal.ts";
 import type { Message, SetWake } from "../../core/contract/index.ts";
 import { getOwn } from "../../core/contract/internal.ts";
 import type { Sealed } from "./archive.ts";
@@ -44,7 +44,7 @@ export function writtenBy(
   { room, held }: Making,
 ): Written {
   const since = kept?.since ?? NOTHING_SINCE;
-  const full = born || stale || wantsFull(since);
+  const full = born || stale || needsSnapshot(since);
   const { id, message } = plan;
   // Nothing of a turn may hang on when it is run: what it sends carries its message's time.
   const now = message.at;

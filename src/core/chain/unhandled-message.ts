@@ -1,0 +1,57 @@
+// Owns: what an engine reports of a message that failed its actor, or that its actor could not handle. Does not own: sending or logging it.
+import { type ActorId, EngineError, isBag, type Message, type Reply, type Row } from "../contract/index.ts";
+import { hasOwn } from "../contract/internal.ts";
+import { sha256 } from "./event.ts";
+
+/** The action of the message that tells a parent that its child failed. */
+const FAILED = "failed";
+
+/**
+ * The message to the parent of a child that failed for good on the message `crash`; undefined if it has no parent, or is muted. Like
+ * the failure itself, it leaves no event.
+ */
+export function failedMessage(
+  { parent, muted }: Pick<Row, "parent" | "muted">,
+  child: ActorId,
+  why: string,
+  crash: Message,
+  at: number,
+): Message | undefined {
+  if (parent === undefined || muted === true) return undefined;
+  // A restarted child may fail again on the same message, which is delivered again. That failure needs an id of its own.
+  const of = `${crash.id}.failed.${at}`;
+  return { id: of, to: parent, action: FAILED, args: { child, why }, at, seed: sha256(`${crash.seed}:${of}`).slice(0, 32), from: child };
+}
+
+const MOST_PATHS = 8;
+
+/**
+ * The error to log for a send or a wake that its receiver does not know (`UNKNOWN`) or cannot read (`INVALID`). A refusal is an
+ * outcome like any other, but here no caller waits for it. Reports paths, never values. Undefined if the message was handled, or if
+ * its sender asked for the answer.
+ */
+export function unhandledMessage({ to, from, action, args, replyAs }: Message, reply: Reply | undefined): EngineError | undefined {
+  if (reply === undefined || !hasOwn(reply, "refused") || (replyAs !== undefined && from !== undefined)) return undefined;
+  // The engine sends these to every parent, which need not handle them.
+  if (action === "ended" || (action === FAILED && isBag(args) && args["child"] === from)) return undefined;
+  const { code, data } = reply.refused;
+  if (code !== "UNKNOWN" && code !== "INVALID") return undefined;
+  const what = `${JSON.stringify(action.slice(0, 100))}${from === undefined ? "" : ` of ${from}`}`;
+  const why =
+    code === "UNKNOWN"
+      ? `it has none of that name for its sender: send what its kind declares in \`messages\``
+      : `its arguments do not fit${pathsOf(data)}: send what its \`input\` takes`;
+  return new EngineError(
+    "BAD_TURN",
+    `${to} refused ${what} (${code}), and nobody asked for the answer; ${why}. \`kind.at(key)\` checks both as you write, \`replyAs\` tells the sender.`,
+  );
+}
+
+function pathsOf(data: unknown): string {
+  const issues = isBag(data) && Array.isArray(data["issues"]) ? data["issues"] : [];
+  const paths = issues.slice(0, MOST_PATHS).flatMap((issue) => {
+    const path = isBag(issue) ? issue["path"] : undefined;
+    return typeof path === "string" && path !== "" ? [path.slice(0, 100)] : [];
+  });
+  return paths.length === 0 ? "" : ` at ${paths.join(", ")}`;
+}

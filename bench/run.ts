@@ -72,8 +72,8 @@ const MOST_BUSY = 0.2;
 
 /** The share of the processors' time that others use now, while nothing of ours runs. */
 const busyShare = async (): Promise<number> => {
-  const count = (): readonly [idle: number, all: number] =>
-    cpus().reduce(([idle, all], { times }) => [idle + times.idle, all + Object.values(times).reduce((sum, ms) => sum + ms, 0)], [0, 0]);
+  const count = (): readonly [idle: number, whole: number] =>
+    cpus().reduce(([idle, whole], { times }) => [idle + times.idle, whole + Object.values(times).reduce((sum, ms) => sum + ms, 0)], [0, 0]);
   const [idleBefore, allBefore] = count();
   await setTimeout(SAMPLE_MS);
   const [idleAfter, allAfter] = count();

@@ -4,7 +4,7 @@ import type { SessionStore, Store, StreamStore, TaskStore } from "../core/contra
 import { mendedSessionStores } from "../core/store/mended-sessions.ts";
 import { sqliteStore } from "../core/store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { omitUndefined } from "../core/contract/internal.ts";
+import { logsDisk } from "./disk-log.ts";
 import type { GroundOptions } from "./ground.ts";
 
 /** A data directory that is this process's. */
@@ -34,14 +34,7 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
         why: message,
         what: "Replies to keyed calls that expired stay; what meets the damaged part is refused, all else goes on.",
       }),
-    onLostLog: (loss) => {
-      const { event, log: path, frames, commits, alarm, message } = loss;
-      log("error", event, { path, ...omitUndefined({ frames, commits }), alarm, what: message });
-    },
-    onCheckpoint: (fault) =>
-      fault === undefined
-        ? log("info", "checkpoint-succeeded", { what: "The store's log is copied into its file again." })
-        : log("error", "checkpoint-failed", { code: fault.code, why: fault.message }),
+    ...logsDisk(log),
   });
   if (!isNew && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });

@@ -14,8 +14,7 @@ import { CommandError, EXIT, usage } from "./exit-code.ts";
 import type { ExportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
 import { besideExport, besideText } from "./guest-contents.ts";
-import { noteLoss } from "./noted-loss.ts";
-import { LOSS } from "./reading.ts";
+import { notesLoss } from "./noted-loss.ts";
 import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnwritable } from "./text-file.ts";
 import { syncFolder } from "./secret-file.ts";
@@ -53,7 +52,7 @@ const exporterOf = (options: ExportOptions): (() => Exporter) => {
   return () =>
     sqliteExporter({
       directory: directory.path,
-      onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: loss.message }),
+      ...notesLoss,
     });
 };
 

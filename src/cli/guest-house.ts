@@ -9,16 +9,21 @@ import { DataDirectory } from "./data-directory.ts";
 import { notFound, usage } from "./exit-code.ts";
 import { LateContents } from "./late-contents.ts";
 
+/** Told what the file of contents lost, and that its log grows. */
+type ContentHooks = Parameters<typeof sqliteContents>[1];
+
 /** What guests run in, beside a data directory that may not be this process's yet. */
 export class GuestHouse implements AsyncDisposable {
   readonly contents = new LateContents();
   readonly guests: Guests;
+  readonly #disk: ContentHooks;
   #detach: (() => void) | undefined;
   #engine: Engine | undefined;
   #tails: ChainTails | undefined;
 
   /** `manifests`: below which manifests may be named by a path. */
-  constructor(data: string, manifests?: string) {
+  constructor(data: string, manifests?: string, disk?: ContentHooks) {
+    this.#disk = disk;
     const directory = join(resolve(data), "guests");
     this.guests = createGuests({
       contents: this.contents,
@@ -36,7 +41,8 @@ export class GuestHouse implements AsyncDisposable {
 
   /** The directory is this process's now; absent: nothing is kept. Another engine may come in the place of the one before. */
   open(engine: Engine, data: string | undefined): void {
-    if (!this.contents.isOpen) this.contents.open(data === undefined ? memoryContents() : sqliteContents(new DataDirectory(data).contents));
+    if (!this.contents.isOpen)
+      this.contents.open(data === undefined ? memoryContents() : sqliteContents(new DataDirectory(data).contents, this.#disk));
     this.leave();
     this.#detach = this.guests.attach(engine);
     this.#engine = engine;

@@ -11,6 +11,7 @@ import type { ImportOptions } from "./export-commands.ts";
 import { countsText, ProgressLine, showResult } from "./export-counts.ts";
 import { ImportMessages } from "./import-messages.ts";
 import { besideExport, besideText } from "./guest-contents.ts";
+import { notesLoss } from "./noted-loss.ts";
 import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnreadable } from "./text-file.ts";
 
@@ -27,7 +28,7 @@ export const importAll = async (file: string, options: ImportOptions): Promise<v
     if (dryRun) return NOWHERE;
     if (engine !== undefined) return restateImporter(engine);
     directory.create();
-    return sqliteImporter({ directory: directory.path });
+    return sqliteImporter({ directory: directory.path, ...notesLoss });
   };
   // Messages that were left out are read, and so counted by whoever reads.
   const taken = (kept: DumpProgress["kept"]): DumpProgress["kept"] => (takesMessages ? kept : { ...kept, messages: 0, letters: 0 });

@@ -1,4 +1,6 @@
-/** What a command that reads found missing: it does its work all the same, and then says so and ends with exit code 5. */
+import type { LogLoss } from "../core/store/index.ts";
+
+/** What a command found missing: it does its work all the same, and then says so and ends with exit code 5. */
 export interface NotedLoss {
   readonly code: string;
   readonly message: string;
@@ -6,8 +8,15 @@ export interface NotedLoss {
 
 let noted: NotedLoss | undefined;
 
-export const noteLoss = (loss: NotedLoss): void => {
+const noteLoss = (loss: NotedLoss): void => {
   noted = loss;
+};
+
+const CODE = { "log-missing": "LOG_MISSING", "log-cut": "LOG_CUT" } as const;
+
+/** For whatever a command opens. */
+export const notesLoss = {
+  onLostLog: ({ event, message }: LogLoss): void => noteLoss({ code: CODE[event], message }),
 };
 
 /** Once: a process may run another command. */

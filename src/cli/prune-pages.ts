@@ -6,6 +6,7 @@ import { actorId } from "./actor-id.ts";
 import { askControl } from "./ask-control.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
+import { notesLoss } from "./noted-loss.ts";
 
 /** As a command asks for it on the control socket. */
 export const pruningIn = ({ before, kind, after }: Bag): Pruning => ({
@@ -52,7 +53,7 @@ export async function* prunePages(directory: DataDirectory, pruning: Pruning, dr
     return;
   }
   directory.refuseLoss();
-  await using store = sqliteStore({ directory: directory.path, readOnly: dryRun });
+  await using store = sqliteStore({ directory: directory.path, readOnly: dryRun, ...notesLoss });
   const host = { store, now: systemClock.now(), ...(dryRun ? {} : { remove: (one: Ended) => store.remove(one) }) };
   const pruned = async (page: Pruning): Promise<Pruned> => {
     const done = await prune(host, page);

@@ -3,12 +3,10 @@ import { omitUndefined } from "../core/contract/internal.ts";
 import type { Place } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { noActor, notFound } from "./exit-code.ts";
-import { noteLoss } from "./noted-loss.ts";
+import { notesLoss } from "./noted-loss.ts";
 import { transferOf } from "./transfer-options.ts";
 
 const PAGE = 1_000;
-
-export const LOSS = { "log-missing": "LOG_MISSING", "log-cut": "LOG_CUT" } as const;
 
 type ActorState = Omit<Snapshot, "id" | "emit" | "owner" | "persistence">;
 
@@ -32,7 +30,7 @@ export const openToRead = async (place: Place): Promise<{ readonly store: Reader
   const store = sqliteStore({
     directory: directory.path,
     readOnly: true,
-    onLostLog: (loss) => noteLoss({ code: LOSS[loss.event], message: loss.message }),
+    ...notesLoss,
   });
   return { store: Object.assign(store, { state: stateIn(store), place: directory.path }), directory };
 };

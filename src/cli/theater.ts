@@ -23,6 +23,7 @@ import {
   faceMessageBytes,
 } from "../bridges/theater/index.ts";
 import { DataDirectory } from "./data-directory.ts";
+import { logsDisk } from "./disk-log.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { GuestHouse } from "./guest-house.ts";
@@ -66,7 +67,11 @@ export class Theater implements AsyncDisposable {
     this.#options = options;
     this.#log = log;
     this.#scope = known ? OPERATE : undefined;
-    this.#house = new GuestHouse(options.data, options.manifests);
+    this.#house = new GuestHouse(
+      options.data,
+      options.manifests,
+      logsDisk((level, event, fields) => log(level, { event, ...fields })),
+    );
   }
 
   /** The modules, and guests beside them. */

@@ -4,6 +4,7 @@ import { sqliteStore } from "../core/store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { CommandError, describeFailure } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
+import { notesLoss } from "./noted-loss.ts";
 import { operate } from "./operate.ts";
 import type { Common } from "./options.ts";
 import { withModules } from "./with-modules.ts";
@@ -20,7 +21,7 @@ const withCause = (error: unknown, thrown: unknown): unknown => {
 /** One operation that writes, by an engine opened on the directory for just this. */
 export const writeHere = (directory: DataDirectory, modules: readonly string[], options: Common, op: string, args: Bag): Promise<Json> =>
   withModules(modules, options, async (loaded) => {
-    await using store = sqliteStore({ directory: directory.path });
+    await using store = sqliteStore({ directory: directory.path, ...notesLoss });
     let thrown: unknown;
     await using engine = await LocalEngine.start({
       kinds: loaded.parts.flatMap((part) => part.kinds),

@@ -2,6 +2,7 @@ import type { Bag, Json } from "../core/contract/index.ts";
 import { askControl } from "./ask-control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
+import { notesLoss } from "./noted-loss.ts";
 import { visible } from "./output.ts";
 import type { Writing } from "./cluster-place.ts";
 import { transferOf } from "./transfer-options.ts";
@@ -44,7 +45,7 @@ const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? tex
 /** A program of one's own has no socket: that it runs is known by its lock alone. Throws `STORE_LOCKED`. */
 const refuseHeld = async (directory: DataDirectory): Promise<void> => {
   const { sqliteStore } = await import("../core/store/index.ts");
-  await using _ = sqliteStore({ directory: directory.path });
+  await using _ = sqliteStore({ directory: directory.path, ...notesLoss });
 };
 
 const ON_STORE = new Set(["letter", "fork", "checkpoint"]);

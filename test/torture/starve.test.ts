@@ -1,7 +1,7 @@
 /** No space, no right to write, no disk to trust, damaged files: said in words, and never the wrong data. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -316,6 +316,43 @@ test("commands that read report a cut log with exit code 5 and leave it for the 
   assert.equal((await troupe("verify", "--data", server.data)).code, 5);
   rmSync(String(said["alarm"]));
   assert.equal((await troupe("verify", "--data", server.data)).code, 0);
+});
+
+test("commands that write report a cut log with exit code 5, too", async () => {
+  using place = folder();
+  const data = join(place.path, "data");
+  const add = ["call", "counter/main", "tools/add", "--module", COUNTER] as const;
+  assert.equal((await troupe(...add, "--start", "--data", data)).code, 0);
+  const file = join(place.path, "all.jsonl");
+  assert.equal((await troupe("export", file, "--data", data)).code, 0);
+  {
+    const server = new MortalServer([COUNTER], { data });
+    await server.start();
+    await callTool(lightClient("modern", undefined), await server.url, "add", { by: 7 }, { id: "seven", trace: "" });
+    await server.kill();
+  }
+  truncateSync(join(data, "troupe.db-wal"), 1_000);
+  for (const command of [add, ["checkpoint", "counter/main"], ["prune", "--ended-before", "30d"], ["import", file]] as const) {
+    const copy = join(place.path, "copy");
+    cpSync(data, copy, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+    const { code, stderr } = await troupe(...command, "--data", copy);
+    assert.equal(code, 5, `${command.join(" ")}: ${stderr}`);
+    assert.match(stderr, /turns it acknowledged last are missing; \d+ changed pages/u, command.join(" "));
+    rmSync(copy, { recursive: true });
+  }
+});
+
+test("a server reports a missing log of what guests hold", async () => {
+  using place = folder();
+  const server = new MortalServer([COUNTER, "--theater", "--no-auth"], { data: join(place.path, "data") });
+  await using _ = server;
+  await server.start();
+  await server.kill();
+  const log = join(server.data, "content.db-wal");
+  rmSync(log);
+  server.log.length = 0;
+  await server.start();
+  assert.equal(logged(server, "log-missing")?.["path"], log);
 });
 
 test("a key that has gone is replaced, and the log says so", async () => {

@@ -12,6 +12,7 @@ import { APPLICATION, SCHEMA } from "./content-schema.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrate } from "./migrate.ts";
 import { lockedFile } from "./open-store.ts";
+import type { SqliteOptions } from "./sqlite.ts";
 import { storeFault } from "./sqlite-error.ts";
 import type { WalSync } from "./wal-sync.ts";
 
@@ -19,12 +20,20 @@ import type { WalSync } from "./wal-sync.ts";
  * Opens the file at `path`, made with its directory where absent, and takes its lock. Throws `StoreError`:
  * `STORE_LOCKED`, `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
-export function sqliteContents(path: string, options: Partial<ContentBounds> = {}): ContentStore {
+export function sqliteContents(
+  path: string,
+  options: Partial<ContentBounds> & Pick<SqliteOptions, "onLostLog" | "onCheckpoint"> = {},
+): ContentStore {
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: Number.POSITIVE_INFINITY, ...options };
-  return lockedFile(path, dirname(path), ({ database, wal, close }) => {
-    migrate(database, APPLICATION, SCHEMA);
-    return new SqliteContents(database, wal, close, bounds);
-  });
+  return lockedFile(
+    path,
+    dirname(path),
+    ({ database, wal, close }) => {
+      migrate(database, APPLICATION, SCHEMA);
+      return new SqliteContents(database, wal, close, bounds);
+    },
+    options,
+  );
 }
 
 class SqliteContents implements ContentStore {

@@ -17,7 +17,7 @@ import type { WalSync } from "./wal-sync.ts";
  * Made where absent, with its directory. Holds the store's lock: `STORE_LOCKED` while a server has it.
  * Throws `StoreError` as `sqliteStore` does.
  */
-export function sqliteImporter(options: Pick<SqliteOptions, "directory" | "path" | "clock">): Importer {
+export function sqliteImporter(options: Pick<SqliteOptions, "directory" | "path" | "clock" | "onLostLog">): Importer {
   const { clock = systemClock } = options;
   return lockedStore(options, ({ database, wal, close }) => new SqliteImporter(database, wal, () => clock.now(), close));
 }

@@ -41,6 +41,15 @@ const openedAt = async (directory: string): Promise<{ readonly losses: readonly 
 
 const TURNS = 30;
 
+/** A store whose process was killed after its first turns. Returns its directory. */
+const killedStore = async (directory: string): Promise<string> => {
+  await using store = sqliteStore({ directory: `${directory}-live` });
+  const writer = new ChainWriter("door/a");
+  for (let turn = 0; turn < TURNS; turn += 1) await store.commit(writer.id, writer.next());
+  killedCopy(`${directory}-live`, directory);
+  return directory;
+};
+
 describe("the log of a killed server", () => {
   const place = temporary();
   const killed = join(place.path, "killed");
@@ -109,6 +118,68 @@ describe("the log of a killed server", () => {
     assert.deepEqual((await openedAt(trial)).losses, losses);
     rmSync(loss.alarm);
     assert.deepEqual((await openedAt(trial)).losses, []);
+  });
+
+  test("that is lost again before anybody acknowledged it keeps what was lost first, and counts both", async () => {
+    const first = (await harmed(() => truncateSync(log, 20_000))).losses[0];
+    const alarm = first?.alarm ?? "";
+    const cut = readFileSync(`${alarm}-wal`);
+    await using store = sqliteStore({ directory: trial });
+    const writer = new ChainWriter("door/b");
+    for (let turn = 0; turn < 3; turn += 1) await store.commit(writer.id, writer.next());
+    const again = join(place.path, "again");
+    killedCopy(trial, again);
+    rmSync(join(again, "troupe.db-wal"));
+    const { losses } = await openedAt(again);
+    assert.equal(losses[0]?.event, "log-missing");
+    assert.ok((losses[0]?.frames ?? 0) > (first?.frames ?? Infinity));
+    assert.deepEqual((await openedAt(again)).losses, losses);
+    assert.deepEqual(readFileSync(join(again, "troupe.db.log-lost-wal.1")), cut);
+    rmSync(again, { recursive: true });
+  });
+
+  test("C2 whose record was damaged, too, is reported", async () => {
+    const record = join(trial, "troupe.db.pid");
+    const bytes = readFileSync(join(killed, "troupe.db.pid"));
+    for (const damage of [bytes.subarray(0, 40), Buffer.from(bytes).fill("x", 25, 26)])
+      for (const harm of [() => truncateSync(log, 20_000), () => rmSync(log)]) {
+        const { losses, seq } = await harmed(() => {
+          writeFileSync(record, damage);
+          harm();
+        });
+        assert.ok(seq < TURNS);
+        assert.match(losses[0]?.message ?? "", /may be missing/u);
+      }
+  });
+
+  test("C2 which is that of another store is reported, whichever store is the older", async () => {
+    const others = await Promise.all(Array.from({ length: 8 }, (_, n) => killedStore(join(place.path, `other-${n}`))));
+    for (const other of others) {
+      const { losses } = await harmed(() => copyFileSync(join(other, "troupe.db-wal"), log));
+      assert.equal(losses[0]?.event, "log-cut");
+      rmSync(other, { recursive: true });
+    }
+  });
+
+  test("is not taken for another store's where the process was killed after all of it was copied and cut", async () => {
+    const directory = join(place.path, "erased");
+    const store = sqliteStore({ directory });
+    const writer = new ChainWriter("door/a");
+    for (let turn = 0; turn < 3; turn += 1) await store.commit(writer.id, writer.next());
+    await store.commit(writer.id, writer.next({ full: true }));
+    assert.ok((await store.erase(writer.id, 3)) > 0);
+    const copy = join(place.path, "erased-copy");
+    killedCopy(directory, copy);
+    assert.equal(statSync(join(copy, "troupe.db-wal")).size, 0);
+    // A process of which the first commit is on the disk, and the record of it not yet.
+    const opened = sqliteStore({ directory: copy });
+    const record = readFileSync(join(copy, "troupe.db.pid"));
+    await opened.commit("door/b", new ChainWriter("door/b").next());
+    const later = join(place.path, "erased-later");
+    killedCopy(copy, later);
+    writeFileSync(join(later, "troupe.db.pid"), record);
+    assert.deepEqual((await openedAt(later)).losses, []);
+    for (const one of [store, opened]) await one[Symbol.asyncDispose]();
   });
 
   test("whose record is missing is reported where commits lie behind the damage", async () => {

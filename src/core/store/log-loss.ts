@@ -1,4 +1,4 @@
-import { constants, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { constants, copyFileSync, existsSync, lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { isBag, StoreError } from "../contract/index.ts";
@@ -22,6 +22,11 @@ export interface LogLoss {
   readonly message: string;
 }
 
+/** Between the last record and a loss of power, which may take the record back by half a minute; logs of other stores seldom are so near. */
+const MOST_RESTARTS = 65_536;
+
+export const hasHeader = ([salt1, salt2]: LogExtent["salts"]): boolean => salt1 !== 0 || salt2 !== 0;
+
 const alarmOf = (path: string): string => `${path}.log-lost`;
 
 export interface Inspected {
@@ -41,8 +46,15 @@ export function inspectLog(path: string, wasLeft: boolean, rewrite: boolean): In
   const extent = readLog(log, rewrite);
   const isStore = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const found = isStore ? lossOf(path, log, extent, wasLeft) : undefined;
-  return { loss: found ?? known(path), isNew: found !== undefined, extent };
+  const before = known(path);
+  return { loss: found && before ? both(before, found) : (found ?? before), isNew: found !== undefined, extent };
 }
+
+const sum = (one?: number, other?: number): number | undefined => (one === undefined ? other : one + (other ?? 0));
+
+/** What was lost before goes on being told with what was lost now. */
+const both = (before: LogLoss, now: LogLoss): LogLoss =>
+  lossWith(now.event, now.log, now.alarm, sum(before.frames, now.frames), sum(before.commits, now.commits));
 
 /**
  * Throws `STORE_CORRUPT` where the file of a database that was just opened is shorter than that says: SQLite does not look where there is a
@@ -64,13 +76,27 @@ export function refuseShort(path: string, database: DatabaseSync, { pages: inLog
   );
 }
 
-/** Keeps a loss in the directory, with the damaged log, which the next write would change. Throws the system's errors. */
+/** A link that leads nowhere, too. */
+const isThere = (file: string): boolean => lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+
+/**
+ * Keeps a loss in the directory, with the damaged log, which the next write would change. The log of an earlier loss that nobody has
+ * acknowledged stays, too, under a name that ends in a number. Throws the system's errors.
+ */
 export function keepAlarm(loss: LogLoss): void {
   const copy = `${loss.alarm}-wal`;
-  // Made anew: what has that name may be a link to something else.
-  for (const file of [loss.alarm, copy]) rmSync(file, { force: true });
-  if (existsSync(loss.log)) copyFileSync(loss.log, copy, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
-  writeFileSync(loss.alarm, `${JSON.stringify(loss)}\n`, { mode: 0o600, flush: true, flag: "wx" });
+  // Made anew: what has that name may be a link to something else, or what a full disk left of an earlier try.
+  for (const file of [`${loss.alarm}.new`, `${copy}.new`]) rmSync(file, { force: true });
+  if (existsSync(loss.log)) copyFileSync(loss.log, `${copy}.new`, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+  writeFileSync(`${loss.alarm}.new`, `${JSON.stringify(loss)}\n`, { mode: 0o600, flush: true, flag: "wx" });
+  if (isThere(loss.alarm) && isThere(copy)) {
+    let number = 1;
+    while (isThere(`${copy}.${number}`)) number += 1;
+    renameSync(copy, `${copy}.${number}`);
+  }
+  rmSync(copy, { force: true });
+  if (existsSync(`${copy}.new`)) renameSync(`${copy}.new`, copy);
+  renameSync(`${loss.alarm}.new`, loss.alarm);
 }
 
 /** A loss that was found here and that nobody has acknowledged. */
@@ -89,7 +115,12 @@ export function known(path: string): LogLoss | undefined {
 }
 
 const textOf = ({ event, log, frames, commits, alarm }: Omit<LogLoss, "message">): string => {
-  const how = event === "log-missing" ? "its log was taken away" : "its log is damaged or was cut";
+  const how =
+    event === "log-missing"
+      ? "its log was taken away"
+      : frames === undefined && commits === undefined
+        ? "its log, or the record of it beside the lock, is damaged or another's"
+        : "its log is damaged or was cut";
   const count = [
     ...(frames === undefined ? [] : [`${frames} changed pages that were on the disk are lost`]),
     ...(commits === undefined ? [] : [`at least ${commits} commits lie behind the damage`]),
@@ -106,11 +137,13 @@ function lossOf(path: string, log: string, extent: LogExtent, wasLeft: boolean):
     const isSame = salts[0] === extent.salts[0] && salts[1] === extent.salts[1];
     // Restarts count the first salt up, and a log restarts only where the database has all of it.
     const restarts = (extent.salts[0] - salts[0]) >>> 0;
-    const hasHeader = extent.salts[0] !== 0 || extent.salts[1] !== 0;
-    const isLater = hasHeader && restarts > 0 && restarts < 0x8000_0000;
+    const isLater = hasHeader(extent.salts) && restarts > 0 && restarts < MOST_RESTARTS;
     const lost = isLater ? 0 : frames - Math.max(copied, isSame ? extent.frames : 0);
     if (lost > 0) return lossWith(existsSync(log) ? "log-cut" : "log-missing", log, alarm, lost, behind);
+    if (hasHeader(salts) && hasHeader(extent.salts) && !isSame && !isLater) return lossWith("log-cut", log, alarm, undefined, behind);
   }
+  // It would have said what is missing.
+  if (record === "damaged") return lossWith(existsSync(log) ? "log-cut" : "log-missing", log, alarm, undefined, behind);
   // As long as a store is open its log is there, and who closes it in good order says so before the log goes.
   if (wasLeft && !existsSync(log)) return lossWith("log-missing", log, alarm);
   return record === "none" && behind !== undefined ? lossWith("log-cut", log, alarm, undefined, behind) : undefined;

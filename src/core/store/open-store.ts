@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { StoreError } from "../contract/index.ts";
 import { guarded } from "./guarded.ts";
 import { isHeld, lockStore, recordOf } from "./lock.ts";
-import { inspectLog, keepAlarm, known, type LogLoss, refuseShort } from "./log-loss.ts";
+import { hasHeader, inspectLog, keepAlarm, known, type LogLoss, refuseShort } from "./log-loss.ts";
 import { migrate } from "./migrate.ts";
 import { openDatabase, orClosed, pathOf, type StorePlace } from "./open-database.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";
@@ -56,9 +56,9 @@ export function lockedFile<T>(named: string, directory: string | undefined, make
     const lock = lockStore(path);
     try {
       const { loss, isNew, extent } = inspectLog(path, lock.wasLeft, true);
-      if (loss !== undefined && isNew) {
-        keepAlarm(loss);
-        // That is told; what the log has from here on is counted anew.
+      if (loss !== undefined && isNew) keepAlarm(loss);
+      // That is told; what the log has from here on is counted anew. So it is where there is no log: the next has other salts.
+      if (isNew || (lock.wasLeft && !hasHeader(extent.salts))) {
         lock.record.write({ salts: [0, 0], frames: 0, copied: 0 });
         lock.record.sync();
       }

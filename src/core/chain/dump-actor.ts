@@ -1,6 +1,7 @@
 import { StoreError, type ChainEvent, type Json, type Travelling } from "../contract/index.ts";
 import { apply } from "./apply.ts";
 import { readBody, readHeader } from "./event.ts";
+import { isTime } from "./dump-row.ts";
 import { check } from "./json-check.ts";
 import { Verifier } from "./verify.ts";
 
@@ -44,6 +45,7 @@ export class TravellingCheck {
     if (!this.#verifier.add(event)) throw this.#flaw();
     this.#seq += 1;
     const { life, at } = readHeader(event);
+    if (!isTime(at)) throw flawed(this.#seq, "No calendar has its time: the file was changed.");
     if (this.#seq === 1) this.#uid = life;
     if (life !== this.#life) [this.#life, this.#bornAt] = [life, at];
     const body = this.#tried(() => readBody(event));

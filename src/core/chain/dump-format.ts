@@ -10,7 +10,7 @@ import {
   type Undelivered,
 } from "../contract/index.ts";
 import { isActorId } from "../contract/internal.ts";
-import { isCall, isCount, isMessage, isRow, rowOf } from "./dump-row.ts";
+import { isCall, isCount, isMessage, isRow, isTime, rowOf } from "./dump-row.ts";
 
 export const DUMP_VERSION = 1;
 
@@ -89,7 +89,6 @@ function isShallow(value: Json, left: number): boolean {
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
-const isTime = (value: unknown): value is number => typeof value === "number";
 
 function lineIn(value: Bag): DumpLine | undefined {
   const { troupe, actor, key, end, message, letter, total, seq, head, row, at, kind, failures, why } = value;

@@ -1,5 +1,6 @@
 import { isBag, type KeyedCall, type Message, type Policy, type Reply, type Row, type SetWake, type Status } from "../contract/index.ts";
 import { hasOwn, isAddress, isTexts } from "../contract/internal.ts";
+import { MOST_WAKES } from "./wakes.ts";
 
 // What hostile JSON must be before it is taken for what its place says.
 
@@ -10,23 +11,31 @@ const isMaybe = <T>(value: unknown, is: (value: unknown) => value is T): value i
 const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";
 const isPolicy = (value: unknown): value is Partial<Policy> => isBag(value) && isMaybe(value["expireMs"], isNumber);
 
-export const isCount = (value: unknown): value is number => isNumber(value) && Number.isSafeInteger(value) && value >= 0;
+/** Far enough below what a number counts exactly to be counted on from. */
+const MOST = 2 ** 52;
+export const isCount = (value: unknown): value is number => isNumber(value) && Number.isInteger(value) && value >= 0 && value <= MOST;
+
+/** What a `Date` can be. What is far beyond, a database keeps and cannot be read from it any more, with all rows beside it. */
+export const isTime = (value: unknown): value is number => isNumber(value) && Math.abs(value) <= 8.64e15;
+
+const isVersion = (value: unknown): value is number => Number.isSafeInteger(value);
+const isInterval = (value: unknown): value is number => isNumber(value) && value >= 1;
 
 const isWake = (value: unknown): value is SetWake =>
   isBag(value) &&
   isNumber(value["at"]) &&
   isText(value["action"]) &&
-  isMaybe(value["everyMs"], isNumber) &&
+  isMaybe(value["everyMs"], isInterval) &&
   isMaybe(value["cause"], isText) &&
-  isMaybe(value["rang"], isNumber);
+  isMaybe(value["rang"], isTime);
 
 export const isRow = (value: unknown): value is Row =>
   isBag(value) &&
   isText(value["uid"]) &&
   isText(value["life"]) &&
-  isNumber(value["version"]) &&
-  isNumber(value["createdAt"]) &&
-  isNumber(value["lastMessageAt"]) &&
+  isVersion(value["version"]) &&
+  isTime(value["createdAt"]) &&
+  isTime(value["lastMessageAt"]) &&
   isCount(value["messageCount"]) &&
   isMaybe(value["policy"], isPolicy) &&
   isStatus(value["status"]) &&
@@ -34,6 +43,7 @@ export const isRow = (value: unknown): value is Row =>
   isMaybe(value["parent"], isAddress) &&
   isMaybe(value["muted"], isTrue) &&
   isBag(value["wakes"]) &&
+  Object.keys(value["wakes"]).length <= MOST_WAKES &&
   Object.values(value["wakes"]).every(isWake) &&
   isBag(value["pending"]);
 
@@ -52,7 +62,7 @@ export const isMessage = (value: unknown): value is Message =>
   isAddress(value["to"]) &&
   isText(value["action"]) &&
   value["args"] !== undefined &&
-  isNumber(value["at"]) &&
+  isTime(value["at"]) &&
   isText(value["seed"]) &&
   isMaybe(value["viewer"], isViewer) &&
   isMaybe(value["policy"], isPolicy) &&

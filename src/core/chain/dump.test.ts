@@ -33,6 +33,7 @@ const at = (start: string): number => {
   assert.ok(index >= 0, start);
   return index;
 };
+const MANY_WAKES = Array.from({ length: 1_000 }, (_, n) => `"w${n}":{"at":9,"action":"tick"},`).join("");
 const without = (index: number): readonly string[] => lines.toSpliced(index, 1);
 const changed = (index: number, from: string | RegExp, to: string): readonly string[] => {
   const line = (lines[index] ?? "").replace(from, to);
@@ -109,6 +110,16 @@ describe("what was changed in an export is refused in words, and nothing half is
       /said to begin at 1001, and began at 1000/,
     ],
     ["a status nobody knows", resealed(changed(1, '"live"', '"lively"')), /Line 2 is not in the one form/],
+    ["a time no calendar has", resealed(changed(1, /"lastMessageAt":\d+/u, '"lastMessageAt":100000000000000000')), /Line 2 is not/],
+    ["a count that has no next", resealed(changed(1, '"messageCount":3', '"messageCount":9007199254740991')), /Line 2 is not/],
+    [
+      "a wake without a time between",
+      resealed(changed(at('{"actor":"door'), '"at":9,', '"at":9,"everyMs":0,')),
+      /is not in the one form/,
+      2,
+    ],
+    ["too many wakes", resealed(changed(at('{"actor":"door'), '"wakes":{', `"wakes":{${MANY_WAKES}`)), /is not in the one form/, 2],
+    ["a letter of no time", resealed(changed(at('{"letter"'), '"at":7', '"at":100000000000000000')), /is not in the one form/, 3],
     ["nesting without end", resealed(changed(1, '"pending":{}', `"pending":{"a":${"[".repeat(300)}${"]".repeat(300)}}`)), /Line 2 is not/],
     ["a later head", resealed(changed(1, /"head":"./u, '"head":"f')), /end is of/],
     ["an event's body", changed(3, '{"n":[2]}', '{"n":[7]}'), /a\/%E2%98%83, event 2: The body of event 2 was changed.*BODY_CHANGED/],
@@ -237,6 +248,10 @@ test("an export refuses what could not come back: a broken chain, actors out of 
   await assert.rejects(linesFrom({ ...world, actors: [broken] }), /a\/%E2%98%83, event 2: The body of event 2 was changed/);
   await assert.rejects(linesFrom({ ...world, actors: [second, first] }), { code: "STORE_CORRUPT" });
   await assert.rejects(linesFrom({ ...world, actors: [{ ...first, actor: { ...first.actor, seq: 4 } }] }), /said to end at event 4/);
+  await assert.rejects(
+    linesFrom({ ...world, actors: [actorOf("door/late", [{}, { at: 1e17 }, {}])] }),
+    /door\/late, event 2: No calendar has its time/,
+  );
   const large = actorOf("door/large", [{ state: "x".repeat(LONGEST_LINE) }]);
   await assert.rejects(linesFrom({ ...world, actors: [large] }), { code: "STORE_FULL" });
 });

@@ -3,7 +3,7 @@ import { check } from "./json-check.ts";
 import type { Base, Incoming } from "./turn.ts";
 
 /** Named wakes of one actor; a behaviour that makes names of what it is sent must not fill the row. */
-const MOST_WAKES = 1_000;
+export const MOST_WAKES = 1_000;
 const LONGEST_WAKE_NAME = 256;
 
 /** The named wakes an actor has after a turn. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { lstatSync, readFileSync, rmSync, statSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { lstatSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { isBag, StoreError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
@@ -19,6 +19,9 @@ export interface ServerNote {
   /** Proves that this user wrote it. */
   readonly seal?: string;
 }
+
+/** Of databases also what lies beside them. */
+const OWN_FILE = /^(?:(?:troupe|sessions|content|search|theater-sessions)\.db|key$|server\.json$)/u;
 
 const texts = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) ? value.filter((text) => typeof text === "string") : undefined;
@@ -83,6 +86,11 @@ export class DataDirectory {
       "STORE_CORRUPT",
       `A server has kept actors in ${this.path}, and ${basename(this.actors)} has gone or is empty. Restore it from a copy; to begin anew, remove server.json, too.`,
     );
+  }
+
+  /** Whether a server keeps something at that path, whose folder may be named through links. */
+  isOwnFile(path: string): boolean {
+    return OWN_FILE.test(basename(path)) && realpathSync(dirname(path)) === realpathSync(this.path);
   }
 
   noActors(): CommandError {
@@ -164,6 +172,8 @@ export class DataDirectory {
   /** Stays after the server's end: it names the modules whose actors lie here. */
   readNote(): ServerNote | undefined {
     try {
+      // Whoever opens a pipe waits for somebody at its other end.
+      if (!statSync(this.#note).isFile()) return undefined;
       const note: unknown = JSON.parse(readFileSync(this.#note, "utf8"));
       if (!isBag(note)) return undefined;
       const { pid, modules, kinds, seal } = note;

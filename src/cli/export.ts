@@ -32,7 +32,7 @@ export const exportAll = async (file: string, options: ExportOptions): Promise<v
     await using exporter = open();
     const pieces = piecesOf(exporter, kind, progress, (all) => (counts = all));
     if (file === STANDARD) await toStandardOutput(pieces);
-    else await toFile(file, pieces);
+    else await toFile(file, pieces, (target) => options.engine === undefined && new DataDirectory(options.data).isOwnFile(target));
   } finally {
     progress.end();
   }
@@ -91,12 +91,13 @@ const toStandardOutput = async (pieces: AsyncIterable<Buffer>): Promise<void> =>
 };
 
 /** Whole or not at all: under its name there is never a part of an export, nor less than there was. */
-const toFile = async (file: string, pieces: AsyncIterable<Buffer>): Promise<void> => {
+const toFile = async (file: string, pieces: AsyncIterable<Buffer>, isOwn: (target: string) => boolean): Promise<void> => {
   try {
     const found = statSync(file, { throwIfNoEntry: false });
     // A pipe, a device: nothing is to be put in its place.
     if (found !== undefined && !found.isFile()) return await writeTo(openSync(file, "w"), file, pieces, false);
     const target = found === undefined ? file : realpathSync(file);
+    if (isOwn(target)) throw usage(`${file} is a file of the data directory itself: name another one.`);
     const part = `${target}.part`;
     rmSync(part, { force: true });
     try {

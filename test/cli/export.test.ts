@@ -1,7 +1,7 @@
 // Everything in a data directory goes out and comes into another, and goes on there.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -46,6 +46,22 @@ describe("export and import", () => {
     assert.deepEqual(lines(told.stdout), [{ exported: COUNTS, file }]);
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("an export is not put in the place of what the data directory holds, whatever it is called by", async () => {
+    const own = fresh();
+    cpSync(from, own, { recursive: true });
+    const link = join(folder, "link");
+    symlinkSync(own, link);
+    symlinkSync(join(own, "troupe.db"), join(folder, "all.link"));
+    const store = readFileSync(join(own, "troupe.db"));
+    for (const target of [join(own, "troupe.db"), join(link, "troupe.db-wal"), join(own, "key"), join(folder, "all.link")]) {
+      const { code, stderr } = await troupe("export", target, "--data", own);
+      assert.equal(code, 2, target);
+      assert.match(stderr, /is a file of the data directory itself/u);
+    }
+    assert.ok(readFileSync(join(own, "troupe.db")).equals(store));
+    assert.equal((await troupe("export", join(own, "all.jsonl"), "--data", link)).code, 0);
+  });
 
   test("C7 an import is what was exported, byte for byte; its chains verify, its file is whole", async () => {
     const to = fresh();

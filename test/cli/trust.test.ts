@@ -1,6 +1,7 @@
 // Whose code the commands run: that of modules which their user, or a server of that user, has named.
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -81,6 +82,21 @@ test("modules that a server of this user has noted are used, until others may wr
   process.env["XDG_STATE_HOME"] = join(folder, "other-state");
   mkdirSync(join(folder, "other-state"));
   assert.equal((await call()).code, 2);
+});
+
+test("no command waits for a pipe that an archive may have brought", async () => {
+  for (const name of ["server.json", "troupe.db-wal", "troupe.db.lock", "troupe.db.pid", "troupe.db.log-lost"]) {
+    const copy = join(folder, "piped");
+    mkdirSync(copy);
+    cpSync(join(data, "troupe.db"), join(copy, "troupe.db"));
+    execFileSync("mkfifo", [join(copy, name)]);
+    for (const args of [["actors"], ["checkpoint", "counter/main"]]) {
+      const { code, stderr } = await troupe(...args, "--data", copy);
+      if (name === "server.json") assert.equal(code, 0, stderr);
+      else assert.match(stderr, /is a pipe/u, `${name} ${args.join(" ")}`);
+    }
+    rmSync(copy, { recursive: true });
+  }
 });
 
 test("a server warns of a data directory that others may write to", async () => {

@@ -31,6 +31,8 @@ test("a file of an older schema is brought to the newest by the scripts in betwe
     database.exec("INSERT INTO thing VALUES(2)");
 
     assert.throws(() => migrate(database, MINE, [...SCRIPTS.slice(0, 2), "INSERT INTO nowhere VALUES(1)"]), /nowhere/);
+    const strict = "CREATE TABLE strict(n INTEGER NOT NULL); INSERT INTO strict SELECT nullif(n, 2) FROM thing";
+    assert.throws(() => migrate(database, MINE, [...SCRIPTS.slice(0, 1), strict]), { code: "STORE_CORRUPT", message: /its rows/ });
     assert.deepEqual([version(database), rows(database)], [1, [{ n: 1 }, { n: 2 }]]);
     assert.throws(() => migrate(database, MINE, SCRIPTS, true), { code: "STORE_READ_ONLY", message: /version 1.*brings it to version 3/ });
 

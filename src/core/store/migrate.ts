@@ -1,6 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { int } from "./column.ts";
+import { damaged, int } from "./column.ts";
+import { sqliteCode } from "./sqlite-error.ts";
 
 const pragma = (database: DatabaseSync, name: string): number => int(database.prepare(`PRAGMA ${name}`).get()?.[name]);
 
@@ -32,6 +33,7 @@ export function migrate(database: DatabaseSync, application: number, scripts: re
     database.exec(`PRAGMA application_id = ${application}; PRAGMA user_version = ${scripts.length}; COMMIT`);
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");
-    throw error;
+    // Nobody else writes: it is what the rows hold that the new tables cannot.
+    throw sqliteCode(error) === 19 ? damaged("its rows are not what was written", error) : error;
   }
 }

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import type { StoreError } from "../contract/index.ts";
+import { StoreError } from "../contract/index.ts";
 import { guarded } from "./guarded.ts";
 import { isHeld, lockStore, recordOf } from "./lock.ts";
 import { hasHeader, inspectLog, keepAlarm, known, type LogLoss, refuseShort } from "./log-loss.ts";
@@ -53,6 +53,7 @@ export function lockedFile<T>(named: string, directory: string | undefined, make
   return guarded(named, () => {
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
     const path = followed(named);
+    refusePipes(path);
     const lock = lockStore(path);
     try {
       const { loss, isNew, extent } = inspectLog(path, lock.wasLeft, true);
@@ -105,6 +106,13 @@ function closeDatabase(path: string, database: DatabaseSync, syncFailed: boolean
   reader.close();
 }
 
+/** Whoever opens a pipe waits for somebody at its other end. A server writes none; an archive may bring one. */
+function refusePipes(path: string): void {
+  for (const end of ["", "-wal", "-shm", ".lock", ".pid", ".log-lost"])
+    if (statSync(path + end, { throwIfNoEntry: false })?.isFIFO() === true)
+      throw new StoreError("STORE_IO", `${path + end} is a pipe, which no server of Troupe wrote: remove it, or name another directory.`);
+}
+
 /** As SQLite does: who holds one file by two names must not hold two locks. */
 function followed(path: string): string {
   try {
@@ -132,6 +140,7 @@ export function readableStore<T>(options: StorePlace & OpenHooks, make: (databas
  */
 export function openToRead(named: string, onLostLog?: (loss: LogLoss) => void): DatabaseSync {
   const path = followed(named);
+  refusePipes(path);
   if (isHeld(path)) {
     const loss = known(path);
     if (loss !== undefined) onLostLog?.(loss);

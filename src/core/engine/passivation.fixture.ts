@@ -5,14 +5,13 @@ import { sqliteStore } from "../store/index.ts";
 import { tallyKind } from "../../testing/index.ts";
 import { LocalEngine } from "./index.ts";
 
-const ABREAST = 100;
-const [directory = "", actors = "0", stateBytes = "0"] = process.argv.slice(2);
+const [directory = "", actors = "0", stateBytes = "0", atOnce = "1"] = process.argv.slice(2);
 await using store = sqliteStore({ path: join(directory, "actors.db") });
 await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
 const idOf = (n: number): ActorId => `tally/a${n}`;
 const begin = (n: number) =>
   engine.call({ to: idOf(n), action: "note", args: { text: `${n}`.padEnd(Number(stateBytes), "x") }, start: null });
-for (let n = 0; n < Number(actors); n += ABREAST) await Promise.all(Array.from({ length: ABREAST }, (_, k) => begin(n + k)));
+for (let n = 0; n < Number(actors); n += Number(atOnce)) await Promise.all(Array.from({ length: Number(atOnce) }, (_, k) => begin(n + k)));
 let read = 0;
 for (let n = 0; n < Number(actors); n += 1) if ((await engine.read(idOf(n))) !== undefined) read += 1;
 process.stdout.write(`${read} read`);

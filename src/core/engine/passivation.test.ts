@@ -60,14 +60,18 @@ test("an actor on disk leaves memory when it stops", async () => {
   assert.deepEqual(await engine.call(add(5)), { ok: 1 });
 });
 
-test("actors whose states are larger than the heap can all be read", async () => {
+/** Starts so many, so many at once, then reads them all, in a heap of 64 MB. */
+async function startAndRead(actors: string, stateBytes: string, atOnce: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "troupe-eviction-"));
   try {
-    const [actors, stateBytes] = ["4000", "20000"];
     const args = ["--conditions=troupe-source", "--max-old-space-size=64", join(import.meta.dirname, "passivation.fixture.ts")];
-    const { stdout } = await promisify(execFile)(process.execPath, [...args, directory, actors, stateBytes]);
+    const { stdout } = await promisify(execFile)(process.execPath, [...args, directory, actors, stateBytes, atOnce]);
     assert.equal(stdout, `${actors} read`);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-});
+}
+
+test("actors whose states are larger than the heap can all be read", () => startAndRead("4000", "20000", "100"));
+
+test("few actors with large states can all be read", () => startAndRead("250", "400000", "5"));

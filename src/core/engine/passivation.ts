@@ -80,10 +80,13 @@ export class Passivation {
 
 /** The heap is measured once in so many new cells. */
 const CHECK_EVERY = 256;
+/** With fewer cells than this it is measured more often: the next few large states would overflow a heap that they already fill. */
+const FEW_CELLS = 1_024;
+const CHECK_OFTEN = 16;
 /** Beyond this share of the heap, fewer cells are kept. */
 const HEAP_SHARE = 0.6;
-/** Never fewer: nothing is won by dropping more. */
-const MIN_CELLS = 256;
+/** Never fewer. A state of 1 MiB may take twenty in memory, so this is not many. */
+const MIN_CELLS = 16;
 /** Cells examined for each new one: enough to make room, and never the whole table. */
 const STEPS = 64;
 
@@ -113,15 +116,16 @@ export class Eviction {
   /** A cell of an actor on disk was made. */
   made(): void {
     this.#made += 1;
-    if (this.#made % CHECK_EVERY === 0) this.#setLimit();
+    const every = this.#host.registry.size < FEW_CELLS ? CHECK_OFTEN : CHECK_EVERY;
+    if (this.#made % every === 0) this.#setLimit(every);
     if (this.#host.registry.size > this.#limit) this.#makeRoom();
   }
 
-  #setLimit(): void {
+  #setLimit(every: number): void {
     const { registry, maxCells, usedShare } = this.#host;
     if (usedShare() > HEAP_SHARE)
       this.#limit = Math.max(Math.min(MIN_CELLS, maxCells), Math.floor(Math.min(this.#limit, registry.size) * 0.9));
-    else this.#limit = Math.min(maxCells, this.#limit + 2 * CHECK_EVERY);
+    else this.#limit = Math.min(maxCells, this.#limit + 2 * every);
   }
 
   #makeRoom(): void {

@@ -6,6 +6,9 @@ import { Cancellation, type CancelSignal, type Channel } from "../../core/contra
 import { wellFormed } from "../../core/contract/internal.ts";
 import type { OpenStream } from "./open-streams.ts";
 
+// Owns: responses of node:http that are streams: server-sent events, and lines of JSON.
+// Does not own: how many streams may be open (open-streams.ts), streams of web responses (web/web-stream.ts).
+
 /** The way out of a response whose head has been sent. */
 abstract class ResponseWriteQueue extends WriteQueue {
   protected readonly response: ServerResponse;

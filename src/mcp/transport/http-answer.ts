@@ -3,6 +3,8 @@ import type { ServerResponse } from "node:http";
 import { wellFormed } from "../../core/contract/internal.ts";
 import { type BodyRequest, STATUS_CODES, joined } from "./http-body.ts";
 
+// Owns: writing an answer to node:http, to a bare socket, and as a web response. Does not own: what is answered.
+
 const decoder = new TextDecoder();
 
 /** An answer's body as one text: the last message of a stream. */

@@ -3,21 +3,20 @@ import { refusal } from "../gateway/index.ts";
 import { NO_ROOM, type NoRoom, type Upload, FREE_BYTES, type UploadBudget } from "./budgets.ts";
 import type { Socket } from "node:net";
 
+// Owns: request bodies, gathered within their limits. Does not own: the budget that all bodies share (budgets.ts).
+
 // Not imported: an import statement evaluates every export of the built-in module, among them a WebSocket client and fetch,
 // an eighth of the start-up time of a server with all transports.
 const http = process.getBuiltinModule("node:http");
 export const { createServer, STATUS_CODES } = http;
 
-// So many at the end become one.
-const LOOSE = 256;
-// A piece costs a call, and on the wire a line of its own.
-const MANY = 4_096;
-const CRUMB_BYTES = 16;
+// This many chunks at the end are joined into one.
+const JOIN_COUNT = 256;
+// A chunk costs a call, and a line of its own on the wire.
+const CHUNKS_MIN = 4_096;
+const AVERAGE_BYTES_MIN = 16;
 
-/**
- * Bytes that come in pieces, of whatever size: a piece is an object, and a body that comes byte by byte would hold four hundred times
- * what it says.
- */
+/** Gathers chunks of any size. Each chunk is an object, so a body sent byte by byte would take four hundred times its size: chunks are joined as they come. */
 export class ChunkBuffer {
   readonly #pieces: Uint8Array[] = [];
   #loose = 0;
@@ -28,9 +27,9 @@ export class ChunkBuffer {
     return this.#size;
   }
 
-  /** There are absurdly many for what they hold. */
-  get crumbs(): boolean {
-    return this.#count > MANY && this.#size < this.#count * CRUMB_BYTES;
+  /** The chunks are absurdly small. */
+  get fragmented(): boolean {
+    return this.#count > CHUNKS_MIN && this.#size < this.#count * AVERAGE_BYTES_MIN;
   }
 
   push(piece: Uint8Array): void {
@@ -38,12 +37,12 @@ export class ChunkBuffer {
     this.#count += 1;
     this.#pieces.push(piece);
     this.#loose += 1;
-    if (this.#loose < LOOSE) return;
-    this.#pieces.push(joined(this.#pieces.splice(-LOOSE)));
+    if (this.#loose < JOIN_COUNT) return;
+    this.#pieces.push(joined(this.#pieces.splice(-JOIN_COUNT)));
     this.#loose = 0;
   }
 
-  /** All of them, one after the other. */
+  /** All chunks joined. */
   whole(): Uint8Array<ArrayBuffer> {
     return joined(this.#pieces);
   }
@@ -59,38 +58,37 @@ export function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** Why the rest of a body is not read. */
+/** Why a body is refused. */
 export type BodyRefusal = "too-large" | "too-many-pieces" | NoRoom;
 
-/** `most`: the longest body there may be. */
-export function refuseBody(why: BodyRefusal, most: number): Answer {
-  if (why === "too-large") return refusal("TOO_LARGE", `A body may have at most ${most} bytes: send less at once.`);
+/** `limit`: the longest body allowed, in bytes. */
+export function refuseBody(why: BodyRefusal, limit: number): Answer {
+  if (why === "too-large") return refusal("TOO_LARGE", `A body may have at most ${limit} bytes: send less at once.`);
   if (why === "too-many-pieces") return refusal("TOO_LARGE", "The body comes in too many pieces of a few bytes: send it in larger ones.");
   const [kind, message] = NO_ROOM[why];
   return refusal(kind, message, why === "full" ? { "retry-after": "5" } : undefined);
 }
 
 const EMPTY = Buffer.alloc(0);
-// More than any body; a number that takes no memory of its own.
-const MOST = 2 ** 31 - 1;
+// More than any body, and still a small integer.
+const UNLIMITED = 2 ** 31 - 1;
 const NO_HEADERS = Object.freeze({});
 
 type Reader = (body: Uint8Array | BodyRefusal) => void;
 
 /**
- * A request whose body never passes the stream machinery, which costs a tenth of
- * a small request: what the parser pushes is gathered here, up to a limit, and
- * what nobody asks for is dropped. It reads as a stream that has no data.
+ * A request whose body bypasses Readable, which costs a tenth of a small request: the parser's chunks are gathered here up to a
+ * limit, and dropped if nothing reads them. As a stream it has no data.
  */
 export class BodyRequest extends http.IncomingMessage {
-  #limit = MOST;
-  /** Up to here a body costs no thought. */
-  #free = MOST;
+  #limit = UNLIMITED;
+  /** Up to this size nothing is checked. */
+  #free = UNLIMITED;
   #uploads: UploadBudget | undefined;
   #upload: Upload | undefined;
   #refused: BodyRefusal | undefined;
   #reader: Reader | undefined;
-  /** Nearly every body comes in one piece. */
+  /** Nearly every body is one chunk. */
   #first: Buffer | undefined;
   #pieces: ChunkBuffer | undefined;
   #size = 0;
@@ -101,14 +99,11 @@ export class BodyRequest extends http.IncomingMessage {
 
   constructor(socket: Socket) {
     super(socket);
-    // As a reader would: node:http then leaves the rest of the body to us.
+    // Marks the request as being read, so that node:http does not discard the body.
     this._read(0);
   }
 
-  /**
-   * The body, once it is there; why not, as soon as it is longer than `limit` bytes
-   * or has no room; nothing at all when the client leaves before the end.
-   */
+  /** Calls `reader` once, with the body or with why it was refused; never if the client leaves first. */
   readBody(limit: number, uploads: UploadBudget, reader: Reader): void {
     this.hold(limit, uploads);
     this.#reader = reader;
@@ -117,7 +112,7 @@ export class BodyRequest extends http.IncomingMessage {
     else if (this.#ended) this.#hand();
   }
 
-  /** What is still to come is thrown away, and counted. */
+  /** Discards the rest of the body, and counts it. */
   throwAway(onDropped?: (bytes: number) => void, onEnd?: () => void): void {
     this.#discard();
     if (this.#ended) return onEnd?.();
@@ -125,14 +120,14 @@ export class BodyRequest extends http.IncomingMessage {
     this.#onEnd = onEnd;
   }
 
-  /** Before anybody reads, not more than this is kept. */
+  /** Limits what is retained before `readBody`. */
   hold(limit: number, uploads: UploadBudget): void {
     this.#limit = limit;
     this.#free = Math.min(limit, FREE_BYTES);
     this.#uploads = uploads;
   }
 
-  /** Nobody asks any more what it said, while its answer goes on: headers may be long, tokens above all. */
+  /** Frees the headers while a stream goes on: they may be long, tokens above all. */
   forget(): void {
     this.rawHeaders = [];
     this.headers = NO_HEADERS;
@@ -156,7 +151,7 @@ export class BodyRequest extends http.IncomingMessage {
       this.#pieces.push(first);
     }
     this.#pieces.push(chunk);
-    if (this.#pieces.crumbs) this.#refuse("too-many-pieces");
+    if (this.#pieces.fragmented) this.#refuse("too-many-pieces");
   }
 
   /** False: it was refused. */
@@ -171,7 +166,7 @@ export class BodyRequest extends http.IncomingMessage {
 
   #arrive(): Upload | undefined {
     const upload = this.#uploads?.begin(this.socket.remoteAddress, (why) => this.#refuse(why));
-    // Whatever becomes of it, it ends with this.
+    // Released at the latest here.
     if (upload !== undefined) this.once("close", () => upload.end());
     return upload;
   }
@@ -182,7 +177,6 @@ export class BodyRequest extends http.IncomingMessage {
     this.#hand();
   }
 
-  /** The body goes to whoever asked for it. */
   #hand(): void {
     const reader = this.#reader;
     this.#reader = undefined;
@@ -234,7 +228,7 @@ export class BodyReader {
     this.#pieces.push(piece);
     const { size } = this.#pieces;
     if (size > this.#limit) return this.#refuse("too-large");
-    if (this.#pieces.crumbs) return this.#refuse("too-many-pieces");
+    if (this.#pieces.fragmented) return this.#refuse("too-many-pieces");
     if (size <= FREE_BYTES) return;
     this.#upload ??= this.#uploads.begin(this.#from, (why) => this.#refuse(why));
     this.#upload.holds(size);

@@ -4,7 +4,10 @@ import { memoizeByString } from "../../core/contract/internal.ts";
 import type { Answer, Gateway } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 
-/** Headers that decide something here: whoever sends one twice wants two readers to see two requests. */
+// Owns: what is wrong with a request as far as its head says, in the order in which it is checked: headers, Host and Origin,
+// method and CORS, media types. Does not own: the order of all steps of a request (http-core.ts), tokens (auth/).
+
+/** Headers that must not be repeated: with two values, an intermediary could see another request than this server (request smuggling). */
 const ONCE = new Set([
   "authorization",
   "content-length",
@@ -19,12 +22,12 @@ const ONCE = new Set([
 /** By lower-case names. */
 type HeaderMap = Readonly<Record<string, string | string[] | undefined>>;
 
-/** A request's headers, looked up in the map that node:http has made of them before anybody sees the request: a second one would be a second pass. */
+/** A request's headers. Lookups use the map that node:http has made already; building another would be a second pass. */
 export class HeaderList {
   readonly #map: HeaderMap;
   readonly #raw: readonly string[];
 
-  /** `raw`: names and values as they came, by which what was sent twice is found. */
+  /** `raw`: names and values as sent, to find repeated headers. */
   constructor(map: HeaderMap, raw: readonly string[]) {
     this.#map = map;
     this.#raw = raw;
@@ -41,9 +44,9 @@ export class HeaderList {
     return Array.isArray(value) ? value.join(", ") : undefined;
   }
 
-  /** The lower-case name of a header that was sent twice and may not be. */
+  /** The lower-case name of a header that was sent twice and must not be. */
   duplicated(): string | undefined {
-    // Where each has a place of its own in the map, none was sent twice.
+    // If the map has as many names as were sent, none was repeated.
     let names = 0;
     for (const _name in this.#map) names += 1;
     return names === this.count ? undefined : this.#repeated();
@@ -62,7 +65,7 @@ export class HeaderList {
 
 export const headersOf = ({ headers, rawHeaders }: IncomingMessage): HeaderList => new HeaderList(headers, rawHeaders);
 
-/** As they came, whatever others have made of the map meanwhile: an application may add to it, and then it does not tell what was sent twice. */
+/** Headers as sent. An application may have added to the map of node:http, which then does not show repeated headers. */
 export function headersAsSent(raw: readonly string[]): HeaderList {
   const map = new Map<string, string>();
   for (let index = 0; index < raw.length; index += 2) {
@@ -85,9 +88,8 @@ export interface GuardOptions {
 }
 
 /**
- * Who may be talking, by the names the request carries. A page that rebinds its
- * own name to this machine still sends that name as `Host`, so names are refused
- * unless they are known here.
+ * Host and Origin checks against DNS rebinding: a page that rebinds its own name to this machine still sends that name as `Host`,
+ * so only known names are accepted.
  */
 export interface HttpGuard {
   /** True: the request names a host this server answers to. */
@@ -138,14 +140,14 @@ export interface HeadRules {
   readonly headers: number;
 }
 
-/** What is wrong with a request as far as its head says, before anybody looks at where it goes. */
+/** The answer to a head that is malformed, ambiguous, or not meant for this server. */
 export function refuseHead({ guard, headers: most }: HeadRules, headers: HeaderList, url: string): Answer | undefined {
   if (headers.count > most) return refusal("HEAD", `A request may have at most ${most} headers.`);
   const twice = headers.duplicated();
   if (twice !== undefined) {
     return refusal(twice.startsWith("mcp-") ? "HEADERS" : "INVALID_REQUEST", `The header ${twice} was sent twice: send it once.`);
   }
-  // node:http takes any list of codings that ends in chunks, and would hand a packed body over as it is.
+  // node:http accepts any list of codings that ends in `chunked`, and would not decode the others.
   const coding = headers.get("transfer-encoding");
   if (coding !== undefined && coding.toLowerCase() !== "chunked")
     return refusal("INVALID_REQUEST", "Of transfer codings only chunked is taken: send the body unpacked.");
@@ -185,10 +187,10 @@ export function originHeaders(origin: string): Readonly<Record<string, string>> 
   return { "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSED };
 }
 
-/** What a browser asks before it lets a page call. */
+/** The answer to a CORS preflight. */
 function preflight(headers: HeaderList, verbs: readonly string[]): Answer {
-  const asked = (headers.get("access-control-request-headers") ?? "").toLowerCase().split(",").slice(0, 64);
-  const mirrored = asked.map((name) => name.trim()).filter((name) => MIRRORED.test(name));
+  const requested = (headers.get("access-control-request-headers") ?? "").toLowerCase().split(",").slice(0, 64);
+  const mirrored = requested.map((name) => name.trim()).filter((name) => MIRRORED.test(name));
   return {
     status: 204,
     headers: {
@@ -199,7 +201,7 @@ function preflight(headers: HeaderList, verbs: readonly string[]): Answer {
   };
 }
 
-/** What whoever asks for the verbs of a path is told, or sends another; undefined: it is one of them. */
+/** The answer to OPTIONS and to an unsupported method; undefined if the method is supported. */
 export function answerVerb(method: string, verbs: readonly string[], guard: HttpGuard, headers: HeaderList): Answer | undefined {
   if (method !== "OPTIONS" && verbs.includes(method)) return undefined;
   const allow = { allow: [...verbs, "OPTIONS"].join(", ") };
@@ -239,7 +241,7 @@ const readAccept = memoizeByString((text): Admits => {
 /** No `Accept` header admits everything (RFC 9110, 12.5.1). */
 const accepts = (header: string | undefined): Admits => (header === undefined ? EVERYTHING : readAccept(header));
 
-/** Whether a POST accepts what it may be answered by: both media types, or one where the gateway says that this is enough. */
+/** Whether a POST accepts both media types of its answer, or one if the gateway says that one is enough. */
 function acceptsReply({ json, events }: Admits, { acceptsEither }: Pick<Gateway, "acceptsEither">): boolean {
   return acceptsEither === true ? json || events : json && events;
 }
@@ -255,23 +257,23 @@ const isJson: (contentType: string) => boolean = memoizeByString((text) => {
   return true;
 });
 
-/** What a way in to MCP leaves its clients. */
-interface Leave extends Pick<Gateway, "acceptsEither"> {
+/** How strict a route is. */
+interface MediaRules extends Pick<Gateway, "acceptsEither"> {
   /** A POST is answered without a body, so what it accepts does not matter. */
   readonly bodiless?: boolean;
 }
 
-/** What is wrong with a request to MCP as far as its media types say. */
-export function refuseMedia(method: string, headers: HeaderList, leave: Leave): Answer | undefined {
+/** The answer to an MCP request whose media types cannot be served. */
+export function refuseMedia(method: string, headers: HeaderList, rules: MediaRules): Answer | undefined {
   if (method === "DELETE") return undefined;
   const admits = accepts(headers.get("accept"));
   if (method !== "POST") return admits.events ? undefined : refusal("NOT_ACCEPTABLE", "Send Accept: text/event-stream.");
-  if (leave.bodiless !== true && !acceptsReply(admits, leave))
+  if (rules.bodiless !== true && !acceptsReply(admits, rules))
     return refusal("NOT_ACCEPTABLE", "Send Accept: application/json, text/event-stream.");
   return isJson(headers.get("content-type") ?? "") ? undefined : refusal("MEDIA_TYPE", "Send Content-Type: application/json.");
 }
 
-/** A body that has to be unpacked first: nothing here does. */
+/** The answer to a compressed body: nothing here decompresses. */
 export function refusePacked(headers: HeaderList): Answer | undefined {
   const coding = headers.get("content-encoding")?.trim().slice(0, 64).toLowerCase() ?? "";
   if (coding === "" || coding === "identity") return undefined;

@@ -20,6 +20,9 @@ import { rateLimitedLog } from "../../core/contract/internal.ts";
 import type { WebSocketDoor } from "./websocket.ts";
 import { within } from "./within.ts";
 
+// Owns: the listening HTTP server: its connections, what node:http cannot parse, upgrades, closing.
+// Does not own: requests (node-http-handler.ts), options and their defaults (http-options.ts).
+
 const OPTIONS: OptionTable<HttpOptions> = {
   gateway: true,
   host: true,

@@ -6,6 +6,9 @@ import type { TickBatcher } from "./pipeline.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
 import type { WriteQueue } from "./write-queue.ts";
 
+// Owns: newline-delimited JSON in both directions, for stdio, TCP and streams of lines: splitting, reading with back-pressure,
+// and writing in batches. Does not own: sockets and processes (tcp.ts, stdio.ts).
+
 const NEWLINE = 10;
 const RETURN = 13;
 const FIRST_BYTES = 4_096;

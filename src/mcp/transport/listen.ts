@@ -5,6 +5,8 @@ import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Duplex } from "node:stream";
 
+// Owns: opening a listening socket safely, and ending a connection that was refused.
+
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: "another process listens there: stop it, or choose another port (0 for a free one)",
   EACCES: "this user may not: choose a port above 1023",

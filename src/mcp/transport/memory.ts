@@ -1,6 +1,8 @@
 import type { Caller, Channel, Connection, Gateway } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
 
+// Owns: a client in this process. Does not own: bytes, sockets and timeouts, which it leaves out.
+
 /** A client in this process. Messages are complete JSON texts. */
 export interface MemoryClient extends AsyncDisposable {
   /** A text as it is, or any JSON value. */

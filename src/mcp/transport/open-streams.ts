@@ -2,6 +2,8 @@ import type { Caller, Clock } from "../../core/contract/index.ts";
 import { peerOf } from "../../core/contract/internal.ts";
 import { isLoopback } from "./address.ts";
 
+// Owns: which streams are open: how many of each caller, keep-alive, expiry of tokens, ending all. Does not own: their bytes.
+
 export interface StreamLimits {
   /** Open streams altogether. */
   readonly streams: number;

@@ -15,6 +15,8 @@ import { LineChannel, readLines } from "./lines.ts";
 import { SinkWriteQueue } from "./write-queue.ts";
 import { within } from "./within.ts";
 
+// Owns: one client on standard input and output, from start to a clean end. Does not own: lines (lines.ts).
+
 interface StandardOutput {
   readonly write: (data: string | Uint8Array, flushed?: () => void) => void;
   /** Everybody may write there again. */

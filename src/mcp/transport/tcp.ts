@@ -10,6 +10,8 @@ import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { rateLimitedLog } from "../../core/contract/internal.ts";
 import { TickBatcher } from "./pipeline.ts";
 
+// Owns: the listening TCP or Unix socket. Does not own: one client (tcp-connection.ts).
+
 const OPTIONS: OptionTable<TcpOptions> = {
   gateway: true,
   refusal: true,

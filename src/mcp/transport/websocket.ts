@@ -16,6 +16,8 @@ import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 
+// Owns: upgrades of HTTP requests to WebSockets, and all that are open. Does not own: one WebSocket (websocket-connection.ts).
+
 /** ChunkBuffer of one message: each costs memory beside its bytes. */
 const FRAGMENTS = 1_024;
 

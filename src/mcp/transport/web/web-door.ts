@@ -22,6 +22,8 @@ import { within } from "../within.ts";
 import { fromRequest, fromNode, giveUpOn, writeOut, PendingWrites } from "./requests.ts";
 import { FetchHandler } from "./fetch-handler.ts";
 
+// Owns: `webDoor`: HTTP inside an application that listens itself. Does not own: requests (fetch-handler.ts, requests.ts).
+
 const OPTIONS: OptionTable<WebOptions> = {
   gateway: true,
   path: true,

@@ -7,8 +7,8 @@ import { sha256 } from "./event.ts";
 const FAILED = "failed";
 
 /**
- * The message to the parent of a child that failed for good on the message `crash`; undefined if it has no parent, or is muted. Like
- * the failure itself, it leaves no event.
+ * The message to the parent of a child that failed for good on the message `crash`; undefined if it has no parent, or is muted. It is
+ * stored only where the failure itself is: an engine that forgets failures on a restart forgets this message too.
  */
 export function failedMessage(
   { parent, muted }: Pick<Row, "parent" | "muted">,

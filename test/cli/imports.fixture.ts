@@ -6,7 +6,9 @@ const files = new Set<string>();
 
 registerHooks({
   load(url, context, next) {
-    const [, file, own, dependency] = /\/src\/(([a-z-]+)\/.*)|\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url) ?? [];
+    // Folders are named without their group.
+    const [, file, own, dependency] =
+      /\/src\/(?:(?:core|mcp|bridges|hosts)\/)?(([a-z-]+)\/.*)|\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url) ?? [];
     const part = own ?? dependency;
     if (part !== undefined) loaded.add(part);
     if (file !== undefined) files.add(file);

@@ -108,6 +108,8 @@ test("--telemetry tells the SDK that Node was started with of each request and o
       "troupe.actors.failed": 0,
       "troupe.outbox": 0,
       "troupe.faults": 0,
+      // Whatever the store has written and not copied yet.
+      "troupe.store.log.pages": metrics.find(({ name }) => name === "troupe.store.log.pages")?.points[0]?.value,
       // On a busy machine a turn may be one.
       "troupe.turns.slow": metrics.find(({ name }) => name === "troupe.turns.slow")?.points[0]?.value,
     },

@@ -1,5 +1,5 @@
 import { type Bag, type Json, isList } from "../../core/contract/index.ts";
-import { tooManyValues } from "../../core/contract/internal.ts";
+import { countValues, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf, utf8Length } from "../../core/platform/index.ts";
 import type { PacketLimits } from "./packet-limits.ts";
 
@@ -32,7 +32,8 @@ export function parsePacketText(given: string | Uint8Array, limits: PacketLimits
   const walk = new Walk(limits.depth);
   const issue = walk.flaw(value, 0);
   if (issue !== undefined) return { value, issue };
-  if (walk.members === membersIn(text)) return { value };
+  // JSON.parse keeps the last of two members of one name, and reports nothing.
+  if (walk.members === countValues(given).allMembers) return { value };
   return { value, issue: { path: "", message: "An object names a member twice, and readers differ in which counts: name it once." } };
 }
 
@@ -89,27 +90,3 @@ const lone = (): PacketIssue => ({
 
 /** Cut where it is long: a path is for reading, and goes back to whoever sent it. */
 const segment = (key: string): string => key.slice(0, 100).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
-
-/** Members as the text of a JSON value names them: JSON.parse keeps the last of two alike, and says nothing. */
-function membersIn(text: string): number {
-  let members = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit === COLON) members += 1;
-    else if (unit === QUOTE) at = endOfString(text, at);
-  }
-  return members;
-}
-
-const COLON = 0x3a;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let before = end;
-    while (text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
-    if ((end - before) % 2 === 0) return end;
-  }
-  return text.length;
-}

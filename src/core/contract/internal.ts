@@ -28,6 +28,7 @@ export {
   setOwn,
   SHORT_BYTES,
   textBytes,
+  countValues,
   tooManyValues,
   VALUE_LIMITS,
   wellFormed,

@@ -20,13 +20,14 @@ test("freezeDeep freezes cyclic, shared and half-frozen values, and leaves other
   for (const simple of [null, 1, "x", undefined]) freezeDeep(simple);
 });
 
-function countedAfterParsing(value: Json): { values: number; members: number; empty: number } {
+function countedAfterParsing(value: Json): ReturnType<typeof countValues> {
   const isContainer = typeof value === "object" && value !== null;
   const inside = isContainer ? Object.values(value) : [];
   const counts = inside.map(countedAfterParsing);
   return {
     values: counts.reduce((sum, { values }) => sum + values, 1),
     empty: counts.reduce((sum, { empty }) => sum + empty, isContainer && inside.length === 0 ? 1 : 0),
+    allMembers: counts.reduce((sum, { allMembers }) => sum + allMembers, isBag(value) ? inside.length : 0),
     members: Math.max(isBag(value) ? inside.length : 0, ...counts.map(({ members }) => members)),
   };
 }
@@ -44,7 +45,12 @@ describe("counting the values of a message", () => {
   });
 
   test("members of equal names are counted each", () => {
-    assert.deepEqual(countValues(`{${Array.from({ length: 50 }, () => '"":0').join(",")}}`), { values: 51, members: 50, empty: 0 });
+    assert.deepEqual(countValues(`{${Array.from({ length: 50 }, () => '"":0').join(",")}}`), {
+      values: 51,
+      members: 50,
+      allMembers: 50,
+      empty: 0,
+    });
   });
 
   test("any text is counted, whether or not it is JSON", () => {

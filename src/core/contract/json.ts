@@ -152,6 +152,8 @@ export interface ValueCounts {
   readonly values: number;
   /** Of the object with the most. */
   readonly members: number;
+  /** Of all objects, equal names counted each time. */
+  readonly allMembers: number;
   /** Lists and objects without content, which take the most memory for their text. */
   readonly empty: number;
 }
@@ -184,12 +186,14 @@ export function countValues(message: Uint8Array | string, limits: ValueLimits = 
   let empty = 0;
   let members = 0;
   let most = 0;
+  let allMembers = 0;
   for (let at = nextMark(bytes, 0); at < bytes.length; at = nextMark(bytes, at + 1)) {
     const byte = bytes[at];
     if (byte === QUOTE) at = endOfText(bytes, at + 1);
     else if (byte === COMMA) values += 1;
     else if (byte === COLON) {
       members += 1;
+      allMembers += 1;
       if (members > most) most = members;
     } else if (byte === OPEN_LIST || byte === OPEN) {
       values += 1;
@@ -205,7 +209,7 @@ export function countValues(message: Uint8Array | string, limits: ValueLimits = 
     }
     if (values > limits.values || most > limits.members) break;
   }
-  return { values, members: most, empty };
+  return { values, members: most, allMembers, empty };
 }
 
 /** Which limit a JSON text exceeds, as the start of a sentence; undefined: none. */

@@ -79,8 +79,10 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
   let base: Base = { ...begin(kindFrom({ ...pure, initial: () => state }), id, first), life: LIFE };
 
   const effectOf = (message: Message): Turn<S> | Work<S> => received(pure, state, base, message, count);
-  const apply = (message: Message, turn: Turn<S>): Turn<S> => {
-    const plan = planTurn(base, { message, key: undefined, wake: undefined }, turn, { id, seq: count, ...CIRCUMSTANCES });
+  const apply = (message: Message, given: Turn<S>): Turn<S> => {
+    const plan = planTurn(base, { message, key: undefined, wake: undefined }, given, { id, seq: count, ...CIRCUMSTANCES });
+    // The hint is for engines: authors compare what a turn does with data.
+    const { dirty: _dirty, ...turn } = given;
     const { reply = OK_NULL } = turn;
     if (reply !== "later" && !("ok" in reply)) return turn;
     if (plan !== undefined) {

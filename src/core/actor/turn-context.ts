@@ -12,7 +12,7 @@ import {
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
-import { capabilityNeeded, omitUndefined, hasOwn, setOwn } from "../contract/internal.ts";
+import { capabilityNeeded, DirtyPaths, omitUndefined, hasOwn, setOwn } from "../contract/internal.ts";
 import { badTurn } from "./bad-turn.ts";
 import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
 import { type Draft, openDraft } from "./draft/index.ts";
@@ -201,13 +201,15 @@ export class TurnContext implements RunContext<object, unknown> {
   close(reply: Reply | "later" | undefined): Turn<object> {
     this.#over = true;
     const effects = this.#effects;
-    const state = this.#draft?.finish();
-    const changed = state !== undefined && state !== this.base;
-    if (effects === undefined) {
-      if (!changed) return reply === undefined ? NOTHING : { reply };
-      return reply === undefined ? { state } : { state, reply };
+    const changes = this.#draft?.finish();
+    if (changes === undefined) {
+      if (effects === undefined) return reply === undefined ? NOTHING : { reply };
+      return reply === undefined ? effects : { reply, ...effects };
     }
-    return { ...(changed && { state }), ...(reply !== undefined && { reply }), ...effects };
+    const { after: state } = changes;
+    const dirty = new DirtyPaths(changes);
+    if (effects === undefined) return reply === undefined ? { state, dirty } : { state, dirty, reply };
+    return { state, dirty, ...(reply !== undefined && { reply }), ...effects };
   }
 
   /** In a message that brings a reply nobody waits any more for what that is of. */

@@ -220,7 +220,7 @@ test("once the turn is over its context writes nowhere", () => {
     }
   }
   for (const state of states) assert.throws(() => (state.n = 99), TypeError);
-  assert.deepEqual(turn, { state: { n: 1, list: [{ id: "first" }], deep: { a: { b: 1 } } } });
+  assert.deepEqual(turn.state, { n: 1, list: [{ id: "first" }], deep: { a: { b: 1 } } });
 });
 
 test("committed states are frozen, also one that came from a disk", () => {

@@ -1,5 +1,5 @@
 import { type Bag, isBag, isList, type Json } from "../contract/index.ts";
-import { setOwn, type Written } from "../contract/internal.ts";
+import { setOwn, type Changes } from "../contract/internal.ts";
 import { diffList } from "./diff-list.ts";
 import {
   DEFAULT_BOUND,
@@ -25,13 +25,13 @@ const NOT_JSON = Symbol("not JSON");
  * The format is in docs/design/chain.md.
  */
 export const diff = (before: Json, after: unknown, maxBytes = DEFAULT_BOUND): Json | undefined =>
-  diffWritten(before, after, maxBytes, undefined);
+  diffChanges(before, after, maxBytes, undefined);
 
-/** The same patch, where a draft has vouched for what of `after` was written: nothing else is compared. */
-export function diffWritten(before: Json, after: unknown, maxBytes: number, written: Written | undefined): Json | undefined {
+/** The same patch. Where a draft says what it changed, nothing else is compared. */
+export function diffChanges(before: Json, after: unknown, maxBytes: number, changes: Changes | undefined): Json | undefined {
   const walk = new Comparison(maxBytes);
   try {
-    return walk.between(before, after, 0, written);
+    return walk.between(before, after, 0, changes);
   } catch (error) {
     if (error === NOT_JSON) throw notJson(after, "state", walk.allowance);
     throw error;
@@ -44,19 +44,19 @@ class Comparison implements Walk {
     this.allowance = { left: maxBytes };
   }
 
-  between(old: Json, now: unknown, depth: number, written?: Written): Json | undefined {
+  between(old: Json, now: unknown, depth: number, changes?: Changes): Json | undefined {
     if (old === now) return undefined;
-    const keys = written?.keys;
-    if (written !== undefined && keys !== undefined) {
-      if (isBag(old) && isObject(now)) return diffKeys(old, now, inOrder(keys, now), depth, this, written);
-      if (keys.length === 1 && isList(old) && isList(now)) return diffItem(old, now, keys[0] ?? "", depth, this, written);
+    const keys = changes?.keys;
+    if (changes !== undefined && keys !== undefined) {
+      if (isBag(old) && isObject(now)) return diffKeys(old, now, inOrder(keys, now), depth, this, changes);
+      if (keys.length === 1 && isList(old) && isList(now)) return diffItem(old, now, keys[0] ?? "", depth, this, changes);
     }
     if (isBag(old) && isObject(now)) {
-      if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && !holdsPlainValues(now))) throw NOT_JSON;
-      return diffObject(old, now, depth, this, written);
+      if (depth >= MAX_DEPTH || !isPlain(now) || (changes === undefined && !holdsPlainValues(now))) throw NOT_JSON;
+      return diffObject(old, now, depth, this, changes);
     }
     if (isList(old) && isList(now)) {
-      if (depth >= MAX_DEPTH || !isPlain(now) || (written === undefined && !holdsItemsOnly(now))) throw NOT_JSON;
+      if (depth >= MAX_DEPTH || !isPlain(now) || (changes === undefined && !holdsItemsOnly(now))) throw NOT_JSON;
       return diffList(old, now, depth, this);
     }
     return [this.take(now, depth)];
@@ -68,7 +68,7 @@ class Comparison implements Walk {
   }
 }
 
-/** A patch has them in the order of the object, whenever they were written. */
+/** A patch has them in the order of the object, whatever order they were written in. */
 const inOrder = (keys: readonly string[], object: object): readonly string[] =>
   keys.length < 2 ? keys : Object.keys(object).filter((key) => keys.includes(key));
 
@@ -78,14 +78,14 @@ function diffKeys(
   keys: readonly string[],
   depth: number,
   walk: Walk,
-  written: Written | undefined,
+  changes: Changes | undefined,
 ): Record<string, Json> | undefined {
   let patch: Record<string, Json> | undefined;
   for (const key of keys) {
     const was = before[key];
     const value = after[key];
     if (was === value || was === undefined) continue;
-    const node = walk.between(was, value, depth + 1, written?.at(key, was, value));
+    const node = walk.between(was, value, depth + 1, changes?.at(key, was, value));
     if (node !== undefined) setOwn((patch ??= {}), key, node);
   }
   return patch;
@@ -98,12 +98,12 @@ function diffItem(
   key: string,
   depth: number,
   walk: Walk,
-  written: Written,
+  changes: Changes,
 ): Json | undefined {
   const index = Number(key);
   const was = before[index];
   const now = after[index];
-  const node = was === undefined ? undefined : walk.between(was, now, depth + 1, written.at(key, was, now));
+  const node = was === undefined ? undefined : walk.between(was, now, depth + 1, changes.at(key, was, now));
   return node === undefined ? undefined : [STEPS, [index, node]];
 }
 
@@ -116,7 +116,7 @@ function diffObject(
   after: Readonly<Record<string, unknown>>,
   depth: number,
   walk: Walk,
-  written: Written | undefined,
+  changes: Changes | undefined,
 ): Json | undefined {
   const old = Object.keys(before);
   const now = Object.keys(after);
@@ -124,7 +124,7 @@ function diffObject(
   let same = 0;
   while (same < old.length && old[same] === now[same]) same += 1;
   if (same === old.length) {
-    patch = diffKeys(before, after, old, depth, walk, written);
+    patch = diffKeys(before, after, old, depth, walk, changes);
     for (let index = same; index < now.length; index += 1) {
       const key = now[index] ?? "";
       if (!key.isWellFormed()) throw NOT_JSON;
@@ -142,7 +142,7 @@ function diffObject(
       setOwn(patch, key, [walk.take(value, depth + 1)]);
       continue;
     }
-    const node = walk.between(was, value, depth + 1, written?.at(key, was, value));
+    const node = walk.between(was, value, depth + 1, changes?.at(key, was, value));
     if (kept.has(key)) {
       if (node !== undefined) setOwn(patch, key, node);
     } else setOwn(patch, key, [MOVED, node ?? null]);

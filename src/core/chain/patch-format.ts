@@ -1,5 +1,5 @@
 import type { Json } from "../contract/index.ts";
-import type { Written } from "../contract/internal.ts";
+import type { Changes } from "../contract/internal.ts";
 
 /** A key that goes. */
 export const GONE = 0;
@@ -11,7 +11,7 @@ export const MOVED = 1;
 /** The way through what changed. */
 export interface Walk {
   /** The change between two values; undefined where they are equal as JSON. */
-  between(before: Json, after: unknown, depth: number, written?: Written): Json | undefined;
+  between(before: Json, after: unknown, depth: number, changes?: Changes): Json | undefined;
   /** A new value, checked to be JSON. */
   take(value: unknown, depth: number): Json;
 }

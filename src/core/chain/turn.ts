@@ -4,7 +4,7 @@
  */
 import { answerTo } from "./answer.ts";
 import { checkReply, checkTold } from "./checked-turn.ts";
-import { diffWritten } from "./diff.ts";
+import { diffChanges } from "./diff.ts";
 import { freezeNew } from "./freeze.ts";
 import { check } from "./json-check.ts";
 import {
@@ -22,7 +22,7 @@ import {
   type Work,
   TroupeError,
 } from "../contract/index.ts";
-import { freezeDeep, hasOwn, unserialisableError, vouchedFor, type Written } from "../contract/internal.ts";
+import { type Changes, DirtyPaths, freezeDeep, hasOwn, unserialisableError } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { keyOf } from "./key-of.ts";
 import { stateTooLarge } from "./faults.ts";
@@ -196,9 +196,9 @@ const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: R
   turn.emit === undefined;
 
 // Apart, and short: what all turns pass is compiled into one piece with what calls it.
-function planState(base: Base, message: Message, { state: after }: Turn<unknown>, reply: Reply, now: Circumstances): Plan | undefined {
+function planState(base: Base, message: Message, { state: after, dirty }: Turn<unknown>, reply: Reply, now: Circumstances): Plan | undefined {
   if (after === undefined || after === base.state) return undefined;
-  const { state, bytes, patch } = changed(base, after, now);
+  const { state, bytes, patch } = changed(base, after, dirty, now);
   return {
     id: now.id,
     message,
@@ -227,29 +227,30 @@ function planState(base: Base, message: Message, { state: after }: Turn<unknown>
   };
 }
 
-interface Changed {
+interface ChangedState {
   readonly state: Json;
   readonly bytes: number;
   readonly patch: Json | undefined;
 }
 
-const same = ({ state, bytes }: Base): Changed => ({ state, bytes, patch: undefined });
+const same = ({ state, bytes }: Base): ChangedState => ({ state, bytes, patch: undefined });
 
-function changed(base: Base, after: unknown, now: Circumstances): Changed {
-  const written = vouchedFor(base.state, after);
-  const known = now.whole ? written?.growth : undefined;
-  const patch = known === undefined ? patchOf(base, after, written, now) : undefined;
+/** `dirty` comes from the behaviour, so it may be anything. */
+function changed(base: Base, after: unknown, dirty: unknown, now: Circumstances): ChangedState {
+  const changes = DirtyPaths.between(dirty, base.state, after);
+  const known = now.whole ? changes?.growth : undefined;
+  const patch = known === undefined ? patchOf(base, after, changes, now) : undefined;
   const growth = known ?? (patch === undefined ? 0 : atMostBytes(patch));
   if (growth === 0) return same(base);
   trustWalked(after);
   return { state: after, bytes: bounded(now.id, after, base.bytes + growth, base.extra.policy), patch };
 }
 
-function patchOf(base: Base, after: unknown, written: Written | undefined, { id }: Circumstances): Json | undefined {
+function patchOf(base: Base, after: unknown, changes: Changes | undefined, { id }: Circumstances): Json | undefined {
   const { policy } = base.extra;
   try {
-    const patch = diffWritten(base.state, after, policy.maxStateBytes, written);
-    if (patch !== undefined && written === undefined) freezeNew(base.state, after);
+    const patch = diffChanges(base.state, after, policy.maxStateBytes, changes);
+    if (patch !== undefined && changes === undefined) freezeNew(base.state, after);
     return patch;
   } catch (error) {
     throw ofActor(error, id, policy);
@@ -266,12 +267,12 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
   if (effects.record !== undefined) checkTold(effects.record, "record");
   for (const child of effects.restart ?? NOTHING) keyOf(child);
-  const { state: after = base.state } = effects;
+  const { state: after = base.state, dirty } = effects;
   const differs = after !== base.state;
   if (!now.born && !differs && job.wake === undefined && !answersHere && reply !== "later" && !hasEffect(effects)) return undefined;
 
   const { policy } = base.extra;
-  const { state, bytes, patch } = differs ? changed(base, after, now) : same(base);
+  const { state, bytes, patch } = differs ? changed(base, after, dirty, now) : same(base);
   const sends = sendsOf(effects, message);
   const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
   const settled = settlePending(base, job, reply, answers, effects.stop, now);

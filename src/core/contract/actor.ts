@@ -1,6 +1,7 @@
 // Owns: what an actor is (behaviour, message, turn, work, policy) and the form of its id. Does not own: running it (engine.ts) or
 // storing it (store.ts).
 
+import type { DirtyPaths } from "./dirty-paths.ts";
 import type { TroupeError } from "./errors.ts";
 import type { Bag, Json } from "./json.ts";
 import type { Catalogue, Surface } from "./surface.ts";
@@ -83,6 +84,8 @@ export interface Step {
 /** The whole effect of one message. No state, send, wake, answer, report, restart, record or stop: nothing is committed, there is no event. */
 export interface Turn<S> {
   readonly state?: S;
+  /** Where a draft changed the state. Only speeds up the commit; ignored unless it is about this very state. Never stored. */
+  readonly dirty?: DirtyPaths;
   /** Absent: `{ ok: null }`; `"later"`: a later turn of this actor answers this message's id. */
   readonly reply?: Reply | "later";
   /** Message id → reply, for messages whose reply was `"later"`. */

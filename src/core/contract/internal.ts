@@ -13,6 +13,7 @@ export {
   asReplay,
 } from "./actor.ts";
 export { memoize, MultiMap, memoizeByString } from "./collections.ts";
+export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { missingActorRefusal } from "./engine.ts";
 export { classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";
 export {
@@ -72,4 +73,3 @@ export {
   unserialisableError,
   invalidInBlock,
 } from "./validate.ts";
-export { vouch, vouchedFor, type Written } from "./vouch.ts";

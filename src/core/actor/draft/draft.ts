@@ -1,4 +1,4 @@
-import { DEEPEST, setOwn, vouch } from "../../contract/internal.ts";
+import { type Changes, DEEPEST, setOwn } from "../../contract/internal.ts";
 import { frozenOf } from "./frozen-of.ts";
 import { Part } from "./part.ts";
 import { revoked } from "./revoked.ts";
@@ -30,13 +30,11 @@ export class Draft {
     return this.#root.proxy;
   }
 
-  /** The next state, deeply frozen; the base itself where nothing differs. The draft is dead afterwards. */
-  finish(): object {
+  /** What changed, and so the next state; undefined if nothing did. Revokes the draft. */
+  finish(): Changes | undefined {
     this.#over = true;
     const root = this.#root;
-    const next = root.settle();
-    if (next !== root.before) vouch(root);
-    return next;
+    return root.settle() === root.before ? undefined : root;
   }
 
   /** Without a next state: the draft is dead. */

@@ -441,13 +441,20 @@ test("a draft of a turn that threw is dead too", async () => {
   assert.throws(() => (kept["n"] = 9), { name: "TypeError", message: /revoked/ });
 });
 
-test("C3 nobody but a draft vouches for a state: what a bare behaviour gives is looked at in full, an actor()'s turn in its hands too", async () => {
+test("C3 a hint that no draft made, or that is about another state, does not keep a state from being checked", async () => {
   const inner = actor("inner", {
     describe: "Inner.",
     initial: (): State => ({ n: 1 }),
     messages: { act: { run: ({ state }) => void (state["n"] = 2) } },
   });
-  const forgeries: readonly ((turn: Turn<object>) => Turn<unknown>)[] = [
+  const bad = Object.freeze({ n: Number.NaN });
+  const claim = (before: unknown) => ({ before, after: bad, growth: 25, keys: [], at: () => undefined });
+  const forgeries: readonly ((turn: Turn<object>, before: unknown) => Turn<unknown>)[] = [
+    (turn) => ({ ...turn, state: bad }),
+    (_, before) => ({ state: bad, dirty: unseen(claim(before)) }),
+    ({ dirty }, before) => ({ state: bad, dirty: Object.assign(Object.create(unseen(dirty)), claim(before)) }),
+    // The class cannot be reached from a hint.
+    ({ dirty }, before) => ({ state: bad, dirty: new (unseen(dirty).constructor)(claim(before)) }),
     (turn) => ({ ...turn, state: { ...turn.state, n: Number.NaN } }),
     (turn) => ({ ...turn, state: { n: 1, more: new Date(0) } }),
     (turn) => Object.assign(Object.create(turn), { state: Object.freeze({ n: 1n }) }),
@@ -461,10 +468,40 @@ test("C3 nobody but a draft vouches for a state: what a bare behaviour gives is 
       receive(state, message) {
         const turn = inner.receive(unseen(state), { ...message, action: "act" });
         assert.ok(typeof turn !== "function");
-        return forge(turn);
+        return forge(turn, state);
       },
     };
     await using engine = await LocalEngine.start({ kinds: [bare] });
     await assert.rejects(engine.call({ to: "bare/main", action: "x", args: null, start: null }), { code: "STATE_NOT_JSON" });
   }
+});
+
+test("a hint that is used again counts for its own two states only", async () => {
+  const inner = actor("inner", {
+    describe: "Inner.",
+    initial: (): State => ({ n: 1, m: 1 }),
+    messages: { act: { run: ({ state }) => void (state["n"] = 2) } },
+  });
+  const turns: Turn<object>[] = [];
+  const bare: Behaviour = {
+    kind: "bare",
+    version: 1,
+    policy: { ...DEFAULT_POLICY, persistence: "memory" },
+    initial: (): Json => ({ n: 1, m: 1 }),
+    receive(state, message) {
+      const [first] = turns;
+      if (message.action === "again" && first !== undefined) return first;
+      if (message.action === "other") return { state: { n: 2, m: 7 } };
+      const turn = inner.receive(unseen(state), message);
+      assert.ok(typeof turn !== "function");
+      turns.push(turn);
+      return turn;
+    },
+  };
+  await using engine = await LocalEngine.start({ kinds: [bare] });
+  for (const action of ["act", "other", "again"]) await engine.call({ to: "bare/main", action, args: null, start: null });
+  assert.deepEqual((await engine.read("bare/main"))?.state, { n: 2, m: 1 });
+  const [turn] = turns;
+  assert.ok(turn !== undefined && "dirty" in turn);
+  assert.equal(JSON.stringify(turn), '{"state":{"n":2,"m":1}}', "the text of a turn has no hint");
 });

@@ -1,4 +1,4 @@
-import { growthBy, setOwn, type Written } from "../../contract/internal.ts";
+import { type Changes, growthBy, setOwn } from "../../contract/internal.ts";
 import { badTurn } from "../bad-turn.ts";
 import type { Draft } from "./draft.ts";
 import { frozenOf } from "./frozen-of.ts";
@@ -25,7 +25,7 @@ export type Origin = "state" | "given" | "own";
  * its first write, drafts a part when it is read, and what is not read stays the object it was. One class for both, of
  * few fields: each turn makes some.
  */
-export class Part implements ProxyHandler<object>, Written {
+export class Part implements ProxyHandler<object>, Changes {
   readonly before: Row;
   readonly proxy: object;
   /** The one drafted before it in its turn: a list of them all would be one more object for each turn. */
@@ -268,7 +268,7 @@ export class Part implements ProxyHandler<object>, Written {
     return keys;
   }
 
-  at(key: string, was: unknown, now: unknown): Written | undefined {
+  at(key: string, was: unknown, now: unknown): Changes | undefined {
     const part = this.#partAt(key);
     return part !== undefined && part.before === was && part.#now === now ? part : undefined;
   }

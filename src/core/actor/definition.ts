@@ -1,3 +1,4 @@
+// Owns: the types of what authors write, and of the kind it makes. Does not own: checking or compiling it.
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type {
   ActorId,
@@ -14,10 +15,10 @@ import type {
   TaskSupport,
   Viewer,
 } from "../contract/index.ts";
-import type { EndedArgs, FailedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context-types.ts";
-import type { Later } from "./later.ts";
+import type { EndedArgs, FailedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context.ts";
+import type { Later } from "./turn-context.ts";
 
-/** True: on. Text: off, for this reason. False: off without a word, as if it were not there. */
+/** True: on. Text: off, for this reason. False: hidden, as if it did not exist. */
 export type Availability = boolean | string;
 
 export interface First {
@@ -35,7 +36,7 @@ export interface First {
 export interface Link<S> {
   /** The kinds it may lead to. */
   readonly kinds: readonly string[];
-  /** `off`: nowhere now, for this reason, which refuses what is offered there (`NOT_NOW`). Undefined: nowhere, without a word. */
+  /** `off`: the link leads nowhere now; what is offered there is refused (`NOT_NOW`) for this reason. Undefined: the same, but hidden. */
   readonly to: (state: Frozen<S>, viewer: Viewer) => ActorId | { readonly off: string } | undefined;
 }
 
@@ -43,12 +44,12 @@ interface Offered<S> {
   readonly title?: string;
   /** Decided for the list, and again in the turn (law 3). Absent: always on. */
   readonly when?: (state: Frozen<S>, viewer: Viewer) => Availability;
-  /** Argument → what it may be now: shown as an enum, completed, checked in the turn. */
+  /** Argument → the values it may have now: listed as an enum, completed, checked in the turn. */
   readonly choices?: Readonly<Record<string, (state: Frozen<S>, viewer: Viewer) => readonly string[]>>;
   readonly icons?: readonly Bag[];
   /** `_meta` of the definition. */
   readonly meta?: Bag;
-  /** What a caller's token must allow, by whatever door; one that does not is told so, over HTTP with a challenge. */
+  /** The scopes a caller's token must have, on every transport. A call without them is refused, over HTTP with a challenge. */
   readonly scopes?: readonly string[];
 }
 
@@ -60,12 +61,12 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
-/** What `input` gives: a schema library's output, or a bag of JSON for a plain JSON Schema; `None` without an `input`. */
+/** The type of `args`: the output of a schema library, a JSON object for a plain JSON Schema, `None` without an `input`. */
 export type ArgsOf<I, None> = unknown extends I ? None : I extends StandardSchemaV1<unknown, infer A> ? A : Bag;
 
 type SentArgs<I, None> = unknown extends I ? None : I extends StandardSchemaV1<infer A, unknown> ? A : Bag;
 
-/** What a turn returns: a value its `output` schema takes, where there is one. Nobody writes to it: a part of a state will do as it is. */
+/** What a handler returns: a value that its `output` schema takes, if it has one. It is not written to, so a part of the state needs no copy. */
 export type ReplyOf<O> = unknown extends O
   ? Value | Later
   : O extends StandardSchemaV1<infer R, unknown>
@@ -85,18 +86,18 @@ interface ToolBase<S, I, A> extends Offered<S> {
   /** Of an object. Absent: no arguments. */
   readonly input?: I & object;
   readonly annotations?: ToolAnnotations;
-  /** Arguments that read `[redacted]` in the chain, and are in no log. What waits to be delivered holds them in clear. */
+  /** Arguments that are `[redacted]` in the chain and never logged. Messages that wait for delivery hold them in clear. */
   readonly secret?: readonly string[];
-  /** Asked before it runs, where the client can be asked; undefined: no need. */
+  /** A question to confirm before it runs, if the client can be asked; undefined: none is needed. */
   readonly confirm?: string | ((state: Frozen<S>, args: A, viewer: Viewer) => string | undefined);
   /**
-   * For a tool that takes its time (`work`, or `later()`): its call can be a task, which the client polls and can cancel. "required":
-   * clients that cannot use tasks are refused; "optional": they wait for the result. Absent: every client waits.
+   * For a slow tool (`work`, or `later()`): its call can be a task, which the client polls and can cancel. "required": clients that
+   * cannot use tasks are refused; "optional": they wait for the result. Absent: every client waits.
    */
   readonly task?: TaskSupport;
 }
 
-/** Exactly one of `run` (a turn), `view` (a pure read) and `work` (what waits). */
+/** Has exactly one of `run` (a turn), `view` (a pure read) and `work` (asynchronous). */
 export type Tool<S, I, O> = ToolBase<S, I, ArgsOf<I, NoArgs>> &
   (
     | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
@@ -108,11 +109,11 @@ type VariablesOf<U> = U extends `${string}{${infer V}}${infer Rest}` ? Named<V> 
 type Named<V> = V extends "alias" ? never : V extends `+${infer N}` ? N : V;
 
 export interface Resource<S, U, Read = Frozen<S>> extends Offered<S> {
-  /** As the list shows it. Default: the key of this definition. */
+  /** The name in the list. Default: the key of this definition. */
   readonly name?: string;
   /**
-   * RFC 6570: `{id}`, and `{+path}` for what may hold slashes. `{alias}` is filled by the cast, every other variable arrives in
-   * `args`, decoded. A path is what a client wrote, `../..` too: look for it where it could lead somewhere.
+   * RFC 6570: `{id}`, and `{+path}` for values with slashes. `{alias}` is filled in by the cast; every other variable is in `args`,
+   * decoded. A path may be anything a client wrote, such as `../..`: check it before you use it.
    */
   readonly uri: U & string;
   readonly describe?: string;
@@ -120,12 +121,12 @@ export interface Resource<S, U, Read = Frozen<S>> extends Offered<S> {
   readonly annotations?: Bag;
   /** Bytes, if known. */
   readonly size?: number;
-  /** Of a template: what stands behind each of the `choices` of its one variable is in the list of resources, by that name. */
+  /** For a template with one variable: the list of resources has one for each of its `choices`, by that name. */
   readonly listed?: boolean;
   view(state: Read, ctx: ViewContext<{ readonly [V in VariablesOf<U>]: string }>): Value;
 }
 
-/** What the view of a resource is given: the members it names, or all. */
+/** The state that the view of a resource gets: the members named in `reads`, or all. */
 type ReadOf<S, RR, N> = N extends keyof RR
   ? RR[N] extends readonly (infer M)[]
     ? Pick<Frozen<S>, M & keyof Frozen<S>>
@@ -137,7 +138,7 @@ export interface PromptMessage {
   readonly content: Bag;
 }
 
-/** Text is one message of the user. */
+/** A text is one message of the user. */
 export type PromptValue = string | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
 export interface PromptArgument {
@@ -149,9 +150,9 @@ export interface PromptArgument {
 
 export interface Prompt<S, I> extends Offered<S> {
   readonly describe: string;
-  /** Of an object. Arguments come as text: "true" and "3" are read where the schema says boolean or number. */
+  /** Of an object. Arguments arrive as text: "true" and "3" are parsed if the schema says boolean or number. */
   readonly input?: I & object;
-  /** Instead of `input`: the list as MCP has it; every argument is text. */
+  /** Instead of `input`: the list in MCP's form; every argument is text. */
   readonly arguments?: readonly PromptArgument[];
   view(state: Frozen<S>, ctx: ViewContext<ArgsOf<I, Readonly<Record<string, string | undefined>>>>): PromptValue;
 }
@@ -162,15 +163,15 @@ type MessageArgs<N, I, R> = unknown extends R
 
 type Receives<S, A, R> = { run(ctx: RunContext<S, A>): R; work?: never } | { work(ctx: WorkContext<S, A>): Promise<R>; run?: never };
 
-/** What a message with an `output` promises its asker is there at its turn's end, and is data alone. */
+/** What a handler of a message returns. With an `output`, the reply is there when the turn ends, and is plain data. */
 type AnswerOf<O> = unknown extends O ? Value | Later : O extends StandardSchemaV1<infer R, unknown> ? Frozen<R> : Value;
 
-/** The other words of a message: what only one part of its type has would be one too many to the others. */
-type OtherWords = { readonly [word in "input" | "secret" | "replies" | "run" | "work"]?: unknown };
+/** The other properties of a message: one that only one part of the intersection has would be an excess property to the others. */
+type OtherProperties = { readonly [name in "input" | "secret" | "replies" | "run" | "work"]?: unknown };
 
 type Sent<O> = unknown extends O ? Outgoing : O extends StandardSchemaV1<unknown, infer R> ? Asks<R> : Outgoing;
 
-/** Builders of messages whose names and arguments are checked: `room.at(key).arrive({ player })`. One with an `output` knows its answer. */
+/** Builders of messages with checked names and arguments: `room.at(key).arrive({ player })`. With an `output`, the reply is typed. */
 export type Senders<MI, MO = unknown> = {
   readonly [N in keyof MI]: unknown extends MI[N]
     ? (args?: Json | object, options?: SendOptions) => Sent<Output<MO, N>>
@@ -179,7 +180,7 @@ export type Senders<MI, MO = unknown> = {
 
 /** What authors write. `S` is the state, `MN` the names of messages; the others map names to schemas. All are inferred. */
 export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN extends string = never, MO = unknown> extends Partial<Policy> {
-  /** What it is, for people and models. */
+  /** A description for people and models. */
   readonly describe: string;
   readonly title?: string;
   /** Of the state, from 1. Default 1. */
@@ -187,47 +188,47 @@ export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN ext
   /** Which actor stands for a viewer. Default `shared`. */
   readonly per?: Per;
   /**
-   * With `per: "link"`: a place, not a child. Whoever follows a link finds it as it would begin, the first call through one
-   * begins it, or a message with `start`, and it outlives whoever sent that. Default false: it is there once a message with
-   * `start` began it, as the sender's child.
+   * With `per: "link"`: the actor starts on first use and has no parent. Until then a link to it shows its initial state; the first
+   * call through a link, or a message with `start`, starts it. Default false: it starts with a message with `start`, as the sender's
+   * child.
    */
   readonly begins?: boolean;
-  /** Its value for `{}` is the initial state, unless there is `initial`; what `initial` and `migrate` return must fit it. */
+  /** Its output for `{}` is the initial state, unless there is `initial`. What `initial` and `migrate` return must fit it. */
   readonly state?: StandardSchemaV1<unknown, S>;
   readonly initial?: (first: First) => S;
-  /** A state of a lower version, in memory, on load. Pure. */
+  /** Converts a state of a lower version when it is loaded. Pure. */
   readonly migrate?: (state: Json, from: number) => S;
-  /** Prefix ("" for none) → the actor whose surface joins there. */
+  /** Prefix ("" for none) → the actor whose surface is joined under it. */
   readonly links?: Readonly<Record<string, Link<S>>>;
   readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>> } & {
     readonly [N in keyof TO]: { readonly output?: TO[N] & object };
   };
   readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>> } & {
     /**
-     * Members of the state: its view is given these alone, and who subscribes to it is told where a turn wrote one of them. Absent: all
-     * are given, and each turn is told of, as where it has `choices`.
+     * Members of the state: the view gets only these, and subscribers are notified only of turns that wrote to one of them. Absent, or if
+     * it has `choices`: the view gets all, and every turn is notified.
      */
     readonly [N in keyof RR]: { readonly reads?: RR[N] & readonly (keyof S)[] };
   };
   readonly prompts?: { readonly [N in keyof PI]: Prompt<S, PI[N]> };
-  /** From other actors and timers; never on a surface. `replies: true` marks one named by a `replyAs`. */
+  /** From other actors and timers; never on a surface. `replies: true` marks a message that a `replyAs` names. */
   readonly messages?: {
     readonly [N in keyof MI]: { readonly input?: MI[N] & object; readonly secret?: readonly string[] } & Receives<
       S,
       MessageArgs<N, MI[N], N extends keyof MR ? MR[N] : unknown>,
       AnswerOf<Output<MO, N>>
     >;
-  } & { readonly [N in keyof MO]: { readonly output?: MO[N] & object } & OtherWords } & {
+  } & { readonly [N in keyof MO]: { readonly output?: MO[N] & object } & OtherProperties } & {
     readonly [N in keyof MR]: { readonly replies?: MR[N] };
   } & {
     readonly [N in MN]: unknown;
   };
 }
 
-/** The messages and their schemas. Where none has an `input` nothing is inferred of `MI`, not even its names: those tell `MN`. */
+/** The messages and their schemas. If none has an `input`, nothing is inferred for `MI`, not even names: those come from `MN`. */
 export type MessagesOf<MI, MN extends string> = unknown extends MI ? { readonly [N in MN]: unknown } : MI;
 
-/** A kind of actor: a `Behaviour` any engine runs, and the ways to address one. */
+/** A kind of actor: a `Behaviour` that any engine runs, and the ways to address its actors. */
 export interface Kind<K extends string, S, MI, MO = unknown> extends Behaviour<S> {
   readonly kind: K;
   readonly describe: string;
@@ -244,3 +245,84 @@ export interface Kind<K extends string, S, MI, MO = unknown> extends Behaviour<S
 
 /** The state of a kind: `StateOf<typeof door>`. */
 export type StateOf<T> = T extends Behaviour<infer S> ? S : never;
+
+// ── the same without inference ──────────────────────────────────────────────
+
+export type When = (state: unknown, viewer: Viewer) => Availability;
+export type Choices = Readonly<Record<string, (state: unknown, viewer: Viewer) => readonly string[]>>;
+
+/** A definition without inference: what the builder reads. */
+export interface AnyDefinition extends Partial<Policy> {
+  readonly describe: string;
+  readonly title?: string;
+  readonly version?: number;
+  readonly per?: Per;
+  readonly begins?: boolean;
+  readonly state?: object;
+  readonly initial?: (first: First) => object;
+  readonly migrate?: (state: Json, from: number) => object;
+  readonly links?: Readonly<
+    Record<
+      string,
+      { readonly kinds: readonly string[]; readonly to: (state: unknown, viewer: Viewer) => ActorId | { readonly off: string } | undefined }
+    >
+  >;
+  readonly tools?: Readonly<Record<string, AnyTool>>;
+  readonly resources?: Readonly<Record<string, AnyResource>>;
+  readonly prompts?: Readonly<Record<string, AnyPrompt>>;
+  readonly messages?: Readonly<Record<string, AnyMessage>>;
+}
+
+interface AnyOffer {
+  readonly title?: string;
+  readonly when?: When;
+  readonly choices?: Choices;
+  readonly icons?: readonly Bag[];
+  readonly meta?: Bag;
+  readonly scopes?: readonly string[];
+}
+
+// The type of a method, whose parameters are compared bivariantly: so every inferred definition is assignable to it.
+export type Confirm = string | { ask(state: unknown, args: unknown, viewer: Viewer): string | undefined }["ask"];
+
+interface AnyHandlers {
+  run?(ctx: RunContext<object, unknown>): unknown;
+  view?(state: unknown, ctx: ViewContext<unknown>): unknown;
+  work?(ctx: WorkContext<object, unknown>): Promise<unknown>;
+}
+
+export interface AnyTool extends AnyOffer, AnyHandlers {
+  readonly describe: string;
+  readonly input?: object;
+  readonly output?: object;
+  readonly annotations?: object;
+  readonly secret?: readonly string[];
+  readonly confirm?: Confirm;
+  readonly task?: TaskSupport;
+}
+
+export interface AnyResource extends AnyOffer {
+  readonly name?: string;
+  readonly uri: string;
+  readonly describe?: string;
+  readonly mimeType?: string;
+  readonly annotations?: Bag;
+  readonly size?: number;
+  readonly listed?: boolean;
+  readonly reads?: readonly string[];
+  view(state: unknown, ctx: ViewContext<unknown>): unknown;
+}
+
+export interface AnyPrompt extends AnyOffer {
+  readonly describe: string;
+  readonly input?: object;
+  readonly arguments?: readonly PromptArgument[];
+  view(state: unknown, ctx: ViewContext<unknown>): unknown;
+}
+
+export interface AnyMessage extends AnyHandlers {
+  readonly input?: object;
+  readonly output?: object;
+  readonly replies?: boolean;
+  readonly secret?: readonly string[];
+}

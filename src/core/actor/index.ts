@@ -1,6 +1,5 @@
 export type { Frozen } from "../contract/index.ts";
 export { actor } from "./actor.ts";
-export { type Blob, blob, content } from "./content.ts";
 export type {
   Answers,
   Call,
@@ -15,7 +14,7 @@ export type {
   ViewContext,
   WakeOptions,
   WorkContext,
-} from "./context-types.ts";
+} from "./context.ts";
 export type {
   ArgsOf,
   Availability,
@@ -34,11 +33,9 @@ export type {
   Tool,
   ToolAnnotations,
 } from "./definition.ts";
-export { elicit, type Elicited, type Question } from "./elicit.ts";
-export type { Later } from "./later.ts";
 export { actorId, keyOf } from "./names.ts";
+export { elicit, type Elicited, type Question, type Root, type Roots, roots, type Sampled, type Sampling, sample } from "./questions.ts";
 export { type Random, seeded } from "./random.ts";
-export { type Refusal, refuse } from "./refuse.ts";
-export { type Root, type Roots, roots } from "./roots.ts";
-export { type Sampled, type Sampling, sample } from "./sample.ts";
+export { type Blob, blob, content, type Refusal, refuse } from "./replies.ts";
 export { fromJsonSchema } from "./schema.ts";
+export type { Later } from "./turn-context.ts";

@@ -1,5 +1,5 @@
 import { TroupeError } from "../contract/index.ts";
-import { whereMade } from "./bad-turn.ts";
+import { whereMade } from "./author-errors.ts";
 
 const KIND = /^[a-z][a-z0-9-]{0,63}$/;
 const OFFER = /^[A-Za-z0-9_.-]{1,128}$/;
@@ -33,10 +33,10 @@ export function checkMessageName(name: string, where: string): void {
 
 /** `kind/key` with the key percent-encoded into one URI segment; throws `BAD_ID` unless the key is well-formed text of 1–256 bytes. */
 export function actorId<K extends string>(kind: K, key: string): `${K}/${string}` {
-  if (typeof key !== "string") throw new TroupeError("BAD_ID", `A key of ${kind} is text, not ${noText(key)}.`);
+  if (typeof key !== "string") throw new TroupeError("BAD_ID", `A key of ${kind} is text, not ${typeName(key)}.`);
   if (!key.isWellFormed())
     throw new TroupeError("BAD_ID", `A key of ${kind} holds half a character (a lone surrogate): pass well-formed text.`);
-  // No unit of UTF-16 takes more than three bytes: most keys need not be encoded to be counted.
+  // A UTF-16 unit takes at most three bytes, so most keys need not be encoded to check their length.
   const bytes = key.length * 3 <= KEY_BYTES ? key.length : encoder.encode(key).byteLength;
   if (bytes < 1 || bytes > KEY_BYTES) {
     throw new TroupeError("BAD_ID", `A key of ${kind} is ${bytes} bytes: use 1 to ${KEY_BYTES}, for instance a hash of it.`);
@@ -44,12 +44,12 @@ export function actorId<K extends string>(kind: K, key: string): `${K}/${string}
   return `${kind}/${encodeURIComponent(key)}`;
 }
 
-function noText(key: unknown): string {
+function typeName(key: unknown): string {
   if (key === null || key === undefined) return String(key);
   return typeof key === "object" ? "an object" : `a ${typeof key}: pass String(…) of it`;
 }
 
-/** The key behind an id, decoded; throws `BAD_ID`. */
+/** The key in an id, decoded; throws `BAD_ID`. */
 export function keyOf(id: string): string {
   const slash = typeof id === "string" ? id.indexOf("/") : -1;
   if (slash > 0 && slash < id.length - 1) {

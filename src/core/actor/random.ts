@@ -2,14 +2,14 @@
 export interface Random {
   /** At least 0, below 1, with 53 random bits. */
   readonly random: () => number;
-  /** A version 4 UUID; its stream is apart from `random`'s, so drawing numbers does not change the ids. */
+  /** A version 4 UUID. Its stream is separate from `random`'s, so drawing numbers does not change the ids. */
   readonly id: () => string;
 }
 
 const STREAM_NUMBERS = 0;
 const STREAM_IDS = 0x9e3779b9;
 
-/** From 32 hex digits; anything else seeds as zeros where it is not hex. */
+/** From 32 hex digits; what is not hex counts as zeros. */
 export function seeded(seed: string): Random {
   let numbers: (() => number) | undefined;
   let ids: (() => number) | undefined;

@@ -1,8 +1,11 @@
+// Owns: the validators and the JSON Schemas of a definition. Does not own: the compilers and dialects (core/schema).
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type Bag, TroupeError } from "../contract/index.ts";
 import {
   assertPlain,
   checkSchema,
+  compilerFor,
   type Issue,
   issueOf,
   isStandard,
@@ -10,23 +13,22 @@ import {
   toJsonSchema as written,
   WRAPPED,
 } from "../schema/index.ts";
-import { jsonSchemaCheck } from "./json-schema.ts";
-import { plain } from "./plain.ts";
+import { toJson } from "./to-json.ts";
 
 export type Checked = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
 
-/** Compiled once, at the definition. */
+/** Compiled once, with the definition. */
 export type Check = (value: unknown) => Checked;
 
-/** A validator out of a Standard Schema or a plain JSON Schema; throws `BAD_DEFINITION`. */
+/** A validator from a Standard Schema or a plain JSON Schema; throws `BAD_DEFINITION`. */
 export function compileCheck(schema: object, where: string): Check {
   if (isStandard(schema)) return standardCheck(schema, where);
   return jsonSchemaCheck(plainSchema(schema, where), where);
 }
 
 /**
- * A validator of a tool's arguments, which clients are shown as `shown`. An author's own checks (zod's `refine`) are written for what
- * fits that: where they throw of what does not, it is their caller's mistake.
+ * A validator of a tool's arguments; clients see the schema `shown`. An author's own checks (zod's `refine`) are written for values that
+ * fit it: if one throws on a value that does not, that is the caller's mistake.
  */
 export function compileInput(schema: object, shown: Bag, where: string): Check {
   const check = compileCheck(schema, where);
@@ -44,12 +46,12 @@ export function compileInput(schema: object, shown: Bag, where: string): Check {
   };
 }
 
-/** The JSON Schema a client reads; throws `BAD_DEFINITION` where the library cannot write one. */
+/** The JSON Schema that clients read; throws `BAD_DEFINITION` if the library cannot write one. */
 export function toJsonSchema(schema: object, side: "input" | "output", where: string): Bag {
   return isStandard(schema) ? written(schema, side, where) : plainSchema(schema, where);
 }
 
-/** The same schema, which must be one of an object: `type` is filled in where a union or a reference leaves it open. */
+/** The same schema, which must describe an object: `type` is filled in if a union or a reference leaves it open. */
 export function asObjectSchema(schema: Bag, where: string): Bag {
   if (schema["type"] === "object") return schema;
   if (schema["type"] === undefined) return { type: "object", ...schema };
@@ -57,8 +59,8 @@ export function asObjectSchema(schema: Bag, where: string): Bag {
 }
 
 /**
- * A plain JSON Schema (2020-12, or an older dialect that it names) that is known to describe a `T`: typed arguments without a
- * schema library. Shown to clients word for word, compiled here (`BAD_DEFINITION`).
+ * A plain JSON Schema (2020-12, or an older dialect that it names) that is known to describe a `T`: typed arguments without a schema
+ * library. Clients see it unchanged; it is compiled here (`BAD_DEFINITION`).
  */
 export function fromJsonSchema<T>(schema: Bag): StandardSchemaV1<T, T> & StandardJSONSchemaV1<T, T>;
 export function fromJsonSchema(schema: Bag): StandardSchemaV1 & StandardJSONSchemaV1 {
@@ -78,7 +80,7 @@ function standardCheck(schema: StandardSchemaV1, where: string): Check {
     const result = validate(value);
     if (result instanceof Promise) {
       void result.catch(() => undefined);
-      // A library that was thrown at from a check of the author's tries again asynchronously, so the two look alike here.
+      // If a check of the author's throws, a library may try again asynchronously, so the two cannot be told apart here.
       throw new TroupeError(
         "BAD_DEFINITION",
         `${where} validates asynchronously, or a check in it throws of this value: a turn cannot wait. Check what waits in \`work\`, and let checks return false.`,
@@ -88,10 +90,49 @@ function standardCheck(schema: StandardSchemaV1, where: string): Check {
   };
 }
 
-/** A copy of its own, that nothing can change. */
+/** A private copy, so that nothing can change it later. */
 function plainSchema(schema: object, where: string): Bag {
   assertPlain(schema, where);
-  const copy = plain(schema, where, "BAD_DEFINITION");
+  const copy = toJson(schema, where, "BAD_DEFINITION");
   checkSchema(copy, where);
   return copy;
+}
+
+const OPTIONS: Options = { allErrors: true, useDefaults: true };
+
+/** Compiles a plain JSON Schema. Defaults are filled into a copy of the value, never into the value itself. */
+function jsonSchemaCheck(schema: Bag, where: string): Check {
+  const compiler = compilerFor(schema, OPTIONS);
+  let validate: ValidateFunction;
+  try {
+    validate = compiler.compile(schema);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new TroupeError("BAD_DEFINITION", `${where} is no JSON Schema that can be compiled: ${why}.`, { cause });
+  }
+  const fills = JSON.stringify(schema).includes('"default"');
+  return (value) => {
+    const candidate = fills ? structuredClone(value) : value;
+    return validate(candidate) ? { value: candidate } : { issues: (validate.errors ?? []).map(ajvIssue) };
+  };
+}
+
+function ajvIssue(error: ErrorObject): Issue {
+  const missing: unknown = error.params["missingProperty"];
+  if (error.keyword === "required" && typeof missing === "string")
+    return { path: dotted(`${error.instancePath}/${missing}`), message: "is required" };
+  const extra: unknown = error.params["additionalProperty"];
+  if (typeof extra === "string") return { path: dotted(`${error.instancePath}/${extra}`), message: "is not known" };
+  const allowed: unknown = error.params["allowedValues"];
+  if (Array.isArray(allowed))
+    return { path: dotted(error.instancePath), message: `must be one of ${allowed.map((one) => JSON.stringify(one)).join(", ")}` };
+  return { path: dotted(error.instancePath), message: error.message ?? "does not fit" };
+}
+
+function dotted(pointer: string): string {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .join(".");
 }

@@ -1,34 +1,54 @@
+// Owns: one turn in the making, or the work that ends in one: what `ctx` offers, and the turn as data. Does not own: which handler runs
+// (receive.ts), the draft (draft.ts).
 import {
   type ActorId,
+  type Asks,
   type Bag,
+  type Context,
   EngineError,
   isBag,
   type Json,
+  type Log,
   type Message,
   type Outgoing,
+  type Policy,
+  type Progress,
   type Reply,
+  type ReplyWith,
   type Step,
   type Turn,
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
-import { capabilityNeeded, DirtyPaths, omitUndefined, hasOwn, setOwn } from "../contract/internal.ts";
-import { badTurn } from "./bad-turn.ts";
-import type { Answers, RawQuestion, RunContext, Send, SendOptions, WakeOptions } from "./context-types.ts";
-import { type Draft, openDraft } from "./draft/index.ts";
-import type { Question } from "./elicit.ts";
-import { Later } from "./later.ts";
+import { capabilityNeeded, DirtyPaths, hasOwn, missingActorRefusal, omitUndefined, setOwn } from "../contract/internal.ts";
+import { describeIssues } from "../schema/index.ts";
+import type { Action } from "./actions.ts";
+import { badTurn } from "./author-errors.ts";
+import { readArgs } from "./availability.ts";
+import type { Answers, Call, RawQuestion, RunContext, Send, SendOptions, WakeOptions, WorkContext } from "./context.ts";
+import { type Draft, openDraft } from "./draft.ts";
 import { keyOf } from "./names.ts";
-import { plain } from "./plain.ts";
+import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
-import { refuse } from "./refuse.ts";
-import { type Wakeful, wakeName, wakeOf } from "./wakes.ts";
+import { refuse } from "./replies.ts";
+import { toJson } from "./to-json.ts";
 
-/** Nobody in particular: the viewer of a message that names none. */
-export const NOBODY: Viewer = Object.freeze({ scopes: Object.freeze([]) });
+/** What `ctx.later()` returns: a later turn answers the caller, and the mailbox continues. */
+export class Later {
+  readonly #mark = true;
+  static is(value: unknown): boolean {
+    return value instanceof Later && value.#mark;
+  }
+}
+
+/** What a turn needs of its kind: the actions, and a limit of the policy. */
+export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> & Pick<Policy, "minEveryMs">;
+
+/** The viewer of a message that names none. */
+export const ANONYMOUS: Viewer = Object.freeze({ scopes: Object.freeze([]) });
 const NO_ANSWERS: Bag = Object.freeze({});
 
-/** Thrown by `ask` where an answer is missing: the turn leaves no trace, the client is asked (C3). */
+/** Thrown by `ask` if an answer is missing: the turn leaves no trace, and the client is asked (C3). */
 export class Needs {
   readonly requests: Bag;
   constructor(requests: Bag) {
@@ -48,14 +68,14 @@ type Effects = {
 };
 
 /**
- * One turn in the making. The functions are getters that bind on first use: a turn
- * pays for those it takes, and authors may destructure them.
+ * One turn in the making. The functions are getters that bind on first use: a turn pays only for those it takes, and authors may
+ * destructure them.
  */
 export class TurnContext implements RunContext<object, unknown> {
   readonly message: Message;
   readonly args: unknown;
   readonly base: object;
-  readonly #kind: Wakeful;
+  readonly #kind: KindOfTurn;
   readonly #confirms: boolean;
   readonly #life: string;
   readonly #seq: number;
@@ -64,7 +84,7 @@ export class TurnContext implements RunContext<object, unknown> {
   #effects: Effects | undefined;
   #over = false;
 
-  constructor(base: object, message: Message, args: unknown, kind: Wakeful, confirms: boolean, life: string, seq: number) {
+  constructor(base: object, message: Message, args: unknown, kind: KindOfTurn, confirms: boolean, life: string, seq: number) {
     this.message = message;
     this.args = args;
     this.base = base;
@@ -75,7 +95,7 @@ export class TurnContext implements RunContext<object, unknown> {
   }
 
   get state(): object {
-    this.alive();
+    this.throwIfOver();
     this.#draft ??= openDraft(this.base);
     return this.#draft.state;
   }
@@ -89,7 +109,7 @@ export class TurnContext implements RunContext<object, unknown> {
     return this.message.at;
   }
   get viewer(): Viewer {
-    return this.message.viewer ?? NOBODY;
+    return this.message.viewer ?? ANONYMOUS;
   }
   get from(): ActorId | undefined {
     return this.message.from;
@@ -144,31 +164,31 @@ export class TurnContext implements RunContext<object, unknown> {
   }
   get later(): () => Later {
     return () => {
-      this.alive();
+      this.throwIfOver();
       return LATER;
     };
   }
   get answer(): (messageId: string, value: unknown) => void {
     return (messageId, value) => {
-      this.#checkWaits("answer", messageId);
-      const json = plain(value, "an answer");
+      this.#checkWaiting("answer", messageId);
+      const json = toJson(value, "an answer");
       setOwn((this.effects().answer ??= {}), messageId, isReply(json) ? json : { ok: json });
     };
   }
   get report(): (messageId: string, done: number, total?: number, text?: string) => void {
     return (messageId, done, total, text) => {
-      this.#checkWaits("report", messageId);
+      this.#checkWaiting("report", messageId);
       setOwn((this.effects().report ??= {}), messageId, { done, ...omitUndefined({ total, text }) });
     };
   }
   get record(): (what: unknown) => void {
     return (what) => {
-      (this.effects().record ??= []).push(plain(what, "a record"));
+      (this.effects().record ??= []).push(toJson(what, "a record"));
     };
   }
   get emit(): (what: unknown) => void {
     return (what) => {
-      (this.effects().emit ??= []).push(plain(what, "what is emitted"));
+      (this.effects().emit ??= []).push(toJson(what, "what is emitted"));
     };
   }
   get ask(): RunContext<object, unknown>["ask"] {
@@ -176,28 +196,28 @@ export class TurnContext implements RunContext<object, unknown> {
   }
 
   /** Throws `TURN_OVER` once the turn has ended. */
-  alive(): void {
+  throwIfOver(): void {
     if (this.#over)
       throw new EngineError("TURN_OVER", `The turn of ${this.message.action} is over: what it has not done by its end it cannot do.`);
   }
 
   effects(): Effects {
-    this.alive();
+    this.throwIfOver();
     return (this.#effects ??= {});
   }
 
-  /** What was recorded so far, also where the turn has no other trace. */
+  /** What was recorded so far, even if the turn leaves no other trace. */
   recorded(): Json | undefined {
     return this.#effects?.record;
   }
 
-  /** Ends the turn: nothing it kept hold of writes anywhere afterwards. */
+  /** Ends the turn. Neither the context nor its draft can write afterwards. */
   end(): void {
     this.#over = true;
     this.#draft?.drop();
   }
 
-  /** The turn as data. The draft is closed here, after the reply was read out of it. */
+  /** The turn as data. Closes the draft, so the reply must have been read out of it before. */
   close(reply: Reply | "later" | undefined): Turn<object> {
     this.#over = true;
     const effects = this.#effects;
@@ -212,8 +232,8 @@ export class TurnContext implements RunContext<object, unknown> {
     return { state, dirty, ...(reply !== undefined && { reply }), ...effects };
   }
 
-  /** In a message that brings a reply nobody waits any more for what that is of. */
-  #checkWaits(word: string, messageId: string): void {
+  /** In a message that brings a reply, no caller waits under the id of the message it replies to. */
+  #checkWaiting(word: string, messageId: string): void {
     const { action, args } = this.message;
     if (this.#kind.get(action)?.replies !== true || !isBag(args) || args["of"] !== messageId) return;
     throw badTurn(
@@ -223,7 +243,7 @@ export class TurnContext implements RunContext<object, unknown> {
 
   #ask<Q extends Readonly<Record<string, Question<unknown> | RawQuestion>>>(questions: Q): Answers<Q>;
   #ask(questions: Readonly<Record<string, Question<unknown> | RawQuestion>>): object {
-    this.alive();
+    this.throwIfOver();
     if (typeof questions !== "object" || questions === null) throw badTurn("ask(): pass questions by name.");
     const answers: Record<string, unknown> = {};
     const missing: Record<string, Json> = {};
@@ -252,17 +272,70 @@ export class TurnContext implements RunContext<object, unknown> {
         { code: "CANNOT_ASK", data: { capability: first, capabilities: unable } },
       );
     }
-    // oxlint-disable-next-line typescript/only-throw-error -- an outcome, not an error: no stack is wanted
+    // oxlint-disable-next-line typescript/only-throw-error -- an outcome, not an error: it needs no stack
     if (Object.keys(missing).length > 0) throw new Needs(missing);
     return answers;
+  }
+}
+
+/** A turn in the making that may wait. Its draft is open until the work ends. */
+export class WorkingContext extends TurnContext implements WorkContext<object, unknown> {
+  readonly #engine: Context;
+  constructor(
+    base: object,
+    message: Message,
+    args: unknown,
+    kind: KindOfTurn,
+    confirms: boolean,
+    life: string,
+    seq: number,
+    engine: Context,
+  ) {
+    super(base, message, args, kind, confirms, life, seq);
+    this.#engine = engine;
+  }
+  get signal(): AbortSignal {
+    return this.#engine.signal;
+  }
+  get progress(): Progress {
+    return (...step) => {
+      this.throwIfOver();
+      this.#engine.progress(...step);
+    };
+  }
+  get log(): Log {
+    return (...line) => {
+      this.throwIfOver();
+      this.#engine.log(...line);
+    };
+  }
+  get call(): Call {
+    const ask = async (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions): Promise<Reply> => {
+      this.throwIfOver();
+      try {
+        return await this.#engine.call(outgoing(to, given, args, options, this.message));
+      } catch (error) {
+        // Work can handle a missing actor as a reply. Thrown, it would look like a crash of the work to its caller.
+        const refusal = missingActorRefusal(error);
+        if (refusal === undefined) throw error;
+        return refusal;
+      }
+    };
+    function call<T>(asks: Asks<T>, options?: SendOptions): Promise<ReplyWith<T>>;
+    function call(other: Outgoing, options?: SendOptions): Promise<Reply>;
+    function call(to: ActorId, action: string, args?: unknown, options?: SendOptions): Promise<Reply>;
+    async function call(...given: Parameters<typeof ask>): Promise<unknown> {
+      return ask(...given);
+    }
+    return call;
   }
 }
 
 const LATER = new Later();
 const NOTHING: Turn<object> = Object.freeze({});
 
-/** A message as its author wrote it, in the envelope; keeps the trace of what caused it. */
-export function outgoing(
+/** The envelope of a message as its author wrote it. It keeps the trace of its cause. */
+function outgoing(
   to: ActorId | Outgoing,
   given: string | SendOptions | undefined,
   args: unknown,
@@ -271,12 +344,12 @@ export function outgoing(
 ): Outgoing {
   if (typeof to === "object") {
     const extra = typeof given === "object" ? given : undefined;
-    return traced({ ...to, ...extra, args: plain(to.args, "the arguments of a message") }, cause);
+    return traced({ ...to, ...extra, args: toJson(to.args, "the arguments of a message") }, cause);
   }
-  // Throws BAD_ID here, where the author sees it, and not in the outbox.
+  // Throws BAD_ID here, where the author sees it, not in the outbox.
   keyOf(to);
   if (typeof given !== "string") throw badTurn("send(to, action, args): `action` is the name of a message.");
-  return traced({ ...options, to, action: given, args: plain(args, "the arguments of a message") }, cause);
+  return traced({ ...options, to, action: given, args: toJson(args, "the arguments of a message") }, cause);
 }
 
 function traced(message: Outgoing, cause: Message): Outgoing {
@@ -284,8 +357,8 @@ function traced(message: Outgoing, cause: Message): Outgoing {
 }
 
 function isQuestion(value: unknown): boolean {
-  const asked = isBag(value) && "request" in value ? value["request"] : value;
-  return isBag(asked) && typeof asked["method"] === "string";
+  const request = isBag(value) && "request" in value ? value["request"] : value;
+  return isBag(request) && typeof request["method"] === "string";
 }
 
 function isReply(value: Json): value is Reply & Bag {
@@ -293,5 +366,39 @@ function isReply(value: Json): value is Reply & Bag {
   const { needs = null, refused } = value;
   return (
     hasOwn(value, "ok") || (typeof needs === "object" && needs !== null) || (isBag(refused) && "code" in refused && "message" in refused)
+  );
+}
+
+/** A timer as its author wrote it, checked here, where the author sees it, not when it fires. `now` in milliseconds since 1970. */
+function wakeOf(name: string, options: WakeOptions | undefined, now: number, kind: KindOfTurn): Wake {
+  const { at, afterMs, everyMs, action, args } = options ?? { afterMs: Number.NaN, action: "" };
+  const where = `wake(${JSON.stringify(name.slice(0, 60))})`;
+  const when = at ?? now + afterMs;
+  if (!Number.isFinite(when)) throw badTurn(`${where}: \`at\` or \`afterMs\` must be a number of milliseconds.`);
+  const target = kind.get(action);
+  if (target === undefined) {
+    throw badTurn(`${where} names the action ${JSON.stringify(action)}, which this kind does not have: declare it in \`messages\`.`);
+  }
+  if (target.replies)
+    throw badTurn(`${where} names ${JSON.stringify(action)}, which brings replies (\`replies: true\`): give it a message of its own.`);
+  // A timer without a pause would fill the disk and keep the actor busy.
+  if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs >= kind.minEveryMs)) {
+    throw badTurn(
+      `${where}: \`everyMs\` must be at least ${kind.minEveryMs} milliseconds, as this kind's policy has it: wait longer, or give the kind a \`minEveryMs\`.`,
+    );
+  }
+  const given = args === undefined ? undefined : toJson(args, "the arguments of a wake");
+  // When it fires, no caller would get a refusal: arguments that do not fit are refused here.
+  const { issues } = readArgs(target, given);
+  if (issues !== undefined)
+    throw badTurn(`${where}: its \`args\` are none that ${JSON.stringify(action)} takes: ${describeIssues(issues)}.`);
+  return { at: when, action, ...(everyMs !== undefined && { everyMs }), ...(given !== undefined && { args: given }) };
+}
+
+/** The name itself. */
+function wakeName(name: string): string {
+  if (typeof name === "string" && name !== "" && name !== "__proto__" && name.length <= 256) return name;
+  throw badTurn(
+    `${typeof name === "string" ? JSON.stringify(name.slice(0, 60)) : String(name)} is no name for a wake: use 1 to 256 characters.`,
   );
 }

@@ -196,7 +196,13 @@ const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: R
   turn.emit === undefined;
 
 // Apart, and short: what all turns pass is compiled into one piece with what calls it.
-function planState(base: Base, message: Message, { state: after, dirty }: Turn<unknown>, reply: Reply, now: Circumstances): Plan | undefined {
+function planState(
+  base: Base,
+  message: Message,
+  { state: after, dirty }: Turn<unknown>,
+  reply: Reply,
+  now: Circumstances,
+): Plan | undefined {
   if (after === undefined || after === base.state) return undefined;
   const { state, bytes, patch } = changed(base, after, dirty, now);
   return {

@@ -1,29 +1,84 @@
+// Owns: compiling tools, resources, prompts and messages: the offer in the catalogue, and the action that a turn runs. Does not own:
+// running it (receive.ts), or whether it is available now (availability.ts).
 import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
-import type { PromptArgument } from "./definition.ts";
 import {
   checkHeaderParameters,
   checkScopes,
   checkTask,
   freezeDeep,
-  isTexts,
   headerParameters,
+  isTexts,
   setOwn,
   templateVariables,
   withScopes,
 } from "../contract/internal.ts";
-import { choosable } from "./choosable.ts";
-import { frozenOf, readOnly } from "./draft/index.ts";
-import { checkOfferName } from "./names.ts";
-import { Act } from "./act.ts";
-import type { AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
-import { plain } from "./plain.ts";
 import { takesMisfits } from "../schema/index.ts";
+import { frozenOf } from "./containers.ts";
+import type { RunContext, ViewContext, WorkContext } from "./context.ts";
+import type { AnyMessage, AnyPrompt, AnyResource, AnyTool, Choices, Confirm, PromptArgument, When } from "./definition.ts";
+import { checkMessageName, checkOfferName } from "./names.ts";
+import { readOnly } from "./read-only.ts";
 import { asObjectSchema, type Check, compileCheck, compileInput, toJsonSchema } from "./schema.ts";
+import { toJson } from "./to-json.ts";
 
-/** An offer of the catalogue and the action behind it, from one definition. */
+type Handler =
+  | { readonly kind: "run"; readonly run: (ctx: RunContext<object, unknown>) => unknown }
+  | { readonly kind: "view"; readonly view: (state: unknown, ctx: ViewContext<unknown>) => unknown }
+  | { readonly kind: "work"; readonly work: (ctx: WorkContext<object, unknown>) => Promise<unknown> };
+
+interface ActionParts {
+  readonly name: string;
+  readonly handler: Handler;
+  readonly ref?: OfferRef | undefined;
+  readonly when?: When | undefined;
+  readonly choices?: Choices | undefined;
+  readonly input?: Check | undefined;
+  readonly output?: Check | undefined;
+  readonly secret?: readonly string[] | undefined;
+  readonly confirm?: Confirm | undefined;
+  readonly replies?: boolean | undefined;
+}
+
+/**
+ * One action, compiled: all that `receive` and `view` need of it. A class, so that all have one hidden class: with the keys that each
+ * author gave, every read was a lookup by name as soon as a process served a handful.
+ */
+export class Action {
+  readonly name: string;
+  /** Absent: a message, never on a surface. */
+  readonly ref: OfferRef | undefined;
+  readonly when: When | undefined;
+  readonly choices: Choices | undefined;
+  /** Absent: arguments pass unchecked. */
+  readonly input: Check | undefined;
+  readonly output: Check | undefined;
+  readonly secret: readonly string[] | undefined;
+  readonly confirm: Confirm | undefined;
+  /** Whether it is a message that brings replies. */
+  readonly replies: boolean;
+  /** How errors name its reply. */
+  readonly replied: string;
+  readonly handler: Handler;
+
+  constructor({ name, ref, when, choices, input, output, secret, confirm, replies, handler }: ActionParts) {
+    this.name = name;
+    this.ref = ref;
+    this.when = when;
+    this.choices = choices;
+    this.input = input;
+    this.output = output;
+    this.secret = secret;
+    this.confirm = confirm;
+    this.replies = replies === true;
+    this.replied = `What ${name} replied`;
+    this.handler = handler;
+  }
+}
+
+/** An offer in the catalogue and its action. */
 export interface Compiled {
   readonly offer: Offer;
-  readonly act: Act;
+  readonly action: Action;
 }
 
 const NO_PROPERTIES: Bag = { type: "object", properties: {} };
@@ -35,8 +90,8 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   const inputSchema =
     tool.input === undefined ? NO_PROPERTIES : asObjectSchema(toJsonSchema(tool.input, "input", `${where}, input`), `${where}, input`);
   checkHeaderParameters(inputSchema, `${where}, input`);
-  const does = doesOf(tool, where);
-  const isReadOnly = does.how === "view";
+  const handler = handlerOf(tool, where);
+  const isReadOnly = handler.kind === "view";
   checkTask(tool.task, where);
   if (isReadOnly && tool.task !== undefined)
     throw new TroupeError(
@@ -44,21 +99,21 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
       `${where} only reads, which is done at once: it is no task. Use \`work\`, or take \`task\` off.`,
     );
   if (isReadOnly && tool.confirm !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} only reads: it has nothing to confirm.`);
-  declared([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], namesOf(inputSchema), where);
+  checkArguments([...Object.keys(tool.choices ?? {}), ...(tool.secret ?? [])], namesOf(inputSchema), where);
   const open = headerParameters(inputSchema).find(({ path: [first = ""] }) => tool.secret?.includes(first) === true);
   if (open !== undefined)
     throw new TroupeError(
       "BAD_DEFINITION",
       `${where}: the argument ${JSON.stringify(open.path.join("."))} is \`secret\`, and \`x-mcp-header\` would repeat it in a header, which proxies write down: take one of them off.`,
     );
-  choosable(Object.keys(tool.choices ?? {}), propertiesOf(inputSchema), where);
+  checkChoices(Object.keys(tool.choices ?? {}), propertiesOf(inputSchema), where);
   const annotations = {
     ...(tool.confirm !== undefined && { destructiveHint: true }),
     ...tool.annotations,
-    // By construction, whatever the author wrote.
+    // True by construction, whatever the author wrote.
     ...(isReadOnly && { readOnlyHint: true }),
   };
-  const definition = defined(
+  const definition = definitionOf(
     {
       title: tool.title,
       description: tool.describe,
@@ -79,10 +134,10 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
       ...(tool.input !== undefined && takesMisfits(tool.input) && { checksArguments: "misfits" }),
       ...(tool.task !== undefined && { task: tool.task }),
     }),
-    act: new Act({
-      action: ref,
+    action: new Action({
+      name: ref,
       ref,
-      does,
+      handler,
       when: tool.when,
       choices: tool.choices,
       input: tool.input === undefined ? noArguments : compileInput(tool.input, inputSchema, `${where}, input`),
@@ -97,9 +152,9 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
   const ref: OfferRef = `resources/${name}`;
   const where = `${kind}: ${ref}`;
   checkOfferName(name, where);
-  // {alias} is the cast's to fill.
+  // {alias} is filled in by the cast.
   const variables = templateVariables(resource.uri, where, "alias");
-  declared(Object.keys(resource.choices ?? {}), variables, where);
+  checkArguments(Object.keys(resource.choices ?? {}), variables, where);
   const [variable] = variables;
   if (resource.listed === true && (variables.length !== 1 || variable === undefined || resource.choices?.[variable] === undefined))
     throw new TroupeError(
@@ -109,7 +164,7 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
   const { reads } = resource;
   if (reads !== undefined && (!isTexts(reads) || reads.length === 0))
     throw new TroupeError("BAD_DEFINITION", `${where}: \`reads\` names members of the state, one at least, or is absent.`);
-  const definition = defined(
+  const definition = definitionOf(
     {
       ...(variables.length === 0 ? { uri: resource.uri } : { uriTemplate: resource.uri }),
       name: resource.name ?? name,
@@ -130,13 +185,13 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
       action: ref,
       readOnly: true,
       ...(resource.listed === true && { listed: true }),
-      // What its variables may be is of other members: a value that goes takes its content along.
+      // The choices depend on other members of the state: if a value is no longer among them, so is its content.
       ...(reads !== undefined && resource.choices === undefined && { reads: [...reads] }),
     }),
-    act: new Act({
-      action: ref,
+    action: new Action({
+      name: ref,
       ref,
-      does: doesOf(
+      handler: handlerOf(
         { view: reads === undefined ? resource.view.bind(resource) : (state, ctx) => resource.view(members(state, reads), ctx) },
         where,
       ),
@@ -147,13 +202,13 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
   };
 }
 
-// What it does not name is not there to be shown: nobody would be told that it has changed.
+// The view must not see other members: no subscriber would be notified of a change to them.
 function members(given: unknown, names: readonly string[]): object {
-  const seen: Record<string, unknown> = {};
+  const named: Record<string, unknown> = {};
   const state = frozenOf(given);
   if (typeof state === "object" && state !== null)
-    for (const name of names) if (Object.hasOwn(state, name)) setOwn(seen, name, Reflect.get(state, name));
-  return readOnly(Object.freeze(seen));
+    for (const name of names) if (Object.hasOwn(state, name)) setOwn(named, name, Reflect.get(state, name));
+  return readOnly(Object.freeze(named));
 }
 
 export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Compiled {
@@ -167,13 +222,13 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
     prompt.input === undefined ? undefined : asObjectSchema(toJsonSchema(prompt.input, "input", `${where}, input`), `${where}, input`);
   const list = schema === undefined ? (prompt.arguments ?? []) : argumentsOf(schema);
   const names = list.map((one) => one.name);
-  declared(Object.keys(prompt.choices ?? {}), names, where);
-  if (schema !== undefined) choosable(Object.keys(prompt.choices ?? {}), propertiesOf(schema), where);
-  const definition = defined(
+  checkArguments(Object.keys(prompt.choices ?? {}), names, where);
+  if (schema !== undefined) checkChoices(Object.keys(prompt.choices ?? {}), propertiesOf(schema), where);
+  const definition = definitionOf(
     {
       title: prompt.title,
       description: prompt.describe,
-      // An empty list that was written down is shown as it is.
+      // An explicit empty list is listed as it is.
       arguments: list.length === 0 && prompt.arguments === undefined ? undefined : list,
       icons: prompt.icons,
       _meta: withScopes(prompt.meta, prompt.scopes),
@@ -189,10 +244,10 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
       : fromText(schema, compileCheck(prompt.input, `${where}, input`));
   return {
     offer: freezeDeep({ name, definition, action: ref, readOnly: true }),
-    act: new Act({
-      action: ref,
+    action: new Action({
+      name: ref,
       ref,
-      does: doesOf({ view: prompt.view.bind(prompt) }, where),
+      handler: handlerOf({ view: prompt.view.bind(prompt) }, where),
       when: prompt.when,
       choices: prompt.choices,
       input,
@@ -200,12 +255,29 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
   };
 }
 
+export function compileMessage(kind: string, name: string, message: AnyMessage): Action {
+  const where = `${kind}: messages.${name}`;
+  checkMessageName(name, where);
+  if (message.view !== undefined) throw new TroupeError("BAD_DEFINITION", `${where}: a message is no read: use \`run\` or \`work\`.`);
+  if (message.replies === true && message.input !== undefined) {
+    throw new TroupeError("BAD_DEFINITION", `${where} brings replies: their arguments are known, leave \`input\` away.`);
+  }
+  return new Action({
+    name,
+    handler: handlerOf(message, where),
+    input: message.input === undefined ? undefined : compileCheck(message.input, `${where}, input`),
+    output: message.output === undefined ? undefined : compileCheck(message.output, `${where}, output`),
+    secret: message.secret,
+    replies: message.replies,
+  });
+}
+
 /** Exactly one of `run`, `view` and `work`, bound to its definition; throws `BAD_DEFINITION`. */
-export function doesOf(acts: Pick<AnyTool, "run" | "view" | "work">, where: string): Act["does"] {
-  const { run, view, work } = acts;
-  if (run !== undefined && view === undefined && work === undefined) return { how: "run", run: run.bind(acts) };
-  if (view !== undefined && run === undefined && work === undefined) return { how: "view", view: view.bind(acts) };
-  if (work !== undefined && run === undefined && view === undefined) return { how: "work", work: work.bind(acts) };
+function handlerOf(definition: Pick<AnyTool, "run" | "view" | "work">, where: string): Handler {
+  const { run, view, work } = definition;
+  if (run !== undefined && view === undefined && work === undefined) return { kind: "run", run: run.bind(definition) };
+  if (view !== undefined && run === undefined && work === undefined) return { kind: "view", view: view.bind(definition) };
+  if (work !== undefined && run === undefined && view === undefined) return { kind: "work", work: work.bind(definition) };
   throw new TroupeError(
     "BAD_DEFINITION",
     `${where} must have exactly one of \`run\` (a turn), \`view\` (a read) and \`work\` (what waits).`,
@@ -217,7 +289,7 @@ function noArguments(): { readonly value: unknown } {
 }
 const NONE = Object.freeze({ value: Object.freeze({}) });
 
-/** Arguments that are all text, of these names. */
+/** Accepts arguments that are all text, of these names. */
 function texts(names: readonly string[], required: readonly string[]): Check {
   return (value) => {
     if (typeof value !== "object" || value === null)
@@ -233,7 +305,7 @@ function texts(names: readonly string[], required: readonly string[]): Check {
   };
 }
 
-/** A prompt's arguments travel as text: what the schema wants as number or boolean is read from it. */
+/** A prompt's arguments arrive as text: numbers and booleans are parsed as the schema requires. */
 function fromText(schema: Bag, check: Check): Check {
   const types = new Map<string, Json>();
   for (const [name, property] of Object.entries(propertiesOf(schema))) {
@@ -269,7 +341,7 @@ function argumentsOf(schema: Bag): readonly PromptArgument[] {
 }
 
 function namesOf(schema: Bag): readonly string[] | undefined {
-  // A union or a reference keeps its names elsewhere: nothing to compare with.
+  // A union or a reference has its names elsewhere, so they cannot be compared.
   return isBag(schema["properties"]) ? Object.keys(schema["properties"]) : undefined;
 }
 
@@ -277,14 +349,36 @@ function propertiesOf(schema: Bag): Bag {
   return isBag(schema["properties"]) ? schema["properties"] : {};
 }
 
-function declared(used: readonly string[], names: readonly string[] | undefined, where: string): void {
-  const stray = names === undefined ? undefined : used.find((name) => !names.includes(name));
-  if (stray !== undefined)
-    throw new TroupeError("BAD_DEFINITION", `${where} speaks of the argument ${JSON.stringify(stray)}, which its input does not have.`);
+/** Throws `BAD_DEFINITION` if an argument that `choices` or `secret` names is not in the input. */
+function checkArguments(used: readonly string[], names: readonly string[] | undefined, where: string): void {
+  const extra = names === undefined ? undefined : used.find((name) => !names.includes(name));
+  if (extra !== undefined)
+    throw new TroupeError("BAD_DEFINITION", `${where} speaks of the argument ${JSON.stringify(extra)}, which its input does not have.`);
 }
 
-function defined(entries: Readonly<Record<string, unknown>>, where: string): Bag {
-  const json = plain(entries, `${where}, definition`, "BAD_DEFINITION");
+/** Choices are texts. An argument that can only be a number or an object could never be one of them. Throws `BAD_DEFINITION`. */
+function checkChoices(names: readonly string[], properties: Bag, where: string): void {
+  for (const name of names) {
+    const types = typesOf(properties[name]);
+    if (types === undefined || types.includes("string")) continue;
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where}: \`choices.${name}\` are texts, and the argument is ${types.join(" or ")}: make it text or a list of texts, or write its values into its schema.`,
+    );
+  }
+}
+
+/** The types of a value; of a list, those of its items. Undefined: the schema leaves it open. */
+function typesOf(schema: unknown): readonly string[] | undefined {
+  if (!isBag(schema)) return undefined;
+  const { type } = schema;
+  if (type === "array") return typesOf(schema["items"]);
+  const types = Array.isArray(type) ? type : [type];
+  return types.every((one) => typeof one === "string") ? types : undefined;
+}
+
+function definitionOf(entries: Readonly<Record<string, unknown>>, where: string): Bag {
+  const json = toJson(entries, `${where}, definition`, "BAD_DEFINITION");
   checkScopes(entries["_meta"], where);
   return isBag(json) ? json : {};
 }

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { DEFAULT_POLICY, type Behaviour, type EngineError, type Json, type Turn } from "../../contract/index.ts";
-import { LocalEngine } from "../../engine/index.ts";
-import { actor } from "../index.ts";
+import { DEFAULT_POLICY, type Behaviour, type EngineError, type Json, type Turn } from "../contract/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { actor } from "./index.ts";
 
 type State = Record<string, unknown>;
 type Does = (state: State) => unknown;

@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { types } from "node:util";
 import * as fc from "fast-check";
 import { create } from "mutative";
-import { apply, diff } from "../../chain/index.ts";
-import { diffChanges } from "../../chain/diff.ts";
-import type { Json } from "../../contract/index.ts";
-import { freezeDeep } from "../../contract/internal.ts";
-import { openDraft } from "./index.ts";
+import { apply, diff } from "../chain/index.ts";
+import { diffChanges } from "../chain/diff.ts";
+import type { Json } from "../contract/index.ts";
+import { freezeDeep } from "../contract/internal.ts";
+import { openDraft } from "./draft.ts";
 
 /** Of an edit: where in the state, where another part is, and numbers to choose by. */
 interface Step {

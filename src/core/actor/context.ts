@@ -1,11 +1,12 @@
+// Owns: the types of what a handler has at hand. Does not own: their implementation (turn-context.ts).
 import type { ActorId, Asks, Bag, Json, Log, Message, Outgoing, Policy, Progress, Reply, ReplyWith, Viewer } from "../contract/index.ts";
-import type { Question } from "./elicit.ts";
-import type { Later } from "./later.ts";
+import type { Question } from "./questions.ts";
+import type { Later } from "./turn-context.ts";
 
-/** What a turn may reply: a domain value, JSON at run time. A promise is none: `run` is synchronous, `work` waits. */
+/** What a turn may reply: a domain value, JSON at run time. Not a promise: `run` is synchronous, `work` waits. */
 export type Value = string | number | boolean | null | undefined | void | (object & { readonly then?: never });
 
-/** What a message sent with `replyAs` brings back. */
+/** The arguments of the message that a `replyAs` names. */
 export interface ReplyArgs {
   /** Id of the message that was sent. */
   readonly of: string;
@@ -13,51 +14,51 @@ export interface ReplyArgs {
   readonly reply: Reply;
 }
 
-/** What the message `ended` brings to a parent. */
+/** The arguments of the message `ended` to a parent. */
 export interface EndedArgs {
   readonly child: ActorId;
   readonly reason: string;
 }
 
-/** What the message `failed` brings to a parent: a child has crashed more often than its `restart` allows, and takes no message until it is restarted. */
+/** The arguments of the message `failed` to a parent: a child crashed more often than its `restart` allows, and takes no message until it is restarted. */
 export interface FailedArgs {
   readonly child: ActorId;
   readonly why: string;
 }
 
 export interface SendOptions {
-  /** The actor may begin with this message. */
+  /** The actor may start with this message. */
   readonly start?: Json;
   /** The reply arrives as a message of this action. */
   readonly replyAs?: string;
   /** Only with `start`: overrides the kind's policy. */
   readonly policy?: Partial<Policy>;
-  /** On whose behalf: the receiver decides availability with it. Absent: nobody in particular. */
+  /** On whose behalf: the receiver decides availability with it. Absent: an anonymous viewer. */
   readonly viewer?: Viewer;
   readonly deadline?: number;
 }
 
-/** To a typed message (`room.at(key).arrive({…})`) or to any actor by id and action. */
+/** Takes a typed message (`room.at(key).arrive({…})`), or the id of any actor and an action. */
 export interface Send<R> {
   (message: Outgoing, options?: SendOptions): R;
   (to: ActorId, action: string, args?: unknown, options?: SendOptions): R;
 }
 
-/** The same, and waits for the reply: typed, where the message's receiver has an `output` for it. */
+/** The same, and waits for the reply. It is typed if the message has an `output`. */
 export interface Call {
   <T>(message: Asks<T>, options?: SendOptions): Promise<ReplyWith<T>>;
   (message: Outgoing, options?: SendOptions): Promise<Reply>;
   (to: ActorId, action: string, args?: unknown, options?: SendOptions): Promise<Reply>;
 }
 
-/** When a wake rings: at a time (ms since 1970) or after a wait. Repeats every `everyMs`. */
+/** When a timer fires: at a time (ms since 1970) or after a delay. Repeats every `everyMs`. */
 export type WakeOptions = ({ readonly at: number; readonly afterMs?: never } | { readonly afterMs: number; readonly at?: never }) & {
   readonly everyMs?: number;
   readonly action: string;
   readonly args?: unknown;
 };
 
-/** A request the library has no word for, in MCP's own shape. */
+/** A request without a helper of its own, in MCP's form. */
 export interface RawQuestion {
   readonly method: string;
   readonly params: Bag;
@@ -66,11 +67,10 @@ export interface RawQuestion {
 export type Answers<Q> = { readonly [K in keyof Q]: Q[K] extends Question<infer T> ? T : Json };
 
 /**
- * What a turn has at hand. Every function may be taken apart from it, and throws
- * `TURN_OVER` once the turn has ended.
+ * What a turn has at hand. Every function may be destructured, and throws `TURN_OVER` once the turn has ended.
  */
 export interface RunContext<S, A> {
-  /** A draft: write to it. A throw or a refusal drops what was written (C3). */
+  /** A draft: write to it. A throw or a refusal drops the changes (C3). */
   readonly state: S;
   readonly args: A;
   readonly self: ActorId;
@@ -78,11 +78,11 @@ export interface RunContext<S, A> {
   readonly key: string;
   /** Milliseconds since 1970, the message's own: the turn's only clock. */
   readonly now: number;
-  /** From 0 up to below 1, seeded by the message. */
+  /** At least 0, below 1; seeded by the message. */
   readonly random: () => number;
   /** A UUID, seeded by the message. */
   readonly id: () => string;
-  /** Nobody in particular (no principal, no scopes) where the message names none. */
+  /** Anonymous (no principal, no scopes) if the message names none. */
   readonly viewer: Viewer;
   /** The actor that sent the message. */
   readonly from: ActorId | undefined;
@@ -90,28 +90,28 @@ export interface RunContext<S, A> {
   readonly answers: Bag;
   /** Whether the client can be asked: `elicitation`, `sampling`, `roots`. */
   readonly can: (name: string) => boolean;
-  /** Leaves with the commit, first in, first out per receiver (C5). Returns its id: `of` in the reply, where `replyAs` asks for one. */
+  /** Leaves with the commit, first in, first out per receiver (C5). Returns its id, which is `of` in the reply that `replyAs` requests. */
   readonly send: Send<string>;
-  /** Durable and named: the same name again replaces it. */
+  /** A durable, named timer: the same name again replaces it. */
   readonly wake: (name: string, options: WakeOptions) => void;
   readonly cancel: (name: string) => void;
-  /** The actor ends with this turn. */
+  /** The actor stops with this turn. */
   readonly stop: (reason: string) => void;
-  /** A child that has failed is tried again, from the state it had. Of others it means nothing. */
+  /** Restarts a failed child from its last state. Other ids are ignored. */
   readonly restart: (child: ActorId) => void;
-  /** `return later()`: a turn to come answers this message's id. */
+  /** `return later()`: a later turn answers this message's id. */
   readonly later: () => Later;
-  /** Answers a message that was told "later". `{ ok }`, `{ refused }` and `{ needs }` are replies; any other value is `ok`. */
+  /** Answers a message whose turn returned `later()`. `{ ok }`, `{ refused }` and `{ needs }` are replies; any other value is `ok`. */
   readonly answer: (messageId: string, value: unknown) => void;
-  /** Tells whoever waits for such an answer how far it is: progress at their client, never kept. `done` grows from one to the next. */
+  /** Reports progress to the caller that waits for such an answer; never stored. `done` grows from one report to the next. */
   readonly report: (messageId: string, done: number, total?: number, text?: string) => void;
-  /** Kept in the event: what happened inside. */
+  /** Stored in the event: what happened inside. */
   readonly record: (what: unknown) => void;
-  /** To watchers after the commit, at most once, never kept. */
+  /** To watchers after the commit, at most once; never stored. */
   readonly emit: (what: unknown) => void;
   /**
-   * The answers, or the end of this turn: the client is asked and the call runs again from
-   * the top. Refuses `CANNOT_ASK` where the client lacks the capability: ask `can` first.
+   * Returns the answers, or ends this turn: the client is asked, and the call runs again from the top. Refuses `CANNOT_ASK` if the client
+   * lacks the capability: check `can` first.
    */
   readonly ask: <Q extends Readonly<Record<string, Question<unknown> | RawQuestion>>>(questions: Q) => Answers<Q>;
 }
@@ -126,10 +126,10 @@ export interface WorkContext<S, A> extends RunContext<S, A> {
   readonly call: Call;
 }
 
-/** What a view gets beside the state. */
+/** What a view gets besides the state. */
 export interface ViewContext<A> {
   readonly args: A;
   readonly viewer: Viewer;
-  /** Decoded; "" where the caller did not say whose state it reads. */
+  /** Decoded; "" if the caller did not name the actor. */
   readonly key: string;
 }

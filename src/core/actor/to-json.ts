@@ -1,16 +1,16 @@
+// Owns: copying what an author's code returns into JSON. Does not own: checking a state (core/chain).
 import { type Bag, type Json, TroupeError } from "../contract/index.ts";
 import { classOf, DEEPEST, setOwn } from "../contract/internal.ts";
-import { whereMade } from "./bad-turn.ts";
-import { frozenOf } from "./draft/index.ts";
+import { whereMade } from "./author-errors.ts";
+import { frozenOf } from "./containers.ts";
 
 type Mistake = "BAD_TURN" | "BAD_DEFINITION";
 
 /**
- * A copy of `value` that is JSON and shares nothing that can still change: drafts in it
- * are read out, what is frozen already is kept. Absent (`undefined`) properties are left
- * out, an absent value is null. Throws `code`, naming the path of what is not JSON.
+ * A JSON copy of `value` that shares nothing writable with it. Drafts are read out; what is frozen and JSON throughout is returned as it
+ * is. Undefined properties are left out, an undefined value is null. Throws `code` with the path of what is not JSON.
  */
-export function plain(value: unknown, where: string, code: Mistake = "BAD_TURN"): Json {
+export function toJson(value: unknown, where: string, code: Mistake = "BAD_TURN"): Json {
   const budget: Budget = { left: MOST_CONTAINERS };
   let copy: Json | typeof NOT_JSON;
   try {
@@ -30,7 +30,7 @@ export function plain(value: unknown, where: string, code: Mistake = "BAD_TURN")
 
 const NOT_JSON = Symbol("not JSON");
 
-/** A value whose parts are shared is copied once for each place they are in: without a bound, thirty lists are a billion. */
+/** A shared part is copied once for each place it is in: without a limit, thirty nested lists become a billion. */
 const MOST_CONTAINERS = 1_000_000;
 
 interface Budget {
@@ -70,7 +70,7 @@ function copiedList(list: readonly unknown[], depth: number, budget: Budget): Js
     same &&= made === item;
     copy.push(made);
   }
-  return same && isWalked(list) ? list : copy;
+  return same && isFrozenList(list) ? list : copy;
 }
 
 function copiedObject(object: object, depth: number, budget: Budget): Json | typeof NOT_JSON {
@@ -88,15 +88,15 @@ function copiedObject(object: object, depth: number, budget: Budget): Json | typ
     same &&= made === item;
     setOwn(copy, key, made);
   }
-  return same && isWalkedBag(object) ? object : copy;
+  return same && isFrozenBag(object) ? object : copy;
 }
 
-// The callers' walk is the other half of these guards: what is frozen and JSON throughout (a part of a committed state) is as good as a copy.
-function isWalked(list: readonly unknown[]): list is readonly Json[] {
+// The callers have checked that every item is JSON: with that, what is frozen (part of a committed state) needs no copy.
+function isFrozenList(list: readonly unknown[]): list is readonly Json[] {
   return Object.isFrozen(list);
 }
 
-function isWalkedBag(object: object): object is Bag {
+function isFrozenBag(object: object): object is Bag {
   return Object.isFrozen(object);
 }
 

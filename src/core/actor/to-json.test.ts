@@ -1,33 +1,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { plain } from "./plain.ts";
+import { toJson } from "./to-json.ts";
 
 test("JSON comes out as it went in, and shares nothing that can change", () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: "grapheme" }), (value) => {
-      const copy = plain(value, "it");
+      const copy = toJson(value, "it");
       assert.equal(JSON.stringify(copy), JSON.stringify(value));
     }),
   );
   const list = [1, { a: 2 }];
-  const copy = plain(list, "it");
+  const copy = toJson(list, "it");
   list.push(3);
   assert.deepEqual(copy, [1, { a: 2 }]);
 });
 
 test("what is frozen to the bottom is kept, not copied", () => {
   const frozen = Object.freeze({ a: Object.freeze([1, "x"]) });
-  assert.equal(plain(frozen, "it"), frozen);
+  assert.equal(toJson(frozen, "it"), frozen);
   const half = Object.freeze({ a: [1] });
-  assert.notEqual(plain(half, "it"), half);
+  assert.notEqual(toJson(half, "it"), half);
 });
 
 test("an absent property is left out, an absent value is null, __proto__ is a name like any other", () => {
-  assert.deepEqual(plain({ a: undefined, b: 1 }, "it"), { b: 1 });
-  assert.equal(plain(undefined, "it"), null);
+  assert.deepEqual(toJson({ a: undefined, b: 1 }, "it"), { b: 1 });
+  assert.equal(toJson(undefined, "it"), null);
   const parsed: unknown = JSON.parse('{"__proto__": {"polluted": true}}');
-  const copy = plain(parsed, "it");
+  const copy = toJson(parsed, "it");
   assert.equal(JSON.stringify(copy), '{"__proto__":{"polluted":true}}');
   assert.equal(Reflect.get({}, "polluted"), undefined);
 });
@@ -47,11 +47,11 @@ test("what is no JSON is refused by path, with what to do", () => {
     [new Map(), /it is a Map/],
     [self, /deeper than 1000 levels, or holds itself/],
   ];
-  for (const [value, pattern] of cases) assert.throws(() => plain(value, "reply"), { code: "BAD_TURN", message: pattern });
+  for (const [value, pattern] of cases) assert.throws(() => toJson(value, "reply"), { code: "BAD_TURN", message: pattern });
 });
 
 test("a value that holds the same lists again and again is refused before all are copied", () => {
   let shared: unknown = [];
   for (let n = 0; n < 40; n += 1) shared = [shared, shared];
-  assert.throws(() => plain(shared, "it"), { code: "BAD_TURN", message: /it holds more than 1000000 lists and objects/ });
+  assert.throws(() => toJson(shared, "it"), { code: "BAD_TURN", message: /it holds more than 1000000 lists and objects/ });
 });

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import * as z from "zod";
-import { freezeDeep } from "../../contract/internal.ts";
-import { rehearse } from "../../../testing/index.ts";
-import { actor } from "../index.ts";
-import { frozenOf, readOnly } from "./index.ts";
+import { freezeDeep } from "../contract/internal.ts";
+import { rehearse } from "../../testing/index.ts";
+import { actor } from "./index.ts";
+import { frozenOf } from "./containers.ts";
+import { readOnly } from "./read-only.ts";
 
 const INHERITED = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "__defineGetter__", "isPrototypeOf"];
 

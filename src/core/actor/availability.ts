@@ -1,0 +1,185 @@
+// Owns: what a viewer may do now: `when`, `choices` and links, for a list (`surface`) and inside a turn. Does not own: confirmations
+// (questions.ts), scopes (mcp/gateway).
+import { type ActorId, type Catalogue, type OfferRef, type Reply, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
+import { isActorId, isRefusal, isTexts, kindOf, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
+import { describeIssues, listIssues } from "../schema/index.ts";
+import type { Action } from "./actions.ts";
+import { type Misfit, outOfOrder, wrongResult } from "./author-errors.ts";
+import { frozenOf } from "./containers.ts";
+import type { AnyDefinition, Availability } from "./definition.ts";
+import { readOnly } from "./read-only.ts";
+import { refused, unknownAction } from "./replies.ts";
+import type { Checked } from "./schema.ts";
+
+// ── inside a turn (law 3) ───────────────────────────────────────────────────
+
+/** The result of `when`; true if there is none. Throws what it throws, and `OUT_OF_ORDER` for a result of another type. */
+function availability(action: Action, state: unknown, viewer: Viewer): Availability {
+  if (action.when === undefined) return true;
+  const on: unknown = action.when(state, viewer);
+  if (typeof on === "boolean" || typeof on === "string") return on;
+  throw wrongResult(action.name, "when", on, "true, false, or the reason it is off as text");
+}
+
+/** The refusal of an action that is off, whatever any list showed. Undefined: it is on. */
+export function whyOff(action: Action, state: unknown, viewer: Viewer): Reply | undefined {
+  const on = availability(action, state, viewer);
+  if (on === true) return undefined;
+  return typeof on === "string" ? refused("NOT_NOW", on) : unknownAction(action.name);
+}
+
+/** The arguments as the author gets them, or the issues for `invalid`. */
+export function readArgs(action: Action, args: unknown): Checked {
+  return action.input === undefined ? { value: args } : action.input(args ?? {});
+}
+
+/** The refusal `INVALID`, with each path and what was expected there. */
+export function invalid(issues: Checked["issues"]): Reply {
+  const list = issues ?? [];
+  return refused("INVALID", `Invalid arguments: ${describeIssues(list)}.`, { issues: listIssues(list) });
+}
+
+/** The values an argument may have now, from `choices`; throws `OUT_OF_ORDER` unless they are a list of texts. */
+function choicesFor(action: Action, name: string, given: unknown): readonly string[] {
+  const list = frozenOf(given);
+  if (isTexts(list)) return list;
+  throw wrongResult(action.name, `choices.${name}`, given, "a list of texts");
+}
+
+const CHOICES_SHOWN = 50;
+
+/** The refusal of an argument that is not among its choices; it lists them. */
+export function outOfChoice(action: Action, state: unknown, args: unknown, viewer: Viewer): Reply | undefined {
+  if (action.choices === undefined || typeof args !== "object" || args === null) return undefined;
+  for (const [name, choose] of Object.entries(action.choices)) {
+    const given: unknown = Object.hasOwn(args, name) ? Reflect.get(args, name) : undefined;
+    if (given === undefined || given === null) continue;
+    const allowed = choicesFor(action, name, choose(state, viewer));
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    if (areAmong(values, allowed)) continue;
+    const shown = allowed
+      .slice(0, CHOICES_SHOWN)
+      .map((item) => JSON.stringify(item))
+      .join(", ");
+    const more = allowed.length > CHOICES_SHOWN ? ` and ${allowed.length - CHOICES_SHOWN} more` : "";
+    const message = allowed.length === 0 ? "there is nothing to choose from now" : `must be one of ${shown}${more}`;
+    return invalid([{ path: name, message }]);
+  }
+  return undefined;
+}
+
+function areAmong(values: readonly unknown[], allowed: readonly string[]): boolean {
+  if (values.length < 2) return values.every((item) => typeof item === "string" && allowed.includes(item));
+  // A long list of values must not search all choices for each.
+  const known = new Set<unknown>(allowed);
+  return values.every((item) => known.has(item));
+}
+
+// ── for a list ──────────────────────────────────────────────────────────────
+
+type Links = NonNullable<AnyDefinition["links"]>;
+type Compute = (state: object, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
+
+interface ComputedSurface {
+  readonly surface: Compute;
+  /** Whether it is the same for every state and viewer. */
+  readonly constant: boolean;
+}
+
+/**
+ * What a viewer may do and see now: a pure function, compiled to compute only what can vary. An author's function that throws disables its
+ * own offer or link alone. `onFault` is called once for each of these, so that many viewers and states make one line in a log.
+ */
+export function surfaceOf(catalogue: Catalogue, actions: readonly Action[], links: Links | undefined, misfit: Misfit): ComputedSurface {
+  const constant: Surface = Object.freeze({ catalogue, off: NOTHING_OFF });
+  const varying = actions.filter((action) => action.ref !== undefined && (action.when !== undefined || action.choices !== undefined));
+  const linkEntries = Object.entries(links ?? {});
+  if (varying.length === 0 && linkEntries.length === 0) return { surface: () => constant, constant: true };
+  const reported = new Set<string>();
+  const scopes = scopesByOffer(catalogue);
+  const surface: Compute = (committed, viewer, onFault) => {
+    const state = readOnly(committed);
+    let off: Record<OfferRef, string | true> | undefined;
+    let choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
+    let targets: Record<string, ActorId> | undefined;
+    let linksOff: Record<string, string> | undefined;
+    const fault = (what: string, property: string, cause: unknown): void => {
+      if (onFault === undefined || reported.has(what)) return;
+      reported.add(what);
+      onFault(outOfOrder(what, property, cause, misfit(cause, committed)));
+    };
+    for (const action of varying) {
+      if (action.ref === undefined) continue;
+      let property = "when";
+      try {
+        const on = availability(action, state, viewer);
+        // An offer that is off needs no choices.
+        if (on !== true) (off ??= {})[action.ref] = on === false ? true : on;
+        else if (action.choices !== undefined && hasScopes(scopes.get(action.ref), viewer)) {
+          const made: Record<string, readonly string[]> = {};
+          for (const [name, choose] of Object.entries(action.choices)) {
+            property = `choices.${name}`;
+            made[name] = choicesFor(action, name, choose(state, viewer));
+          }
+          (choices ??= {})[action.ref] = made;
+        }
+      } catch (error) {
+        if (!isRefusal(error)) fault(action.name, property, error);
+        (off ??= {})[action.ref] = isRefusal(error) ? error.message : unavailableMessage(action.name);
+      }
+    }
+    for (const [prefix, link] of linkEntries) {
+      try {
+        const to = targetOf(prefix, link, link.to(state, viewer));
+        if (typeof to === "object") (linksOff ??= {})[prefix] = to.off;
+        else if (to !== undefined) (targets ??= {})[prefix] = to;
+      } catch (error) {
+        fault(`The link ${JSON.stringify(prefix)}`, "to", error);
+      }
+    }
+    if (off === undefined && choices === undefined && targets === undefined && linksOff === undefined) return constant;
+    return {
+      catalogue,
+      off: off ?? NOTHING_OFF,
+      ...(choices !== undefined && { choices }),
+      ...(targets !== undefined && { links: targets }),
+      ...(linksOff !== undefined && { linksOff }),
+    };
+  };
+  return { surface, constant: false };
+}
+
+/** The scopes that each offer requires; offers without any are left out. */
+function scopesByOffer(catalogue: Catalogue): ReadonlyMap<OfferRef, readonly string[]> {
+  const required = new Map<OfferRef, readonly string[]>();
+  for (const list of ["tools", "resources", "prompts"] as const)
+    for (const { name, definition } of catalogue[list]) {
+      const scopes = scopesOf(definition);
+      if (scopes.length > 0) required.set(`${list}/${name}`, scopes);
+    }
+  return required;
+}
+
+// Choices are part of the state, so a viewer without the offer's scopes gets none. If it requires none, the viewer is not looked at:
+// the surface is then the same for all.
+const hasScopes = (scopes: readonly string[] | undefined, viewer: Viewer): boolean =>
+  scopes === undefined || missingScopes(scopes, viewer.scopes).length === 0;
+
+const NOTHING_OFF: Surface["off"] = Object.freeze({});
+
+function targetOf(prefix: string, { kinds }: Links[string], given: unknown): ActorId | { readonly off: string } | undefined {
+  if (given === undefined || isReason(given)) return given;
+  const what = `The link ${JSON.stringify(prefix)}`;
+  if (!isActorId(given)) throw wrongResult(what, "to", given, "an id, as `kind.id(key)` makes it, { off: why } or undefined");
+  const kind = kindOf(given);
+  if (kinds.includes(kind)) return given;
+  // The names of joined offers are planned from `kinds`: there is no place for those of another kind.
+  throw new TroupeError(
+    "OUT_OF_ORDER",
+    `${what} is out of order: its \`to\` gave an actor of the kind ${JSON.stringify(kind.slice(0, 64))}, which its \`kinds\` do not have: add it there.`,
+  );
+}
+
+function isReason(given: unknown): given is { readonly off: string } {
+  return typeof given === "object" && given !== null && "off" in given && typeof given.off === "string";
+}

@@ -1,0 +1,59 @@
+// Owns: what author code replies with: content blocks, bytes, refusals. Does not own: the reply's way to a client (mcp/gateway).
+import { type Bag, BLOB, CONTENT, type Content, isBag, type Json, type Reply } from "../contract/index.ts";
+import { invalidInBlock, isContent, REFUSAL } from "../contract/internal.ts";
+import { badTurn } from "./author-errors.ts";
+import { toJson } from "./to-json.ts";
+
+/** A reply made of MCP content blocks; a bare string is a text block. `structured` becomes `structuredContent`, checked against the tool's `output`. */
+export function content(blocks: readonly (string | Bag)[], structured?: unknown): Content {
+  const made = blocks.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
+  return structured === undefined ? { [CONTENT]: made } : { [CONTENT]: made, structured: toJson(structured, "structured content") };
+}
+
+/** A resource's bytes, as base64. */
+export interface Blob {
+  readonly [BLOB]: string;
+}
+
+/** What a resource's `view` returns for bytes: they are sent as base64. A string must be base64 already. */
+export function blob(bytes: Uint8Array | string): Blob {
+  return { [BLOB]: typeof bytes === "string" ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
+}
+
+/** The value itself. Throws `BAD_TURN` for a content block that clients cannot read: they would refuse the whole reply. */
+export function checkContent(value: Json, name: string): Json {
+  if (!isContent(value)) return value;
+  for (const [at, block] of value[CONTENT].entries()) {
+    const wrong = isBag(block) ? invalidInBlock(block) : undefined;
+    if (wrong !== undefined) throw badTurn(`${name} has a block no client can read, /${at}: ${wrong}.`);
+  }
+  return value;
+}
+
+/** What `refuse` throws: the turn leaves no trace, and its caller gets the reason (C3). */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: string;
+  readonly data?: Json;
+  readonly [REFUSAL] = true;
+  constructor(message: string, code: string, data?: Json) {
+    super(message);
+    this.code = code;
+    if (data !== undefined) this.data = data;
+  }
+}
+
+/** Ends the turn without a trace. The caller gets `message`, as a refusal and not as a fault. `code` defaults to `REFUSED`. */
+export function refuse(message: string, options?: { readonly code?: string; readonly data?: unknown }): never {
+  const data = options?.data === undefined ? undefined : toJson(options.data, "the data of a refusal");
+  throw new Refusal(message, options?.code ?? "REFUSED", data);
+}
+
+export function refused(code: string, message: string, data?: Json): Reply {
+  return { refused: data === undefined ? { code, message } : { code, message, data } };
+}
+
+/** The reply to an action that does not exist. A hidden one gets the same (law 3). */
+export function unknownAction(action: string): Reply {
+  return refused("UNKNOWN", `There is no ${action} here.`);
+}

@@ -1,0 +1,155 @@
+// Owns: which properties a definition may have, and of what type. Does not own: compiling it (actions.ts).
+import { TroupeError } from "../contract/index.ts";
+import { closestMatch, getOwn } from "../contract/internal.ts";
+import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./definition.ts";
+
+// No types are left when a module is served: a misspelled `owner` would silently leave an actor open.
+
+type PropertyType = "text" | "a number" | "a boolean" | "a list" | "an object" | "a function" | "a schema" | "text or a function";
+type Properties<T> = Readonly<Record<keyof T, PropertyType>>;
+
+const OFFER = { title: "text", when: "a function", choices: "an object", icons: "a list", meta: "an object", scopes: "a list" } as const;
+const HANDLERS = { run: "a function", view: "a function", work: "a function" } as const;
+const TOOL: Properties<AnyTool> = {
+  ...OFFER,
+  ...HANDLERS,
+  describe: "text",
+  input: "a schema",
+  output: "a schema",
+  annotations: "an object",
+  secret: "a list",
+  confirm: "text or a function",
+  task: "text",
+};
+const RESOURCE: Properties<AnyResource> = {
+  ...OFFER,
+  name: "text",
+  uri: "text",
+  describe: "text",
+  mimeType: "text",
+  annotations: "an object",
+  size: "a number",
+  listed: "a boolean",
+  reads: "a list",
+  view: "a function",
+};
+const PROMPT: Properties<AnyPrompt> = { ...OFFER, describe: "text", input: "a schema", arguments: "a list", view: "a function" };
+const MESSAGE: Properties<AnyMessage> = { ...HANDLERS, input: "a schema", output: "a schema", replies: "a boolean", secret: "a list" };
+const LINK: Properties<NonNullable<AnyDefinition["links"]>[string]> = { kinds: "a list", to: "a function" };
+const DEFINITION: Properties<AnyDefinition> = {
+  describe: "text",
+  title: "text",
+  version: "a number",
+  per: "text",
+  begins: "a boolean",
+  state: "a schema",
+  initial: "a function",
+  migrate: "a function",
+  links: "an object",
+  tools: "an object",
+  resources: "an object",
+  prompts: "an object",
+  messages: "an object",
+  persistence: "text",
+  owner: "text",
+  idleMs: "a number",
+  expireMs: "a number",
+  workMs: "a number",
+  minEveryMs: "a number",
+  mailbox: "a number",
+  maxStateBytes: "a number",
+  restart: "an object",
+};
+
+/** What other libraries, and `createServer`, call it. */
+const ALIASES: Readonly<Record<string, string>> = {
+  description: "describe",
+  inputSchema: "input",
+  parameters: "input",
+  argsSchema: "input",
+  outputSchema: "output",
+  _meta: "meta",
+  enabled: "when",
+  handler: "run",
+  execute: "run",
+  complete: "choices",
+  uriTemplate: "uri",
+};
+
+const VALUES = {
+  per: ["shared", "user", "handle", "link"],
+  persistence: ["memory", "disk", "distributed"],
+  owner: ["anyone", "starter"],
+} as const;
+
+/** Throws `BAD_DEFINITION` for an unknown property, a value of another type or not among those allowed, and a missing property. */
+export function validateDefinition(kind: string, definition: AnyDefinition): void {
+  checkType(kind, "its definition", definition, "an object");
+  checkProperties(kind, definition, DEFINITION);
+  requireProperties(kind, definition, ["describe"], "a sentence for people and models");
+  for (const name of ["per", "persistence", "owner"] as const) {
+    const value = definition[name];
+    const allowed: readonly string[] = VALUES[name];
+    if (value !== undefined && !allowed.includes(value))
+      throw new TroupeError("BAD_DEFINITION", `${kind}: ${name} is one of ${allowed.join(", ")}, not ${JSON.stringify(value)}.`);
+  }
+  for (const [list, properties] of [
+    ["tools", TOOL],
+    ["resources", RESOURCE],
+    ["prompts", PROMPT],
+    ["messages", MESSAGE],
+  ] as const)
+    for (const [name, one] of Object.entries(definition[list] ?? {})) {
+      const where = `${kind}: ${list}/${name}`;
+      checkType(where, "", one, "an object");
+      checkProperties(where, one, properties);
+      if (list === "tools" || list === "prompts") requireProperties(where, one, ["describe"], "a sentence for people and models");
+      if (list === "resources") requireProperties(where, one, ["uri"], "as in door://{alias}/state");
+      if (list === "messages") continue;
+      for (const [argument, choose] of Object.entries("choices" in one ? (one.choices ?? {}) : {}))
+        checkType(where, `\`choices.${argument}\``, choose, "a function");
+    }
+  for (const [prefix, link] of Object.entries(definition.links ?? {})) {
+    const where = `${kind}: links/${JSON.stringify(prefix)}`;
+    checkType(where, "", link, "an object");
+    checkProperties(where, link, LINK);
+    requireProperties(where, link, ["kinds", "to"], "the kinds it may lead to, and the function that says where it leads");
+  }
+}
+
+function checkProperties<T extends object>(where: string, given: T, properties: Properties<T>): void {
+  const types: Readonly<Record<string, PropertyType>> = properties;
+  for (const [key, value] of Object.entries(given)) {
+    const type = getOwn(types, key);
+    if (type === undefined) {
+      const alias = getOwn(ALIASES, key);
+      const all = Object.keys(properties);
+      const meant = alias !== undefined && all.includes(alias) ? alias : closestMatch(key, all);
+      const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
+      throw new TroupeError("BAD_DEFINITION", `${where}: ${JSON.stringify(key)} means nothing here${instead} There are ${all.join(", ")}.`);
+    }
+    if (value !== undefined) checkType(where, `\`${key}\``, value, type);
+  }
+}
+
+function checkType(where: string, what: string, value: unknown, type: PropertyType): void {
+  const found = typeOf(value);
+  // The schemas of some libraries are functions. Anything else that is no schema is refused where it is compiled.
+  if (
+    type === "a schema" ? (typeof value === "object" && value !== null) || typeof value === "function" : type.split(" or ").includes(found)
+  )
+    return;
+  throw new TroupeError("BAD_DEFINITION", `${where}${what === "" ? "" : `: ${what}`} must be ${type}, not ${found}.`);
+}
+
+function typeOf(value: unknown): string {
+  if (value === undefined || value === null) return String(value);
+  if (typeof value === "string") return "text";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+function requireProperties(where: string, given: object, keys: readonly string[], what: string): void {
+  if (keys.every((key) => Object.hasOwn(given, key) && Reflect.get(given, key) !== undefined)) return;
+  throw new TroupeError("BAD_DEFINITION", `${where} needs ${keys.map((key) => `\`${key}\``).join(" and ")}: ${what}.`);
+}

@@ -1,7 +1,7 @@
 // Plays one transcript against the gateway it asks for, and says where an answer is another than the one it has.
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "../../src/core/contract/index.ts";
-import { claimedRevision } from "../../src/mcp/gateway/claimed-revision.ts";
+import { claimedRevision } from "../../src/mcp/gateway/envelope.ts";
 import type { GatewayOptions } from "../../src/mcp/gateway/index.ts";
 import type { Expected, Fixture, StepRequest } from "./fixture.ts";
 import { type Got, send } from "./fixture-exchange.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Bag, Offer } from "../../core/contract/index.ts";
-import { complaintAbout, unknownNames } from "./arguments.ts";
+import { validateArguments, hintUnknownNames } from "./arguments.ts";
 
 const taking = (inputSchema: Bag): Offer => ({
   name: "it",
@@ -23,8 +23,8 @@ describe("a tool's arguments", () => {
   ] as const)
     test(`fit a schema that refers to itself, in ${dialect}`, () => {
       const offer = taking(schema);
-      assert.equal(complaintAbout(offer, { name: "a", kids: [{ name: "b", kids: [] }] }), undefined);
-      assert.match(complaintAbout(offer, { name: "a", kids: [{ name: "b", kids: [{}] }] })?.message ?? "", /kids\.0\.kids\.0 .*'name'/);
+      assert.equal(validateArguments(offer, { name: "a", kids: [{ name: "b", kids: [] }] }), undefined);
+      assert.match(validateArguments(offer, { name: "a", kids: [{ name: "b", kids: [{}] }] })?.message ?? "", /kids\.0\.kids\.0 .*'name'/);
     });
 
   test("are each held to their own tool's schema, though two have one `$id`", () => {
@@ -32,14 +32,14 @@ describe("a tool's arguments", () => {
       taking({ $id: "https://example.com/one", type: "object", properties: { it: { type } } }),
     );
     assert.ok(text !== undefined && number !== undefined);
-    assert.equal(complaintAbout(text, { it: "a" }), undefined);
-    assert.equal(complaintAbout(number, { it: 1 }), undefined);
-    assert.match(complaintAbout(number, { it: "a" })?.message ?? "", /it must be number/);
+    assert.equal(validateArguments(text, { it: "a" }), undefined);
+    assert.equal(validateArguments(number, { it: 1 }), undefined);
+    assert.match(validateArguments(number, { it: "a" })?.message ?? "", /it must be number/);
   });
 
   test("that do not fit are told in a sentence, and each by its path", () => {
     const properties = { size: { enum: ["s", "m"] }, at: { type: "object", properties: { x: { type: "number" } }, required: ["x"] } };
-    const complaint = complaintAbout(taking({ type: "object", properties, required: ["name"], additionalProperties: false }), {
+    const complaint = validateArguments(taking({ type: "object", properties, required: ["name"], additionalProperties: false }), {
       size: "l",
       at: {},
       more: 1,
@@ -57,8 +57,8 @@ describe("a tool's arguments", () => {
   });
 
   test("fit no schema that refers to another tool's", () => {
-    complaintAbout(taking({ $id: "https://example.com/other", type: "object" }), {});
-    assert.match(complaintAbout(taking({ $ref: "https://example.com/other" }), {})?.message ?? "", /cannot be used .*its author/);
+    validateArguments(taking({ $id: "https://example.com/other", type: "object" }), {});
+    assert.match(validateArguments(taking({ $ref: "https://example.com/other" }), {})?.message ?? "", /cannot be used .*its author/);
   });
 
   for (const dialect of ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"])
@@ -71,29 +71,29 @@ describe("a tool's arguments", () => {
         },
       }));
       const offer = taking({ $schema: dialect, type: "object", properties: { list: { type: "array", uniqueItems: true } } });
-      assert.equal(complaintAbout(offer, { list }), undefined);
+      assert.equal(validateArguments(offer, { list }), undefined);
       assert.ok(looks <= 2 * list.length, `${looks} looks at ${list.length} items`);
-      assert.match(complaintAbout(offer, { list: [{ a: 1 }, { a: 1 }] })?.message ?? "", /list must NOT have duplicate items/);
+      assert.match(validateArguments(offer, { list: [{ a: 1 }, { a: 1 }] })?.message ?? "", /list must NOT have duplicate items/);
     });
 
   test("are told some of very many values that one may have", () => {
     const values = Array.from({ length: 10_000 }, (_, at) => `value ${at}`);
-    const told = complaintAbout(taking({ type: "object", properties: { it: { enum: values } } }), { it: "none" })?.message ?? "";
+    const told = validateArguments(taking({ type: "object", properties: { it: { enum: values } } }), { it: "none" })?.message ?? "";
     assert.match(told, /^Invalid arguments: it must be one of "value 0", "value 1", .*"value 49" and 9950 more\.$/);
     const few =
-      complaintAbout(taking({ type: "object", properties: { it: { enum: values.slice(0, 50) } } }), { it: "none" })?.message ?? "";
+      validateArguments(taking({ type: "object", properties: { it: { enum: values.slice(0, 50) } } }), { it: "none" })?.message ?? "";
     assert.match(few, /"value 49"\.$/);
   });
 });
 
 test("unknown argument names are listed with the known one that was probably meant", () => {
   const schema = { type: "object", properties: { title: { type: "string" }, severity: { type: "integer" } }, required: ["title"] };
-  assert.equal(unknownNames(taking(schema), { titel: "x" }), ' This tool has no argument "titel" (did you mean "title"?).');
-  assert.equal(unknownNames(taking(schema), { zzz: 1, title: "x" }), ' This tool has no argument "zzz".');
+  assert.equal(hintUnknownNames(taking(schema), { titel: "x" }), ' This tool has no argument "titel" (did you mean "title"?).');
+  assert.equal(hintUnknownNames(taking(schema), { zzz: 1, title: "x" }), ' This tool has no argument "zzz".');
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${"x".repeat(200)}${n}`, 1]));
-  assert.match(unknownNames(taking(schema), many), /^ This tool has no argument "x{100}", "x{100}", "x{100}" and 6 more\.$/);
-  assert.equal(unknownNames(taking(schema), { title: "x" }), "");
+  assert.match(hintUnknownNames(taking(schema), many), /^ This tool has no argument "x{100}", "x{100}", "x{100}" and 6 more\.$/);
+  assert.equal(hintUnknownNames(taking(schema), { title: "x" }), "");
   for (const open of [{ additionalProperties: true }, { additionalProperties: { type: "string" } }, { patternProperties: { "^x": {} } }])
-    assert.equal(unknownNames(taking({ ...schema, ...open }), { titel: "x" }), "");
-  assert.equal(unknownNames(taking({ type: "object" }), { titel: "x" }), "");
+    assert.equal(hintUnknownNames(taking({ ...schema, ...open }), { titel: "x" }), "");
+  assert.equal(hintUnknownNames(taking({ type: "object" }), { titel: "x" }), "");
 });

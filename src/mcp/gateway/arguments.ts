@@ -1,25 +1,30 @@
+// Owns: the arguments of a tool checked against its schema, and values that complete an argument. Does not own: those of prompts (kinds.ts).
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
-import { type Bag, isBag, type Json, type Offer } from "../../core/contract/index.ts";
-import { memoize, closestMatch } from "../../core/contract/internal.ts";
+import { type Bag, isBag, type Json, type Offer, type Surface } from "../../core/contract/index.ts";
+import { closestMatch, getOwn, MAX_URI, memoize } from "../../core/contract/internal.ts";
 import { compilerFor, judgesMisfits } from "../../core/schema/index.ts";
+import type { Call, Method, Outcome } from "./core.ts";
+import { Fault } from "./errors.ts";
+import { bagIn, EMPTY, shortText } from "./json-rpc.ts";
+import { explainMissing, indexOf, requireScopes, type Target } from "./offers.ts";
 
-/** What is wrong with a tool's arguments: a sentence, and of those that do not fit the schema each path (`a.0.b`). */
-export interface Complaint {
+/** What is wrong with a tool's arguments: a sentence, and an issue with its path (`a.0.b`) for each value that does not match the schema. */
+export interface ValidationError {
   readonly message: string;
   readonly data?: { readonly issues: Json };
 }
 
-// Checking stops at the first mistake, so that nobody makes it long; of short arguments all mistakes are looked for once one was found.
-const ALL_OF = 16_384;
-const MOST_TOLD = 8;
+// Checking stops at the first issue, which bounds its time. Once there is one, short arguments are checked for all.
+const SHORT_ARGUMENTS = 16_384;
+const MOST_ISSUES = 8;
 const MOST_VALUES = 50;
 const MOST_PATH = 300;
 
-/** Text: there is nothing to check, or why nothing can be. */
+/** Text: why the schema cannot be used; empty: there is none. */
 function compiled({ definition }: Offer, options: Options): ValidateFunction | string {
   const schema = definition["inputSchema"];
   if (!isBag(schema)) return "";
-  // Outside: that it cannot be loaded now is no fault of this schema.
+  // Outside of `try`: if the compiler cannot be loaded, that is not the schema's fault.
   const compiler = compilerFor(schema, options);
   try {
     return compiler.compile(schema);
@@ -31,28 +36,28 @@ function compiled({ definition }: Offer, options: Options): ValidateFunction | s
 const checkOf = memoize((offer: Offer) => compiled(offer, {}));
 const wholeCheckOf = memoize((offer: Offer) => compiled(offer, { allErrors: true }));
 
-/** Checks arguments against the offer's own schema, compiled once per offer; undefined: they fit. */
-export function complaintAbout(offer: Offer, args: Bag): Complaint | undefined {
+/** Checks arguments against the offer's own schema, compiled once per offer. Undefined: they are valid. */
+export function validateArguments(offer: Offer, args: Bag): ValidationError | undefined {
   const check = checkOf(offer);
   if (typeof check === "string") return check === "" ? undefined : { message: check };
   if (check(args) || judgesMisfits(offer, args)) return undefined;
-  const found = mistakes(offer, args, check).map(mistakeOf);
-  const told = [...new Map(found.map((mistake) => [`${mistake.where} ${mistake.words}`, mistake])).values()].slice(0, MOST_TOLD);
+  const found = errorsIn(offer, args, check).map(issueOf);
+  const issues = [...new Map(found.map((issue) => [`${issue.where} ${issue.words}`, issue])).values()].slice(0, MOST_ISSUES);
   return {
-    message: `Invalid arguments: ${told.map(({ where, words }) => `${where === "" ? "the arguments" : where} ${words}`).join("; ")}.`,
-    data: { issues: told.map(({ path, words }) => ({ path, message: words })) },
+    message: `Invalid arguments: ${issues.map(({ where, words }) => `${where === "" ? "the arguments" : where} ${words}`).join("; ")}.`,
+    data: { issues: issues.map(({ path, words }) => ({ path, message: words })) },
   };
 }
 
 const MOST_UNKNOWN = 3;
-/** To compare a name with more costs more than the hint is worth. */
+/** Comparing a name with more costs more than the hint is worth. */
 const MOST_KNOWN = 200;
 
 /**
- * What to add to a refusal of arguments: names that the tool's schema does not have, each with the one that was probably meant. A
- * misspelt argument would otherwise only be reported as missing. Empty where every name is known, or the schema takes any.
+ * A hint to append to a refusal of arguments: names that the tool's schema does not have, each with the one that was probably meant. A
+ * misspelt argument would otherwise only be reported as missing. Empty if every name is known, or the schema allows any.
  */
-export function unknownNames({ definition }: Offer, args: Bag): string {
+export function hintUnknownNames({ definition }: Offer, args: Bag): string {
   const schema = definition["inputSchema"];
   if (!isBag(schema) || !isBag(schema["properties"]) || isBag(schema["patternProperties"])) return "";
   const { additionalProperties } = schema;
@@ -68,27 +73,27 @@ export function unknownNames({ definition }: Offer, args: Bag): string {
   return ` This tool has no argument ${named.join(", ")}${more}.`;
 }
 
-function mistakes(offer: Offer, args: Bag, { errors }: ValidateFunction): readonly ErrorObject[] {
-  if (JSON.stringify(args).length > ALL_OF) return errors ?? [];
+function errorsIn(offer: Offer, args: Bag, { errors }: ValidateFunction): readonly ErrorObject[] {
+  if (JSON.stringify(args).length > SHORT_ARGUMENTS) return errors ?? [];
   const check = wholeCheckOf(offer);
   if (typeof check !== "string") check(args);
   return (typeof check === "string" ? errors : check.errors) ?? [];
 }
 
-// For a model to read: all of them it has in the list.
+// A model reads this; it has all values in the list of tools.
 function among(allowed: readonly unknown[]): string {
   const shown = allowed.slice(0, MOST_VALUES).map((value) => JSON.stringify(value));
   return allowed.length > MOST_VALUES ? `${shown.join(", ")} and ${allowed.length - MOST_VALUES} more` : shown.join(", ");
 }
 
-/** `where` holds what is wrong, `path` names it: they differ of what is missing or too much. */
-interface Mistake {
+/** `path` names the invalid value, `where` what contains it if it is missing or not allowed. */
+interface Issue {
   readonly where: string;
   readonly path: string;
   readonly words: string;
 }
 
-function mistakeOf({ instancePath, message, ...error }: ErrorObject): Mistake {
+function issueOf({ instancePath, message, ...error }: ErrorObject): Issue {
   const where = instancePath.slice(1, MOST_PATH).replaceAll("/", ".");
   const params: Record<string, unknown> = error.params;
   const { allowedValues, additionalProperty, missingProperty } = params;
@@ -99,4 +104,57 @@ function mistakeOf({ instancePath, message, ...error }: ErrorObject): Mistake {
     return { where, path: within(name), words: `must not have ${JSON.stringify(name)}` };
   }
   return { where, path: typeof missingProperty === "string" ? within(missingProperty) : where, words: message ?? "do not fit" };
+}
+
+// The maximum that MCP allows in one answer.
+const MAX_VALUES = 100;
+
+/** `completion/complete`: the choices of the surface that begin with what was typed, then those of the source. */
+export const complete: Method = async (call) => {
+  const surface = await call.source.surface(call.viewer);
+  const target = explainMissing(surface.catalogue, () => targetOf(call, surface));
+  requireScopes(target.scopes, call.viewer.scopes);
+  const argument = bagIn(call.params, "argument");
+  const name = shortText(argument?.["name"], 256);
+  const value = argument?.["value"];
+  if (name === undefined || typeof value !== "string" || value.length > 4_096)
+    throw new Fault("PARAMS", "completion/complete needs an argument with a name and a value.");
+  const choices = getOwn(getOwn(surface.choices, target.ref), name) ?? [];
+  const typed = value.toLowerCase();
+  const matching = choices.filter((choice) => choice.toLowerCase().startsWith(typed));
+  const more = (await call.source.complete?.(call.viewer, target.ref, name, value, othersIn(call))) ?? [];
+  return outcome([...new Set([...matching, ...more])]);
+};
+
+function outcome(values: readonly string[]): Outcome {
+  const completion = { values: values.slice(0, MAX_VALUES), total: values.length, hasMore: values.length > MAX_VALUES };
+  return { members: `"completion":${JSON.stringify(completion)}` };
+}
+
+function othersIn(call: Call): Bag {
+  const others = bagIn(bagIn(call.params, "context"), "arguments") ?? EMPTY;
+  return Object.fromEntries(Object.entries(others).filter(([, value]) => typeof value === "string"));
+}
+
+function targetOf(call: Call, surface: Surface): Target {
+  const ref = bagIn(call.params, "ref");
+  const offers = indexOf(surface.catalogue);
+  if (ref?.["type"] === "ref/prompt") {
+    const name = shortText(ref?.["name"], 256);
+    const target = name === undefined ? undefined : offers.prompts.get(name);
+    if (target !== undefined && visible(surface, target)) return target;
+    throw new Fault("UNKNOWN_OFFER", `Unknown prompt: ${name ?? ""}`);
+  }
+  if (ref?.["type"] === "ref/resource") {
+    const uri = shortText(ref?.["uri"], MAX_URI);
+    const target = uri === undefined ? undefined : (offers.template(uri) ?? offers.resource(uri));
+    if (target !== undefined && visible(surface, target)) return target;
+    throw new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri: uri ?? "" } });
+  }
+  throw new Fault("PARAMS", "completion/complete needs a ref of type ref/prompt or ref/resource.");
+}
+
+// An offer that is off without a reason does not exist for this viewer (law 3), and completes nothing.
+function visible(surface: Surface, target: Target): boolean {
+  return !Object.hasOwn(surface.off, target.ref) || surface.off[target.ref] !== true;
 }

@@ -1,107 +1,101 @@
-// Owns: what every request of both eras shares: limit, find the method, serve; and the count of what runs. Does not own: the steps of a
-// method (methods/) and the shape of its reply (legacy/perform.ts, modern/perform.ts).
-import { type Bag, type Caller, type Clock, defaultRate, type Rate, TokenBuckets, type Viewer } from "../../core/contract/index.ts";
-import { InFlightMemoryBudget, peerOf } from "../../core/contract/internal.ts";
-import type { Call, Method, Outcome } from "./call.ts";
+// Owns: what all requests share (Core), and one request as dispatch sees it (Call). Does not own: the order of its steps (dispatch.ts),
+// and the shape of its reply (legacy/session-request.ts, modern/modern-request.ts).
+import type { Bag, Caller, CallOptions, Json, Offer, Source, Surface, Viewer } from "../../core/contract/index.ts";
+import type { InFlightMemoryBudget } from "../../core/contract/internal.ts";
+import type { Lists, Posture } from "../source/index.ts";
+import type { PendingReplies, WorkCounter } from "./active-requests.ts";
 import { Fault } from "./errors.ts";
-import { Delivered } from "./legacy/delivered.ts";
-import { actingMethods } from "./methods/acting.ts";
-import { complete } from "./methods/completion.ts";
-import { listMethods } from "./methods/listing.ts";
-import { Tasks } from "./modern/tasks.ts";
-import { SERVER_META } from "./modern/envelope.ts";
-import type { Settings } from "./settings.ts";
-import { Pages } from "./pages.ts";
-import { LATEST_MODERN } from "./revision.ts";
-import { shapeInfo } from "./server-info.ts";
-import { SilentCalls } from "./silent-calls.ts";
-import { tellUnionInputs } from "./union-inputs.ts";
-import { Unfinished } from "./unfinished.ts";
-import { Work } from "./work.ts";
+import type { RequestId } from "./json-rpc.ts";
+import type { SentEvents } from "./legacy/resumable-stream.ts";
+import type { Settings } from "./options.ts";
+import type { Page } from "./lists.ts";
+import type { SilentCalls } from "./out-of-band.ts";
+import type { Revision } from "./revision.ts";
+import type { Tasks } from "./tasks.ts";
 
-/** What stays open until its client or a drain ends it. */
-export interface Lasting {
-  /** By the server's own decision. */
+/** A stream that stays open until its client, or a drain, ends it. */
+export interface OpenEnded {
+  /** Ends it by the server's own decision. */
   finish(): void;
 }
 
-/** What both eras share: the way every request goes, and the count of what runs. */
+/** What the requests of one gateway share. */
 export interface Core {
   readonly settings: Settings;
   /** The `_meta` of every result of 2026-07-28. */
   readonly serverMeta: Bag;
-  readonly work: Work;
-  /** What is answered at the latest where a drain's grace is over. */
-  readonly unfinished: Unfinished;
-  /** Listen requests, standalone streams. */
-  readonly open: Set<Lasting>;
+  readonly work: WorkCounter;
+  /** Replies that are still being worked on; those left when a drain's grace is over are answered then. */
+  readonly pending: PendingReplies;
+  /** Listen requests and standalone streams. */
+  readonly openStreams: Set<OpenEnded>;
   /** Absent: every caller waits for its call. */
   readonly tasks: Tasks | undefined;
-  readonly delivered: Delivered;
-  /** Over HTTP. */
-  readonly silent: SilentCalls;
-  /** Messages that are being worked on. */
-  readonly held: InFlightMemoryBudget;
-  /** Connections, each by what lets go of it: nothing that waits for its client waits any longer. */
+  readonly sentEvents: SentEvents;
+  /** Calls over HTTP whose response has not begun yet. */
+  readonly silentCalls: SilentCalls;
+  /** Bounds what the messages take that are being worked on. */
+  readonly memory: InFlightMemoryBudget;
+  /** What abandons each open connection: nothing that waits for its client waits any longer. */
   readonly connections: Set<() => void>;
-  /**
-   * The way of every call, whichever era and door it came by: rate limit, then the method's own steps (resolve, scope,
-   * validate, act, encode). Throws, or rejects with, a `Fault`.
-   */
-  readonly serve: (call: Call, caller: Caller) => Outcome | Promise<Outcome>;
-  readonly knows: (method: string) => boolean;
-  /** Takes a token outside of `serve`: for what is no call of a method. */
+  readonly methods: ReadonlyMap<string, Method>;
+  /** Takes a token of the caller's rate limit. Throws `RATE`. */
   readonly limit: (caller: Caller, viewer?: Viewer) => void;
   /** Throws `DRAINING` once no new work is taken. */
   readonly admit: () => void;
 }
 
-const noRoom = (): Fault =>
-  new Fault("BUSY", "Too much that was sent here is still being worked on; try again in a moment, or send less at once.", {
-    headers: { "retry-after": "1" },
-  });
+/** One request as both eras hand it to a method. */
+export interface Call {
+  readonly method: string;
+  readonly params: Bag;
+  readonly id: RequestId;
+  readonly revision: Revision;
+  readonly viewer: Viewer;
+  readonly source: Source;
+  readonly posture: Posture;
+  /**
+   * What the source also gets: `can` is what the client can be asked (`elicitation`, `elicitation.url`, `sampling`, `sampling.tools`,
+   * `roots`), `answers` are those it gave before, by key, and `key` is its own name for this call (C4).
+   */
+  readonly options: CallOptions & { readonly can: readonly string[] };
+  /** What else must hold of a tool's arguments; throws a `Fault`. */
+  readonly checkArguments: ((offer: Offer, args: Bag) => void) | undefined;
+  /** Runs when the client is given a list (C8). */
+  readonly onListed: ((lists: Lists, list: keyof Lists) => void) | undefined;
+}
 
-export const draining = (): Fault =>
-  new Fault("DRAINING", "The server is shutting down; connect again in a moment.", { headers: { "retry-after": "1" } });
+/** A method that both eras have. */
+export type Method = (call: Call) => Outcome | Promise<Outcome>;
 
-export function createCore(settings: Settings): Core {
-  const work = new Work();
-  const unfinished = new Unfinished();
-  const tasks = settings.tasks ? new Tasks({ settings, work, unfinished }) : undefined;
-  const methods = new Map<string, Method>([
-    ...Object.entries(actingMethods(settings, tasks)),
-    ...Object.entries(tasks?.methods ?? {}),
-    ...Object.entries(listMethods(new Pages(settings.pageSize, tellUnionInputs(settings.log)), settings.log)),
-    ["completion/complete", complete],
-  ]);
-  for (const method of settings.profile.withholds) methods.delete(method);
-  const takeToken = rateLimiter(settings.rateLimit, settings.clock);
-  const limit = (caller: Caller, viewer?: Viewer): void => takeToken(viewer?.principal ?? caller.principal ?? peerOf(caller.peer), caller);
+/** The members of a result (JSON without the braces), or what the client has to be asked first. */
+export type Outcome = Members | { readonly needs: Bag };
 
-  const serve = (call: Call, caller: Caller): Outcome | Promise<Outcome> => {
-    limit(caller, call.viewer);
-    const method = methods.get(call.method);
-    if (method === undefined) throw new Fault("METHOD", `Method not found: ${call.method}`);
-    return method(call);
-  };
-  return {
-    settings,
-    serverMeta: settings.serverInfoInResults ? { [SERVER_META]: shapeInfo(settings.info, LATEST_MODERN) } : {},
-    work,
-    unfinished,
-    tasks,
-    open: new Set(),
-    delivered: new Delivered(settings),
-    silent: new SilentCalls(settings.clock),
-    held: new InFlightMemoryBudget(settings.limits.heldBytes, noRoom),
-    connections: new Set(),
-    serve,
-    knows: (method) => methods.has(method),
-    limit,
-    admit() {
-      if (work.closed) throw draining();
-    },
-  };
+export interface Members {
+  readonly members: string | Page;
+  readonly meta?: Bag;
+  /** A list that does not follow the state: it may be cached for a while. */
+  readonly lasting?: boolean;
+  /** They describe a task, and are not its result. */
+  readonly task?: true;
+}
+
+/** The same call once more, with what its client has answered so far. */
+export const withAnswers = (call: Call, answers: Bag): Call => ({ ...call, options: { ...call.options, answers } });
+
+/** A domain refusal. */
+export type Refusal = { readonly code: string; readonly message: string; readonly data?: Json };
+
+/** In the `_meta` of a result: the code of a domain refusal, for clients that read more than its sentence. */
+export const REFUSED_META = "troupe/refused";
+
+const LISTS: ReadonlySet<string> = new Set(["tools/list", "resources/list", "resources/templates/list", "prompts/list"]);
+
+export const isListMethod = (method: string): boolean => LISTS.has(method);
+
+/** The posture of lists taken from a surface: where the catalogue is not known in advance, a gated list would promise too much. */
+export function postureFor(surface: Surface, wanted: Posture): Posture {
+  return wanted === "gated" && surface.links !== undefined && surface.catalogue.links === undefined ? "dynamic" : wanted;
 }
 
 /** Who is behind a request. Era, connection and posture end here: an actor sees the viewer only. */
@@ -110,19 +104,7 @@ export function viewerOf(caller: Caller, standIn: string | undefined): Viewer {
   return principal === undefined ? { scopes: caller.scopes } : { principal, scopes: caller.scopes };
 }
 
-/** Takes a token for that key or throws `RATE`. */
-type TakeToken = (key: string, caller: Caller) => void;
+export const methodNotFound = (method: string): Fault => new Fault("METHOD", `Method not found: ${method}`);
 
-/** Token buckets by key. Without a rate of its own, local peers have a looser one than others; `false`: none. */
-function rateLimiter(rate: Rate | false | undefined, clock: Clock): TakeToken {
-  if (rate === false) return () => undefined;
-  const buckets = new TokenBuckets(clock);
-  return (key, caller) => {
-    const waitS = buckets.take(key, rate ?? defaultRate(caller.peer));
-    if (waitS > 0)
-      throw new Fault("RATE", `Too many requests; try again in ${waitS} s.`, {
-        data: { retryAfterMs: waitS * 1_000 },
-        headers: { "retry-after": String(waitS) },
-      });
-  };
-}
+export const draining = (): Fault =>
+  new Fault("DRAINING", "The server is shutting down; connect again in a moment.", { headers: { "retry-after": "1" } });

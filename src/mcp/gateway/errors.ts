@@ -1,10 +1,13 @@
-import { TroupeError, type Bag, type Json } from "../../core/contract/index.ts";
+// Owns: why a request has no result: the kinds of faults, their numbers in each era, and errors as answers. Does not own: their messages.
+import { type Answer, type Bag, type Json, TroupeError } from "../../core/contract/index.ts";
+import type { Core } from "./core.ts";
+import type { RequestId } from "./json-rpc.ts";
 import type { Era } from "./revision.ts";
 
 /** Why a request gets an error and no result. */
 export type FaultKind = keyof typeof TABLE;
 
-/** What exactly is wrong, where a profile says it in words of its own. */
+/** What exactly is wrong, where a dialect has words of its own for it. */
 export type Reason =
   | "tool-unknown"
   | "prompt-unknown"
@@ -41,11 +44,11 @@ interface Extra {
   readonly data?: Json;
   readonly headers?: Readonly<Record<string, string>>;
   readonly reason?: Reason;
-  /** What the words of a profile are about: a name, a URI, a header. */
+  /** What a dialect's message names: a tool, a URI, a header. */
   readonly about?: string;
 }
 
-/** Ends a request with an error. The message reaches the client: it says what to do instead, and never what was inside. */
+/** Ends a request with an error. Its message reaches the client: it says what to do instead, and discloses nothing internal. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly kind: FaultKind;
@@ -66,10 +69,9 @@ export class Fault extends Error {
 type Wire = readonly [code: number, status: number];
 
 /**
- * Fault × era → JSON-RPC code and HTTP status. An error a method gives is the
- * payload of a successful exchange (200); what is wrong with the request as such
- * is the exchange's own status. Codes of our own stay outside -32768…-32000, as
- * 2026-07-28 demands of applications, and end in the HTTP status they stand for.
+ * Fault × era → JSON-RPC code and HTTP status. The error of a method is the payload of a successful exchange (200); what is wrong with
+ * the request itself is the status of the exchange. Our own codes are outside -32768…-32000, as 2026-07-28 requires of applications, and
+ * end in the HTTP status they stand for.
  */
 const TABLE = {
   PARSE: { legacy: [-32700, 400], modern: [-32700, 400] },
@@ -110,25 +112,25 @@ const TABLE = {
   INTERNAL: { legacy: [-32603, 200], modern: [-32603, 200] },
 } as const satisfies Record<string, Record<Era, Wire>>;
 
-/** How a profile has one fault otherwise than the table. */
-interface Saying {
-  /** With that one's number and status. */
+/** How a dialect's version of one fault differs from the table. */
+interface FaultText {
+  /** It has the number and status of this one. */
   readonly as?: FaultKind;
   readonly status?: number;
-  /** The words; `{}` stands for what it is about, else for the message. */
+  /** The message; `{}` stands for `about`, or for the original message. */
   readonly say?: string;
-  /** Its data is left out. */
+  /** Without its data. */
   readonly plain?: boolean;
   /** Over HTTP the body is `{"error": …}` and no JSON-RPC. */
   readonly bare?: boolean;
-  /** Its id is null, even where the message's could be read. */
+  /** Its id is null, even if that of the message could be read. */
   readonly anonymous?: boolean;
 }
 
-/** Fault, or reason, → what a profile has otherwise. */
-export type Sayings = Readonly<Partial<Record<FaultKind | Reason, Saying>>>;
+/** The differences of a dialect, by fault or reason. */
+export type FaultOverrides = Readonly<Partial<Record<FaultKind | Reason, FaultText>>>;
 
-/** An error as it goes out. */
+/** An error as it is sent. */
 export interface WireError {
   readonly code: number;
   readonly status: number;
@@ -139,9 +141,9 @@ export interface WireError {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function wireError(fault: Fault, era: Era, sayings: Sayings): WireError {
+export function wireError(fault: Fault, era: Era, overrides: FaultOverrides): WireError {
   const { reason, kind, message, about } = fault;
-  const saying = (reason === undefined ? undefined : sayings[reason]) ?? sayings[kind];
+  const saying = (reason === undefined ? undefined : overrides[reason]) ?? overrides[kind];
   const [code, status] = TABLE[saying?.as ?? kind][era];
   return {
     code,
@@ -154,7 +156,7 @@ export function wireError(fault: Fault, era: Era, sayings: Sayings): WireError {
   };
 }
 
-/** The fault behind an error that went out in 2026-07-28's numbers. */
+/** The fault that was sent as this error with the numbers of 2026-07-28. */
 export function faultFromWire({ code, message, data }: Bag): Fault {
   const kind = FAULT_KINDS.find((one) => TABLE[one].modern[0] === code) ?? "INTERNAL";
   return new Fault(kind, typeof message === "string" ? message : "It failed.", data === undefined ? undefined : { data });
@@ -162,7 +164,7 @@ export function faultFromWire({ code, message, data }: Bag): Fault {
 
 const FAULT_KINDS = Object.keys(TABLE).filter((key): key is FaultKind => key in TABLE);
 
-/** Whatever was thrown as a fault. A message is passed on only where it was written for a caller. */
+/** Converts anything thrown to a fault. Only messages that were written for callers are passed on. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error;
   if (!(error instanceof TroupeError)) return new Fault("INTERNAL", "Something failed inside the server; its log says what.");
@@ -172,31 +174,86 @@ export function faultOf(error: unknown): Fault {
   if (error.code === "CANCELLED") return new Fault("CANCELLED", "The request was cancelled.");
   if (error.code.startsWith("STORE_"))
     return new Fault("INTERNAL", "What the server keeps could not be read or written; nothing was applied.", { data: failureData(error) });
-  if (OF_DEFINITIONS.has(error.code))
+  if (DEFINITION_ERRORS.has(error.code))
     return new Fault("INTERNAL", "The server is misconfigured; its log says how.", { data: failureData(error) });
   return new Fault("FAILED", error.message, { data: failureData(error) });
 }
 
-/** What is written for whoever wrote or serves the definitions: it names kinds and sources that no client knows of. */
-const OF_DEFINITIONS: ReadonlySet<string> = new Set(["NAME_COLLISION", "BAD_NAME", "BAD_DEFINITION"]);
+/** Their messages are for the author or operator, and name kinds and sources that clients do not know. */
+const DEFINITION_ERRORS: ReadonlySet<string> = new Set(["NAME_COLLISION", "BAD_NAME", "BAD_DEFINITION"]);
 
-/** What an author's code did that cannot work, in a sentence for the log; it quotes no arguments. Its caller reads that something failed. */
-export class Mistake extends Error {}
+/** A mistake in an author's code. The message is for the log and quotes no arguments; the caller only reads that something failed. */
+export class InternalError extends Error {}
 
 /**
- * An error as a log has it: its kind and where it happened. Not its message, which
- * may quote arguments or state, unless it was written for callers.
+ * An error for the log: its kind and where it happened. Its message is included only if it was written for callers; any other may quote
+ * arguments or state.
  */
 export function inLog(error: unknown): Bag {
   if (error instanceof TroupeError) return { error: error.code, why: error.message };
-  if (error instanceof Mistake) return { error: "BAD_TURN", why: error.message };
+  if (error instanceof InternalError) return { error: "BAD_TURN", why: error.message };
   if (!(error instanceof Error)) return { error: typeof error };
   const place = /\n\s+at (.+)/.exec(error.stack ?? "")?.[1];
   return { error: error.name, ...(place === undefined ? undefined : { place }) };
 }
 
-/** Named code and whether the caller's message took effect, where the engine said so. */
+/** The named code, and whether the caller's message took effect, if the engine knows. */
 export function failureData(error: TroupeError): Bag {
   const applied = "applied" in error ? error.applied : undefined;
   return { code: error.code, ...(typeof applied === "boolean" || applied === "unknown" ? { applied } : undefined) };
 }
+
+export function errorText(id: RequestId | null, fault: Fault, era: Era, overrides: FaultOverrides): string {
+  const { code, message, data, anonymous } = wireError(fault, era, overrides);
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    id: anonymous ? null : id,
+    error: { code, message, ...(data === undefined ? undefined : { data }) },
+  });
+}
+
+/** An error as the answer to an exchange. */
+export function faultAnswer(fault: Fault, era: Era, id: RequestId | null, overrides: FaultOverrides): Answer {
+  const { status, headers, bare, message } = wireError(fault, era, overrides);
+  const body = bare ? JSON.stringify({ error: message }) : errorText(id, fault, era, overrides);
+  return { status, ...(headers === undefined ? undefined : { headers }), body };
+}
+
+/**
+ * The fault of an exchange that failed before its method ran. If a store failed, it was that of the sessions: nothing is wrong with the
+ * request and nothing was done, so the client should try again.
+ */
+export function exchangeFault({ settings }: Core, error: unknown): Fault {
+  const away = error instanceof TroupeError && error.code.startsWith("STORE_");
+  const fault = away
+    ? new Fault("UNAVAILABLE", "The server's sessions are out of reach; try again in a moment.", {
+        headers: { "retry-after": "1" },
+        data: failureData(error),
+      })
+    : faultOf(error);
+  if (away || fault.kind === "INTERNAL") settings.log("error", { event: "exchange-failed", ...inLog(error) });
+  return fault;
+}
+
+/** The fault of a request. Details that its client must not see are logged, wherever on the way it failed. */
+export function requestFault({ settings }: Pick<Core, "settings">, method: string, error: unknown): Fault {
+  const fault = faultOf(error);
+  // A fault that was thrown as one has been logged already.
+  if (fault.kind === "INTERNAL" && fault !== error) settings.log("error", { event: "request-failed", method, ...inLog(error) });
+  return fault;
+}
+
+/** The answer of an HTTP transport that refuses a request before there is a message: a status, and a JSON-RPC error without an id. */
+export function refusal(kind: FaultKind, message: string, headers?: Readonly<Record<string, string>>): Answer {
+  // HEADERS is new in the modern era; all other numbers are the same in both.
+  return faultAnswer(
+    new Fault(kind, message, headers === undefined ? undefined : { headers }),
+    kind === "HEADERS" ? "modern" : "legacy",
+    null,
+    {},
+  );
+}
+
+/** The same on a stream: one line of text. */
+export const refusalText = (kind: FaultKind, message: string, id: RequestId | null = null): string =>
+  errorText(id, new Fault(kind, message), "legacy", {});

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { isBag } from "../../core/contract/index.ts";
-import { metaOf } from "./envelope.ts";
-import { inexactIn } from "./inexact-integers.ts";
-import { classify, decode } from "./json-rpc.ts";
-import { isModernParams } from "./modern/envelope.ts";
-import { settle } from "./settings.ts";
+import { metaOf, isModernParams } from "./envelope.ts";
+import { inexactIntegersIn, classify, decode } from "./json-rpc.ts";
+import { settle } from "./options.ts";
 import { world } from "./kit.fixture.ts";
 
 const { limits } = settle({ source: world().source, info: { name: "t", version: "1" } });
@@ -42,7 +40,7 @@ describe("integers in arguments that no double holds", () => {
   const complaintOf = (args: string): string | undefined => {
     const call = decode(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${args}}}`, limits);
     assert.ok(call.kind === "request" && isBag(call.params["arguments"]));
-    return inexactIn(call.params["arguments"])?.message;
+    return inexactIntegersIn(call.params["arguments"])?.message;
   };
 
   test("are refused by the name of their field", () => {
@@ -63,7 +61,7 @@ describe("integers in arguments that no double holds", () => {
     assert.ok(batch.kind === "batch");
     const found = batch.items.map((item) => {
       const call = classify(item);
-      return call.kind === "request" && isBag(call.params["arguments"]) && inexactIn(call.params["arguments"]) !== undefined;
+      return call.kind === "request" && isBag(call.params["arguments"]) && inexactIntegersIn(call.params["arguments"]) !== undefined;
     });
     assert.deepEqual(found, [false, true]);
   });

@@ -1,11 +1,10 @@
+// Owns: reading JSON-RPC messages: their shape, their bounds, and integers that cannot be represented. Does not own: what a message does.
+import { type Bag, isBag, isList, type Json } from "../../core/contract/index.ts";
+import { getOwn, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf } from "../../core/platform/index.ts";
-import { type Bag, isBag, type Json, isList } from "../../core/contract/index.ts";
-import { tooManyValues } from "../../core/contract/internal.ts";
-import { Fault, type Reason, type Sayings, wireError } from "./errors.ts";
-import { noteInexact } from "./inexact-integers.ts";
-import { deeperThan, EMPTY, shortText } from "./json.ts";
+import type { ValidationError } from "./arguments.ts";
+import { Fault, type Reason } from "./errors.ts";
 import type { Limits } from "./options.ts";
-import type { Era } from "./revision.ts";
 
 export type RequestId = string | number;
 
@@ -22,7 +21,7 @@ export interface Notification {
   readonly params: Bag;
 }
 
-/** To a request the server made. */
+/** The response to a request of the server. */
 export interface Response {
   readonly kind: "response";
   readonly id: RequestId;
@@ -44,10 +43,10 @@ export interface Batch {
 
 export type Incoming = Request | Notification | Response | Malformed;
 
-/** It is answered, and may take its time: what else comes waits for nothing. */
-export const isWaitedFor = ({ kind }: Incoming | Batch): boolean => kind === "request" || kind === "batch";
+/** Whether the message is answered. Later messages do not wait for the reply. */
+export const getsReply = ({ kind }: Incoming | Batch): boolean => kind === "request" || kind === "batch";
 
-/** Of a message that is sound. */
+/** Whether a valid message is a response. */
 export const isResponse = (message: Json): boolean =>
   isBag(message) && (message["method"] ?? undefined) === undefined && message["id"] !== undefined;
 
@@ -64,7 +63,7 @@ const malformed = (
   fault: new Fault(kind, message, more),
 });
 
-/** One frame, or the body of one POST. Never throws: what cannot be read comes back as `malformed`. */
+/** Reads one frame, or the body of one POST. Never throws: what cannot be read is returned as `malformed`. */
 export function decode(frame: Uint8Array | string, limits: Limits): Incoming | Batch {
   if (frame.length > limits.messageBytes) return malformed("TOO_LARGE", `A message may have ${limits.messageBytes} bytes.`);
   const excess = tooManyValues(frame, limits);
@@ -74,20 +73,20 @@ export function decode(frame: Uint8Array | string, limits: Limits): Incoming | B
   try {
     text = typeof frame === "string" ? frame : textOf(frame);
     if (text === undefined) return malformed("PARSE", "The message is not UTF-8.");
-    // Tools of Windows begin what they write with a byte order mark, which readers of JSON may ignore (RFC 8259 section 8.1).
+    // Windows tools may write a byte order mark first, which readers of JSON may ignore (RFC 8259 section 8.1).
     if (text.charCodeAt(0) === BYTE_ORDER_MARK) text = text.slice(1);
     value = JSON.parse(text);
   } catch {
     return malformed("PARSE", "The message is not JSON.");
   }
-  // Each level takes two characters: what is short need not be walked.
+  // Each level takes two characters, so a short message need not be traversed.
   if (text.length > 2 * limits.depth && deeperThan(value, limits.depth))
     return malformed("INVALID_REQUEST", `A message may nest ${limits.depth} levels deep.`);
-  noteInexact(value, text);
+  recordInexactIntegers(value, text);
   return isList(value) ? { kind: "batch", items: value } : classify(value);
 }
 
-/** One JSON-RPC message of a revision of MCP: an id is text or a whole number, params are an object. */
+/** Reads one JSON-RPC message as MCP restricts it: an id is text or a whole number, params are an object. */
 export function classify(value: Json): Incoming {
   if (!isBag(value)) return malformed("INVALID_REQUEST", "A message is a JSON object.");
   const id = readId(value["id"]);
@@ -116,7 +115,7 @@ export function classify(value: Json): Incoming {
 }
 
 function response(value: Bag, id: RequestId | undefined): Incoming {
-  // Null counts as absent, but a result alone may be null.
+  // Null counts as absent; only a result without an error may be null.
   const error = value["error"] ?? undefined;
   const result = error !== undefined ? (value["result"] ?? undefined) : value["result"];
   if (id === undefined || (result === undefined) === (error === undefined))
@@ -142,15 +141,85 @@ function readId(id: Json | undefined): RequestId | undefined {
   return typeof id === "string" && id.length <= 256 && id.isWellFormed() ? id : undefined;
 }
 
-export function errorText(id: RequestId | null, fault: Fault, era: Era, sayings: Sayings): string {
-  const { code, message, data, anonymous } = wireError(fault, era, sayings);
-  return JSON.stringify({
-    jsonrpc: "2.0",
-    id: anonymous ? null : id,
-    error: { code, message, ...(data === undefined ? undefined : { data }) },
-  });
-}
-
 export function notificationText(method: string, params?: Bag): string {
   return params === undefined ? `{"jsonrpc":"2.0","method":"${method}"}` : JSON.stringify({ jsonrpc: "2.0", method, params });
+}
+
+export const EMPTY: Bag = Object.freeze({});
+
+/** Text of 1 to `max` characters. */
+export function shortText(value: Json | undefined, max: number): string | undefined {
+  return typeof value === "string" && value !== "" && value.length <= max ? value : undefined;
+}
+
+/** That member, if it is an object. */
+export function bagIn(bag: Bag | undefined, key: string): Bag | undefined {
+  const value = getOwn(bag, key);
+  return isBag(value) ? value : undefined;
+}
+
+/** Whether a value nests deeper than `max` levels; never recurses further than that. */
+function deeperThan(value: Json, max: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (max === 0) return true;
+  if (isList(value)) return value.some((member) => deeperThan(member, max - 1));
+  // Every message is checked, so no list of members is allocated.
+  for (const key in value) {
+    const member = value[key];
+    if (typeof member === "object" && member !== null && deeperThan(member, max - 1)) return true;
+  }
+  return false;
+}
+
+// A number between other values. Longer ones are Infinity, which no schema accepts.
+const WRITTEN = /(?<=[:,[\s])(-?\d{16,400})(?:\.0+)?(?=[,\]}\s])/g;
+const MOST = 64;
+
+const inexact = new WeakMap<Bag, ValidationError>();
+
+/**
+ * Looks for integers that no double can represent in the arguments of a message, or of each message of a batch: `JSON.parse` rounds them
+ * silently, so that an id becomes another one. `text`: the message as it was received.
+ */
+function recordInexactIntegers(message: Json, text: string): void {
+  if (isList(message)) for (const one of message) noteOne(one, text);
+  else noteOne(message, text);
+}
+
+function noteOne(message: Json, text: string): void {
+  const args = isBag(message) ? bagIn(bagIn(message, "params"), "arguments") : undefined;
+  if (args === undefined || !holdsLarge(args)) return;
+  const large = new Map<number, string>();
+  collect(args, "", large);
+  for (const [, digits = ""] of text.matchAll(WRITTEN)) {
+    const value = Number(digits);
+    const path = large.get(value);
+    if (path === undefined || BigInt(digits) === BigInt(value)) continue;
+    const words = `is ${digits.slice(0, 40)}, which no double holds: give integers beyond ±9007199254740991 as text`;
+    inexact.set(args, { message: `Invalid arguments: ${path} ${words}.`, data: { issues: [{ path, message: words }] } });
+    return;
+  }
+}
+
+/** What `recordInexactIntegers` found in these arguments. */
+export const inexactIntegersIn = (args: Bag): ValidationError | undefined => inexact.get(args);
+
+const isLarge = (value: Json): value is number => typeof value === "number" && (value > 9007199254740991 || value < -9007199254740991);
+
+// Every call is checked, so no list of members is allocated.
+function holdsLarge(value: Bag | readonly Json[]): boolean {
+  if (isList(value)) return value.some((one) => (typeof one === "object" && one !== null ? holdsLarge(one) : isLarge(one)));
+  for (const name in value) {
+    const one = value[name];
+    if (one === undefined || one === null) continue;
+    if (typeof one === "object" ? holdsLarge(one) : isLarge(one)) return true;
+  }
+  return false;
+}
+
+function collect(value: Json, path: string, large: Map<number, string>): void {
+  if (large.size >= MOST) return;
+  if (isLarge(value) && Number.isFinite(value)) large.set(value, path);
+  else if (typeof value === "object" && value !== null)
+    for (const [name, one] of Object.entries(value)) collect(one, path === "" ? name : `${path}.${name}`, large);
 }

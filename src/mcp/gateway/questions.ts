@@ -1,9 +1,12 @@
-// Owns: what a client is asked in the middle of a call, in the shape of its revision, and the check of its answer. Does not own: who asks,
-// and when.
+// Owns: what a client is asked in the middle of a call, in the shape of its revision, and the check of its answer. Does not own: sending
+// the question (legacy/session-request.ts, modern/modern-request.ts, task.ts).
 import { type Bag, isBag, isList, type Json } from "../../core/contract/index.ts";
-import { capabilityNeeded, isExtensionMethod } from "../../core/contract/internal.ts";
-import { Fault, Mistake } from "./errors.ts";
-import { has, type Revision } from "./revision.ts";
+import { capabilityNeeded, EXTENSION, isExtensionMethod } from "../../core/contract/internal.ts";
+import { type Call, type Members, type Refusal, REFUSED_META } from "./core.ts";
+import { Fault, InternalError } from "./errors.ts";
+import { shortText } from "./json-rpc.ts";
+import { toolError } from "./results.ts";
+import { eraOf, has, type Revision } from "./revision.ts";
 
 /** What a client may be asked in the middle of a call. */
 export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots/list" | ExtensionMethod;
@@ -12,22 +15,22 @@ type ExtensionMethod = `${string}.${string}/${string}/${string}`;
 export interface Question {
   readonly method: AskMethod;
   readonly params: Bag;
-  /** The capability it takes. */
+  /** The capability that the client needs for it. */
   readonly needs: string;
 }
 
-/** Reads what a domain needs: key → `{method, params}`. Anything else is the author's mistake. */
+/** Reads the questions of a call: key → `{method, params}`. Throws `InternalError` for anything else. */
 export function questionsOf(needs: Bag): ReadonlyMap<string, Question> {
   return new Map(
     Object.entries(needs).map(([key, request]) => {
-      if (!isBag(request) || !isAskMethod(request["method"])) throw new Mistake(noQuestion(key, request));
+      if (!isBag(request) || !isAskMethod(request["method"])) throw new InternalError(noQuestion(key, request));
       const params = isBag(request["params"]) ? request["params"] : {};
       return [key, { method: request["method"], params, needs: capabilityNeeded(request["method"], params) }];
     }),
   );
 }
 
-/** What these questions take of a client and this one did not declare. */
+/** The capabilities that these questions need and the client did not declare. */
 export const unmet = (questions: ReadonlyMap<string, Question>, can: readonly string[]): readonly string[] =>
   [...new Set(Array.from(questions.values(), ({ needs }) => needs))].filter((one) => !can.includes(one));
 
@@ -44,7 +47,7 @@ function isCoreMethod(method: string): boolean {
   return method === "elicitation/create" || method === "sampling/createMessage" || method === "roots/list";
 }
 
-/** The params as that revision of the protocol has them. Throws `CAPABILITY` where it has none. */
+/** The params in the shape of that revision. Throws `CAPABILITY` if it has no such question. */
 export function shapeQuestion({ method, params }: Question, revision: Revision, newId: () => string): Bag {
   if (method !== "elicitation/create") return params;
   const { mode, elicitationId, requestedSchema, ...others } = params;
@@ -55,8 +58,8 @@ export function shapeQuestion({ method, params }: Question, revision: Revision, 
 }
 
 /**
- * A client's answer, checked in shape and size before an actor sees it. Throws `PARAMS`.
- * Without the method (a retry that carries no state) any of the three shapes passes.
+ * Checks the shape and size of a client's answer before an actor sees it. Throws `PARAMS`. Without a method (a retry that carries no
+ * state) any of the three shapes is accepted.
  */
 export function checkAnswer(key: string, answer: Json, method: AskMethod | undefined, maxLength: number): Json {
   const fits =
@@ -95,7 +98,7 @@ function isRoots({ roots }: Bag): boolean {
   return isList(roots) && roots.length <= 1_000 && roots.every((root) => isBag(root) && typeof root["uri"] === "string");
 }
 
-/** A form's schema as that revision has it. Throws `CAPABILITY` where it has no such form: its clients would refuse the whole. */
+/** A form's schema in the shape of that revision. Throws `CAPABILITY` if it has no such form, since its clients would refuse all of it. */
 function shapeForm(schema: Json, revision: Revision): Json {
   if (has(revision, "choices") || !isBag(schema) || !isBag(schema["properties"])) return schema;
   const fields = Object.entries(schema["properties"]).map(([name, field]) => [name, shapeField(name, field, revision)] as const);
@@ -110,4 +113,34 @@ function shapeField(name: string, field: Json, revision: Revision): Json {
   if (!isList(oneOf)) return field;
   const titled = oneOf.filter(isBag);
   return { ...rest, enum: titled.map((one) => one["const"] ?? null), enumNames: titled.map((one) => one["title"] ?? null) };
+}
+
+/** Tells the client of a tool, in its result, that it cannot be asked. Throws `CAPABILITY` where the error can carry what is missing. */
+export function cannotAsk(call: Call, missing: readonly string[]): Members {
+  const message = `This needs a client that can be asked (${missing.join(", ")}), and this one did not declare it.`;
+  if (call.method !== "tools/call" || eraOf(call.revision) === "modern")
+    throw new Fault("CAPABILITY", message, { data: { requiredCapabilities: capabilities(missing) } });
+  return { members: toolError(message), meta: { [REFUSED_META]: { code: "CAPABILITY" } } };
+}
+
+// An author may refuse with this code; it has the same effect as a question that the client cannot be asked.
+export const CANNOT_ASK = "CANNOT_ASK";
+
+const MOST_NAMED = 64;
+
+export function capabilitiesIn({ data }: Refusal): readonly string[] {
+  const named = isBag(data) && isList(data["capabilities"]) ? data["capabilities"] : [isBag(data) ? (data["capability"] ?? null) : null];
+  const known = named.slice(0, MOST_NAMED).flatMap((one) => shortText(one, 256) ?? []);
+  return known.length === 0 ? ["elicitation"] : known;
+}
+
+function capabilities(missing: readonly string[]): Bag {
+  const extensions = missing.filter((one) => one.startsWith(EXTENSION)).map((one) => [one.slice(EXTENSION.length), {}] as const);
+  const own = missing.filter((one) => !one.startsWith(EXTENSION)).map(nested);
+  return { ...Object.fromEntries(own), ...(extensions.length === 0 ? undefined : { extensions: Object.fromEntries(extensions) }) };
+}
+
+function nested(one: string): readonly [string, Bag] {
+  const [name = "", part] = one.split(".");
+  return [name, part === undefined ? {} : { [part]: {} }];
 }

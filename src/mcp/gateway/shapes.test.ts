@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { BLOB, CONTENT, type Bag, type Json } from "../../core/contract/index.ts";
 import { type Entry, listed } from "../source/index.ts";
-import { promptMembers, resourceMembers, shapeBlock, toolMembers } from "./content.ts";
-import { shapeEntry } from "./definition.ts";
+import { promptMembers, resourceMembers, shapeBlock, toolMembers } from "./results.ts";
+import { shapeEntry, Pages } from "./lists.ts";
 import { canOf } from "./envelope.ts";
-import { Pages } from "./pages.ts";
 import { questionsOf, shapeQuestion } from "./questions.ts";
 import { has, LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from "./revision.ts";
 

@@ -1,10 +1,10 @@
+// Owns: requests of the server to one client: elicitation, sampling, roots. Does not own: their shape (questions.ts).
 import type { Bag, CancelSignal, Json } from "../../../core/contract/index.ts";
-import { bagIn, shortText } from "../json.ts";
-import type { Response } from "../json-rpc.ts";
-import type { Settings } from "../settings.ts";
-import { nodeMark } from "./node-mark.ts";
+import { bagIn, shortText, type Response } from "../json-rpc.ts";
+import type { Settings } from "../options.ts";
+import { nodeMark } from "./remote-replies.ts";
 
-/** The client did not or could not answer; the sentence is for whoever called. */
+/** The client did not or could not answer. The message is for the caller of the tool. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
   readonly code: "CANCELLED" | "CANNOT_ASK" | "DEADLINE" | "DRAINING";
@@ -22,20 +22,20 @@ interface Waiting {
   readonly fail: (why: NoAnswer) => void;
 }
 
-/** Requests of the server to one client: elicitation, sampling, roots. */
+/** Requests of the server to one client that wait for a response. */
 export class ClientRequests {
   readonly #settings: Settings;
   readonly #waiting = new Map<string, Waiting>();
   readonly #closing: CancelSignal;
   #closed = false;
 
-  /** Once it is `closing`, the server waits for nobody's answer: a person may take longer than any drain. */
+  /** Once the server is `closing`, it waits for no response: a person may take longer than any drain. */
   constructor(settings: Settings, closing: CancelSignal) {
     this.#settings = settings;
     this.#closing = closing;
   }
 
-  /** Sends one and waits for its answer. Throws `NoAnswer`; a wait that ends so is told to the client. */
+  /** Sends a request and waits for its response. Rejects with `NoAnswer`; if it gives up, the client is notified. */
   ask(method: string, params: Bag, send: (message: Bag) => void, signal: CancelSignal | undefined): Promise<Json> {
     if (this.#closed) return Promise.reject(new NoAnswer("CANCELLED", "The client has gone."));
     if (signal?.aborted) return Promise.reject(new NoAnswer("CANCELLED", "The call was cancelled."));
@@ -78,8 +78,8 @@ export class ClientRequests {
     });
   }
 
-  /** False: nobody waits for that answer. */
-  answered(response: Response): boolean {
+  /** Settles the request of this response. False: none waits for it. */
+  settle(response: Response): boolean {
     const waiting = this.#waiting.get(String(response.id));
     waiting?.settle(response);
     return waiting !== undefined;
@@ -92,6 +92,6 @@ export class ClientRequests {
 }
 
 function refusalOf(method: string, error: Json | undefined): string {
-  const said = shortText(bagIn({ error: error ?? null }, "error")?.["message"], 500);
-  return `The client refused ${method}${said === undefined ? "" : `: ${said}`}.`;
+  const message = shortText(bagIn({ error: error ?? null }, "error")?.["message"], 500);
+  return `The client refused ${method}${message === undefined ? "" : `: ${message}`}.`;
 }

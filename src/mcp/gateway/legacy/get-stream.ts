@@ -1,37 +1,37 @@
-import { type Answer, type Channel, type Exchange, isBag, type Json } from "../../../core/contract/index.ts";
-import type { Core } from "../core.ts";
-import { Fault } from "../errors.ts";
-import { errorText, isResponse, type RequestId } from "../json-rpc.ts";
+// Owns: what a GET of a session opens: its standalone stream, or the rest of a reply. Does not own: replies that still run
+// (resumable-stream.ts, remote-replies.ts).
+import { type Answer, type Channel, type Exchange, isBag, type Json, type CancelSignal } from "../../../core/contract/index.ts";
+import type { Core, OpenEnded } from "../core.ts";
+import { errorText, Fault } from "../errors.ts";
+import { isResponse, type RequestId } from "../json-rpc.ts";
 import { has } from "../revision.ts";
-import { lost } from "./lost.ts";
-import { sessionUnknown } from "./newcomers.ts";
-import { nodeIn, replyMark, requestIn } from "./node-mark.ts";
-import { OpenStream, type StreamOwner } from "./open-stream.ts";
-import { streamHeaders } from "./post-aside.ts";
+import { streamHeaders } from "./post-channel.ts";
+import { ownerLost, nodeIn, replyMark, requestIn } from "./remote-replies.ts";
 import { RETRY_MS } from "./resumable-stream.ts";
+import { sessionUnknown } from "./session-factory.ts";
 import type { Session } from "./session.ts";
 
 const STANDALONE = "get";
 
-/** What a GET listens to: its session's standalone stream, or the rest of a reply that broke off. */
+/** Opens the standalone stream of the session, or the rest of a reply whose connection broke. */
 export async function openGetStream(core: Core, session: Session, exchange: Exchange): Promise<Answer> {
   const last = exchange.header("last-event-id");
   if (last === undefined) return standalone(core, session, exchange);
-  const { streams, profile } = core.settings;
+  const { streams, dialect } = core.settings;
   const missed = await streams.after(session.row.id, last);
-  if (missed === undefined && profile.refusesEvents)
+  if (missed === undefined && dialect.refusesEvents)
     throw new Fault("SESSION_UNKNOWN", "There is no such event; ask without Last-Event-ID.", { reason: "event-unknown" });
   if (missed !== undefined && missed.stream !== STANDALONE) return resume(core, session, exchange, missed.stream, last);
   return standalone(core, session, exchange);
 }
 
 const begin = ({ settings }: Core, session: Session, exchange: Exchange): Channel =>
-  exchange.stream(streamHeaders(settings.profile, session, exchange));
+  exchange.stream(streamHeaders(settings.dialect, session, exchange));
 
-// The newest request takes over. A client whose connection broke without our noticing has no other way back: often it has no event id
-// to send, and refused it gives up.
+// The newest request takes over. A client whose connection broke unnoticed has no other way back: often it has no event id to send, and it
+// gives up when it is refused.
 async function standalone(core: Core, session: Session, exchange: Exchange): Promise<Answer> {
-  const { profile, streams } = core.settings;
+  const { dialect, streams } = core.settings;
   if (session.nodes !== undefined) {
     await session.nodes.claim(session);
     if (session.closed) throw sessionUnknown();
@@ -41,11 +41,11 @@ async function standalone(core: Core, session: Session, exchange: Exchange): Pro
     return begin(core, session, exchange);
   };
   const channel = new OpenStream(core, opened, session);
-  if (profile.primesStandalone && has(session.revision, "primedStreams"))
+  if (dialect.primesStandalone && has(session.revision, "primedStreams"))
     channel.send("", await streams.append(session.row.id, STANDALONE, null), RETRY_MS);
-  await session.listen(channel, exchange.caller, channel.way);
-  // Of two nodes that the client went to at once, the row names one.
-  if (session.listensElsewhere) session.letGo();
+  await session.listen(channel, exchange.caller, channel.inner);
+  // If the client went to two nodes at once, the row names one of them.
+  if (session.listensElsewhere) session.releaseStream();
   return { status: 200, open: true };
 }
 
@@ -59,47 +59,105 @@ async function resume(core: Core, session: Session, exchange: Exchange, name: st
   if (running === undefined) return replayed(core, session, exchange, name, last);
   const channel = begin(core, session, exchange);
   await running.resume(channel, async () => {
-    for (const { id, message } of await left(core, session, last)) channel.send(JSON.stringify(message), id);
+    for (const { id, message } of await restOf(core, session, last)) channel.send(JSON.stringify(message), id);
   });
   return { status: 200, open: true };
 }
 
-/** The stream is over: what was left of it is read now. */
+/** Sends the rest of a stream that is over. */
 async function replayed(core: Core, session: Session, exchange: Exchange, name: string, last: string): Promise<Answer> {
-  const messages = await left(core, session, last);
+  const messages = await restOf(core, session, last);
   const request = messages.some(({ message }) => isResponse(message)) ? undefined : orphaned(core, name);
-  // By an empty stream clients are told to come back for more, and those of the official SDK do. MCP has 405 beside the stream itself.
-  if (messages.length === 0 && request === undefined && !core.settings.profile.refusesEvents)
+  // An empty stream makes clients come back for more, as those of the official SDK do. The alternative in MCP is 405.
+  if (messages.length === 0 && request === undefined && !core.settings.dialect.refusesEvents)
     throw new Fault("VERB", "Nothing is left of this stream: its request was cancelled, or all of it was read.", {
       headers: { allow: "POST, DELETE" },
     });
   const channel = begin(core, session, exchange);
   for (const { id, message } of messages) if (request === undefined || !isRequest(message)) channel.send(JSON.stringify(message), id);
   if (request !== undefined) await refuse(core, session, request, channel);
-  core.delivered.add(session.row.id, name, channel.gone);
+  core.sentEvents.add(session.row.id, name, channel.gone);
   return { status: 200 };
 }
 
-/** The request of a reply that a process before this one ran, and ended without. Undefined: this one runs it or did, or it has no name. */
+/** The request of a reply that an earlier process was working on when it ended. Undefined: this process runs it or did, or it has no name. */
 function orphaned({ settings }: Core, name: string): RequestId | undefined {
   return settings.peers !== undefined || nodeIn(name) === settings.self ? undefined : requestIn(name);
 }
 
-/** Under an event of this process: whoever asks for what follows it is told that nothing does. */
+/** Sent as an event of this process, so that a client that asks for what follows it learns that there is nothing. */
 async function refuse({ settings }: Core, session: Session, request: RequestId, channel: Channel): Promise<void> {
-  const text = errorText(request, lost(), "legacy", settings.profile.faults);
+  const text = errorText(request, ownerLost(), "legacy", settings.dialect.faults);
   channel.send(text, await settings.streams.append(session.row.id, replyMark(settings, undefined), JSON.parse(text)));
 }
 
-// Nobody waits for its answer any more: a person is asked nothing in vain.
+// A question of the server is not replayed: its answer is no longer waited for.
 const isRequest = (message: Json): boolean => isBag(message) && message["method"] !== undefined && message["id"] !== undefined;
 
-/** What came after that event, without those that only give an id to come back with. */
-async function left(
+/** The messages after that event, without the events that only carry an id to resume from. */
+async function restOf(
   { settings }: Core,
   session: Session,
   last: string,
 ): Promise<readonly { readonly id: string; readonly message: Json }[]> {
   const missed = await settings.streams.after(session.row.id, last);
   return missed?.messages.filter(({ message }) => message !== null) ?? [];
+}
+
+/** What writes to a stream. */
+export interface StreamOwner {
+  /** Called once at the end of the stream, whatever ended it. `inner`: the channel behind it. */
+  streamEnded(stream: Channel, inner: Channel): void;
+}
+
+/** An event stream that stays open until its client, a drain or another stream ends it, and counts as open until then. */
+class OpenStream implements Channel, OpenEnded {
+  /** The channel behind it, for notifications of very many clients, where each object on the way is a cache miss. */
+  readonly inner: Channel;
+  readonly #core: Core;
+  readonly #owner: StreamOwner;
+
+  /** Throws `BUSY` before it calls `open`. */
+  constructor(core: Core, open: () => Channel, owner: StreamOwner) {
+    if (core.openStreams.size >= core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
+    this.#core = core;
+    this.inner = open();
+    this.#owner = owner;
+    core.openStreams.add(this);
+    if (this.gone.aborted) this.#leave();
+    else this.gone.addEventListener("abort", () => this.#leave(), { once: true });
+  }
+
+  get ready(): boolean {
+    return this.inner.ready;
+  }
+
+  get gone(): CancelSignal {
+    return this.inner.gone;
+  }
+
+  send(text: string, eventId?: string, retryMs?: number, event?: string): void {
+    this.inner.send(text, eventId, retryMs, event);
+  }
+
+  onReady(run: () => void): () => void {
+    return this.inner.onReady(run);
+  }
+
+  close(): void {
+    try {
+      this.inner.close();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  finish(): void {
+    this.close();
+  }
+
+  // `gone` is aborted only if the client has left, not if the server ends the stream.
+  #leave(): void {
+    if (this.#core.openStreams.delete(this)) this.#owner.streamEnded(this, this.inner);
+  }
 }

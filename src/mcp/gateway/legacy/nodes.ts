@@ -1,78 +1,85 @@
-import { type Bag, isBag, type Json, type Peers } from "../../../core/contract/index.ts";
+// Owns: what the nodes that serve the same sessions send each other, and the rows they share. Does not own: replies that run at another node
+// (remote-replies.ts).
+import {
+  type Bag,
+  isBag,
+  type Json,
+  type Peers,
+  changedSession,
+  Queues,
+  type SessionChange,
+  type SessionRow,
+} from "../../../core/contract/index.ts";
 import type { Entry, Lists } from "../../source/index.ts";
-import { fingerprintOf } from "../audience.ts";
-import { bagIn, shortText } from "../json.ts";
-import { classify, type Notification, type Response } from "../json-rpc.ts";
-import type { Settings } from "../settings.ts";
-import { FarReplies, FOLLOW, REPLY } from "./far-replies.ts";
-import { nodeIn } from "./node-mark.ts";
-import { Paced } from "./paced.ts";
-import { noticed } from "./perform.ts";
+import { inLog } from "../errors.ts";
+import { bagIn, shortText, classify, type Notification, type Response } from "../json-rpc.ts";
+import type { Settings } from "../options.ts";
+import { Throttle } from "../scheduling.ts";
+import { fingerprintOf } from "../subscription-state.ts";
+import { RemoteReplies, FOLLOW, REPLY, nodeIn } from "./remote-replies.ts";
+import { handleNotification } from "./session-request.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
-import { SharedRows } from "./shared-rows.ts";
 
-/*
- * What is true of a session is in the two stores; what goes from node to node is a hint to look there, or a question.
- * An id names its session everywhere, and whoever says one to another node has found it for its own principal.
- */
+// The truth about a session is in the two stores; nodes only send each other hints to read them, and requests. A node that sends the id of a
+// session has found it for its own principal.
 const TOPIC = {
-  /** Told: the row is another now, or gone. */
+  /** Hint: the row has changed or was deleted. */
   row: "session/row",
-  /** Told or asked: a message of the client for what runs at another node. */
+  /** Hint or request: a message of the client for what runs at another node. */
   message: "session/message",
-  /** Told: the client was given a list. */
+  /** Hint: the client was sent a list. */
   shown: "session/shown",
-  /** Asked: another node has the standalone stream now; let it go. */
+  /** Request: another node has the standalone stream now; release it. */
   listen: "session/listen",
 } as const;
 
-/** Nodes that come and go make many gaps at once. */
+/** Nodes that join and leave cause many gaps at once. */
 const GAP_MS = 1_000;
-/** Before each attempt to bring an answer to a node that did not hear: it may have had much to do. */
+/** Delays before each attempt to pass on a response: the node may have been busy. */
 const AGAIN_MS = [0, 100, 300];
 
-/** One node's part in sessions that several nodes serve. */
+/** What one node does for sessions that several nodes serve. */
 export class Nodes {
   readonly rows: SharedRows;
-  readonly replies: FarReplies;
+  readonly replies: RemoteReplies;
   readonly #peers: Peers;
   readonly #settings: Settings;
-  readonly #gaps: Paced;
+  readonly #gaps: Throttle;
   readonly #undo: readonly (() => void)[];
 
   constructor(peers: Peers, settings: Settings, sessions: Sessions) {
     this.#peers = peers;
     this.#settings = settings;
-    this.replies = new FarReplies(peers, settings);
-    this.#gaps = new Paced(settings.clock, GAP_MS, () => {
+    this.replies = new RemoteReplies(peers, settings);
+    this.#gaps = new Throttle(settings.clock, GAP_MS, () => {
       this.rows.doubtAll();
       this.replies.check();
     });
     this.rows = new SharedRows(settings, sessions, (session) => peers.tell(TOPIC.row, { session }));
-    const on = (topic: string, heard: (session: Session, message: Bag, from: string) => Json | undefined | Promise<Json | undefined>) =>
+    const on = (topic: string, handle: (session: Session, message: Bag, from: string) => Json | undefined | Promise<Json | undefined>) =>
       peers.on(topic, (message, from) => {
         if (!isBag(message)) return undefined;
         const session = sessions.live(shortText(message["session"], 128) ?? "");
-        return session === undefined ? false : heard(session, message, from);
+        return session === undefined ? false : handle(session, message, from);
       });
     this.#undo = [
       peers.on(TOPIC.row, (message) => {
         this.rows.changed(isBag(message) ? shortText(message["session"], 128) : undefined);
         return undefined;
       }),
-      on(TOPIC.message, (session, message) => passedOn(session, bagIn(message, "message"))),
+      on(TOPIC.message, (session, message) => deliver(session, bagIn(message, "message"))),
       on(TOPIC.shown, (session, message) => {
-        session.shownElsewhere(message["list"], shortText(message["as"], 64) ?? "");
+        session.recordListElsewhere(message["list"], shortText(message["as"], 64) ?? "");
         return undefined;
       }),
       on(TOPIC.listen, (session) => {
-        session.letGo();
+        session.releaseStream();
         return false;
       }),
-      on(FOLLOW, (session, message, from) => this.replies.sendOn(session, shortText(message["stream"], 128) ?? "", from)),
+      on(FOLLOW, (session, message, from) => this.replies.sendTo(session, shortText(message["stream"], 128) ?? "", from)),
       peers.on(REPLY, (message) => this.replies.look(message)),
-      peers.onGap(() => this.#gaps.want()),
+      peers.onGap(() => this.#gaps.request()),
     ];
   }
 
@@ -80,8 +87,8 @@ export class Nodes {
     return this.#peers.self;
   }
 
-  /** An answer for the node that asked. Settles when it has it, or is away: then nobody waits for it any more. */
-  async answered(session: Session, response: Response): Promise<void> {
+  /** Passes a response on to the node that sent the request. Settles when that node has it, or cannot be reached. */
+  async passResponse(session: Session, response: Response): Promise<void> {
     const node = nodeIn(String(response.id));
     if (node === undefined || node === this.self) return;
     const message = { session: session.row.id, message: { jsonrpc: "2.0", id: response.id, ...this.#bounded(response) } };
@@ -91,15 +98,15 @@ export class Nodes {
     }
   }
 
-  /** What of a client's notifications nothing here is meant by. */
-  noticed(session: Session, { method, params }: Notification): void {
+  /** Passes on the cancellation of a request that does not run here. */
+  passNotification(session: Session, { method, params }: Notification): void {
     const { requestId } = params;
     if (typeof requestId !== "string" && typeof requestId !== "number") return;
     this.#peers.tell(TOPIC.message, { session: session.row.id, message: { jsonrpc: "2.0", method, params: { requestId } } });
   }
 
-  /** The client was given a list here. */
-  shown(session: Session, list: keyof Lists, entries: readonly Entry[]): void {
+  /** The client was sent a list by this node. */
+  notifyShown(session: Session, list: keyof Lists, entries: readonly Entry[]): void {
     this.#peers.tell(TOPIC.shown, { session: session.row.id, list, as: fingerprintOf(entries) });
   }
 
@@ -108,7 +115,7 @@ export class Nodes {
     await this.rows.reread(session);
     const { id, listener } = session.row;
     if (session.closed || listener === this.self) return;
-    // Not awaited: the client may come here because that node is lost.
+    // Not awaited: the client may have come here because that node has failed.
     if (listener !== undefined) void this.#peers.ask(listener, TOPIC.listen, { session: id });
     await this.rows.change(session, { listener: this.self });
   }
@@ -119,7 +126,7 @@ export class Nodes {
     this.replies.close();
   }
 
-  // The asking node would refuse it for its length all the same; it need not get it for that.
+  // The other node would refuse an answer that is too long, so it is not sent.
   #bounded({ result, error }: Response): Bag {
     const { answerLength } = this.#settings.limits;
     if (JSON.stringify(result ?? error).length > answerLength)
@@ -128,8 +135,115 @@ export class Nodes {
   }
 }
 
-function passedOn(session: Session, message: Bag | undefined): boolean {
+function deliver(session: Session, message: Bag | undefined): boolean {
   const incoming = classify(message ?? null);
-  if (incoming.kind === "response") return session.requests.answered(incoming);
-  return incoming.kind === "notification" && noticed(session, incoming);
+  if (incoming.kind === "response") return session.clientRequests.settle(incoming);
+  return incoming.kind === "notification" && handleNotification(session, incoming);
+}
+
+// A gap makes all rows uncertain at once, and the store has other work to do.
+const READ_AT_ONCE = 8;
+
+/** Keeps the rows in memory up to date with the store, since other nodes write them too. */
+export class SharedRows {
+  readonly #settings: Settings;
+  readonly #sessions: Sessions;
+  readonly #notify: (session: string) => void;
+  readonly #waiting = new Set<Session>();
+  /** Reads and writes of a row run one after the other, so that the row in memory is the one read or written last. */
+  readonly #queues = new Queues<Session>();
+  #reading = 0;
+  /** Counts the hints received, so that a row that was read meanwhile is known to be uncertain. */
+  hints = 0;
+
+  constructor(settings: Settings, sessions: Sessions, notify: (session: string) => void) {
+    this.#settings = settings;
+    this.#sessions = sessions;
+    this.#notify = notify;
+  }
+
+  /** Notifies the other nodes that the row has changed or was deleted. */
+  notify(session: string): void {
+    this.#notify(session);
+  }
+
+  /** Another node has changed that row. A session that is not in use reads it when it is used next. */
+  changed(id: string | undefined): void {
+    this.hints += 1;
+    const session = id === undefined ? undefined : this.#sessions.live(id);
+    if (session === undefined) return;
+    session.stale = true;
+    if (session.busy) this.rereadSoon(session);
+  }
+
+  /** Hints of any session may have been lost. */
+  doubtAll(): void {
+    this.hints += 1;
+    for (const session of this.#sessions.all()) {
+      session.markUncertain();
+      if (session.busy) this.rereadSoon(session);
+    }
+  }
+
+  /** Reads a stale row again; a few are read at a time. */
+  rereadSoon(session: Session): void {
+    this.#waiting.add(session);
+    if (this.#reading < READ_AT_ONCE) void this.#readWaiting();
+  }
+
+  /** Adopts the row as it is stored; without one the session ends here too. */
+  reread(session: Session): Promise<void> {
+    return this.#queues.run(session, async () => {
+      // Before the read: a hint that comes meanwhile makes it stale again.
+      session.stale = false;
+      try {
+        await this.#adopt(session, await this.#settings.sessions.get(session.row.id));
+      } catch (error) {
+        session.stale = true;
+        throw error;
+      }
+    });
+  }
+
+  async change(session: Session, change: SessionChange): Promise<void> {
+    if (session.closed) return;
+    try {
+      await this.#queues.run(session, async () => this.#adopt(session, await this.#write(session.row.id, change)));
+    } finally {
+      // Also after a failure: it may have been written all the same.
+      this.#notify(session.row.id);
+    }
+  }
+
+  async #write(id: string, change: SessionChange): Promise<SessionRow | undefined> {
+    const { sessions } = this.#settings;
+    if (sessions.change !== undefined) return sessions.change(id, change);
+    const row = await sessions.get(id);
+    if (row === undefined) return undefined;
+    const changed = changedSession(row, change);
+    if (changed !== row) await sessions.put(changed);
+    return changed;
+  }
+
+  async #adopt(session: Session, row: SessionRow | undefined): Promise<void> {
+    if (row !== undefined) return session.adopt(row);
+    const ran = session.busy;
+    this.#sessions.drop(session);
+    // Requests that still ran may have stored messages after the streams were deleted.
+    if (ran) await this.#settings.streams.delete(session.row.id);
+  }
+
+  async #readWaiting(): Promise<void> {
+    this.#reading += 1;
+    for (const session of this.#waiting) {
+      this.#waiting.delete(session);
+      if (!session.stale || session.closed) continue;
+      try {
+        await this.reread(session);
+      } catch (error) {
+        this.#settings.log("error", { event: "session-reread-failed", ...inLog(error) });
+      }
+    }
+    this.#reading -= 1;
+  }
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import type { StreamStore } from "../../../core/contract/index.ts";
 import { channelDouble, sessionsDouble, streamsDouble, world } from "../kit.fixture.ts";
-import { settle } from "../settings.ts";
+import { settle } from "../options.ts";
 import { ResumableStream } from "./resumable-stream.ts";
 
 const open = (streams: StreamStore) => {

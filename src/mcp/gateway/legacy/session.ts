@@ -1,69 +1,81 @@
+// Owns: one legacy client: its row, and the requests, streams and subscriptions it has in this process. Does not own: which sessions there
+// are (sessions.ts).
+import type {
+  CancelSignal,
+  Caller,
+  Channel,
+  Json,
+  LogLevel,
+  SessionRow,
+  Source,
+  Viewer,
+  ListName,
+  Log,
+} from "../../../core/contract/index.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
-import type { CancelSignal, Caller, Channel, Json, LogLevel, SessionRow, Source, Viewer } from "../../../core/contract/index.ts";
 import type { Posture } from "../../source/index.ts";
-import { isLogLevel } from "../aside.ts";
-import { Audience, EVERY } from "../audience.ts";
+import { ActiveRequests } from "../active-requests.ts";
 import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
 import { inLog } from "../errors.ts";
+import { notificationText } from "../json-rpc.ts";
 import { indexOf } from "../offers.ts";
-import type { Settings } from "../settings.ts";
+import type { Settings } from "../options.ts";
+import { isLogLevel } from "../out-of-band.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
-import { InFlight } from "../running.ts";
+import { Throttle } from "../scheduling.ts";
+import { EVERY_LIST, SubscriptionState, type SubscriptionHost } from "../subscription-state.ts";
 import { ClientRequests } from "./client-requests.ts";
+import type { StreamOwner } from "./get-stream.ts";
 import type { Nodes } from "./nodes.ts";
-import type { StreamOwner } from "./open-stream.ts";
-import { Paced } from "./paced.ts";
 import type { ResumableStream } from "./resumable-stream.ts";
-import { ALL_LISTS, type SessionNotices } from "./session-notices.ts";
 
-/** Two nodes may see the same world as two lists, one of another release say: their client is told to compare no more often. */
+/** Two nodes may list different things, if their releases differ: how often their client may be notified of that. */
 const RECHECK_MS = 10_000;
 const NOTHING: readonly string[] = Object.freeze([]);
 
 interface Begun {
   readonly ready: boolean;
-  readonly kept: boolean;
-  /** The server takes no more work. */
+  readonly stored: boolean;
+  /** Aborted when the server takes no more work. */
   readonly closing: CancelSignal;
-  /** Where other nodes serve it too. */
+  /** Present if other nodes serve it too. */
   readonly nodes?: Nodes;
 }
 
 /**
- * One legacy client, from initialize on: its row, and what lives only while this
- * process serves it. There may be very many that do nothing, so whatever a session
- * does not need while it is idle is made when it is needed.
+ * One legacy client, from initialize on: its row, and what exists only while this process serves it. Very many sessions may be idle, so
+ * everything that an idle one does not need is created on first use.
  */
 export class Session implements StreamOwner {
   row: SessionRow;
-  /** When its client was last here. The row says so less often, and what others wrote there may be younger. */
+  /** The time of its client's last request here. The row is updated less often, and by other nodes too. */
   seenAt: number;
-  /** False until `notifications/initialized`: before it nothing is told (C8). */
+  /** False until `notifications/initialized`: nothing is sent unrequested before it (C8). */
   ready: boolean;
-  /** Its row is in the store: the client can come back. */
-  readonly kept: boolean;
+  /** Its row is in the store, so its client can come back. */
+  readonly stored: boolean;
   readonly revision: LegacyRevision;
   readonly can: readonly string[];
   readonly nodes: Nodes | undefined;
-  /** Its row may be another by now. */
+  /** Its row may have changed in the store. */
   stale = false;
   /** The standalone stream of an HTTP client, or the connection. */
   standalone: Channel | undefined;
-  /** Whose bound of sessions it counts for. */
+  /** The caller whose limit of sessions it counts towards. */
   countedFor: string | undefined;
-  /** This process holds it no longer. */
+  /** It is no longer in this process. */
   closed = false;
-  /** Settles when the lists a change would be compared with are known. */
+  /** Settles when the lists that changes are compared with are known. */
   started: Promise<void> | undefined;
-  #audience: Audience | undefined;
+  #subscriptions: SubscriptionState | undefined;
   #viewer: Viewer | undefined;
-  #requests: ClientRequests | undefined;
-  #running: InFlight | undefined;
+  #clientRequests: ClientRequests | undefined;
+  #active: ActiveRequests | undefined;
   #streams: Map<string, ResumableStream> | undefined;
-  /** Begun in another process, and not listened to in this one yet. */
+  /** It has begun in another process, and has no stream in this one yet. */
   #revived: boolean;
-  #recheck: Paced | undefined;
+  #recheck: Throttle | undefined;
   readonly #notices: SessionNotices;
   readonly #settings: Settings;
   readonly #closing: CancelSignal;
@@ -72,9 +84,9 @@ export class Session implements StreamOwner {
     this.row = row;
     this.seenAt = settings.clock.now();
     this.ready = how.ready;
-    this.kept = how.kept;
+    this.stored = how.stored;
     this.nodes = how.nodes;
-    this.#revived = how.kept && how.ready;
+    this.#revived = how.stored && how.ready;
     this.revision = isLegacyRevision(row.protocol) ? row.protocol : LATEST_LEGACY;
     const can = canOf(row.capabilities, {
       elicitation: has(this.revision, "elicitation"),
@@ -87,7 +99,7 @@ export class Session implements StreamOwner {
     this.#closing = how.closing;
   }
 
-  /** For whoever may not know its id. */
+  /** A name for actors, logs and observers, which must not know its id. */
   get name(): string {
     return standIn(this.row.id);
   }
@@ -100,19 +112,16 @@ export class Session implements StreamOwner {
     return this.#notices.posture;
   }
 
-  /** What the client is asked, and who waits for its answers. */
-  get requests(): ClientRequests {
-    this.#requests ??= new ClientRequests(this.#settings, this.#closing);
-    return this.#requests;
+  get clientRequests(): ClientRequests {
+    return (this.#clientRequests ??= new ClientRequests(this.#settings, this.#closing));
   }
 
-  /** What runs for this client. */
-  get running(): InFlight {
-    return (this.#running ??= new InFlight());
+  get active(): ActiveRequests {
+    return (this.#active ??= new ActiveRequests());
   }
 
   get busy(): boolean {
-    return this.standalone !== undefined || (this.#running?.size ?? 0) > 0;
+    return this.standalone !== undefined || (this.#active?.size ?? 0) > 0;
   }
 
   /** A reply that is an event stream and has not ended. */
@@ -120,12 +129,12 @@ export class Session implements StreamOwner {
     return this.#streams?.get(name);
   }
 
-  keepStream(stream: ResumableStream): void {
+  addStream(stream: ResumableStream): void {
     this.#streams ??= new Map();
     this.#streams.set(stream.name, stream);
   }
 
-  dropStream(stream: ResumableStream): void {
+  removeStream(stream: ResumableStream): void {
     this.#streams?.delete(stream.name);
   }
 
@@ -134,7 +143,7 @@ export class Session implements StreamOwner {
     return logLevel !== undefined && isLogLevel(logLevel) ? logLevel : "info";
   }
 
-  /** The same object while the caller's scopes are the same: sources may hang things on it. */
+  /** The same object for as long as the caller's scopes are the same, since sources cache by it. */
   viewerFor(caller: Caller): Viewer {
     const known = this.#viewer;
     if (known !== undefined && sameScopes(known.scopes, caller.scopes)) return known;
@@ -142,63 +151,61 @@ export class Session implements StreamOwner {
     return this.#viewer;
   }
 
-  /** What this client was shown and is to be told; made when it is first needed. */
-  audience(caller: Caller): Audience {
-    this.#audience ??= new Audience(this.#notices, this.viewerFor(caller));
-    return this.#audience;
+  subscriptionsFor(caller: Caller): SubscriptionState {
+    return (this.#subscriptions ??= new SubscriptionState(this.#notices, this.viewerFor(caller)));
   }
 
-  /** Undefined until the client was shown a list or can be told. */
-  get told(): Audience | undefined {
-    return this.#audience;
+  /** Undefined until the client has seen a list or has a stream. */
+  get subscriptions(): SubscriptionState | undefined {
+    return this.#subscriptions;
   }
 
-  /** From now on the client is told on that channel. `way`: the one behind it, which notices take at once. */
-  async listen(channel: Channel, caller: Caller, way = channel): Promise<void> {
+  /** Sends notifications on that channel from now on. `inner`: the channel behind it, which they are sent to directly. */
+  async listen(channel: Channel, caller: Caller, inner = channel): Promise<void> {
     this.standalone = channel;
-    const audience = this.audience(caller);
-    audience.as(this.viewerFor(caller));
-    await this.#findUris(audience, this.viewerFor(caller), this.#revived);
-    const unknown = this.#revived && this.posture === "dynamic" ? ALL_LISTS.filter((list) => !audience.knows(list)) : [];
+    const subscriptions = this.subscriptionsFor(caller);
+    subscriptions.setViewer(this.viewerFor(caller));
+    await this.#findUris(subscriptions, this.viewerFor(caller), this.#revived);
+    const unknown = this.#revived && this.posture === "dynamic" ? ALL_LISTS.filter((list) => !subscriptions.knowsList(list)) : [];
     this.#revived = false;
-    await audience.start(way);
-    if (this.#audience !== audience) return audience.stop();
-    // Shown by a process that is no more: whether it still holds nobody can say, so the client is told to ask.
+    await subscriptions.start(inner);
+    if (this.#subscriptions !== subscriptions) return subscriptions.stop();
+    // These lists were sent by a previous process and may be stale.
     for (const list of unknown) this.standalone?.send(this.#notices.listChanged(list));
   }
 
-  left(stream: Channel, way: Channel): void {
+  streamEnded(stream: Channel, inner: Channel): void {
     if (this.standalone === stream) {
       this.standalone = undefined;
       this.seenAt = this.#settings.clock.now();
     }
-    this.#audience?.detach(way);
+    this.#subscriptions?.detach(inner);
   }
 
-  // A row that outlived its process knows URIs only: whose offers they are, the surface says.
-  async #findUris(audience: Audience, viewer: Viewer, revived: boolean): Promise<void> {
-    const missing = this.row.subscriptions.filter((uri) => !audience.has(uri));
+  // A row contains URIs only; the surface has their offers.
+  async #findUris(subscriptions: SubscriptionState, viewer: Viewer, revived: boolean): Promise<void> {
+    const missing = this.row.subscriptions.filter((uri) => !subscriptions.has(uri));
     if (missing.length > 0) {
       const offers = indexOf((await this.source.surface(viewer)).catalogue);
       for (const uri of missing) {
         const target = offers.resource(uri);
-        if (target !== undefined) audience.subscribe(uri, target);
+        if (target !== undefined) subscriptions.subscribe(uri, target);
       }
     }
-    // Another process, or another node, knew of them before this one watched: what changed in between was told to nobody.
+    // Another process had these subscriptions before this one began to watch: changes in between may have been missed.
     const doubted = revived ? this.row.subscriptions : missing;
-    if (revived || this.nodes !== undefined) for (const uri of doubted) audience.missed(uri);
+    if (revived || this.nodes !== undefined) for (const uri of doubted) subscriptions.mayHaveChanged(uri);
   }
 
-  /** The row as it is in the store. */
+  /** Takes over the row as it is in the store. */
   adopt(row: SessionRow): void {
     const wanted = new Set(row.subscriptions);
-    for (const uri of this.row.subscriptions) if (!wanted.has(uri)) this.#audience?.unsubscribe(uri);
+    for (const uri of this.row.subscriptions) if (!wanted.has(uri)) this.#subscriptions?.unsubscribe(uri);
     this.row = { ...row, seenAt: Math.max(row.seenAt, this.row.seenAt) };
-    if (this.listensElsewhere) return this.letGo();
-    const [audience, viewer] = [this.#audience, this.#viewer];
-    if (this.standalone === undefined || audience === undefined || viewer === undefined) return;
-    this.#findUris(audience, viewer, false).catch((error: unknown) =>
+    if (this.listensElsewhere) return this.releaseStream();
+    const [subscriptions, viewer] = [this.#subscriptions, this.#viewer];
+    if (this.standalone === undefined || subscriptions === undefined || viewer === undefined) return;
+    this.#findUris(subscriptions, viewer, false).catch((error: unknown) =>
       this.#settings.log("error", { event: "subscribe-failed", ...inLog(error) }),
     );
   }
@@ -209,57 +216,88 @@ export class Session implements StreamOwner {
     return this.nodes !== undefined && listener !== undefined && listener !== this.nodes.self;
   }
 
-  /** Another node tells the client from now on. */
-  letGo(): void {
-    this.#forget();
+  /** Another node notifies the client from now on. */
+  releaseStream(): void {
+    this.#stopListening();
     this.#revived = true;
   }
 
-  /** Another node gave the client that list. */
-  shownElsewhere(list: Json | undefined, fingerprint: string): void {
-    const known = EVERY.find((one) => one === list);
+  /** Another node has sent the client that list. */
+  recordListElsewhere(list: Json | undefined, fingerprint: string): void {
+    const known = EVERY_LIST.find((one) => one === list);
     if (known === undefined) return;
-    if (this.#audience === undefined) this.#revived = true;
-    else if (!this.#audience.sawElsewhere(known, fingerprint)) this.#compare();
+    if (this.#subscriptions === undefined) this.#revived = true;
+    else if (!this.#subscriptions.recordListElsewhere(known, fingerprint)) this.#compare();
   }
 
-  /** What others have done to it may have gone unheard. */
-  doubt(): void {
+  /** Hints of other nodes about it may have been lost. */
+  markUncertain(): void {
     this.stale = true;
     this.#revived = true;
-    if (this.#audience === undefined) return;
-    this.#audience.doubt();
+    if (this.#subscriptions === undefined) return;
+    this.#subscriptions.forgetLists();
     this.#compare();
   }
 
   #compare(): void {
-    this.#recheck ??= new Paced(this.#settings.clock, RECHECK_MS, () => this.#audience?.recheck());
-    this.#recheck.want();
+    this.#recheck ??= new Throttle(this.#settings.clock, RECHECK_MS, () => this.#subscriptions?.recheck());
+    this.#recheck.request();
   }
 
-  #forget(): void {
+  #stopListening(): void {
     this.#recheck?.stop();
     this.#recheck = undefined;
-    this.#audience?.stop();
-    this.#audience = undefined;
+    this.#subscriptions?.stop();
+    this.#subscriptions = undefined;
     this.standalone?.close();
     this.standalone = undefined;
   }
 
-  /** Waits of this session end; calls go on where their work does not wait for the client. */
+  /** Ends everything that waits for the client; calls go on otherwise. */
   close(): void {
     this.closed = true;
-    this.#requests?.close();
+    this.#clientRequests?.close();
     for (const stream of this.#streams?.values() ?? []) stream.abandon();
-    this.#forget();
+    this.#stopListening();
   }
 }
 
-// The id is a secret of the client's; what stands for it in actors and chains is not.
+// The id is a secret of the client; its hash stands for it in actors and chains.
 function standIn(id: string): string {
   return `session|${sha256Hex(id).slice(0, 32)}`;
 }
 
 function sameScopes(one: readonly string[], other: readonly string[]): boolean {
   return one === other || (one.length === other.length && one.every((scope, at) => scope === other[at]));
+}
+
+const ALL_LISTS = ["tools", "resources", "prompts"] as const;
+
+// Shared, since there may be very many listeners.
+const CHANGED: Readonly<Record<ListName, string>> = {
+  tools: notificationText("notifications/tools/list_changed"),
+  resources: notificationText("notifications/resources/list_changed"),
+  prompts: notificationText("notifications/prompts/list_changed"),
+};
+
+/** The texts of notifications to the sessions of one source. Shared by all of them, which saves cache misses when very many are notified. */
+export class SessionNotices implements SubscriptionHost {
+  readonly source: Source;
+  readonly posture: Posture;
+  readonly wanted = ALL_LISTS;
+  readonly log: Log;
+
+  constructor(source: Source, { legacyPosture, log }: Settings) {
+    this.source = source;
+    this.posture = legacyPosture;
+    this.log = log;
+  }
+
+  listChanged(list: ListName): string {
+    return CHANGED[list];
+  }
+
+  updated(uri: string): string {
+    return notificationText("notifications/resources/updated", { uri });
+  }
 }

@@ -1,17 +1,16 @@
-// Owns: which HTTP sessions are in memory, whose they are, and when they expire. Does not own: what one session does (session.ts).
+// Owns: which HTTP sessions are in memory, to whom they belong, and when they expire. Does not own: what one session does (session.ts).
 import type { Caller, SessionRow, Source } from "../../../core/contract/index.ts";
 import { isLocal, MultiMap, peerOf, settledNow } from "../../../core/contract/internal.ts";
-import { inLog } from "../errors.ts";
-import type { Core } from "../core.ts";
-import { Nodes } from "./nodes.ts";
 import { soon } from "../../../core/platform/index.ts";
-import { SessionNotices } from "./session-notices.ts";
-import { Session } from "./session.ts";
+import type { Core } from "../core.ts";
+import { inLog } from "../errors.ts";
+import { Nodes } from "./nodes.ts";
+import { SessionNotices, Session } from "./session.ts";
 
 /** Sessions whose streams are deleted in one round of the event loop. */
 const AT_ONCE = 64;
 
-/** Sessions of clients that come back: rows in the store, and the live ones in memory. */
+/** The sessions over HTTP: rows in the store, and the live ones in memory. */
 export class Sessions {
   readonly #core: Core;
   readonly #sourceFor: (posture: string | undefined) => Source;
@@ -30,12 +29,12 @@ export class Sessions {
     this.#sweepLater();
   }
 
-  /** How many are in memory. */
+  /** The number in memory. */
   get size(): number {
     return this.#live.size;
   }
 
-  /** Those in memory. */
+  /** The sessions in memory. */
   all(): Iterable<Session> {
     return this.#live.values();
   }
@@ -48,23 +47,23 @@ export class Sessions {
     const { sessions, log } = this.#core.settings;
     await sessions.put(row);
     const session = this.#keep(this.#revive(row, false), caller);
-    const left = this.#callers.tooMany(session);
-    if (left !== undefined) {
+    const excess = this.#callers.excess(session);
+    if (excess !== undefined) {
       log("info", { event: "session-ended", reason: "sessionsPerCaller" });
-      await this.end(left);
+      await this.end(excess);
     }
     return session;
   }
 
   /**
-   * The caller's session of that id. Undefined for whoever it does not belong to
-   * and wherever else it was opened, so that a stolen id finds nothing.
+   * The caller's session with that id. Undefined if it belongs to another principal or was opened under another posture, so that a stolen
+   * id finds nothing.
    */
   find(id: string, caller: Caller, posture: "meta" | undefined): Session | undefined | Promise<Session | undefined> {
     const live = this.#live.get(id);
     if (live === undefined) return this.#rehydrate(id, caller, posture);
     if (!belongs(live.row, caller, posture)) return undefined;
-    if (!live.stale && !this.#core.settings.unreached && this.#seen(live)) return live;
+    if (!live.stale && !this.#core.settings.isolated && this.#touch(live)) return live;
     return this.#nodes === undefined ? undefined : this.#reread(live, this.#nodes);
   }
 
@@ -72,45 +71,45 @@ export class Sessions {
     this.drop(session);
     const { sessions, streams } = this.#core.settings;
     await sessions.delete(session.row.id);
-    this.#nodes?.rows.tell(session.row.id);
+    this.#nodes?.rows.notify(session.row.id);
     await streams.delete(session.row.id);
   }
 
   close(): void {
     this.#undoSweep?.();
-    this.#core.delivered.close();
+    this.#core.sentEvents.close();
     this.#nodes?.close();
     for (const session of this.#live.values()) session.close();
     this.#live.clear();
   }
 
-  // A process that never saw the id serves it all the same: the row is the session.
+  // A process that has not seen the id before can serve it too: the row is the session.
   async #rehydrate(id: string, caller: Caller, posture: "meta" | undefined): Promise<Session | undefined> {
     if (!/^[\x21-\x7e]{1,128}$/.test(id)) return undefined;
     const { settings } = this.#core;
-    // Looking for a session that is not here costs the store a read: guessing is bounded like calling.
+    // The lookup costs a read of the store, so guessing ids is limited like calls are.
     this.#core.limit(caller);
-    const heard = this.#nodes?.rows.heard;
+    const hints = this.#nodes?.rows.hints;
     const row = await settings.sessions.get(id);
     if (row === undefined || row.seenAt < this.#storedBefore() || !belongs(row, caller, posture)) return undefined;
     const other = this.#live.get(id);
     if (other !== undefined) return other;
     const session = this.#keep(this.#revive(row, true), caller);
-    session.stale = this.#nodes?.rows.heard !== heard;
-    // Its client may go on to another node at once, and the row has to say that it was here.
-    this.#seen(session);
+    session.stale = this.#nodes?.rows.hints !== hints;
+    // Its client may go to another node next, so the row has to show that it was here.
+    this.#touch(session);
     return session;
   }
 
-  // Other nodes may have ended, changed or seen it since.
+  // Other nodes may have ended, changed or served it since.
   async #reread(session: Session, { rows }: Nodes): Promise<Session | undefined> {
     await rows.reread(session);
-    return !session.closed && this.#seen(session) ? session : undefined;
+    return !session.closed && this.#touch(session) ? session : undefined;
   }
 
   #revive(row: SessionRow, ready: boolean): Session {
     const { settings, work } = this.#core;
-    const how = { ready, kept: true, closing: work.closing, ...(this.#nodes === undefined ? undefined : { nodes: this.#nodes }) };
+    const how = { ready, stored: true, closing: work.closing, ...(this.#nodes === undefined ? undefined : { nodes: this.#nodes }) };
     return new Session(row, settings, this.#noticesOf(this.#sourceFor(row.posture)), how);
   }
 
@@ -136,17 +135,17 @@ export class Sessions {
   drop(session: Session): void {
     this.#live.delete(session.row.id);
     this.#callers.remove(session);
-    for (const running of session.running.all()) running.abort();
+    for (const request of session.active.all()) request.abort();
     session.close();
   }
 
-  // Rows are touched at most every ttl/10; a row another process deleted is noticed then. False: its time is over.
-  #seen(session: Session): boolean {
+  // Rows are touched at most every ttl/10, when a row that another process deleted is noticed. False: it has expired.
+  #touch(session: Session): boolean {
     const { clock, sessions, sessionTtlMs, log } = this.#core.settings;
     const now = clock.now();
     const { seenAt, id } = session.row;
     if (now - seenAt >= sessionTtlMs / 10) {
-      if (this.#over(session)) return false;
+      if (this.#expired(session)) return false;
       session.row = { ...session.row, seenAt: now };
       this.#live.delete(id);
       this.#live.set(id, session);
@@ -157,14 +156,14 @@ export class Sessions {
     return true;
   }
 
-  // Of a client that goes to other nodes too, only the row knows.
-  #over({ busy, seenAt, row }: Session): boolean {
+  // If the client goes to other nodes too, only the row tells.
+  #expired({ busy, seenAt, row }: Session): boolean {
     const { clock, sessionTtlMs } = this.#core.settings;
     if (busy || seenAt >= settledNow(clock) - sessionTtlMs) return false;
     return this.#nodes === undefined || row.seenAt < this.#storedBefore();
   }
 
-  // What is stored may be a tenth older than what is true: a session ends that much later rather than too early.
+  // The stored time may be a tenth of the TTL too old, so a session ends that much later rather than too early.
   #storedBefore(): number {
     const { clock, sessionTtlMs } = this.#core.settings;
     return settledNow(clock) - sessionTtlMs - sessionTtlMs / 10;
@@ -182,21 +181,21 @@ export class Sessions {
   }
 
   async #sweep(): Promise<void> {
-    const { sessions, streams, unreached } = this.#core.settings;
+    const { sessions, streams, isolated } = this.#core.settings;
     for (const session of this.#live.values()) {
-      if (unreached) session.stale = true;
-      if (session.busy) this.#seen(session);
-      // Another node may have seen it since, or be the one that deletes it: here it is held for nobody.
-      else if (this.#nodes !== undefined && this.#over(session)) this.drop(session);
+      if (isolated) session.stale = true;
+      if (session.busy) this.#touch(session);
+      // Another node may have served it since, or be the one that deletes it; it is not needed here.
+      else if (this.#nodes !== undefined && this.#expired(session)) this.drop(session);
       if (session.stale && session.busy) this.#nodes?.rows.rereadSoon(session);
     }
-    const gone = await sessions.expire(this.#storedBefore());
-    for (const id of gone) {
+    const ended = await sessions.expire(this.#storedBefore());
+    for (const id of ended) {
       const live = this.#live.get(id);
       if (live !== undefined) this.drop(live);
     }
-    for (const [at, id] of gone.entries()) {
-      // A store that answers at once would let nobody else be served until all are gone.
+    for (const [at, id] of ended.entries()) {
+      // A store that answers at once would block the event loop until all are deleted.
       if (at % AT_ONCE === AT_ONCE - 1) await new Promise<void>(soon);
       await streams.delete(id);
     }
@@ -207,7 +206,7 @@ function belongs(row: SessionRow, caller: Caller, posture: "meta" | undefined): 
   return row.principal === caller.principal && row.posture === posture;
 }
 
-/** The sessions in memory by whose they are. Who calls from this machine without a principal is everybody there, and has no bound. */
+/** The sessions in memory by caller. Local callers without a principal are all the same, and have no limit. */
 class CallerSessions {
   readonly #most: number;
   readonly #callers = new MultiMap<string, Session>();
@@ -226,8 +225,8 @@ class CallerSessions {
     if (session.countedFor !== undefined) this.#callers.take(session.countedFor, session);
   }
 
-  /** Where its caller has too many: the one that has been left alone for the longest time. */
-  tooMany(session: Session): Session | undefined {
+  /** If its caller has too many sessions: the one that has been unused for longest. */
+  excess(session: Session): Session | undefined {
     const { countedFor } = session;
     const own = countedFor === undefined ? undefined : this.#callers.get(countedFor);
     if (own === undefined || own.size <= this.#most) return undefined;

@@ -1,6 +1,7 @@
-import { fromBase64, textOf } from "../../../core/platform/index.ts";
+// Owns: the headers of a 2026-07-28 request that repeat its body. Does not own: the envelope (envelope.ts).
 import { type Bag, type Exchange, isBag, type Json, type Offer } from "../../../core/contract/index.ts";
 import { memoize, headerParameters, getOwn } from "../../../core/contract/internal.ts";
+import { fromBase64, textOf } from "../../../core/platform/index.ts";
 import { Fault, type Reason } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
 
@@ -12,13 +13,13 @@ const mismatch = (message: string, reason?: Reason, about?: string): Fault =>
     ...(about === undefined ? undefined : { about }),
   });
 
-// Lists are how a header sent twice arrives.
+// A header that was sent twice arrives as a list.
 const wrong = (given: string, message: string, reason: Reason, about: string): Fault =>
   given.includes(",") ? mismatch(message, "header-conflict", about) : mismatch(message, reason, about);
 
 /**
- * `Mcp-Method` and `Mcp-Name` say what the body says; `mustName`: the body has a name for it; `tasks`: there are methods about these.
- * Throws `HEADERS`.
+ * Checks that `Mcp-Method` and `Mcp-Name` repeat the body. `mustName`: a name that is missing in the body is refused here. `tasks`: the
+ * methods of tasks exist. Throws `HEADERS`.
  */
 export function checkStandardHeaders(header: Header, request: Request, mustName: boolean, tasks: boolean): void {
   checkMethodHeader(header, request.method, true);
@@ -28,7 +29,7 @@ export function checkStandardHeaders(header: Header, request: Request, mustName:
   const inHeader = header("mcp-name")?.trim();
   if (inHeader === undefined) {
     if (mustName && (typeof inBody !== "string" || inBody === "")) throw mismatch(`params.${named} is missing.`, "routed-name", named);
-    // Without a name in the body there is nothing to mirror; the method says what it misses.
+    // Without a name in the body there is nothing to repeat; the method reports what is missing.
     if (typeof inBody === "string")
       throw mismatch(`the Mcp-Name header is missing; it repeats params.${named}.`, "header-missing", "Mcp-Name");
     return;
@@ -41,7 +42,7 @@ export function checkStandardHeaders(header: Header, request: Request, mustName:
   throw wrong(inHeader, message, malformed ? "header-malformed" : "header-name", "Mcp-Name");
 }
 
-/** `Mcp-Method` repeats the body's method. Throws `HEADERS`. */
+/** Checks that `Mcp-Method` repeats the body's method. Throws `HEADERS`. */
 export function checkMethodHeader(header: Header, method: string, isRequired: boolean): void {
   const given = header("mcp-method")?.trim();
   if (given === undefined) {
@@ -61,7 +62,7 @@ const OF_TASKS: ReadonlyMap<string, "taskId"> = new Map([
   ["tasks/cancel", "taskId"],
 ]);
 
-/** `MCP-Protocol-Version` repeats what the envelope says. Throws `HEADERS`. */
+/** Checks that `MCP-Protocol-Version` repeats the envelope. Throws `HEADERS`. */
 export function checkVersionHeader(header: Header, claimed: string): void {
   const version = header("mcp-protocol-version")?.trim();
   if (version === undefined) throw mismatch("the MCP-Protocol-Version header is missing.", "header-missing", "MCP-Protocol-Version");
@@ -69,10 +70,10 @@ export function checkVersionHeader(header: Header, claimed: string): void {
     throw wrong(version, "MCP-Protocol-Version does not match the version in _meta.", "header-version", "MCP-Protocol-Version");
 }
 
-/** The arguments a tool wants repeated as `Mcp-Param-*`, found once per offer. */
+/** The arguments that a tool wants repeated as `Mcp-Param-*`, found once per offer. */
 const mirroredBy = memoize(({ definition }: Offer) => headerParameters(definition["inputSchema"]));
 
-/** Every mirrored argument has its header and says the same; none has a header without a value. Throws `HEADERS`. */
+/** Checks that each of these arguments is repeated by its header, and no header without one. Throws `HEADERS`. */
 export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void {
   for (const { path, header: name } of mirroredBy(offer)) {
     const value = valueAt(args, path);
@@ -102,7 +103,7 @@ function same(text: string | undefined, value: Json): boolean {
 const ENCODED = "=?base64?";
 const END = "?=";
 
-/** Of a header that was sent more than once with one value, that value. */
+/** The value of a header that was sent more than once with the same value. */
 export function joined(text: string | undefined): string | undefined {
   if (text === undefined || !text.includes(",")) return text;
   const [first, ...others] = text.split(",").map((part) => part.trim());

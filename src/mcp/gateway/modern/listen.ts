@@ -1,28 +1,27 @@
+// Owns: `subscriptions/listen`: what it asks for, and its notifications until it ends (C8). Does not own: when a list counts as changed
+// (subscription-state.ts).
 import {
   type Bag,
   type CancelSignal,
   type Caller,
   type Channel,
+  isList,
   type Json,
   type ListName,
   type Log,
   type Source,
-  isList,
 } from "../../../core/contract/index.ts";
-import { isTexts } from "../../../core/contract/internal.ts";
+import { isTexts, safeCall } from "../../../core/contract/internal.ts";
 import type { Posture } from "../../source/index.ts";
-import { Audience, type AudienceHost } from "../audience.ts";
-import { viewerOf, type Core, type Lasting } from "../core.ts";
+import { type Core, type OpenEnded, viewerOf } from "../core.ts";
+import { SUBSCRIPTION_META } from "../envelope.ts";
 import { Fault, inLog } from "../errors.ts";
-import { bagIn } from "../json.ts";
-import { notificationText, type Request, type RequestId } from "../json-rpc.ts";
-import type { Target } from "../offers.ts";
-import { modernReply, wholeText } from "../reply.ts";
-import { subscribable } from "../subscribable.ts";
-import { SUBSCRIPTION_META } from "./envelope.ts";
-import { postureOf } from "./perform.ts";
-import type { Task } from "./task.ts";
-import { TaskNotices } from "./task-notices.ts";
+import { bagIn, notificationText, type Request, type RequestId } from "../json-rpc.ts";
+import { subscribable, type Target } from "../offers.ts";
+import { modernReply, wholeText } from "../results.ts";
+import { type SubscriptionHost, SubscriptionState } from "../subscription-state.ts";
+import type { Task } from "../task.ts";
+import { postureOf } from "./modern-request.ts";
 
 const FILTERS = [
   ["toolsListChanged", "tools"],
@@ -33,8 +32,8 @@ const FILTERS = [
 const changed = (list: ListName, id: RequestId): string =>
   notificationText(`notifications/${list}/list_changed`, { _meta: { [SUBSCRIPTION_META]: id } });
 
-// Clients count their requests, so very many who listen have few ids between them, and to make a text for each costs more than all
-// else but the write.
+// Clients number their requests, so very many listeners share few ids, and building a text for each would cost more than everything else
+// but the write.
 const SMALL_IDS = Array.from({ length: 64 }, (_, id) => id);
 const CHANGED: Readonly<Record<ListName, readonly string[]>> = {
   tools: SMALL_IDS.map((id) => changed("tools", id)),
@@ -42,10 +41,10 @@ const CHANGED: Readonly<Record<ListName, readonly string[]>> = {
   prompts: SMALL_IDS.map((id) => changed("prompts", id)),
 };
 
-/** One open `subscriptions/listen`: acknowledged first, then notices of what was asked for and of nothing else (C8). */
-export class Listen implements AudienceHost, Lasting {
+/** One open `subscriptions/listen`: it is acknowledged first, then notified of what it asked for and of nothing else (C8). */
+export class Listen implements SubscriptionHost, OpenEnded {
   readonly id: RequestId;
-  readonly audience: Audience;
+  readonly subscriptions: SubscriptionState;
   readonly source: Source;
   readonly posture: Posture;
   readonly wanted: readonly ListName[];
@@ -60,21 +59,21 @@ export class Listen implements AudienceHost, Lasting {
     this.source = source;
     this.posture = postureOf(core, caller);
     this.wanted = wanted;
-    this.audience = new Audience(this, viewerOf(caller, undefined));
+    this.subscriptions = new SubscriptionState(this, viewerOf(caller, undefined));
   }
 
   get log(): Log {
     return this.#core.settings.log;
   }
 
-  /** From now on it counts. */
+  /** It counts as open from now on. */
   begin(channel: Channel, ended: (channel: Channel) => void): void {
     this.#channel = channel;
     this.#ended = ended;
-    this.#core.open.add(this);
+    this.#core.openStreams.add(this);
   }
 
-  tell(method: string, params: Bag): void {
+  notify(method: string, params: Bag): void {
     this.#channel?.send(this.#text(method, params));
   }
 
@@ -82,12 +81,12 @@ export class Listen implements AudienceHost, Lasting {
     return notificationText(method, { _meta: { [SUBSCRIPTION_META]: this.id }, ...params });
   }
 
-  /** How these tasks stand, now and whenever one changes. */
-  tellOf(tasks: readonly Task[]): void {
+  /** Sends the status of these tasks, now and whenever it changes. */
+  watchTasks(tasks: readonly Task[]): void {
     const [channel, all] = [this.#channel, this.#core.tasks];
     if (channel === undefined || all === undefined || tasks.length === 0) return;
     this.#tasks = new TaskNotices(channel, tasks, (task) => all.notice(task, { [SUBSCRIPTION_META]: this.id }));
-    // Ended by what it sent.
+    // Sending may have ended it.
     if (this.#channel === undefined) this.#tasks.stop();
   }
 
@@ -99,7 +98,7 @@ export class Listen implements AudienceHost, Lasting {
     return this.#text("notifications/resources/updated", { uri });
   }
 
-  /** Gracefully: the request gets its result. */
+  /** Ends it gracefully: the request gets its result. */
   finish(): void {
     const meta = { [SUBSCRIPTION_META]: this.id, ...this.#core.serverMeta };
     try {
@@ -109,20 +108,19 @@ export class Listen implements AudienceHost, Lasting {
     }
   }
 
-  /** Cancelled with it. */
-  heed(gone: CancelSignal): void {
+  cancelWith(gone: CancelSignal): void {
     if (gone.aborted) this.cancel();
     else gone.addEventListener("abort", () => this.cancel(), { once: true });
   }
 
-  /** The client cancelled or is gone. */
+  /** The client cancelled it or has left. */
   cancel(): void {
     const [channel, ended] = [this.#channel, this.#ended];
     if (channel === undefined) return;
     this.#channel = this.#ended = undefined;
-    this.audience.stop();
+    this.subscriptions.stop();
     this.#tasks?.stop();
-    this.#core.open.delete(this);
+    this.#core.openStreams.delete(this);
     ended?.(channel);
   }
 }
@@ -131,9 +129,9 @@ export interface ListenOptions {
   readonly request: Request;
   readonly caller: Caller;
   readonly source: Source;
-  /** Made once everything about the request is known to be right. */
+  /** Called once the request is known to be valid. */
   readonly open: () => Channel;
-  /** Whoever ended it. */
+  /** Called at its end, whatever ended it. */
   readonly ended: (channel: Channel) => void;
 }
 
@@ -142,7 +140,7 @@ export async function listen(core: Core, options: ListenOptions): Promise<Listen
   const { request, caller, source, open, ended } = options;
   core.admit();
   core.limit(caller);
-  if (core.open.size >= core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
+  if (core.openStreams.size >= core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
   const filter = bagIn(request.params, "notifications");
   if (filter === undefined) throw new Fault("PARAMS", "subscriptions/listen needs notifications: what to be told of.");
   const wanted = FILTERS.filter(([member]) => filter[member] === true);
@@ -153,54 +151,115 @@ export async function listen(core: Core, options: ListenOptions): Promise<Listen
     options,
     wanted.map(([, list]): ListName => list),
   );
-  for (const [uri, target] of uris) made.audience.subscribe(uri, target);
-  // Whoever acts after the acknowledgement is told: what a change is told from is known before it.
-  await made.audience.listen();
+  for (const [uri, target] of uris) made.subscriptions.subscribe(uri, target);
+  // A change after the acknowledgement must be noticed, so the lists it is compared with are read before.
+  await made.subscriptions.listen();
   let channel: Channel;
   try {
     channel = open();
   } catch (error) {
-    made.audience.stop();
+    made.subscriptions.stop();
     throw error;
   }
   made.begin(channel, ended);
-  made.tell("notifications/subscriptions/acknowledged", {
+  made.notify("notifications/subscriptions/acknowledged", {
     notifications: {
       ...Object.fromEntries(wanted.map(([member]) => [member, true])),
       ...(filter["resourceSubscriptions"] === undefined ? undefined : { resourceSubscriptions: [...uris.keys()] }),
       ...(filter["taskIds"] === undefined ? undefined : { taskIds: tasks.map(({ id }) => id) }),
     },
   });
-  made.tellOf(tasks);
-  made.audience.start(channel).catch((error: unknown) => core.settings.log("error", { event: "listen-failed", ...inLog(error) }));
+  made.watchTasks(tasks);
+  made.subscriptions.start(channel).catch((error: unknown) => core.settings.log("error", { event: "listen-failed", ...inLog(error) }));
   return made;
 }
 
-// As with URIs: of others' nothing is told, not even that they are.
+// As with URIs, nothing is disclosed about the tasks of others, not even that they exist.
 function tasksIn({ tasks, settings }: Core, filter: Bag, caller: Caller): readonly Task[] {
-  const asked: Json | undefined = filter["taskIds"];
-  if (asked === undefined) return [];
+  const wanted: Json | undefined = filter["taskIds"];
+  if (wanted === undefined) return [];
   const most = settings.limits.subscriptions;
-  if (!isTexts(asked) || asked.length > most) throw new Fault("PARAMS", `taskIds is a list of at most ${most} ids.`);
-  return tasks?.those(asked, viewerOf(caller, undefined)) ?? [];
+  if (!isTexts(wanted) || wanted.length > most) throw new Fault("PARAMS", `taskIds is a list of at most ${most} ids.`);
+  return tasks?.those(wanted, viewerOf(caller, undefined)) ?? [];
 }
 
-// Of the URIs asked for, those this viewer can see: the others are left out of the acknowledgement as if they never were.
+// The requested URIs that this viewer can see. The others are left out of the acknowledgement as if they did not exist.
 async function honoured(core: Core, filter: Bag, caller: Caller, source: Source): Promise<Map<string, Target>> {
-  const asked: Json | undefined = filter["resourceSubscriptions"];
+  const wanted: Json | undefined = filter["resourceSubscriptions"];
   const found = new Map<string, Target>();
-  if (asked === undefined) return found;
+  if (wanted === undefined) return found;
   const { subscriptions: most, subscriptionLength: longest } = core.settings.limits;
-  if (!isList(asked) || asked.length > most) throw new Fault("PARAMS", `resourceSubscriptions is a list of at most ${most} URIs.`);
-  const uris = new Set(asked.filter((uri) => typeof uri === "string"));
+  if (!isList(wanted) || wanted.length > most) throw new Fault("PARAMS", `resourceSubscriptions is a list of at most ${most} URIs.`);
+  const uris = new Set(wanted.filter((uri) => typeof uri === "string"));
   if (uris.size === 0) return found;
   if ([...uris].reduce((length, uri) => length + uri.length, 0) > longest)
     throw new Fault("PARAMS", `resourceSubscriptions may have ${longest} characters in all: listen to fewer at once.`);
-  // Each is looked for as a read of its own would be.
+  // Each costs as much as reading it.
   for (const _uri of uris) core.limit(caller);
   const viewer = viewerOf(caller, undefined);
   const surface = await source.surface(viewer);
   const targets = await Promise.all(Array.from(uris, async (uri) => [uri, await subscribable(source, viewer, surface, uri)] as const));
   for (const [uri, target] of targets) if (target !== undefined) found.set(uri, target);
   return found;
+}
+
+/** Notifies a stream of the tasks it asked for. Each notification has the status at the time the stream can be written to (C8). */
+export class TaskNotices {
+  readonly #channel: Channel;
+  readonly #textOf: (task: Task) => string;
+  /** Undoes the watching of each task that has not ended. */
+  readonly #undo = new Map<Task, () => void>();
+  readonly #stale: Set<Task>;
+  #undoReady: (() => void) | undefined;
+
+  /** Sends all of them once, since they may have ended already. */
+  constructor(channel: Channel, tasks: readonly Task[], textOf: (task: Task) => string) {
+    this.#channel = channel;
+    this.#textOf = textOf;
+    this.#stale = new Set(tasks);
+    for (const task of tasks) {
+      const undo = task.watch(() => {
+        this.#stale.add(task);
+        this.#send();
+      });
+      this.#undo.set(task, undo);
+    }
+    this.#send();
+  }
+
+  #send(): void {
+    if (this.#undoReady !== undefined) return;
+    for (const task of this.#stale) {
+      if (!this.#channel.ready) {
+        this.#undoReady = this.#channel.onReady(() => this.#resume());
+        return;
+      }
+      this.#stale.delete(task);
+      if (task.over) this.#unwatch(task);
+      // A failure to send must not reach the task.
+      safeCall(
+        () => this.#channel.send(this.#textOf(task)),
+        () => this.stop(),
+      );
+    }
+  }
+
+  #resume(): void {
+    this.#undoReady?.();
+    this.#undoReady = undefined;
+    this.#send();
+  }
+
+  // A task's result may be long, and a stream may last for months.
+  #unwatch(task: Task): void {
+    this.#undo.get(task)?.();
+    this.#undo.delete(task);
+  }
+
+  stop(): void {
+    for (const undo of this.#undo.values()) undo();
+    this.#undo.clear();
+    this.#stale.clear();
+    this.#undoReady?.();
+  }
 }

@@ -1,0 +1,205 @@
+// Owns: the requests that run: by id (to cancel them), their replies (to give up on them) and their number (to drain). Does not own: what
+// a request does.
+import { Cancellation, type Clock } from "../../core/contract/index.ts";
+import { andThenElse } from "../../core/contract/internal.ts";
+import { Fault } from "./errors.ts";
+import type { RequestId } from "./json-rpc.ts";
+
+/** A request that is being served. Aborted, it is not answered. */
+export class ActiveRequest extends Cancellation {
+  readonly id: RequestId;
+  /** It was answered or cancelled: what its handler still reports is dropped. */
+  over = false;
+
+  constructor(id: RequestId) {
+    super();
+    this.id = id;
+  }
+}
+
+/**
+ * The active requests of one client, by id. A list, since they are few: entries that enter and leave a Map with every call would
+ * survive into the collector's old space, together with the requests they held.
+ */
+export class ActiveRequests<R extends ActiveRequest = ActiveRequest> {
+  readonly #active: R[] = [];
+
+  get size(): number {
+    return this.#active.length;
+  }
+
+  get(id: RequestId): R | undefined {
+    for (const one of this.#active) if (one.id === id) return one;
+    return undefined;
+  }
+
+  add(one: R): void {
+    this.#active.push(one);
+  }
+
+  delete(one: R): void {
+    one.over = true;
+    const at = this.#active.indexOf(one);
+    if (at < 0) return;
+    const last = this.#active.pop();
+    if (last !== undefined && at < this.#active.length) this.#active[at] = last;
+  }
+
+  some(is: (one: R) => boolean): boolean {
+    return this.#active.some(is);
+  }
+
+  /** A snapshot. */
+  all(): readonly R[] {
+    return [...this.#active];
+  }
+}
+
+interface PendingReply {
+  /** Its index in the list. */
+  at: number;
+  readonly of: ActiveRequest | undefined;
+  readonly reject: (fault: Fault) => void;
+}
+
+/**
+ * Replies that are being worked on, and may have to be given before the work ends. Each entry knows its index, since entries that come
+ * and go with every call would survive into the collector's old space if they were in a Map.
+ */
+export class PendingReplies {
+  readonly #replies: PendingReply[] = [];
+  #over = false;
+
+  /** Nothing is waited for any more. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Settles as the outcome does, or rejects with `GivenUp`. `of`: the request that waits for it. A value is returned as it is. */
+  within<T>(outcome: T | Promise<T>, of?: ActiveRequest): T | Promise<T> {
+    return outcome instanceof Promise ? this.#wait(outcome, of) : outcome;
+  }
+
+  #wait<T>(outcome: Promise<T>, of: ActiveRequest | undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const reply: PendingReply = { at: this.#replies.length, of, reject };
+      this.#replies.push(reply);
+      outcome.then(
+        (value) => {
+          this.#remove(reply);
+          return resolve(value);
+        },
+        (error: unknown) => {
+          this.#remove(reply);
+          reject(error);
+        },
+      );
+      if (this.#over) reject(new GivenUp());
+    });
+  }
+
+  /** Gives up on all: those who wait learn that the outcome is unknown. */
+  giveUpAll(): void {
+    this.#over = true;
+    for (const { reject } of this.#replies) reject(new GivenUp());
+  }
+
+  giveUp(request: ActiveRequest): void {
+    for (const { of, reject } of this.#replies) if (of === request) reject(new GivenUp());
+  }
+
+  #remove(reply: PendingReply): void {
+    const last = this.#replies.pop();
+    if (last === undefined || last === reply) return;
+    this.#replies[reply.at] = last;
+    last.at = reply.at;
+  }
+}
+
+/** The server no longer waits for an outcome. */
+export class GivenUp extends Fault {
+  constructor() {
+    super(
+      "UNAVAILABLE",
+      "The server closes before this was done, and whether it was applied is not known: look, and call again once the server is back.",
+    );
+  }
+}
+
+/** Counts what runs, so that a drain can wait for its end. */
+export class WorkCounter {
+  #running = 0;
+  /** Aborted once no new work is taken. */
+  readonly closing = new Cancellation();
+  readonly #idle = new Set<() => void>();
+
+  get running(): number {
+    return this.#running;
+  }
+
+  /** No new work is taken. */
+  get closed(): boolean {
+    return this.closing.aborted;
+  }
+
+  close(): void {
+    this.closing.abort();
+  }
+
+  /** Counts `run` until it has settled, and returns its result. */
+  during<T>(run: () => T | Promise<T>): T | Promise<T> {
+    this.#running += 1;
+    let result: T | Promise<T>;
+    try {
+      result = run();
+    } catch (error) {
+      return this.#threw(error);
+    }
+    return andThenElse<T, T, []>(result, this.#ended, this.#threw);
+  }
+
+  /** Settles when nothing runs, or after `graceMs`. False: something still runs. */
+  idle(clock: Clock, graceMs: number): Promise<boolean> {
+    if (this.#running === 0) return Promise.resolve(true);
+    if (graceMs <= 0) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      // The clock does not keep the process alive, and one that exits in the middle of a drain has not drained.
+      const alive = setInterval(() => undefined, 60_000);
+      const undo = clock.after(graceMs, () => {
+        clearInterval(alive);
+        this.#idle.delete(ended);
+        resolve(false);
+      });
+      const ended = (): void => {
+        clearInterval(alive);
+        undo();
+        resolve(true);
+      };
+      this.#idle.add(ended);
+    });
+  }
+
+  /** Settles when nothing runs. */
+  quiet(): Promise<void> {
+    if (this.#running === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.add(resolve));
+  }
+
+  readonly #ended = <T>(result: T): T => {
+    this.#leave();
+    return result;
+  };
+
+  readonly #threw = (error: unknown): never => {
+    this.#leave();
+    throw error;
+  };
+
+  #leave(): void {
+    this.#running -= 1;
+    if (this.#running > 0 || this.#idle.size === 0) return;
+    const waiting = [...this.#idle];
+    this.#idle.clear();
+    for (const resolve of waiting) resolve();
+  }
+}

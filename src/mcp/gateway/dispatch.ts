@@ -1,0 +1,222 @@
+// Owns: the way of every request of both eras, in reading order: limit, resolve, scopes, validate, act, encode. Does not own: what tools,
+// resources and prompts differ in (kinds.ts), the other methods (lists.ts, arguments.ts, tasks.ts), and the reply's shape in each era.
+import type { Bag, Caller, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
+import { hasOwn, isContent, andThen, andThenElse } from "../../core/contract/internal.ts";
+import { complete, type ValidationError } from "./arguments.ts";
+import { type Call, type Core, type Method, methodNotFound, type Outcome, type Refusal } from "./core.ts";
+import { Fault } from "./errors.ts";
+import { bagIn } from "./json-rpc.ts";
+import { type Kind, prompt, resource, tool, withHandlerErrors } from "./kinds.ts";
+import { listMethods } from "./lists.ts";
+import { explainMissing, indexOf, missingIn, requireScopes, scopeFault, type Target } from "./offers.ts";
+import type { Settings } from "./options.ts";
+import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./questions.ts";
+import { eraOf, has } from "./revision.ts";
+import { knowsTasks, needsTasks, offersTasks, type Tasks, TASKS } from "./tasks.ts";
+
+const RECEIPT_META = "troupe/receipt";
+
+/** Performs one request. Throws, or rejects with, a `Fault`. */
+export function dispatch(core: Core, call: Call, caller: Caller): Outcome | Promise<Outcome> {
+  core.limit(caller, call.viewer);
+  const method = core.methods.get(call.method);
+  if (method === undefined) throw methodNotFound(call.method);
+  return method(call);
+}
+
+/** The methods that both eras have. `tasks`: absent where no call becomes one. */
+export function methodsOf(settings: Settings, tasks: Tasks | undefined): ReadonlyMap<string, Method> {
+  const methods = new Map<string, Method>([
+    ["tools/call", new OfferMethod(tool, settings, tasks).perform],
+    ["resources/read", new OfferMethod(resource, settings).perform],
+    ["prompts/get", new OfferMethod(prompt, settings).perform],
+    ...Object.entries(listMethods(settings)),
+    ["completion/complete", complete],
+    ...Object.entries(tasks?.methods ?? {}),
+  ]);
+  for (const method of settings.dialect.withholds) methods.delete(method);
+  return methods;
+}
+
+/** `tools/call`, `resources/read` and `prompts/get`: resolve, check scopes, validate, act, encode. */
+class OfferMethod {
+  readonly #kind: Kind;
+  readonly #receipts: boolean;
+  readonly #handlerErrors: boolean;
+  readonly #tasks: Tasks | undefined;
+
+  constructor(kind: Kind, { receipts, dialect }: Settings, tasks?: Tasks) {
+    this.#tasks = tasks;
+    this.#kind = dialect.handlerErrors ? withHandlerErrors(kind) : kind;
+    this.#receipts = receipts;
+    this.#handlerErrors = dialect.handlerErrors;
+  }
+
+  readonly perform: Method = (call) => {
+    const target = this.#resolve(call);
+    return target === undefined ? this.#onSurface(call) : this.#check(call, target, undefined);
+  };
+
+  /** The offer that a call names, by its catalogue. Undefined: only the surface can tell. */
+  #resolve(call: Call): Target | undefined {
+    const catalogue = call.source.catalogue?.(call.viewer);
+    if (catalogue === undefined) return undefined;
+    return catalogue.missing === undefined ? this.#kind.target(call, indexOf(catalogue)) : this.#find(call, catalogue);
+  }
+
+  // What is not found may be at a source that could not be reached last time: the surface asks it again.
+  #find(call: Call, catalogue: Catalogue): Target | undefined {
+    try {
+      return this.#kind.target(call, indexOf(catalogue));
+    } catch {
+      return undefined;
+    }
+  }
+
+  // A method of its own: V8 allocates the variables that a function closes over on each call of it, and most calls do not come here.
+  #onSurface(call: Call): Outcome | Promise<Outcome> {
+    return andThen(call.source.surface(call.viewer), (surface: Surface) => {
+      const target = explainMissing(surface.catalogue, () => this.#kind.target(call, indexOf(surface.catalogue)));
+      return this.#check(call, target, surface);
+    });
+  }
+
+  #check(call: Call, target: Target, surface: Surface | undefined): Outcome | Promise<Outcome> {
+    let invalid: ValidationError | undefined;
+    try {
+      requireScopes(target.scopes, call.viewer.scopes);
+      invalid = this.#kind.validate(call, target);
+    } catch (error) {
+      return this.#failed(call, target, surface, error);
+    }
+    if (invalid !== undefined) return this.#invalid(call, target, surface, invalid);
+    const mayBeTask = this.#tasks !== undefined && (target.offer.task !== undefined || call.params["task"] !== undefined);
+    return mayBeTask ? this.#asTask(this.#tasks, call, target, surface) : this.#act(call, target);
+  }
+
+  #act(call: Call, target: Target): Outcome | Promise<Outcome> {
+    const { source, viewer } = call;
+    const receipt = this.#receipts ? new ReceiptRecorder() : undefined;
+    const options = receipt === undefined ? call.options : { ...call.options, onReceipt: receipt.record };
+    const args = this.#kind.args(call, target);
+    let reply: Reply | Promise<Reply>;
+    try {
+      reply =
+        source.actNow === undefined ? source.act(viewer, target.ref, args, options) : source.actNow(viewer, target.ref, args, options);
+    } catch (error) {
+      return this.#kind.fail(error, target);
+    }
+    return andThenElse(reply, this.#encode, this.#actFailed, call, target, receipt);
+  }
+
+  readonly #actFailed = (error: unknown, _call: Call, target: Target): Outcome => this.#kind.fail(error, target);
+
+  readonly #encode = (reply: Reply, call: Call, target: Target, receipt: ReceiptRecorder | undefined): Outcome =>
+    withReceipt(this.#outcome(reply, call, target), receipt?.receipt);
+
+  #outcome(reply: Reply, call: Call, target: Target): Outcome {
+    if (hasOwn(reply, "ok")) {
+      const meta = metaIn(reply.ok);
+      const members = this.#kind.encode(call, target, reply.ok);
+      return meta === undefined ? { members } : { members, meta };
+    }
+    return hasOwn(reply, "needs") ? reply : this.#refused(reply.refused, call, target);
+  }
+
+  #refused(refusal: Refusal, call: Call, target: Target): Outcome {
+    const { code } = refusal;
+    if (code === CANNOT_ASK && (!this.#handlerErrors || eraOf(call.revision) === "modern")) {
+      const missing = capabilitiesIn(refusal).filter((one) => !call.options.can.includes(one));
+      // With nothing missing, an actor that this one called wanted to ask, and cannot reach the client.
+      return missing.length === 0 ? this.#kind.refuse(refusal) : cannotAsk(call, missing);
+    }
+    // A listed resource that no longer exists is reported like an unknown URI.
+    if (code === "UNKNOWN" || (code === "INVALID" && target.offer.listed === true)) throw this.#kind.unknown(call, target);
+    const scopes = missingIn(refusal);
+    if (scopes !== undefined) throw scopeFault(scopes, call.viewer.scopes);
+    if (code === "INVALID_PARAMS") throw asFault("PARAMS", refusal);
+    if (code === "URL_ELICITATION" && canOpenUrl(call)) throw asFault("URL_ELICITATION", refusal);
+    return this.#refuse(call, target, refusal);
+  }
+
+  #refuse(call: Call, target: Target, refusal: Refusal): Outcome {
+    const hint = refusal.code === "INVALID" ? this.#kind.hint(call, target) : "";
+    return this.#kind.refuse(hint === "" ? refusal : { ...refusal, message: refusal.message + hint });
+  }
+
+  #asTask(tasks: Tasks, call: Call, target: Target, surface: Surface | undefined): Outcome | Promise<Outcome> {
+    const { task } = target.offer;
+    try {
+      if (has(call.revision, "tasks")) return this.#asLegacyTask(tasks, call, target);
+      if (task === undefined) return this.#act(call, target);
+      if (knowsTasks(call)) return tasks.begin(call, (one) => this.#act(one, target), target, task === "required");
+      return task === "required" ? this.#unserved(call, target, surface) : this.#act(call, target);
+    } catch (error) {
+      return this.#failed(call, target, surface, error);
+    }
+  }
+
+  /** In 2025-11-25 the client decides whether its call becomes a task. A wish for one is ignored where no tool is offered as one. */
+  #asLegacyTask(tasks: Tasks, call: Call, target: Target): Outcome | Promise<Outcome> {
+    const wanted = bagIn(call.params, "task");
+    const { name, task } = target.offer;
+    if (wanted === undefined && task === "required")
+      throw new Fault("METHOD", `${name} takes its time: call it as a task, with params.task.`);
+    if (wanted !== undefined && task !== undefined) return tasks.start(call, (one) => this.#act(one, target), target, wanted["ttl"]);
+    const catalogue = wanted && call.source.catalogue?.(call.viewer);
+    if (catalogue !== undefined && offersTasks(catalogue))
+      throw new Fault("METHOD", `${name} cannot be called as a task: leave params.task out.`);
+    return this.#act(call, target);
+  }
+
+  /** The tool must be a task, and the client does not know tasks. */
+  async #unserved(call: Call, target: Target, surface: Surface | undefined): Promise<Outcome> {
+    await this.#checkVisible(call, target, surface);
+    const message = `${target.offer.name} takes its time, and is for clients that declare ${TASKS}.`;
+    if (eraOf(call.revision) === "modern") throw needsTasks(message);
+    return this.#kind.refuse({ code: "CAPABILITY", message });
+  }
+
+  async #failed(call: Call, target: Target, surface: Surface | undefined, error: unknown): Promise<Outcome> {
+    await this.#checkVisible(call, target, surface);
+    throw error;
+  }
+
+  async #invalid(call: Call, target: Target, surface: Surface | undefined, invalid: ValidationError): Promise<Outcome> {
+    await this.#checkVisible(call, target, surface);
+    return this.#refuse(call, target, { code: "INVALID", ...invalid });
+  }
+
+  // Law 3: nothing is said about a hidden offer, not even what it would take. Whether it may be used, the source decides again.
+  async #checkVisible(call: Call, target: Target, known: Surface | undefined): Promise<void> {
+    const { off } = known ?? (await call.source.surface(call.viewer));
+    if (off[target.ref] === true) throw this.#kind.unknown(call, target);
+  }
+}
+
+class ReceiptRecorder {
+  receipt: Receipt | undefined;
+  readonly record = (receipt: Receipt): void => {
+    this.receipt = receipt;
+  };
+}
+
+function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
+  if (receipt === undefined || hasOwn(outcome, "needs")) return outcome;
+  const { actor, seq, head } = receipt;
+  return { ...outcome, meta: { ...outcome.meta, [RECEIPT_META]: { actor, seq, head } } };
+}
+
+/** The `_meta` of an author's content. */
+function metaIn(value: Json): Bag | undefined {
+  return isContent(value) ? bagIn(value, "meta") : undefined;
+}
+
+function asFault(kind: "PARAMS" | "URL_ELICITATION", { message, data }: Refusal): Fault {
+  return new Fault(kind, message, data === undefined ? undefined : { data });
+}
+
+/** Whether the client knows the error that sends its user to a page; others get the message as text. */
+function canOpenUrl({ revision, options }: Call): boolean {
+  return has(revision, "elicitationIds") && options.can.includes("elicitation.url");
+}

@@ -1,0 +1,195 @@
+// Owns: what tools, resources and prompts differ in on the way of a request. Does not own: the order of its steps (dispatch.ts).
+import { type Bag, isBag, isList, type Json, TroupeError } from "../../core/contract/index.ts";
+import { MAX_URI } from "../../core/contract/internal.ts";
+import { hintUnknownNames, validateArguments, type ValidationError } from "./arguments.ts";
+import { type Call, type Members, type Refusal, REFUSED_META } from "./core.ts";
+import { failureData, Fault, faultOf, type Reason } from "./errors.ts";
+import { EMPTY, inexactIntegersIn, shortText } from "./json-rpc.ts";
+import type { OfferIndex, Target } from "./offers.ts";
+import { promptMembers, resourceMembers, toolError, toolMembers } from "./results.ts";
+
+/** How one of the three methods does each step. */
+export interface Kind {
+  /** Resolves what the call names. Throws if there is no such offer. */
+  target(call: Call, offers: OfferIndex): Target;
+  /** The error for an offer that does not exist for the viewer. */
+  unknown(call: Call, target: Target): Fault;
+  /** Returns, or throws, what is wrong with the arguments; undefined: nothing. */
+  validate(call: Call, target: Target): ValidationError | undefined;
+  /** The arguments for the source. */
+  args(call: Call, target: Target): Json;
+  encode(call: Call, target: Target, value: Json): string;
+  /** What to append to a refusal of the arguments; may be empty. */
+  hint(call: Call, target: Target): string;
+  /** Answers a domain refusal other than `UNKNOWN`. */
+  refuse(refusal: Refusal): Members;
+  /** The source failed: returns an outcome that the caller can read, or throws. */
+  fail(error: unknown, target: Target): Members;
+}
+
+function nameIn(call: Call): string {
+  const { name: given } = call.params;
+  const name = shortText(given, 256);
+  if (name === undefined)
+    throw new Fault(
+      "PARAMS",
+      `${call.method} needs a name: text of 1 to 256 characters.`,
+      missingOr(given, call.method === "tools/call" ? "tool name" : "name"),
+    );
+  return name;
+}
+
+/** Why a name does not do: it is missing, or has the wrong shape. */
+function missingOr(given: Json | undefined, about: string): { readonly reason: Reason; readonly about?: string } {
+  return given === undefined || given === null || given === "" ? { reason: "name-missing", about } : { reason: "params-shape" };
+}
+
+function argumentsIn(call: Call): Bag {
+  const args = call.params["arguments"];
+  if (args === undefined || args === null) return EMPTY;
+  if (!isBag(args)) throw new Fault("PARAMS", "The arguments are an object.", { reason: "params-shape" });
+  return args;
+}
+
+function refusalMeta({ code, data }: Refusal): Bag {
+  return { [REFUSED_META]: { code, ...(data === undefined ? undefined : { data }) } };
+}
+
+// A prompt's arguments are text. Some clients send `true` or 3 as JSON values, whose text is clear.
+function asText(value: Json | undefined): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
+}
+
+function textsIn(args: Bag): Bag {
+  return Object.values(args).every((value) => typeof value === "string")
+    ? args
+    : Object.fromEntries(Object.entries(args).map(([name, value]) => [name, asText(value) ?? ""]));
+}
+
+// Law 3: hidden and unknown answer alike.
+const unknownTool = (name: string): Fault => new Fault("UNKNOWN_OFFER", `Unknown tool: ${name}`, { reason: "tool-unknown", about: name });
+const unknownPrompt = (name: string): Fault =>
+  new Fault("UNKNOWN_OFFER", `Unknown prompt: ${name}`, { reason: "prompt-unknown", about: name });
+const noResource = (uri: string): Fault => new Fault("RESOURCE_NOT_FOUND", "Resource not found", { data: { uri }, about: uri });
+
+export const tool: Kind = {
+  target(call, offers) {
+    const name = nameIn(call);
+    argumentsIn(call);
+    const target = offers.tools.get(name);
+    if (target === undefined) throw unknownTool(name);
+    return target;
+  },
+  unknown: (_call, { offer }) => unknownTool(offer.name),
+  validate(call, { offer }) {
+    const args = argumentsIn(call);
+    call.checkArguments?.(offer, args);
+    const inexact = inexactIntegersIn(args);
+    if (inexact !== undefined || offer.checksArguments === true) return inexact;
+    return validateArguments(offer, args);
+  },
+  args: (call) => argumentsIn(call),
+  encode: (call, { offer }, value) => toolMembers(value, offer.definition, call.revision),
+  hint: (call, { offer }) => hintUnknownNames(offer, argumentsIn(call)),
+  refuse(refusal) {
+    return { members: toolError(refusal.message), meta: refusalMeta(refusal) };
+  },
+  fail(error) {
+    // The model that called can read why, and whether to try again. A fault of the server itself is a JSON-RPC error.
+    const fault = faultOf(error);
+    if (fault.kind !== "FAILED" || !(error instanceof TroupeError)) throw error;
+    return { members: toolError(fault.message), meta: { [REFUSED_META]: failureData(error) } };
+  },
+};
+
+export const prompt: Kind = {
+  target(call, offers) {
+    const name = nameIn(call);
+    const target = offers.prompts.get(name);
+    if (target === undefined) throw unknownPrompt(name);
+    return target;
+  },
+  unknown: (_call, { offer }) => unknownPrompt(offer.name),
+  validate(call, { offer }) {
+    const args = argumentsIn(call);
+    const wrong = Object.keys(args).find((key) => asText(args[key]) === undefined);
+    if (wrong !== undefined) throw new Fault("PARAMS", `The argument ${wrong.slice(0, 100)} is text.`);
+    const wanted = offer.definition["arguments"];
+    for (const argument of isList(wanted) ? wanted : []) {
+      if (
+        isBag(argument) &&
+        argument["required"] === true &&
+        typeof argument["name"] === "string" &&
+        !Object.hasOwn(args, argument["name"])
+      )
+        throw new Fault("PARAMS", `The prompt ${offer.name} needs the argument ${argument["name"]}.`);
+    }
+    return undefined;
+  },
+  args: (call) => textsIn(argumentsIn(call)),
+  encode: (call, { offer }, value) => promptMembers(value, offer.definition, call.revision),
+  hint: () => "",
+  refuse(refusal) {
+    throw refused(refusal);
+  },
+  fail(error) {
+    throw error;
+  },
+};
+
+function uriIn(call: Call): string {
+  const { uri: given } = call.params;
+  const uri = shortText(given, MAX_URI);
+  if (uri === undefined)
+    throw new Fault("PARAMS", `${call.method} needs a uri: text of 1 to ${MAX_URI} characters.`, missingOr(given, "uri"));
+  return uri;
+}
+
+export const resource: Kind = {
+  target(call, offers) {
+    const uri = uriIn(call);
+    const target = offers.resource(uri);
+    if (target === undefined) throw noResource(uri);
+    return target;
+  },
+  unknown: (call) => noResource(uriIn(call)),
+  validate: () => undefined,
+  args: (_call, target) => target.args,
+  encode: (call, { offer }, value) => resourceMembers(value, uriIn(call), offer.definition, call.revision),
+  hint: () => "",
+  refuse(refusal) {
+    throw refused(refusal);
+  },
+  fail(error) {
+    throw error;
+  },
+};
+
+function refused(refusal: Refusal): Fault {
+  const { code, message, data } = refusal;
+  return new Fault(code === "INVALID" ? "PARAMS" : "REFUSED", message, { data: { code, ...(data === undefined ? undefined : { data }) } });
+}
+
+/** The same kind for dialects where a handler that throws or refuses gives an error with its message, and never a result. */
+export function withHandlerErrors(kind: Kind): Kind {
+  return {
+    ...kind,
+    refuse({ code, message }: Refusal) {
+      throw code === "INVALID" ? new Fault("PARAMS", `Invalid params: ${message}`) : new Fault("HANDLER", message);
+    },
+    fail(error, { ref, offer }) {
+      if (error instanceof TroupeError && error.code === "WORK_TIMEOUT")
+        throw new Fault("HANDLER", `${kindOf(ref)} "${offer.name}" timed out`);
+      // The message of a fault of the server itself is not for clients.
+      throw error instanceof TroupeError && faultOf(error).kind === "FAILED" ? new Fault("HANDLER", messageOf(error)) : error;
+    },
+  };
+}
+
+const kindOf = (ref: string): string => ref.slice(0, ref.indexOf("/")).replace(/s$/, "");
+
+/** The message of the handler, not of the error the source wrapped it in. */
+function messageOf(error: TroupeError): string {
+  return error.code === "CRASHED" && error.cause instanceof Error ? error.cause.message : error.message;
+}

@@ -1,0 +1,229 @@
+// Owns: Streamable HTTP of 2025-03-26 to 2025-11-25: the session of each request, and what a POST, GET and DELETE do with it. Does not own:
+// how one request is performed (session-request.ts), and what a GET listens to (get-stream.ts).
+import type { Answer, Exchange, Json, Source } from "../../../core/contract/index.ts";
+import { andThen } from "../../../core/contract/internal.ts";
+import { discoverMembers, initializeMembers, offeredTo } from "../capabilities.ts";
+import { type Core, viewerOf } from "../core.ts";
+import { batchesIn } from "../dialects.ts";
+import { errorText, exchangeFault, Fault, faultAnswer, faultOf, type FaultOverrides, wireError } from "../errors.ts";
+import { type Batch, classify, type Incoming, type Notification, type Request, type Response } from "../json-rpc.ts";
+import { observeBegin } from "../observer.ts";
+import { legacyReply, wholeText } from "../results.ts";
+import { isLegacyRevision } from "../revision.ts";
+import { openGetStream } from "./get-stream.ts";
+import { PostChannel } from "./post-channel.ts";
+import { SESSION, sessionCalled, SessionFactory, sessionRequired, sessionUnknown } from "./session-factory.ts";
+import { answeredText, handleNotification, SessionRequest } from "./session-request.ts";
+import type { Session } from "./session.ts";
+import { Sessions } from "./sessions.ts";
+
+const EVENTS = /text\/(?:event-stream|\*)|\*\/\*/i;
+const ACCEPTED: Answer = Object.freeze({ status: 202 });
+
+export class SessionHttp {
+  readonly #core: Core;
+  readonly sessions: Sessions;
+  readonly #factory: SessionFactory;
+  readonly #sourceFor: (posture: string | undefined) => Source;
+
+  constructor(core: Core, sourceFor: (posture: string | undefined) => Source) {
+    this.#core = core;
+    this.#sourceFor = sourceFor;
+    this.sessions = new Sessions(core, sourceFor);
+    this.#factory = new SessionFactory(core, this.sessions);
+  }
+
+  post(exchange: Exchange, incoming: Incoming | Batch, version: string | undefined): Answer | Promise<Answer> {
+    if (incoming.kind === "request" && incoming.method === "initialize") return this.#initialize(exchange, incoming);
+    const { unknownSession, dialect } = this.#core.settings;
+    const named = exchange.header(SESSION) !== undefined;
+    if (dialect.discoversInSessions && !named && incoming.kind === "request" && incoming.method === "server/discover")
+      return this.#discover(exchange, incoming);
+    // A client that claims the revision with batches lacks a session; any other sent a batch in place of a message.
+    if (incoming.kind === "batch" && unknownSession === "reject" && !named && version !== "2025-03-26")
+      throw sessionRequired("batch-sessionless");
+    return andThen(this.#sessionToPost(exchange, version), this.#posted, exchange, incoming);
+  }
+
+  /** Rejects without a session. */
+  async get(exchange: Exchange): Promise<Answer> {
+    const session = await this.#session(exchange, exchange.header("mcp-protocol-version")?.trim());
+    const accept = exchange.header("accept");
+    if (accept !== undefined && !EVENTS.test(accept))
+      throw new Fault("NOT_ACCEPTABLE", "The client must accept text/event-stream.", { reason: "listen-accept" });
+    this.#core.limit(exchange.caller, session.viewerFor(exchange.caller));
+    return openGetStream(this.#core, session, exchange);
+  }
+
+  /** Rejects without a session. */
+  async delete(exchange: Exchange): Promise<Answer> {
+    const session = await this.#session(exchange, exchange.header("mcp-protocol-version")?.trim());
+    await this.sessions.end(session);
+    return { status: this.#core.settings.dialect.endStatus };
+  }
+
+  #sessionToPost(exchange: Exchange, version: string | undefined): Session | Promise<Session> {
+    const { unknownSession } = this.#core.settings;
+    if (unknownSession === "reject") return this.#session(exchange, version);
+    return andThen(this.#factory.findOrBegin(unknownSession, exchange, version), this.#usable, version);
+  }
+
+  /** The session that a request names. Throws, or rejects, if its caller has no such session. */
+  #session(exchange: Exchange, version: string | undefined): Session | Promise<Session> {
+    const id = exchange.header(SESSION);
+    if (id === undefined) throw sessionRequired();
+    return andThen(this.#factory.find(id, exchange), this.#usable, version);
+  }
+
+  readonly #usable = (session: Session | undefined, version: string | undefined): Session => {
+    if (session === undefined) throw sessionUnknown();
+    const { revision } = session;
+    if (version === undefined || version === revision) return session;
+    if (!isLegacyRevision(version))
+      throw new Fault("VERSION", `Unsupported MCP-Protocol-Version; this session speaks ${revision}.`, { reason: "session-version" });
+    if (this.#core.settings.dialect.sameVersion)
+      throw new Fault("VERSION", `This session speaks ${revision}.`, { reason: "session-other-version" });
+    return session;
+  };
+
+  readonly #posted = (session: Session, exchange: Exchange, incoming: Incoming | Batch): Answer | Promise<Answer> =>
+    this.#core.settings.dialect.sessionOn === "all"
+      ? this.#withName(session, exchange, incoming)
+      : this.#answer(session, exchange, incoming);
+
+  /** Names the session in each answer, which some dialects do. */
+  async #withName(session: Session, exchange: Exchange, incoming: Incoming | Batch): Promise<Answer> {
+    let answer: Answer;
+    try {
+      answer = await this.#answer(session, exchange, incoming);
+    } catch (error) {
+      const id = incoming.kind === "malformed" ? incoming.id : null;
+      answer = faultAnswer(faultOf(error), "legacy", id, this.#core.settings.dialect.faults);
+    }
+    return { ...answer, headers: { ...answer.headers, [SESSION]: sessionCalled(session, exchange) } };
+  }
+
+  #answer(session: Session, exchange: Exchange, incoming: Incoming | Batch): Answer | Promise<Answer> {
+    if (incoming.kind === "malformed") throw incoming.fault;
+    if (incoming.kind === "request") return this.#core.work.during(() => this.#request(session, exchange, incoming));
+    if (incoming.kind === "batch") return this.#core.work.during(() => answerBatch(this.#core, session, exchange, incoming.items));
+    if (incoming.kind === "notification" && incoming.method === "notifications/initialized") session.ready = true;
+    // A response that nothing waits for any more is not the client's fault.
+    return andThen(pass(this.#core, session, exchange, incoming), () => ACCEPTED);
+  }
+
+  #request(session: Session, exchange: Exchange, request: Request): Answer | Promise<Answer> {
+    const channel = new PostChannel(this.#core, session, exchange, request);
+    if (request.method === "tools/call" && this.#core.settings.dialect.streamsCalls) channel.begin();
+    const idempotencyKey = exchange.header("idempotency-key");
+    const answered = new SessionRequest(this.#core, session, request, {
+      caller: exchange.caller,
+      channel,
+      idempotencyKey,
+      ordered: false,
+    }).answer();
+    if (answered instanceof Promise) this.#core.silentCalls.add(channel);
+    return andThen(answered, PostChannel.answer, channel);
+  }
+
+  /** Before there is a session. */
+  async #discover(exchange: Exchange, { id }: Request): Promise<Answer> {
+    this.#core.limit(exchange.caller);
+    const members = await discoverMembers(this.#core.settings, this.#sourceFor(exchange.posture), viewerOf(exchange.caller, undefined));
+    return { status: 200, body: wholeText(legacyReply(id, { members, meta: this.#core.serverMeta })) };
+  }
+
+  async #initialize(exchange: Exchange, request: Request): Promise<Answer> {
+    const { settings } = this.#core;
+    if (exchange.header(SESSION) !== undefined && settings.unknownSession === "reject" && !settings.dialect.anyInitialize)
+      throw new Fault("INVALID_REQUEST", "initialize begins a session of its own; leave the Mcp-Session-Id header out.");
+    try {
+      return await observeBegin(this.#core, request, exchange.caller, () => this.#begin(exchange, request));
+    } catch (error) {
+      return faultAnswer(exchangeFault(this.#core, error), "legacy", request.id, settings.dialect.faults);
+    }
+  }
+
+  async #begin(exchange: Exchange, request: Request): Promise<Answer> {
+    const { settings } = this.#core;
+    this.#core.limit(exchange.caller);
+    const session = await this.#factory.initialize(request, exchange);
+    const offered = await offeredTo(settings, session.source, session.viewerFor(exchange.caller));
+    return {
+      status: 200,
+      headers: { [SESSION]: sessionCalled(session, exchange) },
+      body: wholeText(legacyReply(request.id, { members: initializeMembers(settings, session.revision, offered) })),
+    };
+  }
+}
+
+/** Passes on what gets no reply. What nothing here waits for may be for another node; to send it there costs as much as a call. */
+function pass(core: Core, session: Session, { caller }: Exchange, incoming: Response | Notification): Promise<void> | undefined {
+  const isResponse = incoming.kind === "response";
+  const here = isResponse ? session.clientRequests.settle(incoming) : handleNotification(session, incoming);
+  if (here || session.nodes === undefined) return undefined;
+  core.limit(caller, session.viewerFor(caller));
+  if (isResponse) return session.nodes.passResponse(session, incoming);
+  session.nodes.passNotification(session, incoming);
+  return undefined;
+}
+
+/** Several messages in one POST; the replies are one list, or on one stream. */
+async function answerBatch(core: Core, session: Session, exchange: Exchange, items: readonly Json[]): Promise<Answer> {
+  const { dialect, limits } = core.settings;
+  if (!batchesIn(dialect, session.revision))
+    throw new Fault("INVALID_REQUEST", "Batches are part of 2025-03-26 only; send messages one by one.", { reason: "batch-revision" });
+  if (items.length === 0 || items.length > limits.batch)
+    throw new Fault(
+      "INVALID_REQUEST",
+      `A batch has 1 to ${limits.batch} messages.`,
+      items.length === 0 ? { reason: "batch-empty" } : undefined,
+    );
+  const incoming = items.map(classify);
+  if (dialect.wholeBatches) refuseWhole(incoming, dialect.faults);
+  const channel = new PostChannel(core, session, exchange, undefined);
+  core.silentCalls.add(channel);
+  const answer = (one: Incoming): Promise<string | undefined> => answerOne(core, session, exchange, channel, one);
+  const replies: (string | undefined)[] = [];
+  if (dialect.wholeBatches) for (const one of incoming) replies.push(await answer(one));
+  else replies.push(...(await Promise.all(incoming.map(answer))));
+  channel.end();
+  const texts = replies.filter((text) => text !== undefined);
+  if (channel.stream !== undefined) {
+    for (const text of texts) channel.stream.send(JSON.parse(text));
+    return channel.endStream(channel.stream, undefined);
+  }
+  return texts.length === 0 ? ACCEPTED : { status: 200, body: `[${texts.join(",")}]` };
+}
+
+async function answerOne(
+  core: Core,
+  session: Session,
+  exchange: Exchange,
+  channel: PostChannel,
+  incoming: Incoming,
+): Promise<string | undefined> {
+  const { faults } = core.settings.dialect;
+  if (incoming.kind === "malformed") return errorText(incoming.id, incoming.fault, "legacy", faults);
+  if (incoming.kind !== "request") {
+    try {
+      await pass(core, session, exchange, incoming);
+      return undefined;
+    } catch (error) {
+      return errorText(null, faultOf(error), "legacy", faults);
+    }
+  }
+  const origin = { caller: exchange.caller, channel, idempotencyKey: undefined, ordered: false };
+  const answered = await new SessionRequest(core, session, incoming, origin).answer();
+  return answered && wholeText(answeredText(core, incoming, answered));
+}
+
+/** Throws if one of its messages is malformed: the batch is then answered as a whole. */
+function refuseWhole(batch: readonly Incoming[], overrides: FaultOverrides): void {
+  for (const [at, one] of batch.entries())
+    if (one.kind === "malformed")
+      throw new Fault("INVALID_REQUEST", one.fault.message, {
+        reason: "batch-element",
+        about: `batch element ${at}: ${wireError(one.fault, "legacy", overrides).message.replace(/^Parse error: /, "")}`,
+      });
+}

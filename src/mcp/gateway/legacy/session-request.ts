@@ -1,0 +1,233 @@
+// Owns: one request of an initialized session, from its start to its reply, and what its client is asked on the way. Does not own: the
+// steps of a method (dispatch.ts), those that only sessions have (session-methods.ts), and how the reply is sent.
+import type { Bag, Caller, Json } from "../../../core/contract/index.ts";
+import { hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
+import type { Lists } from "../../source/index.ts";
+import { ActiveRequest, GivenUp } from "../active-requests.ts";
+import { type Call, type Core, draining, isListMethod, type Members, type Outcome, REFUSED_META, withAnswers } from "../core.ts";
+import { dispatch } from "../dispatch.ts";
+import { callKey, metaOf, traceOf } from "../envelope.ts";
+import { errorText, Fault, requestFault } from "../errors.ts";
+import type { Notification, Request } from "../json-rpc.ts";
+import { observe, type RequestObserver } from "../observer.ts";
+import { logTo, type OutOfBandChannel, progressTo } from "../out-of-band.ts";
+import { cannotAsk, checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
+import { legacyReply, type ReplyText, toolError } from "../results.ts";
+import { NoAnswer } from "./client-requests.ts";
+import type { Session } from "./session.ts";
+import { SESSION_METHODS } from "./session-methods.ts";
+
+/** The way out for one request: messages before its reply, and requests to the client. */
+export interface SessionChannel extends OutOfBandChannel {
+  ask(message: Bag): void;
+}
+
+/** How a request came in. */
+export interface RequestOrigin {
+  readonly caller: Caller;
+  readonly channel: SessionChannel;
+  readonly idempotencyKey: string | undefined;
+  /** Reply and notifications share one ordered stream. */
+  readonly ordered: boolean;
+}
+
+/** A reply, or the error in its place; undefined: the request was cancelled, and gets no reply. */
+export type Answered = ReplyText | { readonly error: Fault } | undefined;
+
+// Where a result is not there yet, the code that waits for it is a method of its own: V8 allocates what a function closes over on each
+// call of it. For the same reason the functions that a result is passed to close over nothing.
+export class SessionRequest extends ActiveRequest {
+  readonly core: Core;
+  readonly session: Session;
+  readonly request: Request;
+  readonly origin: RequestOrigin;
+  readonly #seen: RequestObserver;
+
+  constructor(core: Core, session: Session, request: Request, origin: RequestOrigin) {
+    super(request.id);
+    this.core = core;
+    this.session = session;
+    this.request = request;
+    this.origin = origin;
+    this.#seen = observe(core, request, "legacy", origin.caller, session);
+  }
+
+  /** Never throws nor rejects. */
+  answer(): Answered | Promise<Answered> {
+    return this.#seen.during(this);
+  }
+
+  run(): Answered | Promise<Answered> {
+    const { core, session } = this;
+    const refused = this.#begin();
+    if (refused !== undefined) return this.#error(refused);
+    try {
+      const result = this.#result();
+      const waits = this.origin.ordered && (result instanceof Promise || session.subscriptions?.pending === true);
+      return andThenElse(core.pending.within(waits ? this.#afterNotices(result) : result, this), replied, failed, this);
+    } catch (error) {
+      return this.fail(error);
+    }
+  }
+
+  #begin(): Fault | undefined {
+    const { core, session, id } = this;
+    if (core.work.closed) return draining();
+    const { active } = session;
+    if (active.get(id) !== undefined) return new Fault("ID_IN_USE", "A request with this id is still running.");
+    if (active.size >= core.settings.limits.inFlight) return new Fault("BUSY", "Too many requests of this session run at once.");
+    active.add(this);
+    return undefined;
+  }
+
+  reply(members: Members): Answered {
+    try {
+      const reply = this.aborted ? undefined : legacyReply(this.id, members);
+      this.session.active.delete(this);
+      this.#seen.replied(reply);
+      return reply;
+    } catch (error) {
+      return this.fail(error);
+    }
+  }
+
+  fail(error: unknown): Answered {
+    this.session.active.delete(this);
+    if (this.aborted) {
+      this.#seen.replied(undefined);
+      return undefined;
+    }
+    if (error instanceof GivenUp) this.abort();
+    return this.#error(requestFault(this.core, this.request.method, error));
+  }
+
+  #error(error: Fault): Answered {
+    this.#seen.failed(error);
+    return { error };
+  }
+
+  #result(): Members | Promise<Members> {
+    const { core, session, request, origin } = this;
+    const { dialect } = core.settings;
+    const own = SESSION_METHODS.get(request.method);
+    if (own !== undefined) return own(this);
+    if (dialect.refusesTasks && "task" in request.params)
+      throw new Fault("METHOD", "Method not found: there are no tasks here.", { reason: "task-argument" });
+    return origin.ordered && session.started !== undefined ? this.#onceStarted(session.started) : this.#perform(this.#call());
+  }
+
+  async #onceStarted(started: Promise<void>): Promise<Members> {
+    await started;
+    this.session.started = undefined;
+    return this.#perform(this.#call());
+  }
+
+  // C8: on one stream the notification comes before the reply to the call that caused it.
+  async #afterNotices(result: Members | Promise<Members>): Promise<Members> {
+    const members = await result;
+    if (this.session.subscriptions?.pending === true) await this.session.subscriptions.settle();
+    return members;
+  }
+
+  #call(): Call {
+    const { session, request, origin } = this;
+    const { method, params, id } = request;
+    const meta = metaOf(params);
+    return {
+      method,
+      params,
+      id,
+      revision: session.revision,
+      viewer: session.viewerFor(origin.caller),
+      source: session.source,
+      posture: session.posture,
+      options: {
+        key: callKey(meta, origin.idempotencyKey),
+        peer: origin.caller.peer,
+        can: session.can,
+        trace: this.#seen.trace ?? traceOf(meta),
+        signal: this,
+        onProgress: progressTo(origin.channel, params, session.revision, this),
+        onLog: logTo(origin.channel, session, this),
+      },
+      onListed: isListMethod(method) ? recordListsOf(session, origin.caller) : undefined,
+      checkArguments: undefined,
+    };
+  }
+
+  #perform(call: Call): Members | Promise<Members> {
+    return andThen(dispatch(this.core, call, this.origin.caller), performed, this, call);
+  }
+
+  // The call runs again from the top with all answers so far.
+  async askThenRepeat(call: Call, first: Bag): Promise<Members> {
+    const { core, session, origin } = this;
+    const { rounds, answerLength } = core.settings.limits;
+    let answers: Record<string, Json> = {};
+    let needs = first;
+    for (let round = 0; round < rounds; round += 1) {
+      const questions = questionsOf(needs);
+      const missing = unmet(questions, session.can);
+      if (missing.length > 0) return notAsked(core, call, missing);
+      try {
+        // All are shaped before the first is sent: no one is asked in vain.
+        const shaped = Array.from(questions, ([key, question]) => {
+          return { key, ...question, params: shapeQuestion(question, session.revision, () => core.settings.entropy.uuid()) };
+        });
+        for (const { key, method, params } of shaped) {
+          const answer = await session.clientRequests.ask(method, params, (message) => origin.channel.ask(message), this);
+          answers = { ...answers, [key]: checkAnswer(key, answer, method, answerLength) };
+        }
+      } catch (error) {
+        return unanswered(call, error);
+      }
+      const outcome = await dispatch(core, withAnswers(call, answers), origin.caller);
+      if (!hasOwn(outcome, "needs")) return outcome;
+      needs = outcome.needs;
+    }
+    return unanswered(call, new NoAnswer("CANNOT_ASK", `After ${rounds} rounds of questions this call still has some.`));
+  }
+}
+
+const replied = (members: Members, request: SessionRequest): Answered => request.reply(members);
+
+const failed = (error: unknown, request: SessionRequest): Answered => request.fail(error);
+
+const performed = (outcome: Outcome, request: SessionRequest, call: Call): Members | Promise<Members> =>
+  hasOwn(outcome, "needs") ? request.askThenRepeat(call, outcome.needs) : outcome;
+
+/** Remembers which lists the client was given, here and at the other nodes. */
+function recordListsOf(session: Session, caller: Caller): (lists: Lists, list: keyof Lists) => void {
+  return (lists, list) => {
+    session.subscriptionsFor(caller).recordList(lists, list);
+    session.nodes?.notifyShown(session, list, lists[list]);
+  };
+}
+
+function notAsked(core: Core, call: Call, missing: readonly string[]): Members {
+  if (!core.settings.dialect.handlerErrors) return cannotAsk(call, missing);
+  throw new Fault("INVALID_REQUEST", `This needs a client that can be asked (${missing.join(", ")}).`, { reason: "input-required" });
+}
+
+function unanswered(call: Call, error: unknown): Members {
+  if (!(error instanceof NoAnswer) && !(error instanceof Fault)) throw error;
+  // An answer that is not valid is a fault of the protocol; for the caller of the tool it is as if none had been given.
+  const code = error instanceof NoAnswer ? error.code : error.kind === "CAPABILITY" ? "CAPABILITY" : "CANNOT_ASK";
+  const why = { code, applied: false };
+  if (call.method === "tools/call") return { members: toolError(`${error.message} Nothing was applied.`), meta: { [REFUSED_META]: why } };
+  throw error instanceof Fault ? error : new Fault("REFUSED", error.message, { data: why });
+}
+
+/** Handles a notification; `notifications/cancelled` aborts a request, which then gets no reply. False: no such request runs here. */
+export function handleNotification(session: Session, notification: Notification): boolean {
+  if (notification.method !== "notifications/cancelled") return true;
+  const { requestId } = notification.params;
+  if (typeof requestId !== "string" && typeof requestId !== "number") return true;
+  const active = session.active.get(requestId);
+  active?.abort();
+  return active !== undefined;
+}
+
+export function answeredText({ settings }: Core, request: Request, answered: Exclude<Answered, undefined>): string | ReplyText {
+  return "error" in answered ? errorText(request.id, answered.error, "legacy", settings.dialect.faults) : answered;
+}

@@ -1,0 +1,275 @@
+// Owns: one request of 2026-07-28 on its way to its reply: envelope and headers, dispatch, and the rounds in which its client is asked for
+// input. Does not own: the steps of a method (dispatch.ts), `subscriptions/listen` (listen.ts), and the transport.
+import { type Bag, type CancelSignal, type Caller, type Exchange, isBag, type Json, type Source } from "../../../core/contract/index.ts";
+import { canonical, getOwn, hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
+import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "../../../core/platform/index.ts";
+import { ActiveRequest, GivenUp } from "../active-requests.ts";
+import { discoverMembers } from "../capabilities.ts";
+import { type Call, type Core, methodNotFound, type Outcome, viewerOf, withAnswers } from "../core.ts";
+import { dispatch } from "../dispatch.ts";
+import { callKey, checkServed, claimedVersion, type Envelope, openEnvelope, traceOf } from "../envelope.ts";
+import { Fault, requestFault } from "../errors.ts";
+import { bagIn, EMPTY, type Request } from "../json-rpc.ts";
+import { observe, type RequestObserver, UNOBSERVED } from "../observer.ts";
+import type { Settings } from "../options.ts";
+import { logTo, type OutOfBandChannel, progressTo } from "../out-of-band.ts";
+import { type AskMethod, cannotAsk, checkAnswer, isAskMethod, questionsOf, shapeQuestion, unmet } from "../questions.ts";
+import { cacheHints, modernReply, type ReplyText } from "../results.ts";
+import { checkParamHeaders, checkStandardHeaders, checkVersionHeader } from "./headers.ts";
+
+const MOST_ANSWERS = 64;
+
+/** How a request came in. */
+export interface ModernOrigin {
+  readonly caller: Caller;
+  readonly source: Source;
+  readonly channel: OutOfBandChannel;
+  /** Over HTTP only, where headers repeat what the body contains. */
+  readonly header?: Exchange["header"];
+  /** Over HTTP only: aborted when the client has left. */
+  readonly gone?: CancelSignal;
+}
+
+/** Checks what must hold of a request before it is performed. Throws faults in the order that clients rely on. */
+export function openRequest({ settings }: Core, request: Request, header: Exchange["header"] | undefined): Envelope {
+  const claimed = claimedVersion(request.params);
+  if (header !== undefined && claimed !== undefined) checkVersionHeader(header, claimed);
+  else if (header !== undefined) checkServed(header, settings.dialect.supported);
+  const envelope = openEnvelope(request.params, settings.dialect.supported);
+  if (header !== undefined) checkStandardHeaders(header, request, settings.dialect.namesFirst, settings.tasks);
+  return envelope;
+}
+
+/** Without a principal, lists are the whole catalogue: they may vary by authorization and by nothing else. */
+export function postureOf(core: Core, caller: Caller): "dynamic" | "gated" {
+  return core.settings.modernPosture === "dynamic" && caller.principal !== undefined ? "dynamic" : "gated";
+}
+
+/** Undefined: the request was cancelled. */
+export type ModernReply = ReplyText | undefined;
+
+/** Any request but `subscriptions/listen`. Aborted when its client has left or cancelled it: nothing happens then up to the commit. */
+export class ModernRequest extends ActiveRequest {
+  readonly #core: Core;
+  readonly request: Request;
+  readonly #origin: ModernOrigin;
+  #seen: RequestObserver = UNOBSERVED;
+  /** Whether the client's leaving aborts it: only once something listens to it. */
+  #follows = false;
+
+  constructor(core: Core, request: Request, origin: ModernOrigin) {
+    super(request.id);
+    this.#core = core;
+    this.request = request;
+    this.#origin = origin;
+  }
+
+  override get aborted(): boolean {
+    return super.aborted || this.#origin.gone?.aborted === true;
+  }
+
+  override addEventListener(type: "abort", listener: () => void): void {
+    super.addEventListener(type, listener);
+    if (this.#follows || this.#origin.gone === undefined) return;
+    this.#follows = true;
+    this.#origin.gone.addEventListener("abort", () => this.abort(), { once: true });
+  }
+
+  /** Throws, or rejects with, a `Fault`. */
+  perform(): ModernReply | Promise<ModernReply> {
+    this.#seen = observe(this.#core, this.request, "modern", this.#origin.caller, undefined);
+    return this.#seen.during(this);
+  }
+
+  run(): ModernReply | Promise<ModernReply> {
+    const core = this.#core;
+    try {
+      core.admit();
+      const envelope = openRequest(core, this.request, this.#origin.header);
+      return andThenElse(core.pending.within(this.#reply(envelope), this), replied, failed, this);
+    } catch (error) {
+      return this.fail(error);
+    }
+  }
+
+  reply(reply: ModernReply): ModernReply {
+    this.#seen.replied(reply);
+    return reply;
+  }
+
+  fail(error: unknown): undefined {
+    if (this.aborted) {
+      this.#seen.replied(undefined);
+      return undefined;
+    }
+    if (error instanceof GivenUp) this.abort();
+    const fault = requestFault(this.#core, this.request.method, error);
+    this.#seen.failed(fault);
+    throw fault;
+  }
+
+  #reply(envelope: Envelope): ModernReply | Promise<ModernReply> {
+    const core = this.#core;
+    const { method, params } = this.request;
+    if (method === "server/discover") return this.#discover();
+    if (!core.methods.has(method) || (core.settings.dialect.refusesTasks && "task" in params)) throw methodNotFound(method);
+    const call = this.#call(envelope);
+    const remembered = rememberedIn(core, call);
+    const answers = remembered === "foreign" ? undefined : answersOf(core, call, remembered);
+    return andThen(
+      dispatch(core, answers === undefined ? call : withAnswers(call, answers), this.#origin.caller),
+      encoded,
+      this,
+      call,
+      answers,
+    );
+  }
+
+  #discover(): ModernReply | Promise<ModernReply> {
+    const { settings, serverMeta, limit } = this.#core;
+    const { caller, source } = this.#origin;
+    limit(caller);
+    const hints = cacheHints(settings, "server/discover", this.request.params, true);
+    return andThen(discoverMembers(settings, source, viewerOf(caller, undefined)), (members: string) =>
+      modernReply(this.id, { members }, "complete", hints, serverMeta),
+    );
+  }
+
+  encode(outcome: Outcome, call: Call, answers: Bag | undefined): ModernReply {
+    if (this.aborted) return undefined;
+    const { settings, serverMeta } = this.#core;
+    if (hasOwn(outcome, "needs")) return inputRequired(this.#core, call, outcome.needs, answers ?? EMPTY);
+    const hints = cacheHints(settings, call.method, call.params, outcome.lasting === true);
+    return modernReply(call.id, outcome, outcome.task === true ? "task" : "complete", hints, serverMeta);
+  }
+
+  #call(envelope: Envelope): Call {
+    const { method, params, id } = this.request;
+    const { caller, source, channel, header } = this.#origin;
+    const { logLevel, revision, can, meta } = envelope;
+    return {
+      method,
+      params,
+      id,
+      revision,
+      viewer: viewerOf(caller, undefined),
+      source,
+      posture: postureOf(this.#core, caller),
+      options: {
+        key: callKey(meta, header?.("idempotency-key")),
+        peer: caller.peer,
+        can,
+        trace: this.#seen.trace ?? traceOf(meta),
+        signal: this,
+        onProgress: progressTo(channel, params, revision, this),
+        onLog: logLevel === undefined ? undefined : logTo(channel, { logLevel }, this),
+      },
+      checkArguments: header === undefined ? undefined : (offer, args) => checkParamHeaders(header, offer, args),
+      onListed: undefined,
+    };
+  }
+}
+
+const replied = (reply: ModernReply, request: ModernRequest): ModernReply => request.reply(reply);
+
+const failed = (error: unknown, request: ModernRequest): ModernReply => request.fail(error);
+
+const encoded = (outcome: Outcome, request: ModernRequest, call: Call, answers: Bag | undefined): ModernReply =>
+  request.encode(outcome, call, answers);
+
+function rememberedIn(core: Core, call: Call): Remembered | "foreign" | undefined {
+  const state = call.params["requestState"] ?? undefined;
+  if (state === undefined) return undefined;
+  if (typeof state !== "string") throw new Fault("STATE", "requestState is text this server gave.");
+  try {
+    return openState(core.settings, call, state);
+  } catch (error) {
+    if (core.settings.dialect.ignoresStates) return "foreign";
+    throw error;
+  }
+}
+
+// An answer that was not asked for is ignored. One that was asked for and is missing is asked for again, by the turn itself.
+function answersOf(core: Core, { method, params }: Call, remembered: Remembered | undefined): Bag | undefined {
+  const given = params["inputResponses"] ?? undefined;
+  // Those of `tasks/update` belong to the task.
+  if (given === undefined || method === "tasks/update") return remembered?.answers;
+  const responses = bagIn(params, "inputResponses");
+  if (responses === undefined || Object.keys(responses).length > MOST_ANSWERS)
+    throw new Fault("PARAMS", `inputResponses is an object of at most ${MOST_ANSWERS} answers.`);
+  const answers: [string, Json][] = [];
+  for (const [key, answer] of Object.entries(responses)) {
+    const asked = getOwn(remembered?.asked, key);
+    if (remembered !== undefined && asked === undefined) continue;
+    answers.push([key, checkAnswer(key, answer, asked, core.settings.limits.answerLength)]);
+  }
+  return { ...remembered?.answers, ...Object.fromEntries(answers) };
+}
+
+function inputRequired(core: Core, call: Call, needs: Bag, answers: Bag): ReplyText {
+  const questions = questionsOf(needs);
+  const missing = unmet(questions, call.options.can);
+  if (missing.length > 0) cannotAsk(call, missing);
+  const entries = Array.from(questions);
+  const inputRequests = Object.fromEntries(
+    entries.map(([key, question]) => [
+      key,
+      { method: question.method, params: shapeQuestion(question, call.revision, () => core.settings.entropy.uuid()) },
+    ]),
+  );
+  const asked = Object.fromEntries(entries.map(([key, { method }]) => [key, method]));
+  const requestState = sealState(core.settings, call, { answers, asked });
+  const members = `"inputRequests":${JSON.stringify(inputRequests)},"requestState":"${requestState}"`;
+  return modernReply(call.id, { members }, "input_required", "", core.serverMeta);
+}
+
+/** What a call remembers between its rounds, in its client's hands. */
+interface Remembered {
+  /** The answers of earlier rounds, by key. */
+  readonly answers: Bag;
+  /** The questions of the last round, by key. */
+  readonly asked: Readonly<Record<string, AskMethod>>;
+}
+
+/**
+ * Signed, not encrypted: the client gave these answers itself. It is valid for one principal, one request and a limited time, and can be
+ * used more than once: what must happen only once needs a key.
+ */
+function sealState(settings: Settings, call: Call, { answers, asked }: Remembered): string {
+  const until = settings.clock.now() + settings.limits.stateMs;
+  const payload = base64urlOf(utf8Of(JSON.stringify({ until, of: boundTo(call), answers, asked })));
+  return `${payload}.${sign(settings, payload)}`;
+}
+
+const rejected = (why: string): Fault => new Fault("STATE", `This requestState ${why}; call again without it.`);
+
+/** Throws `STATE` unless it was sealed here, for this caller and request, and not too long ago. */
+function openState(settings: Settings, call: Call, state: string): Remembered {
+  const dot = state.indexOf(".");
+  const payload = state.slice(0, dot);
+  const signature = utf8Of(sign(settings, payload));
+  if (dot === -1 || !sameBytes(utf8Of(state.slice(dot + 1)), signature)) throw rejected("is not one of this server");
+  const content: unknown = JSON.parse(textOf(fromBase64(payload)) ?? "null");
+  if (!isBag(content)) throw rejected("is not one of this server");
+  const { until, of, answers, asked } = content;
+  if (typeof until !== "number" || until < settings.clock.now()) throw rejected("has expired");
+  if (of !== boundTo(call)) throw rejected("belongs to another request");
+  return { answers: isBag(answers) ? answers : EMPTY, asked: askedIn(asked) };
+}
+
+function askedIn(asked: Json | undefined): Record<string, AskMethod> {
+  const found: [string, AskMethod][] = isBag(asked)
+    ? Object.entries(asked).flatMap(([key, method]) => (isAskMethod(method) ? [[key, method]] : []))
+    : [];
+  return Object.fromEntries(found);
+}
+
+function boundTo(call: Call): string {
+  const { name, uri, arguments: args } = call.params;
+  const about = [call.viewer.principal ?? null, call.method, name ?? uri ?? null, canonical(args ?? EMPTY)];
+  return sha256Base64url(JSON.stringify(about));
+}
+
+function sign(settings: Settings, payload: string): string {
+  return base64urlOf(hmacSha256(settings.requestStateKey, "troupe requestState\n", payload));
+}

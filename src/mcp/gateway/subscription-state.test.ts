@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import type { Catalogue, Channel, OfferRef, Source, Surface } from "../../core/contract/index.ts";
+import { listed } from "../source/index.ts";
+import { SubscriptionState, type SubscriptionHost } from "./subscription-state.ts";
+import { channelDouble, quiet } from "./kit.fixture.ts";
+
+const offer = (name: string): Catalogue["tools"][number] => ({
+  name,
+  action: name,
+  readOnly: false,
+  definition: { inputSchema: { type: "object" } },
+});
+const catalogue: Catalogue = { tools: ["a", "b", "c"].map(offer), resources: [], prompts: ["p", "q"].map(offer) };
+
+interface Stage {
+  readonly host: SubscriptionHost;
+  readonly told: string[];
+  channel(): Channel;
+  off: readonly OfferRef[];
+  change(off: readonly OfferRef[]): void;
+  /** The same, and the source says what is shown andThen, for as long as it is. */
+  hand(off: readonly OfferRef[]): void;
+  flag(shown: () => Surface | undefined): void;
+  /** How often it was asked. */
+  asked: number;
+  /** Of which offer alone it was watched, and whether for contents. */
+  readonly watched: (readonly [only: OfferRef | undefined, contents: boolean | undefined])[];
+  touch(uri: string): void;
+  /** How much is watched just now. */
+  listening(): number;
+}
+
+/** A source whose surface takes its time, and what is told of it. */
+function stage(): Stage {
+  const told: string[] = [];
+  const dirty = new Set<Parameters<Source["watch"]>[1]>();
+  const surfaceOf = (off: readonly OfferRef[]): Surface => ({ catalogue, off: Object.fromEntries(off.map((ref) => [ref, true as const])) });
+  const uris = new Map<string, () => void>();
+  const made: Stage = {
+    told,
+    channel: () => Object.assign(channelDouble(), { send: (text: string) => void told.push(text) }),
+    off: [],
+    change(off) {
+      made.off = off;
+      for (const run of dirty) run();
+    },
+    hand(off) {
+      made.off = off;
+      for (const run of dirty) run(undefined, () => (made.off === off ? surfaceOf(off) : undefined));
+    },
+    flag(shown) {
+      for (const run of dirty) run(undefined, shown);
+    },
+    asked: 0,
+    watched: [],
+    touch: (uri) => uris.get(uri)?.(),
+    listening: () => dirty.size + uris.size,
+    host: {
+      source: {
+        async surface(): Promise<Surface> {
+          made.asked += 1;
+          const surface = surfaceOf(made.off);
+          await new Promise((resolve) => setImmediate(resolve));
+          return surface;
+        },
+        act: async () => ({ ok: null }),
+        watch(_viewer, run, only, contents) {
+          made.watched.push([only?.ref, contents]);
+          if (only === undefined) {
+            dirty.add(run);
+            return () => void dirty.delete(run);
+          }
+          const uri = only.ref;
+          uris.set(uri, () => run(only.ref));
+          return () => void uris.delete(uri);
+        },
+      } satisfies Source,
+      posture: "dynamic",
+      wanted: ["tools", "resources", "prompts"],
+      log: () => undefined,
+      listChanged: (list) => list,
+      updated: (uri) => uri,
+    },
+  };
+  return made;
+}
+
+test("C8 a client that leaves while its lists are looked up is told when it comes back", async () => {
+  const made = stage();
+  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const [first, second] = [made.channel(), made.channel()];
+  await audience.start(first);
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
+  made.change(["tools/a"]);
+  made.touch("resources/u");
+  const settled = audience.settle();
+  audience.detach(first);
+  await settled;
+  assert.deepEqual(made.told, []);
+  await audience.start(second);
+  await quiet();
+  assert.deepEqual(made.told, ["tools", "u"]);
+  audience.stop();
+  made.change([]);
+  made.touch("resources/u");
+  await quiet();
+  assert.deepEqual(made.told, ["tools", "u"]);
+});
+
+test("C8 a subscription is silent while the token on the stream lacks its scope", async () => {
+  const made = stage();
+  const [admin, other] = [
+    { principal: "ann", scopes: ["admin"] },
+    { principal: "ann", scopes: [] },
+  ];
+  const audience = new SubscriptionState(made.host, admin);
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: ["admin"] });
+  await audience.start(made.channel());
+  made.touch("resources/u");
+  await quiet();
+  assert.deepEqual(made.told, ["u"]);
+  audience.setViewer(other);
+  await audience.start(made.channel());
+  made.touch("resources/u");
+  await quiet();
+  assert.deepEqual(made.told, ["u"]);
+  audience.setViewer(admin);
+  made.touch("resources/u");
+  await quiet();
+  assert.deepEqual(made.told, ["u", "u"]);
+  audience.stop();
+});
+
+test("a source is asked for its lists alone, and for the contents of each URI its client subscribed to", async () => {
+  const made = stage();
+  const audience = new SubscriptionState(made.host, { scopes: [] });
+  await audience.start(made.channel());
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
+  assert.deepEqual(made.watched, [
+    [undefined, false],
+    ["resources/u", undefined],
+  ]);
+  audience.stop();
+});
+
+test("C8 whatever changes, is listed and settles in between, a list is told exactly when it differs from what the client last could see", async () => {
+  const refs: readonly OfferRef[] = ["tools/a", "tools/b", "prompts/p"];
+  const step = fc.oneof(
+    fc.subarray([...refs]).map((off) => ({ kind: "change" as const, off })),
+    fc.subarray([...refs]).map((off) => ({ kind: "hand" as const, off })),
+    fc.constant({ kind: "list" as const, off: [] }),
+    fc.constant({ kind: "wait" as const, off: [] }),
+    fc.constant({ kind: "settle" as const, off: [] }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const made = stage();
+      const audience = new SubscriptionState(made.host, { scopes: [] });
+      await audience.start(made.channel());
+      const view = (list: "tools" | "prompts"): string =>
+        made.off
+          .filter((ref) => ref.startsWith(list))
+          .toSorted()
+          .join();
+      const known = { tools: "", prompts: "" };
+      for (const { kind, off } of steps) {
+        const before = made.told.length;
+        if (kind === "change") made.change(off);
+        if (kind === "hand") made.hand(off);
+        if (kind === "list") {
+          const surface: Surface = { catalogue, off: Object.fromEntries(made.off.map((ref) => [ref, true as const])) };
+          await quiet();
+          audience.recordList(listed(surface, "dynamic"), "tools");
+        }
+        if (kind === "wait" || kind === "change") await quiet();
+        if (kind === "settle") await audience.settle();
+        await quiet();
+        const told = made.told.slice(before).toSorted();
+        const changed = (["prompts", "tools"] as const).filter((list) => known[list] !== view(list));
+        assert.deepEqual(told, changed);
+        known.tools = view("tools");
+        known.prompts = view("prompts");
+      }
+      audience.stop();
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test("C8 a flag that comes with what is shown is told without asking, unless the client was given a list or another flag came since", async () => {
+  const made = stage();
+  const audience = new SubscriptionState(made.host, { scopes: [] });
+  await audience.start(made.channel());
+  const { asked } = made;
+  made.hand(["tools/a"]);
+  await quiet();
+  assert.deepEqual(made.told, ["tools"]);
+  assert.equal(made.asked, asked);
+  made.hand(["tools/b"]);
+  made.change(["prompts/p"]);
+  await quiet();
+  assert.deepEqual(made.told.slice(1).toSorted(), ["prompts", "tools"]);
+  assert.equal(made.asked, asked + 1);
+  // The flag is older than what the client was given then.
+  made.hand(["tools/b", "prompts/p"]);
+  made.off = ["prompts/p"];
+  audience.recordList(listed({ catalogue, off: { "prompts/p": true } }, "dynamic"), "tools");
+  await quiet();
+  assert.equal(made.told.length, 3);
+  assert.equal(made.asked, asked + 2);
+  // The source cannot say any more what came with it.
+  made.hand(["tools/a"]);
+  made.off = ["tools/b", "prompts/p"];
+  await quiet();
+  assert.equal(made.told.length, 4);
+  assert.equal(made.asked, asked + 3);
+  audience.stop();
+});
+
+test("C8 of a client that does not read, or is away, flags are kept and nothing that holds what it would have been told", async () => {
+  const made = stage();
+  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const [first, second] = [made.channel(), made.channel()];
+  await audience.start(first);
+  const { asked } = made;
+  let looks = 0;
+  const shown = (): undefined => void (looks += 1);
+  const ready = { now: false };
+  Object.defineProperty(first, "ready", { get: () => ready.now });
+  made.flag(shown);
+  await quiet();
+  made.flag(shown);
+  await quiet();
+  audience.detach(first);
+  made.flag(shown);
+  made.off = ["tools/a"];
+  await audience.start(second);
+  await quiet();
+  assert.deepEqual([looks, made.asked, made.told], [0, asked + 1, ["tools"]]);
+  audience.stop();
+});
+
+test("C8 for a client that is away nothing is watched once it is flagged, and all is again when it comes back", async () => {
+  const made = stage();
+  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const away = made.channel();
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
+  audience.subscribe("v", { ref: "resources/v", args: {}, scopes: [] });
+  await audience.start(away);
+  audience.detach(away);
+  await quiet();
+  assert.equal(made.listening(), 3);
+  made.touch("resources/u");
+  await quiet();
+  assert.equal(made.listening(), 2);
+  made.change(["tools/a"]);
+  await quiet();
+  assert.equal(made.listening(), 1);
+  // Nobody hears of these.
+  made.change(["tools/a", "prompts/p"]);
+  made.touch("resources/u");
+  await quiet();
+  await audience.start(made.channel());
+  await quiet();
+  assert.deepEqual(made.told.splice(0), ["tools", "prompts", "u"]);
+  assert.equal(made.listening(), 3);
+  made.touch("resources/u");
+  made.touch("resources/v");
+  made.change([]);
+  await quiet();
+  assert.deepEqual(made.told.splice(0), ["tools", "prompts", "u", "v"]);
+  audience.stop();
+  assert.equal(made.listening(), 0);
+});
+
+test("C8 a client whose lists cannot be had is told to ask for those it was shown, and of its resources all the same", async () => {
+  const made = stage();
+  const audience = new SubscriptionState(made.host, { scopes: [] });
+  await audience.start(made.channel());
+  audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
+  const surface = made.host.source.surface.bind(made.host.source);
+  made.host.source.surface = () => Promise.reject(new Error("the disk"));
+  made.change(["tools/a"]);
+  made.touch("resources/u");
+  await audience.settle();
+  assert.deepEqual(made.told.toSorted(), ["prompts", "resources", "tools", "u"]);
+  made.told.length = 0;
+  made.host.source.surface = surface;
+  made.change(["tools/a"]);
+  await audience.settle();
+  assert.deepEqual(made.told, ["tools"]);
+});

@@ -72,8 +72,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "mcp/source/handle.ts": ["cli"],
   "mcp/source/merge.ts": ["cli"],
   "core/store/memory-sessions.ts": ["cli"],
-  "core/store/memory-streams.ts": ["cli"],
-  "core/store/mended-sessions.ts": ["cli"],
+  "core/store/sessions.ts": ["cli"],
   "core/store/sqlite.ts": ["cli"],
   "mcp/transport/address.ts": ["bridges/theater"],
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { SessionStore, Store, StreamStore, TaskStore } from "../core/contract/index.ts";
 // Each by its own file: the folder's index would load exports, imports and contents, too.
-import { mendedSessionStores } from "../core/store/mended-sessions.ts";
+import { mendedSessionStores } from "../core/store/sessions.ts";
 import { sqliteStore } from "../core/store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { logsDisk } from "./disk-log.ts";

@@ -1,8 +1,7 @@
 import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore, TaskStore } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { LocalEngine } from "../core/engine/index.ts";
-import { memorySessionStore } from "../core/store/memory-sessions.ts";
-import { memoryStreamStore } from "../core/store/memory-streams.ts";
+import { memorySessionStore, memoryStreamStore } from "../core/store/memory-sessions.ts";
 import type { DiskKeep } from "./disk-keep.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Ground, GroundOptions } from "./ground.ts";

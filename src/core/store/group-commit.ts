@@ -1,38 +1,40 @@
-/**
- * C2: what is handed over together is written in one transaction, in the order it
- * came, and settles when that is durable. C6: a write that is refused (it throws
- * `StoreError` before it wrote anything) fails alone; one whose own content is at fault, or
- * that meets a damaged page, fails alone too; a fault of the disk fails the whole group, of
- * which nothing was kept.
- */
+// Owns: batching writes into transactions. Does not own: what is written (turn-writer.ts), when it is on disk (wal-sync.ts).
+//
+// C2: writes that arrive together share a transaction, in the order they came, and settle when that is durable. C6: a write that is refused
+// (it throws `StoreError` before it wrote anything) fails alone. So does one whose content is at fault or that meets a damaged page. A fault
+// of the disk fails the whole batch, of which nothing is kept.
+
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { isOfOneWrite, storeFault } from "./sqlite-error.ts";
+import { isOfOneWrite, storeFault } from "./faults.ts";
 import type { WalSync } from "./wal-sync.ts";
 
-/** Rounds of the event loop for which a group stays open at most: one that has much to compute must not keep a caller for long. */
-const MOST_ROUNDS = 4;
-/** With fewer callers than this none waits for another. */
+/** How many rounds of the event loop a batch stays open at most: a turn that computes for long must not delay the others. */
+const MAX_ROUNDS = 4;
+/** With fewer writes than this, none waits for another. */
 const CROWD = 4;
-/** With so many, what a wait for the disk costs each is next to nothing. */
+/** With so many writes, the wait for the disk costs each next to nothing. */
 const ENOUGH = 256;
 
-/** Writes what is there. */
+/** Writes a row as it is. */
 const TOUCH = "UPDATE meta SET value = value WHERE name = 'indexed'";
 
-/** A write that waits for its group. */
-export interface Waiting {
-  /** Throws what is more than this write's refusal. */
+/** A write in a batch. */
+export interface PendingWrite {
+  /** Why this write alone was refused. Set by the batch. */
+  refusal: StoreError | undefined;
+  /** Runs in the transaction, perhaps twice. Throws `StoreError` only before it wrote anything. */
   run(): void;
-  /** Once what it wrote is durable, or with why it is not. Throws nothing: others of its group are told after it. */
+  /** Called when the write is durable, or with the reason why it is not. Throws nothing, since others of its batch are settled after it. */
   settle(fault: Error | undefined): void;
 }
 
-class Write<T> implements Waiting {
+class FunctionWrite<T> implements PendingWrite {
+  refusal: StoreError | undefined;
   readonly #write: () => T;
   readonly #resolve: (value: T) => void;
   readonly #reject: (error: Error) => void;
-  #outcome: { readonly value: T } | StoreError | undefined;
+  #result: { readonly value: T } | undefined;
 
   constructor(write: () => T, resolve: (value: T) => void, reject: (error: Error) => void) {
     this.#write = write;
@@ -41,149 +43,150 @@ class Write<T> implements Waiting {
   }
 
   run(): void {
-    try {
-      this.#outcome = { value: this.#write() };
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      this.#outcome = error;
-    }
+    this.#result = { value: this.#write() };
   }
 
   settle(fault: Error | undefined): void {
-    const outcome = this.#outcome;
-    if (outcome instanceof StoreError) this.#reject(outcome);
-    else if (fault !== undefined) this.#reject(fault);
-    else if (outcome !== undefined) this.#resolve(outcome.value);
+    if (fault !== undefined) this.#reject(fault);
+    else if (this.#result !== undefined) this.#resolve(this.#result.value);
   }
 }
 
 export class GroupCommit {
   readonly #database: Pick<DatabaseSync, "exec" | "isTransaction">;
-  readonly #rolledBack: () => void;
+  readonly #onRollback: () => void;
   readonly #beforeCommit: (() => void) | undefined;
   readonly #wal: WalSync | undefined;
-  #waiting: Waiting[] = [];
-  /** Rounds since the first of this group came. */
+  #batch: PendingWrite[] = [];
+  /** Rounds of the event loop since the first write of this batch. */
   #rounds = 0;
-  /** How many there were a round ago, and in the group before. */
-  #before = 0;
-  #last = 0;
+  /** The size of this batch a round ago, and of the previous batch. */
+  #sizeBefore = 0;
+  #lastSize = 0;
   #unsettled = 0;
-  #idle: (() => void)[] = [];
+  #onDrained: (() => void)[] = [];
 
   /**
-   * `rolledBack` drops what the writes remembered; `beforeCommit` runs inside each transaction, last; `wal` makes a COMMIT
-   * durable where the database's own does not.
+   * `onRollback` drops what writes have cached; `beforeCommit` runs at the end of each transaction; `wal` makes a COMMIT durable where the
+   * database's own does not.
    */
   constructor(
     database: Pick<DatabaseSync, "exec" | "isTransaction">,
-    rolledBack: () => void,
+    onRollback: () => void,
     { beforeCommit, wal }: { readonly beforeCommit?: (() => void) | undefined; readonly wal?: WalSync } = {},
   ) {
     this.#database = database;
-    this.#rolledBack = rolledBack;
+    this.#onRollback = onRollback;
     this.#beforeCommit = beforeCommit;
     this.#wal = wal;
   }
 
-  /** `write` runs inside the group's transaction, perhaps twice. Settles when durable; rejects with `StoreError` where nothing was kept. */
+  /** `write` runs in the batch's transaction, perhaps twice. Settles when it is durable; rejects with `StoreError` where nothing was kept. */
   add<T>(write: () => T): Promise<T> {
-    return new Promise<T>((resolve, reject) => this.push(new Write(write, resolve, reject)));
+    return new Promise<T>((resolve, reject) => this.push(new FunctionWrite(write, resolve, reject)));
   }
 
-  /** The same of one that is told itself. */
-  push(write: Waiting): void {
+  push(write: PendingWrite): void {
     this.#unsettled += 1;
-    this.#waiting.push(write);
-    if (this.#waiting.length === 1) setImmediate(this.#look);
+    this.#batch.push(write);
+    if (this.#batch.length === 1) setImmediate(this.#flush);
   }
 
-  /** Why the store takes no writes, be it for now. */
+  /** Why the store takes no writes, perhaps only for now. */
   get fault(): StoreError | undefined {
     return this.#wal?.unready(() => {
       if (this.#unsettled === 0) void this.add(() => this.#database.exec(TOUCH)).catch(() => undefined);
     });
   }
 
-  /** Pages that only the log holds. Undefined without one. */
+  /** Pages that only the log has. Undefined without a log. */
   get backlog(): number | undefined {
     return this.#wal?.backlog;
   }
 
-  /** What was overwritten in the database leaves its log, too. Throws `StoreError`. */
+  /** Removes from the log what was overwritten in the database. Throws `StoreError`. */
   emptyLog(): void {
     this.#wal?.emptyLog();
   }
 
-  /** Settles when nothing waits any more. */
+  /** Settles when all writes have. */
   drained(): Promise<void> {
     if (this.#unsettled === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+    return new Promise((resolve) => this.#onDrained.push(resolve));
   }
 
   /**
-   * Callers who were answered together come back one after the other, and a wait for the disk takes as long as ten of them:
-   * where there are many, a group stays open while rounds bring more, or the last one had more.
+   * Callers that were answered together write again one after the other, and a wait for the disk takes as long as ten of their turns. So
+   * with many callers a batch stays open for another round of the event loop while it grows, or is smaller than the previous one.
    */
-  readonly #look = (): void => {
-    const { length } = this.#waiting;
-    const crowd = Math.max(length, this.#last) >= CROWD;
-    const more = length > this.#before || length < this.#last;
-    this.#before = length;
+  readonly #flush = (): void => {
+    const { length } = this.#batch;
+    const isCrowd = Math.max(length, this.#lastSize) >= CROWD;
+    const mayGrow = length > this.#sizeBefore || length < this.#lastSize;
+    this.#sizeBefore = length;
     this.#rounds += 1;
-    if (crowd && more && length < ENOUGH && this.#rounds < MOST_ROUNDS) setImmediate(this.#look);
-    else this.#close();
-  };
-
-  #close(): void {
-    this.#rounds = 0;
-    this.#before = 0;
-    this.#last = this.#waiting.length;
-    const group = this.#waiting;
-    this.#waiting = [];
-    this.#together(group);
-  }
-
-  #together(group: readonly Waiting[]): void {
-    const refusal = this.#wal?.refusal();
-    if (refusal !== undefined) return this.#settle(group, refusal);
-    try {
-      this.#database.exec("BEGIN IMMEDIATE");
-      for (const one of group) one.run();
-      this.#beforeCommit?.();
-      this.#database.exec("COMMIT");
-      this.#wal?.wrote();
-    } catch (error) {
-      const fault = this.#undo(error);
-      if (group.length > 1 && isOfOneWrite(error)) for (const one of group) this.#together([one]);
-      else this.#settle(group, fault);
+    if (isCrowd && mayGrow && length < ENOUGH && this.#rounds < MAX_ROUNDS) {
+      setImmediate(this.#flush);
       return;
     }
-    if (this.#wal === undefined) this.#settle(group);
-    else this.#wal.after((fault) => this.#settle(group, fault));
+    this.#rounds = 0;
+    this.#sizeBefore = 0;
+    this.#lastSize = length;
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#commitBatch(batch);
+  };
+
+  #commitBatch(batch: readonly PendingWrite[]): void {
+    const refusal = this.#wal?.refusal();
+    if (refusal !== undefined) return this.#settle(batch, refusal);
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      for (const write of batch) runWrite(write);
+      this.#beforeCommit?.();
+      this.#database.exec("COMMIT");
+      this.#wal?.writeSucceeded();
+    } catch (error) {
+      const fault = this.#rollBack(error);
+      if (batch.length > 1 && isOfOneWrite(error)) for (const write of batch) this.#commitBatch([write]);
+      else this.#settle(batch, fault);
+      return;
+    }
+    if (this.#wal === undefined) this.#settle(batch);
+    else this.#wal.after((fault) => this.#settle(batch, fault));
   }
 
-  #settle(group: readonly Waiting[], fault?: Error): void {
-    for (const one of group) one.settle(fault);
-    this.#unsettled -= group.length;
+  #settle(batch: readonly PendingWrite[], fault?: Error): void {
+    for (const write of batch) write.settle(write.refusal ?? fault);
+    this.#unsettled -= batch.length;
     if (this.#unsettled > 0) return;
-    const idle = this.#idle;
-    this.#idle = [];
-    for (const run of idle) run();
+    const drained = this.#onDrained;
+    this.#onDrained = [];
+    for (const run of drained) run();
   }
 
-  #undo(error: unknown): StoreError {
+  #rollBack(error: unknown): StoreError {
     const plain = storeFault(error);
-    const fault = this.#wal?.failed(plain) ?? plain;
+    const fault = this.#wal?.writeFailed(plain) ?? plain;
     try {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
-      // A COMMIT that failed has left its frames in the WAL, where any later commit writes over them. Without one, a restart
-      // could bring back what callers were told is not there.
+      // A COMMIT that failed has left its frames in the log, and the next commit overwrites them. Without one, a restart could bring back
+      // what was reported as not written.
       if (plain.code === "STORE_IO") this.#database.exec(`BEGIN IMMEDIATE; ${TOUCH}; COMMIT`);
     } catch {
       if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
     }
-    this.#rolledBack();
+    this.#onRollback();
     return fault;
+  }
+}
+
+function runWrite(write: PendingWrite): void {
+  write.refusal = undefined;
+  try {
+    write.run();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    write.refusal = error;
   }
 }

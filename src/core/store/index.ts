@@ -1,14 +1,17 @@
-export type { ContentBounds } from "./content-bounds.ts";
-export { memoryContents } from "./content-memory.ts";
-export { sqliteContents } from "./content-sqlite.ts";
-export { sqliteExporter } from "./exporter.ts";
-export { sqliteImporter } from "./importer.ts";
-export { checkFile } from "./integrity.ts";
-export { memoryStore } from "./memory.ts";
+export { sqliteContents } from "./contents.ts";
 export type { LogLoss } from "./log-loss.ts";
-export { mendedSessionStores, type MendedSessionOptions } from "./mended-sessions.ts";
-export { type MemoryBounds, memorySessionStore } from "./memory-sessions.ts";
-export { memoryStreamStore, type MemoryStreamBounds } from "./memory-streams.ts";
-export { sqliteSessionStores, type SessionStores, type SqliteSessionOptions, type SqliteSessionStores } from "./sessions.ts";
-export { sqliteStore, type SqliteOptions } from "./sqlite.ts";
+export { memoryContents } from "./memory-contents.ts";
+export { type MemoryBounds, memorySessionStore, memoryStreamStore, type MemoryStreamBounds } from "./memory-sessions.ts";
+export { memoryStore } from "./memory.ts";
+export type { ContentBounds } from "./rules.ts";
+export {
+  type MendedSessionOptions,
+  mendedSessionStores,
+  type SessionStores,
+  type SqliteSessionOptions,
+  sqliteSessionStores,
+  type SqliteSessionStores,
+} from "./sessions.ts";
+export { checkFile, type SqliteOptions, sqliteStore } from "./sqlite.ts";
+export { sqliteExporter, sqliteImporter } from "./transfer.ts";
 export { STREAM_BOUNDS, type StreamBounds } from "../contract/index.ts";

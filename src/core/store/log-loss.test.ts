@@ -20,7 +20,7 @@ import { ForgetfulDisk } from "../../testing/forgetful-disk.ts";
 import { ChainWriter, messageTo } from "../../testing/store-entries.ts";
 import { checkFile, sqliteContents, sqliteExporter, sqliteStore } from "./index.ts";
 import type { LogLoss } from "./log-loss.ts";
-import { readLog } from "./wal-file.ts";
+import { readLog } from "./log-loss.ts";
 
 const temporary = (): { readonly path: string } & Disposable => {
   const path = mkdtempSync(join(tmpdir(), "troupe-"));

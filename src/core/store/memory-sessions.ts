@@ -1,38 +1,63 @@
-import { changedSession, type SessionRow, type SessionStore, StoreError } from "../contract/index.ts";
+// Owns: sessions, and what was sent on their streams, in memory. Does not own: the same in a file (sessions.ts).
+
+import {
+  changedSession,
+  eventId,
+  isBag,
+  type Json,
+  readEventId,
+  type SessionRow,
+  type SessionStore,
+  STREAM_BOUNDS,
+  type StreamBounds,
+  type StreamStore,
+} from "../contract/index.ts";
+import { closed } from "./rules.ts";
 
 /** How much one process holds. */
 export interface MemoryBounds {
-  /** Sessions; of more, the one seen (written to, for streams) longest ago goes. Default 100,000. */
+  /** Sessions. Beyond that, the one seen (for streams: written to) longest ago is dropped. Default 100,000. */
   readonly sessions?: number;
 }
 
-export const MOST_SESSIONS = 100_000;
+/** How much of what was sent one process holds. */
+export interface MemoryStreamBounds extends MemoryBounds {
+  /**
+   * Of all sessions together, in bytes of JSON text and what it takes to hold it. Beyond that, whole streams are dropped: first those that
+   * have their answer, then the others, in each case those written to longest ago first. Default 64 MiB.
+   */
+  readonly totalBytes?: number;
+}
 
-export const closed = (): StoreError => new StoreError("STORE_CLOSED", "The session store is closed. Open it again.");
+const MAX_SESSIONS = 100_000;
+const MAX_BYTES = 64 * 1_048_576;
+// Roughly what an empty stream takes: a session may have many streams with next to nothing in them.
+const STREAM_COST = 512;
+const TEXT_COST = 64;
 
-/** A map's order is that of the last setting: the first is the one set longest ago. Returns what had to go for the new one. */
-export function setBounded<T>(map: Map<string, T>, key: string, value: T, most: number): T | undefined {
+/** Sets an entry as the newest of the map, whose order is that of the last setting. Returns the oldest value where it was dropped. */
+function setBounded<T>(map: Map<string, T>, key: string, value: T, max: number): T | undefined {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= most) return undefined;
-  for (const [oldest, gone] of map) {
+  if (map.size <= max) return undefined;
+  for (const [oldest, dropped] of map) {
     map.delete(oldest);
-    return gone;
+    return dropped;
   }
   return undefined;
 }
 
-/** Sessions of one process: gone with it. */
-export function memorySessionStore({ sessions: most = MOST_SESSIONS }: MemoryBounds = {}): SessionStore {
+/** Sessions that live as long as the process. */
+export function memorySessionStore({ sessions: max = MAX_SESSIONS }: MemoryBounds = {}): SessionStore {
   const rows = new Map<string, SessionRow>();
   let open = true;
   const all = (): Map<string, SessionRow> => {
     if (open) return rows;
-    throw closed();
+    throw closed("session store");
   };
   return {
     async put(row) {
-      setBounded(all(), row.id, row, most);
+      setBounded(all(), row.id, row, max);
     },
     async get(id) {
       return all().get(id);
@@ -46,19 +71,135 @@ export function memorySessionStore({ sessions: most = MOST_SESSIONS }: MemoryBou
     },
     async touch(id, seenAt) {
       const row = all().get(id);
-      if (row && row.seenAt < seenAt) setBounded(rows, id, { ...row, seenAt }, most);
+      if (row && row.seenAt < seenAt) setBounded(rows, id, { ...row, seenAt }, max);
     },
     async delete(id) {
       all().delete(id);
     },
     async expire(seenBefore) {
-      const gone = [...all().values()].filter((row) => row.seenAt < seenBefore).map((row) => row.id);
-      for (const id of gone) rows.delete(id);
-      return gone;
+      const expired = [...all().values()].filter((row) => row.seenAt < seenBefore).map((row) => row.id);
+      for (const id of expired) rows.delete(id);
+      return expired;
     },
     async [Symbol.asyncDispose]() {
       open = false;
       rows.clear();
+    },
+  };
+}
+
+interface Stream {
+  readonly session: string;
+  readonly name: string;
+  last: number;
+  bytes: number;
+  /** The newest, up to `last`. */
+  readonly texts: string[];
+}
+
+const costOf = ({ bytes, texts }: Stream): number => STREAM_COST + bytes + TEXT_COST * texts.length;
+const isAnswer = (message: Json): boolean => isBag(message) && message["id"] !== undefined && message["method"] === undefined;
+const parsed = (text: string): Json => JSON.parse(text);
+
+/** The streams of all sessions, those written to longest ago first, and what they cost. */
+class StreamBudget {
+  readonly #answered = new Set<Stream>();
+  readonly #others = new Set<Stream>();
+  #bytes = 0;
+
+  take(stream: Stream): void {
+    if (this.#answered.delete(stream) || this.#others.delete(stream)) this.#bytes -= costOf(stream);
+  }
+
+  put(stream: Stream, answered: boolean): void {
+    (answered ? this.#answered : this.#others).add(stream);
+    this.#bytes += costOf(stream);
+  }
+
+  /** The streams to drop, other than `current`, until the rest is within `max`. */
+  *beyond(max: number, current: Stream): Generator<Stream> {
+    for (const streams of [this.#answered, this.#others])
+      for (const stream of streams) {
+        if (this.#bytes <= max) return;
+        if (stream !== current) yield stream;
+      }
+  }
+}
+
+/** Sent messages for clients that reconnect, as compact text; bounded per stream, per session, in sessions and in total. */
+export function memoryStreamStore({
+  sessions: maxSessions = MAX_SESSIONS,
+  totalBytes = MAX_BYTES,
+  ...bounds
+}: Partial<StreamBounds> & MemoryStreamBounds = {}): StreamStore {
+  const max: StreamBounds = { ...STREAM_BOUNDS, ...bounds };
+  const sessions = new Map<string, Map<string, Stream>>();
+  const budget = new StreamBudget();
+  // The highest number of a dropped stream: a stream that is begun anew continues behind it, so that no event id occurs twice.
+  let highestDropped = 0;
+  let open = true;
+  const checkOpen = (): void => {
+    if (!open) throw closed("session store");
+  };
+  const release = (stream: Stream): void => {
+    budget.take(stream);
+    highestDropped = Math.max(highestDropped, stream.last);
+  };
+  const releaseAll = (streams: ReadonlyMap<string, Stream> | undefined): void => {
+    for (const stream of streams?.values() ?? []) release(stream);
+  };
+  const drop = (stream: Stream): void => {
+    release(stream);
+    const streams = sessions.get(stream.session);
+    if (streams?.get(stream.name) === stream) streams.delete(stream.name);
+    if (streams?.size === 0) sessions.delete(stream.session);
+  };
+  return {
+    async append(session, name, message) {
+      checkOpen();
+      const streams = sessions.get(session) ?? new Map<string, Stream>();
+      releaseAll(setBounded(sessions, session, streams, maxSessions));
+      const text = JSON.stringify(message);
+      const known = streams.get(name);
+      if (known !== undefined) budget.take(known);
+      // Most streams have one text: an array literal has room for one, where the first `push` would reserve room for many.
+      const stream = known ?? { session, name, last: highestDropped, bytes: 0, texts: [text] };
+      known?.texts.push(text);
+      const dropped = setBounded(streams, name, stream, max.streams);
+      if (dropped !== undefined) release(dropped);
+      stream.last += 1;
+      stream.bytes += Buffer.byteLength(text);
+      while (stream.texts.length > max.messages || stream.bytes > Math.min(max.bytes, totalBytes))
+        stream.bytes -= Buffer.byteLength(stream.texts.shift() ?? "");
+      budget.put(stream, isAnswer(message));
+      for (const other of budget.beyond(totalBytes, stream)) drop(other);
+      return eventId(name, stream.last);
+    },
+    async after(session, id) {
+      checkOpen();
+      const place = readEventId(id);
+      const stream = place && sessions.get(session)?.get(place.stream);
+      if (stream === undefined) return undefined;
+      const { n, stream: name } = place ?? { n: 0, stream: "" };
+      const first = stream.last + 1 - stream.texts.length;
+      if (n > stream.last || n < first - 1) return undefined;
+      const messages = stream.texts.slice(n - first + 1).map((text, at) => ({ id: eventId(name, n + 1 + at), message: parsed(text) }));
+      return { stream: name, messages };
+    },
+    async drop(session, name) {
+      checkOpen();
+      const stream = sessions.get(session)?.get(name);
+      if (stream !== undefined) drop(stream);
+    },
+    async delete(session) {
+      checkOpen();
+      releaseAll(sessions.get(session));
+      sessions.delete(session);
+    },
+    async [Symbol.asyncDispose]() {
+      open = false;
+      for (const streams of sessions.values()) releaseAll(streams);
+      sessions.clear();
     },
   };
 }

@@ -1,6 +1,7 @@
+// Owns: the `Store` contract in memory, for tests and for actors that need not outlive the process. Does not own: the rules it shares with the
+// store on SQLite (rules.ts).
+
 import {
-  StoreError,
-  systemClock,
   type ActorId,
   type ChainEvent,
   type Change,
@@ -12,24 +13,22 @@ import {
   type EndedPage,
   type EndedQuery,
   type Entry,
+  type KeyedCall,
   type Letter,
+  type ListQuery,
   type Message,
-  type Remembered,
-  type Reply,
   type Row,
   type Settling,
   type Store,
+  systemClock,
   type Undelivered,
 } from "../contract/index.ts";
-import { compareIds, kindOf, MultiMap, asReplay, settledNow } from "../contract/internal.ts";
+import { asReplay, compareIds, kindOf, MultiMap, settledNow } from "../contract/internal.ts";
+import { causeOf, closed, conflict, dueOf, endedAfter, endedPage, type EndedRow, MAX_CLAIMANTS, MAX_EFFECTS } from "./rules.ts";
 
-interface Held extends Omit<Remembered, "reply"> {
-  readonly reply: Reply | undefined;
-}
-
-interface Kept {
+interface Actor {
   row: Row;
-  /** Which of all that ever began it is. */
+  /** Its number among all actors that ever began. */
   readonly place: number;
   seq: number;
   head: string;
@@ -37,24 +36,22 @@ interface Kept {
   readonly events: ChainEvent[];
   readonly firstSeq: number;
   fullSeq: number;
-  /** Without a reply: told "later". */
-  readonly replies: Map<string, Omit<Held, "key">>;
+  /** By key, oldest first. A call without a reply will be answered later. */
+  readonly calls: Map<string, KeyedCall>;
 }
 
-interface Handed {
+interface PendingEntry {
   readonly id: ActorId;
   readonly entry: Entry;
   readonly resolve: () => void;
 }
 
-const MOST_EFFECTS = 1_000;
-const CAUSE = /"cause":"([^"\\]*)"/u;
 const AT = /,"at":(\d+),"type":/u;
+const timeOf = (event: ChainEvent | undefined): number => Number(AT.exec(event?.header ?? "")?.[1] ?? 0);
 
 /**
- * A store in this process: all the promises of one on disk but outliving the
- * process. Entries handed over in one go become visible together, a moment later.
- * `clock` decides when remembered replies expire.
+ * A store in this process, with all guarantees of the one on disk except that nothing outlives the process. Entries committed together become
+ * visible together, in the next microtask. `clock` decides when remembered replies expire.
  */
 export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
   return new MemoryStore(options.clock ?? systemClock);
@@ -62,22 +59,23 @@ export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
 
 class MemoryStore implements Store {
   readonly #clock: Clock;
-  readonly #actors = new Map<ActorId, Kept>();
+  readonly #actors = new Map<ActorId, Actor>();
   readonly #uids = new Map<string, ActorId>();
   readonly #events = new Map<string, ChainEvent>();
-  readonly #effects = new Map<string, string[]>();
+  /** Ids of the events that name this one as their cause. */
+  readonly #effects = new MultiMap<string, string>();
   readonly #outbox = new Map<string, Undelivered>();
   readonly #letters = new Map<string, Letter>();
   /** Only actors with a wake or an expiry. */
   readonly #timed = new Set<ActorId>();
   readonly #children = new MultiMap<ActorId, ActorId>();
-  /** By key; the last one last. */
-  readonly #claims = new MultiMap<string, ActorId>();
-  /** C6: the heads as they will be once what was handed over is visible. */
-  readonly #tips = new Map<ActorId, string>();
-  /** C5: outbox messages that entries handed over have applied. */
-  readonly #taken = new Set<string>();
-  #handed: Handed[] = [];
+  /** Actors that have a call of this key, the latest last. */
+  readonly #claimants = new MultiMap<string, ActorId>();
+  /** C6: the heads as they will be when pending entries are visible. */
+  readonly #pendingHeads = new Map<ActorId, string>();
+  /** C5: outbox messages that pending entries have applied. */
+  readonly #pendingConsumed = new Set<string>();
+  #pending: PendingEntry[] = [];
   #begun = 0;
   #closed = false;
 
@@ -86,94 +84,89 @@ class MemoryStore implements Store {
   }
 
   async load(id: ActorId): ReturnType<Store["load"]> {
-    this.#open();
-    const kept = this.#actors.get(id);
-    if (!kept) return undefined;
-    return { row: kept.row, seq: kept.seq, head: kept.head, tail: kept.events.slice(kept.fullSeq - kept.firstSeq) };
+    this.#checkOpen();
+    const actor = this.#actors.get(id);
+    if (!actor) return undefined;
+    return { row: actor.row, seq: actor.seq, head: actor.head, tail: actor.events.slice(actor.fullSeq - actor.firstSeq) };
   }
 
   commit(id: ActorId, entry: Entry): Promise<void> {
-    if (this.#closed) return Promise.reject(closed());
-    const tip = this.#tips.get(id) ?? this.#actors.get(id)?.head ?? null;
-    if (tip !== entry.after)
-      return Promise.reject(new StoreError("STORE_CONFLICT", `${id} has moved on: load it again, then repeat what was meant.`));
+    if (this.#closed) return Promise.reject(closed("store"));
+    const head = this.#pendingHeads.get(id) ?? this.#actors.get(id)?.head ?? null;
+    if (head !== entry.after) return Promise.reject(conflict(id, "has had another turn meanwhile"));
     const { consumed } = entry;
     if (consumed !== undefined) {
-      if (!this.#outbox.has(consumed) || this.#taken.has(consumed))
-        return Promise.reject(new StoreError("STORE_CONFLICT", `${id} has applied message ${consumed} already: load it again.`));
-      this.#taken.add(consumed);
+      if (!this.#outbox.has(consumed) || this.#pendingConsumed.has(consumed))
+        return Promise.reject(conflict(id, `has applied message ${consumed} already`));
+      this.#pendingConsumed.add(consumed);
     }
-    this.#tips.set(id, entry.event.id);
-    if (this.#handed.length === 0) queueMicrotask(() => this.#flush());
+    this.#pendingHeads.set(id, entry.event.id);
+    if (this.#pending.length === 0) queueMicrotask(() => this.#flush());
     return new Promise((resolve) => {
-      this.#handed.push({ id, entry, resolve });
+      this.#pending.push({ id, entry, resolve });
     });
   }
 
   #flush(): void {
-    const handed = this.#handed;
-    this.#handed = [];
-    for (const { id, entry } of handed) this.#keep(id, entry);
-    for (const { resolve } of handed) resolve();
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const { id, entry } of pending) this.#apply(id, entry);
+    for (const { resolve } of pending) resolve();
   }
 
-  #keep(id: ActorId, entry: Entry): void {
+  #apply(id: ActorId, entry: Entry): void {
     const { event, row, seq } = entry;
-    let kept = this.#actors.get(id);
-    if (!kept) {
-      kept = { row, place: (this.#begun += 1), seq, head: event.id, events: [], firstSeq: seq, fullSeq: seq, replies: new Map() };
-      this.#actors.set(id, kept);
+    let actor = this.#actors.get(id);
+    if (!actor) {
+      actor = { row, place: (this.#begun += 1), seq, head: event.id, events: [], firstSeq: seq, fullSeq: seq, calls: new Map() };
+      this.#actors.set(id, actor);
     }
-    kept.row = row;
-    kept.seq = seq;
-    kept.head = event.id;
-    kept.events.push(event);
-    if (entry.full) kept.fullSeq = seq;
-    if (this.#tips.get(id) === event.id) this.#tips.delete(id);
+    actor.row = row;
+    actor.seq = seq;
+    actor.head = event.id;
+    actor.events.push(event);
+    if (entry.full) actor.fullSeq = seq;
+    if (this.#pendingHeads.get(id) === event.id) this.#pendingHeads.delete(id);
     this.#uids.set(row.uid, id);
     this.#events.set(event.id, event);
-    const cause = CAUSE.exec(event.header)?.[1];
-    if (cause !== undefined) {
-      const effects = this.#effects.get(cause);
-      if (effects) effects.push(event.id);
-      else this.#effects.set(cause, [event.id]);
-    }
+    const cause = causeOf(event.header);
+    if (cause !== undefined) this.#effects.put(cause, event.id);
     if (row.status !== "stopped" && (row.policy?.expireMs !== undefined || Object.keys(row.wakes).length > 0)) this.#timed.add(id);
     else this.#timed.delete(id);
     if (row.parent !== undefined && row.status === "stopped") this.#children.take(row.parent, id);
     else if (row.parent !== undefined) this.#children.put(row.parent, id);
     if (entry.consumed !== undefined) {
       this.#outbox.delete(entry.consumed);
-      this.#taken.delete(entry.consumed);
+      this.#pendingConsumed.delete(entry.consumed);
     }
     for (const message of entry.out) this.#outbox.set(message.id, { message, failures: 0 });
-    if (entry.remember) this.#remember(id, kept, entry.remember);
-    for (const late of entry.answered ?? []) this.#remember(id, kept, late);
-    if (entry.claimed) this.#remember(id, kept, { ...entry.claimed, reply: undefined });
+    if (entry.remember) this.#remember(id, actor, entry.remember);
+    for (const answered of entry.answered ?? []) this.#remember(id, actor, answered);
+    if (entry.claimed) this.#remember(id, actor, entry.claimed);
   }
 
-  #remember(id: ActorId, kept: Kept, { key, call, reply, until }: Held): void {
+  #remember(id: ActorId, { calls }: Actor, call: KeyedCall): void {
     const now = settledNow(this.#clock);
-    for (const [old, other] of kept.replies) {
-      if (other.until > now) break;
-      kept.replies.delete(old);
-      this.#claims.take(old, id);
+    for (const [key, { until }] of calls) {
+      if (until > now) break;
+      calls.delete(key);
+      this.#claimants.take(key, id);
     }
-    kept.replies.set(key, { call, reply, until });
-    this.#claims.take(key, id);
-    this.#claims.put(key, id);
+    calls.set(call.key, call);
+    this.#claimants.take(call.key, id);
+    this.#claimants.put(call.key, id);
   }
 
   async enqueue(message: Message): Promise<void> {
-    this.#open();
+    this.#checkOpen();
     this.#outbox.set(message.id, { message, failures: 0 });
   }
 
   async settle(messageId: string, how: "done" | "failed" | "dead", { why = "", answer }: Settling = {}): Promise<void> {
-    this.#open();
+    this.#checkOpen();
     const waiting = this.#outbox.get(messageId);
     if (!waiting) return;
-    // Setting an existing key keeps its place: the order of commits.
+    // Setting an existing key preserves its position, which is the order of commits.
     if (how === "failed") this.#outbox.set(messageId, { message: waiting.message, failures: waiting.failures + 1 });
     else this.#outbox.delete(messageId);
     if (how === "dead") this.#letters.set(messageId, { message: waiting.message, why, at: this.#clock.now() });
@@ -181,47 +174,47 @@ class MemoryStore implements Store {
   }
 
   async remembered(id: ActorId, key: string): ReturnType<Store["remembered"]> {
-    this.#open();
-    const { call = "", reply, until = 0 } = this.#actors.get(id)?.replies.get(key) ?? {};
+    this.#checkOpen();
+    const { call = "", reply, until = 0 } = this.#actors.get(id)?.calls.get(key) ?? {};
     return reply !== undefined && until > settledNow(this.#clock) ? { call, reply } : undefined;
   }
 
   async claimants(key: string): Promise<readonly ActorId[]> {
-    this.#open();
+    this.#checkOpen();
     const now = settledNow(this.#clock);
-    const known = [...(this.#claims.get(key) ?? [])].filter((id) => (this.#actors.get(id)?.replies.get(key)?.until ?? 0) > now);
-    return known.toReversed().slice(0, 100);
+    const current = [...(this.#claimants.get(key) ?? [])].filter((id) => (this.#actors.get(id)?.calls.get(key)?.until ?? 0) > now);
+    return current.toReversed().slice(0, MAX_CLAIMANTS);
   }
 
   async events(id: ActorId, afterSeq: number, limit: number): Promise<readonly ChainEvent[]> {
-    this.#open();
-    const kept = this.#actors.get(id);
-    if (!kept) return [];
-    const from = Math.max(0, afterSeq + 1 - kept.firstSeq);
-    return kept.events.slice(from, from + limit);
+    this.#checkOpen();
+    const actor = this.#actors.get(id);
+    if (!actor) return [];
+    const from = Math.max(0, afterSeq + 1 - actor.firstSeq);
+    return actor.events.slice(from, from + limit);
   }
 
   async event(eventId: string): Promise<ChainEvent | undefined> {
-    this.#open();
+    this.#checkOpen();
     return this.#events.get(eventId);
   }
 
   async caused(eventId: string): Promise<readonly ChainEvent[]> {
-    this.#open();
-    return (this.#effects.get(eventId) ?? []).slice(0, MOST_EFFECTS).flatMap((id) => this.#events.get(id) ?? []);
+    this.#checkOpen();
+    return [...(this.#effects.get(eventId) ?? [])].slice(0, MAX_EFFECTS).flatMap((id) => this.#events.get(id) ?? []);
   }
 
   async erase(id: ActorId, beforeSeq: number): Promise<number> {
-    this.#open();
-    const kept = this.#actors.get(id);
-    if (!kept) return 0;
+    this.#checkOpen();
+    const actor = this.#actors.get(id);
+    if (!actor) return 0;
     let count = 0;
-    const end = Math.min(beforeSeq, kept.fullSeq) - kept.firstSeq;
+    const end = Math.min(beforeSeq, actor.fullSeq) - actor.firstSeq;
     for (let index = 0; index < end; index += 1) {
-      const event = kept.events[index];
+      const event = actor.events[index];
       if (event?.body === undefined) continue;
       const bare = { id: event.id, header: event.header };
-      kept.events[index] = bare;
+      actor.events[index] = bare;
       this.#events.set(event.id, bare);
       count += 1;
     }
@@ -229,15 +222,15 @@ class MemoryStore implements Store {
   }
 
   async due(before: number, limit: number, _damaged?: Damaged, kinds?: readonly string[], after?: DuePlace): ReturnType<Store["due"]> {
-    this.#open();
+    this.#checkOpen();
     const actors: (readonly Due[])[] = [];
     for (const id of this.#timed) {
       const row = kinds?.includes(kindOf(id)) === false ? undefined : this.#actors.get(id)?.row;
-      const due = row === undefined ? [] : dueOf(id, row).filter(({ at }) => at <= before);
+      const due = row === undefined ? [] : dueOf(id, row, before);
       const [first] = due;
-      if (first !== undefined && (after === undefined || isBehind(first, after))) actors.push(due);
+      if (first !== undefined && (after === undefined || comparePlaces(first, after) > 0)) actors.push(due);
     }
-    const inOrder = actors.toSorted(([one], [other]) => (one && other ? one.at - other.at || compareIds(one.id, other.id) : 0));
+    const inOrder = actors.toSorted(([one], [other]) => (one && other ? comparePlaces(one, other) : 0));
     return inOrder
       .flat()
       .toSorted((one, other) => one.at - other.at)
@@ -245,7 +238,7 @@ class MemoryStore implements Store {
   }
 
   async undelivered(limit: number, _damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly Undelivered[]> {
-    this.#open();
+    this.#checkOpen();
     const first: Undelivered[] = [];
     for (const waiting of this.#outbox.values()) {
       if (first.length >= limit) break;
@@ -255,12 +248,12 @@ class MemoryStore implements Store {
   }
 
   async letters(limit: number): Promise<readonly Letter[]> {
-    this.#open();
+    this.#checkOpen();
     return [...this.#letters.values()].slice(0, limit);
   }
 
   async letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
-    this.#open();
+    this.#checkOpen();
     const letter = this.#letters.get(messageId);
     if (!letter) return false;
     this.#letters.delete(messageId);
@@ -269,97 +262,79 @@ class MemoryStore implements Store {
   }
 
   async children(id: ActorId): Promise<readonly ActorId[]> {
-    this.#open();
+    this.#checkOpen();
     return [...(this.#children.get(id) ?? [])];
   }
 
-  async list({ kind, owner, live, after, limit }: Parameters<Store["list"]>[0]): Promise<readonly Change[]> {
-    this.#open();
+  async list({ after, limit, ...which }: ListQuery): Promise<readonly Change[]> {
+    this.#checkOpen();
     const found: Change[] = [];
     for (const id of [...this.#actors.keys()].toSorted(compareIds)) {
       if (found.length >= limit) break;
-      const kept = this.#actors.get(id);
-      if (!kept || (after !== undefined && compareIds(after, id) >= 0) || !matches(id, kept.row, { kind, owner, live })) continue;
-      found.push({ id, seq: kept.seq, head: kept.head, status: kept.row.status });
+      const actor = this.#actors.get(id);
+      if (!actor || (after !== undefined && compareIds(after, id) >= 0) || !matches(id, actor.row, which)) continue;
+      found.push({ id, seq: actor.seq, head: actor.head, status: actor.row.status });
     }
     return found;
   }
 
-  async count(query: Parameters<Store["count"]>[0]): Promise<number> {
-    this.#open();
+  async count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {
+    this.#checkOpen();
     let count = 0;
     for (const [id, { row }] of this.#actors) if (matches(id, row, query)) count += 1;
     return count;
   }
 
   async find(uid: string): Promise<ActorId | undefined> {
-    this.#open();
+    this.#checkOpen();
     return this.#uids.get(uid);
   }
 
-  async ended({ before, kind, after = "", limit }: EndedQuery): Promise<EndedPage> {
-    this.#open();
-    const [from = "", last = "0"] = after.split(" ");
-    const stopped = [...this.#actors]
-      .filter(([id, { row }]) => row.status === "stopped" && matches(id, row, { kind }))
-      .map(([id, { head, seq, place, events }]) => ({ id, head, seq, place, of: kindOf(id), endedAt: atOf(events.at(-1)) }))
-      .toSorted((one, other) => (one.of === other.of ? one.place - other.place : one.of < other.of ? -1 : 1))
-      .filter(({ of, place }) => of > from || (of === from && place > Number(last)));
-    const page = stopped.slice(0, limit);
-    const ended = page.filter(({ endedAt }) => endedAt < before).map(({ id, head, seq, endedAt }) => ({ id, head, seq, endedAt }));
-    const end = page.at(-1);
-    return end === undefined || page.length < limit ? { ended } : { ended, next: `${end.of} ${end.place}` };
+  async ended(query: EndedQuery): Promise<EndedPage> {
+    this.#checkOpen();
+    const after = endedAfter(query);
+    const rows: EndedRow[] = [];
+    for (const [id, { head, seq, place, row, events }] of this.#actors) {
+      const kind = kindOf(id);
+      const isBehind = kind > after.kind || (kind === after.kind && place > after.place);
+      if (row.status === "stopped" && isBehind && (query.kind === undefined || kind === query.kind))
+        rows.push({ id, head, seq, place, endedAt: timeOf(events.at(-1)) });
+    }
+    const byKind = ({ id }: EndedRow, other: EndedRow): number => compareTexts(kindOf(id), kindOf(other.id));
+    return endedPage(rows.toSorted((one, other) => byKind(one, other) || one.place - other.place).slice(0, query.limit), query);
   }
 
   async remove({ id, head }: Pick<Ended, "id" | "head">): Promise<boolean> {
-    this.#open();
-    const kept = this.#actors.get(id);
-    if (kept?.head !== head || kept.row.status !== "stopped" || this.#tips.has(id)) return false;
+    this.#checkOpen();
+    const actor = this.#actors.get(id);
+    if (actor?.head !== head || actor.row.status !== "stopped" || this.#pendingHeads.has(id)) return false;
     this.#actors.delete(id);
-    this.#uids.delete(kept.row.uid);
+    this.#uids.delete(actor.row.uid);
     this.#timed.delete(id);
-    for (const key of kept.replies.keys()) this.#claims.take(key, id);
-    for (const event of kept.events) {
+    for (const key of actor.calls.keys()) this.#claimants.take(key, id);
+    for (const event of actor.events) {
       this.#events.delete(event.id);
-      const cause = CAUSE.exec(event.header)?.[1];
-      const effects = cause === undefined ? undefined : this.#effects.get(cause);
-      effects?.splice(effects.indexOf(event.id), 1);
-      if (cause !== undefined && effects?.length === 0) this.#effects.delete(cause);
+      const cause = causeOf(event.header);
+      if (cause !== undefined) this.#effects.take(cause, event.id);
     }
     return true;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#handed.length > 0) this.#flush();
+    if (this.#pending.length > 0) this.#flush();
     this.#closed = true;
   }
 
-  #open(): void {
-    if (this.#closed) throw closed();
+  #checkOpen(): void {
+    if (this.#closed) throw closed("store");
   }
 }
 
-const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is closed: open it again.");
+const comparePlaces = (one: DuePlace, other: DuePlace): number => one.at - other.at || compareIds(one.id, other.id);
 
-const atOf = (event: ChainEvent | undefined): number => Number(AT.exec(event?.header ?? "")?.[1] ?? 0);
+const compareTexts = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1);
 
-/** Soonest first. */
-function dueOf(id: ActorId, { wakes, policy, lastMessageAt }: Row): readonly Due[] {
-  const due = Object.entries(wakes).map(([wake, { at, rang }]): Due => ({ id, wake, at, ...(rang === undefined ? {} : { rang }) }));
-  if (policy?.expireMs !== undefined) due.push({ id, wake: "", at: lastMessageAt + policy.expireMs });
-  return due.toSorted((one, other) => one.at - other.at);
-}
-
-const isBehind = (one: DuePlace, other: DuePlace): boolean =>
-  one.at > other.at || (one.at === other.at && compareIds(one.id, other.id) > 0);
-
-interface Which {
-  readonly kind?: string | undefined;
-  readonly owner?: string | undefined;
-  readonly live?: boolean | undefined;
-}
-
-const matches = (id: ActorId, row: Row, { kind, owner, live }: Which): boolean =>
+const matches = (id: ActorId, row: Row, { kind, owner, live }: Omit<ListQuery, "after" | "limit">): boolean =>
   (kind === undefined || kindOf(id) === kind) &&
   (owner === undefined || row.owner === owner) &&
   (live !== true || row.status !== "stopped");

@@ -1,72 +1,71 @@
-import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
+// Owns: opening a store's file: its lock, its log, its schema, in that order; and closing it. Does not own: what is stored in it.
+
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { guarded } from "./guarded.ts";
-import { isHeld, lockStore, recordOf } from "./lock.ts";
-import { hasHeader, inspectLog, keepAlarm, known, type LogLoss, refuseShort } from "./log-loss.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase, orClosed, pathOf, type StorePlace } from "./open-database.ts";
+import { Checkpointer } from "./checkpointer.ts";
+import { closedOnThrow, migrate, openDatabase, pathOf, type StorePlace } from "./database.ts";
+import { sqliteCode, storeFault } from "./faults.ts";
+import { isLocked, lockStore, realPath, recordOf } from "./lock.ts";
+import { hasHeader, inspectLog, knownLoss, type LogLoss, refuseShort, writeAlarm } from "./log-loss.ts";
 import { APPLICATION, SCHEMA } from "./schema.ts";
-import { WalLog } from "./wal-log.ts";
 import { type Disk, walFile, WalSync } from "./wal-sync.ts";
 
-/** Whoever only reads holds the file for a moment where it was left by a killed server: it puts the log's index right first. */
+/** A process that only reads locks the file for a moment after a server was killed, because it rebuilds the log's index first. */
 const OPENING_MS = 5_000;
 
-/** A file whose lock is held. */
-export interface Locked {
+/** An open file whose lock this process holds. */
+export interface LockedFile {
   readonly database: DatabaseSync;
-  /** Its file, which the one that was named may lead to: its log and its lock lie beside this one. */
-  readonly path: string;
-  /** Syncs its log, and copies it. */
+  /** Syncs and checkpoints the log. */
   readonly wal: WalSync;
-  /** Closes `wal` and the database, then gives the lock away. */
+  /** Closes `wal` and the database, then releases the lock. */
   readonly close: () => Promise<void>;
 }
 
-/** What the opening of a store tells, and takes for tests. */
+/** Callbacks about the log, and the disk of a test. */
 export interface OpenHooks {
-  /** What a killed process had put on the disk, and its log has no more; each time, until an operator has acknowledged it. */
+  /** Called at each opening with the loss of a log, until an operator has acknowledged it. */
   readonly onLostLog?: (loss: LogLoss) => void;
-  /** Why the log cannot be copied into the database, once; without, once it can again. */
+  /** Called once with the reason when the log cannot be copied into the database, and without one when it can again. */
   readonly onCheckpoint?: (fault: StoreError | undefined) => void;
   readonly disk?: Disk;
 }
 
 /**
- * What `make` makes of the store's database, which is made where absent, with its directory, and is as new as this version.
- * Throws `StoreError`, with nothing left open.
+ * The result of `make` on the store's database, created with its directory where absent and migrated to this version. Throws `StoreError`,
+ * with nothing left open.
  */
-export const lockedStore = <T>(options: StorePlace & OpenHooks, make: (locked: Locked) => T): T =>
-  lockedFile(
+export const openLockedStore = <T>(options: StorePlace & OpenHooks, make: (file: LockedFile) => T): T =>
+  openLockedFile(
     pathOf(options),
     options.directory,
-    (locked) => {
-      migrate(locked.database, APPLICATION, SCHEMA);
-      return make(locked);
+    (file) => {
+      migrate(file.database, APPLICATION, SCHEMA);
+      return make(file);
     },
     options,
   );
 
-/** Likewise, of any file with a lock beside it. `make` migrates it; `directory` is made where absent. */
-export function lockedFile<T>(named: string, directory: string | undefined, make: (locked: Locked) => T, hooks: OpenHooks = {}): T {
-  return guarded(named, () => {
+/** The same for any file with a lock beside it. `make` migrates it; `directory` is created where absent. */
+export function openLockedFile<T>(name: string, directory: string | undefined, make: (file: LockedFile) => T, hooks: OpenHooks = {}): T {
+  return checkedOpen(name, () => {
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const path = followed(named);
+    const path = realPath(name);
     refusePipes(path);
     const lock = lockStore(path);
     try {
       const { loss, isNew, extent } = inspectLog(path, lock.wasLeft, true);
-      if (loss !== undefined && isNew) keepAlarm(loss);
-      // That is told; what the log has from here on is counted anew. So it is where there is no log: the next has other salts.
+      if (loss !== undefined && isNew) writeAlarm(loss);
+      // The loss is reported, so the record starts anew; likewise where there is no log: the next one has other salts.
       if (isNew || (lock.wasLeft && !hasHeader(extent.salts))) {
         lock.record.write({ salts: [0, 0], frames: 0, copied: 0 });
         lock.record.sync();
       }
-      return orClosed(openDatabase(path, { busyMs: OPENING_MS }), (database) => {
+      return closedOnThrow(openDatabase(path, { busyMs: OPENING_MS }), (database) => {
         refuseShort(path, database, extent);
-        const log = new WalLog(path, database, lock.record, hooks.onCheckpoint);
-        const wal = new WalSync(hooks.disk ?? walFile(path), undefined, log);
+        const wal = new WalSync(hooks.disk ?? walFile(path), undefined, new Checkpointer(path, database, lock.record, hooks.onCheckpoint));
         const close = async (): Promise<void> => {
           try {
             if (await wal.close()) lock.leave();
@@ -75,11 +74,9 @@ export function lockedFile<T>(named: string, directory: string | undefined, make
             lock.release();
           }
         };
-        const made = make({ database, path, wal, close });
-        // `wal` makes commits durable.
-        database.exec("PRAGMA synchronous = NORMAL");
-        // From here on nobody else writes, and who serves must not stand still.
-        database.exec("PRAGMA busy_timeout = 0");
+        const made = make({ database, wal, close });
+        // From here on `wal` makes commits durable, no other process writes, and a server must not block.
+        database.exec("PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 0");
         if (loss !== undefined) hooks.onLostLog?.(loss);
         return made;
       });
@@ -91,43 +88,33 @@ export function lockedFile<T>(named: string, directory: string | undefined, make
   });
 }
 
-/** After a failed sync the log may have gaps, which the database must not be given: whoever closes it last copies it. */
+/** After a failed sync the log may have gaps and must not be copied into the database, which the last connection to close does. */
 function closeDatabase(path: string, database: DatabaseSync, syncFailed: boolean): void {
   if (!syncFailed) return database.close();
   let reader: DatabaseSync;
   try {
-    // One that only reads does not copy.
+    // A read-only connection that is closed last does not copy.
     reader = openDatabase(path, { readOnly: true });
   } catch {
-    // It stays open until the process ends, which copies nothing either.
+    // The database stays open until the process ends, which does not copy either.
     return;
   }
   database.close();
   reader.close();
 }
 
-/** Whoever opens a pipe waits for somebody at its other end. A server writes none; an archive may bring one. */
+/** Opening a named pipe blocks until another process opens its other end. A server creates none; an archive may contain one. */
 function refusePipes(path: string): void {
   for (const end of ["", "-wal", "-shm", ".lock", ".pid", ".log-lost"])
     if (statSync(path + end, { throwIfNoEntry: false })?.isFIFO() === true)
       throw new StoreError("STORE_IO", `${path + end} is a pipe, which no server of Troupe wrote: remove it, or name another directory.`);
 }
 
-/** As SQLite does: who holds one file by two names must not hold two locks. */
-function followed(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    // It is still to be made.
-    return path;
-  }
-}
-
-/** What `make` makes of the store's database beside a running server. Throws `StoreError`, also for one that is of an older version. */
-export function readableStore<T>(options: StorePlace & OpenHooks, make: (database: DatabaseSync) => T): T {
+/** The result of `make` on the store's database, next to a running server. Throws `StoreError`, also where the schema is older. */
+export function openReadableStore<T>(options: StorePlace & OpenHooks, make: (database: DatabaseSync) => T): T {
   const path = pathOf(options);
-  return guarded(path, () =>
-    orClosed(openToRead(path, options.onLostLog), (database) => {
+  return checkedOpen(path, () =>
+    closedOnThrow(openToRead(path, options.onLostLog), (database) => {
       migrate(database, APPLICATION, SCHEMA, true);
       return make(database);
     }),
@@ -135,14 +122,14 @@ export function readableStore<T>(options: StorePlace & OpenHooks, make: (databas
 }
 
 /**
- * A database to read, beside a server or where none runs. There the log is looked at before SQLite is, which would make a new one: what a killed
- * server left behind stays as it is.
+ * A database to read, with or without a running server. Without one, the log is inspected before SQLite opens the file and creates a new
+ * log: what a killed server left stays unchanged.
  */
-export function openToRead(named: string, onLostLog?: (loss: LogLoss) => void): DatabaseSync {
-  const path = followed(named);
+export function openToRead(name: string, onLostLog?: (loss: LogLoss) => void): DatabaseSync {
+  const path = realPath(name);
   refusePipes(path);
-  if (isHeld(path)) {
-    const loss = known(path);
+  if (isLocked(path)) {
+    const loss = knownLoss(path);
     if (loss !== undefined) onLostLog?.(loss);
     return openDatabase(path, { readOnly: true });
   }
@@ -150,9 +137,46 @@ export function openToRead(named: string, onLostLog?: (loss: LogLoss) => void): 
   const { loss, extent } = inspectLog(path, wasLeft, false);
   if (loss !== undefined) onLostLog?.(loss);
   const database = openDatabase(path, { readOnly: true, isConstant: wasLeft && !existsSync(`${path}-wal`) });
-  return orClosed(database, () => {
-    // A server may have begun meanwhile.
-    if (!isHeld(path)) refuseShort(path, database, extent);
+  return closedOnThrow(database, () => {
+    // A server may have started meanwhile.
+    if (!isLocked(path)) refuseShort(path, database, extent);
     return database;
   });
+}
+
+/** The result of `open`; every fault becomes a `StoreError` that names `path` and the system's reason. */
+function checkedOpen<T>(path: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    const cause = sqliteCode(error) === 14 ? (accessError(path) ?? error) : error;
+    const system = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (system === "EACCES" || system === "EROFS" || system === "EPERM")
+      throw new StoreError(
+        "STORE_READ_ONLY",
+        `The store ${path} cannot be written. Check who owns its directory and how the disk is mounted.`,
+        { cause },
+      );
+    if (system === "ENOSPC" || system === "EDQUOT")
+      throw new StoreError("STORE_FULL", `There is no space left for the store ${path}. Free some, then try again.`, { cause });
+    if (system === "EMFILE" || system === "ENFILE")
+      throw new StoreError("STORE_IO", `There is no file handle left to open ${path}. Raise the limit (ulimit -n), then start again.`, {
+        cause,
+      });
+    const fault = storeFault(error);
+    throw new StoreError(fault.code, `${path}: ${fault.message}`, { cause });
+  }
+}
+
+/** SQLite reports only that it could not open a file; the system says why. */
+function accessError(path: string): unknown {
+  try {
+    // Closing a folder releases no lock, as closing a database file would.
+    closeSync(openSync(dirname(path), "r"));
+    for (const file of [dirname(path), path, `${path}.lock`]) if (existsSync(file)) accessSync(file, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }

@@ -1,75 +1,75 @@
+// Owns: C5, messages that were committed and not applied yet, in the order they were committed; and dead letters. Does not own: delivery
+// (core/engine).
+
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import { StoreError, type Damaged, type Letter, type Message, type Undelivered } from "../contract/index.ts";
+import { type Damaged, isBag, type Letter, type Message, type Settling, StoreError, type Undelivered } from "../contract/index.ts";
 import { asReplay } from "../contract/internal.ts";
-import { damaged, int, text } from "./column.ts";
-import { readMessage } from "./message.ts";
-import { storeFault } from "./sqlite-error.ts";
-import { wholeRows } from "./whole-rows.ts";
+import { damaged, int, parsed, readableRows, storeFault, text } from "./faults.ts";
 
-/** Of a page of messages: its texts are at most so long, the last of them not counted. */
+/** The texts of a page of messages have at most so many characters, not counting the last one. */
 const PAGE_LENGTH = 8_388_608;
 
-/** C5: messages that left with a commit and were not applied yet, in the order they were committed; and the dead ones. */
+type Columns = Readonly<Record<string, SQLOutputValue>>;
+
 export class Outbox {
   readonly #insert: StatementSync;
   readonly #has: StatementSync;
   readonly #delete: StatementSync;
-  readonly #fail: StatementSync;
-  readonly #die: StatementSync;
-  readonly #letter: StatementSync;
-  readonly #drop: StatementSync;
-  readonly #every: StatementSync;
-  readonly #order: StatementSync;
-  readonly #waiting: StatementSync;
-  readonly #letters: StatementSync;
+  readonly #countFailure: StatementSync;
+  readonly #toLetter: StatementSync;
+  readonly #places: StatementSync;
+  readonly #atPlace: StatementSync;
   readonly #all: StatementSync;
-  readonly #keep: StatementSync;
-  readonly #keepLetter: StatementSync;
-  readonly #kept: StatementSync;
+  readonly #letter: StatementSync;
+  readonly #letters: StatementSync;
+  readonly #insertLetter: StatementSync;
+  readonly #deleteLetter: StatementSync;
+  readonly #stored: StatementSync;
+  readonly #everything: StatementSync;
 
   constructor(database: DatabaseSync) {
-    this.#insert = database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?, 0, ?, ?) ON CONFLICT(id) DO NOTHING");
+    this.#insert = database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?, ?, ?, ?) ON CONFLICT(id) DO NOTHING");
     this.#has = database.prepare("SELECT 1 FROM outbox WHERE id = ?");
     this.#delete = database.prepare("DELETE FROM outbox WHERE id = ?");
-    this.#fail = database.prepare("UPDATE outbox SET failures = failures + 1 WHERE id = ?");
-    this.#die = database.prepare(
+    this.#countFailure = database.prepare("UPDATE outbox SET failures = failures + 1 WHERE id = ?");
+    this.#toLetter = database.prepare(
       "INSERT INTO letter(id, at, why, message, sum) SELECT id, ?, ?, message, sum FROM outbox WHERE id = ? ON CONFLICT(id) DO NOTHING",
     );
+    this.#places = database.prepare("SELECT pos, id FROM outbox ORDER BY pos");
+    this.#atPlace = database.prepare("SELECT id, message, failures, sum FROM outbox WHERE pos = ?");
+    this.#all = database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos");
     this.#letter = database.prepare("SELECT id, message, sum FROM letter WHERE id = ?");
-    this.#drop = database.prepare("DELETE FROM letter WHERE id = ?");
-    this.#every = database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos");
-    this.#order = database.prepare("SELECT pos, id FROM outbox ORDER BY pos");
-    this.#waiting = database.prepare("SELECT id, message, failures, sum FROM outbox WHERE pos = ?");
     this.#letters = database.prepare("SELECT id, message, why, at, sum FROM letter ORDER BY pos LIMIT ?");
-    this.#all = database.prepare("SELECT id, message, sum FROM outbox UNION ALL SELECT id, message, sum FROM letter");
-    this.#keep = database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?,?,?,?)");
-    this.#keepLetter = database.prepare("INSERT INTO letter(id, at, why, message, sum) VALUES(?,?,?,?,?)");
-    this.#kept = database.prepare("SELECT message FROM outbox WHERE id = ?1 UNION ALL SELECT message FROM letter WHERE id = ?1");
+    this.#insertLetter = database.prepare("INSERT INTO letter(id, at, why, message, sum) VALUES(?,?,?,?,?)");
+    this.#deleteLetter = database.prepare("DELETE FROM letter WHERE id = ?");
+    this.#stored = database.prepare("SELECT message FROM outbox WHERE id = ?1 UNION ALL SELECT message FROM letter WHERE id = ?1");
+    this.#everything = database.prepare("SELECT id, message, sum FROM outbox UNION ALL SELECT id, message, sum FROM letter");
   }
 
   has(id: string): boolean {
     return this.#has.get(id) !== undefined;
   }
 
-  add(message: Message): void {
+  add(message: Message, failures = 0): void {
     const written = JSON.stringify(message);
-    this.#insert.run(message.id, written, crc32(written));
+    this.#insert.run(message.id, failures, written, crc32(written));
   }
 
   remove(id: string): void {
     this.#delete.run(id);
   }
 
-  fail(id: string): void {
-    this.#fail.run(id);
+  /** See `Store.settle`. `at`: when it becomes a dead letter. */
+  settle(id: string, how: "done" | "failed" | "dead", { why = "", answer }: Settling, at: number): void {
+    if (!this.has(id)) return;
+    if (how === "dead") this.#toLetter.run(at, why, id);
+    if (how === "failed") this.#countFailure.run(id);
+    else this.remove(id);
+    if (answer !== undefined) this.add(answer);
   }
 
-  die(id: string, why: string, at: number): void {
-    this.#die.run(at, why, id);
-    this.#delete.run(id);
-  }
-
+  /** Returns a dead letter to the outbox. False: there is none of that id. */
   replay(id: string): boolean {
     const columns = this.#letter.get(id);
     if (columns === undefined) return false;
@@ -77,69 +77,68 @@ export class Outbox {
     return this.drop(id);
   }
 
+  /** Deletes a dead letter. False: there is none of that id. */
   drop(id: string): boolean {
-    return this.#drop.run(id).changes === 1;
+    return this.#deleteLetter.run(id).changes === 1;
   }
 
-  /** Their texts are read one by one, so that a page ends where it has grown large. */
-  undelivered(limit: number, lost?: Damaged, except?: ReadonlySet<string>): readonly Undelivered[] {
-    const whole: Undelivered[] = [];
+  /** See `Store.undelivered`. Reads the texts one by one, so that a page ends when it has grown large. */
+  undelivered(limit: number, onDamaged?: Damaged, except?: ReadonlySet<string>): readonly Undelivered[] {
+    const page: Undelivered[] = [];
     let length = 0;
-    for (const { pos, id } of this.#order.iterate()) {
-      if (whole.length >= limit || length >= PAGE_LENGTH) break;
+    for (const { pos, id } of this.#places.iterate()) {
+      if (page.length >= limit || length >= PAGE_LENGTH) break;
       if (except?.has(text(id)) === true) continue;
-      const columns = this.#waiting.get(int(pos)) ?? {};
+      const columns = this.#atPlace.get(int(pos)) ?? {};
       try {
-        whole.push(undeliveredIn(columns));
+        page.push(undeliveredIn(columns));
         length += text(columns["message"]).length;
       } catch (error) {
-        if (lost === undefined || !(error instanceof StoreError)) throw error;
-        lost(error);
+        if (onDamaged === undefined || !(error instanceof StoreError)) throw error;
+        onDamaged(error);
       }
     }
-    return whole;
+    return page;
   }
 
-  letters(limit: number, lost?: Damaged): readonly Letter[] {
-    return wholeRows(limit, (most) => this.#letters.all(most), letterIn, lost && ((error) => lost(error)));
+  letters(limit: number, onDamaged?: Damaged): readonly Letter[] {
+    return readableRows(limit, (count) => this.#letters.all(count), letterIn, onDamaged && ((error) => onDamaged(error)));
   }
 
-  /** All, read as they are asked for. */
   *everyUndelivered(): Generator<Undelivered> {
-    for (const columns of this.#every.iterate()) yield undeliveredIn(columns);
+    for (const columns of this.#all.iterate()) yield undeliveredIn(columns);
   }
 
   *everyLetter(): Generator<Letter> {
     for (const columns of this.#letters.iterate(-1)) yield letterIn(columns);
   }
 
-  /** From elsewhere. False: it is there already, waiting or dead. Throws `STORE_CONFLICT` where another is there under its id. */
-  keep({ message, failures }: Undelivered): boolean {
-    const written = JSON.stringify(message);
-    if (this.#isKept(message, written)) return false;
-    this.#keep.run(message.id, failures, written, crc32(written));
+  /** Adds an imported message. False: it is here already, waiting or dead. Throws `STORE_CONFLICT` where its id has another message. */
+  import({ message, failures }: Undelivered): boolean {
+    if (this.#isStored(message)) return false;
+    this.add(message, failures);
     return true;
   }
 
-  /** Likewise. */
-  keepLetter({ message, why, at }: Letter): boolean {
+  /** The same for a dead letter. */
+  importLetter({ message, why, at }: Letter): boolean {
+    if (this.#isStored(message)) return false;
     const written = JSON.stringify(message);
-    if (this.#isKept(message, written)) return false;
-    this.#keepLetter.run(message.id, at, why, written, crc32(written));
+    this.#insertLetter.run(message.id, at, why, written, crc32(written));
     return true;
   }
 
-  #isKept({ id }: Message, written: string): boolean {
-    const found = this.#kept.get(id);
+  #isStored(message: Message): boolean {
+    const found = this.#stored.get(message.id);
     if (found === undefined) return false;
-    if (found["message"] === written) return true;
-    throw new StoreError("STORE_CONFLICT", `Another message waits here under the id ${id}: import into another directory.`);
+    if (found["message"] === JSON.stringify(message)) return true;
+    throw new StoreError("STORE_CONFLICT", `Another message waits here under the id ${message.id}: import into another directory.`);
   }
 
-  /** What is wrong with messages, dead ones included: at most `limit` sentences. */
+  /** What is wrong with messages, dead letters included: at most `limit` sentences. */
   flaws(limit: number): readonly string[] {
     const found: string[] = [];
-    for (const columns of this.#all.iterate()) {
+    for (const columns of this.#everything.iterate()) {
       if (found.length >= limit) break;
       try {
         messageIn(columns);
@@ -151,12 +150,21 @@ export class Outbox {
   }
 }
 
-type Columns = Readonly<Record<string, SQLOutputValue>>;
+const isMessage = (value: unknown): value is Message =>
+  isBag(value) &&
+  typeof value["id"] === "string" &&
+  typeof value["to"] === "string" &&
+  typeof value["action"] === "string" &&
+  "args" in value &&
+  typeof value["at"] === "number" &&
+  typeof value["seed"] === "string";
 
-function messageIn(columns: Columns): Message {
-  const { id, message, sum } = columns;
+/** The checksum proves that the text is the one written, and what was written was a message; its main fields are checked all the same. */
+function messageIn({ id, message, sum }: Columns): Message {
   if (typeof message !== "string" || crc32(message) !== sum) throw damaged(`message ${String(id)} was changed while it waited`);
-  return readMessage(message);
+  const value = parsed(message);
+  if (!isMessage(value)) throw damaged("a message in the outbox is none");
+  return value;
 }
 
 const undeliveredIn = (columns: Columns): Undelivered => ({ message: messageIn(columns), failures: int(columns["failures"]) });

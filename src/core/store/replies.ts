@@ -1,41 +1,42 @@
+// Owns: C4, the first reply of each keyed call until it expires. Does not own: which calls have a key (core/engine).
+
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import { isBag, type ActorId, type Json, type KeyedCall, type Remembered, type Reply } from "../contract/index.ts";
-import { actorId, damaged, int, parsed, text } from "./column.ts";
+import { type ActorId, isBag, type KeyedCall, type Remembered, type Reply } from "../contract/index.ts";
+import { actorId, damaged, int, parsed, text } from "./faults.ts";
+import { MAX_CLAIMANTS } from "./rules.ts";
+
+type Columns = Readonly<Record<string, SQLOutputValue>>;
 
 const isReply = (value: unknown): value is Reply =>
   isBag(value) && (Object.hasOwn(value, "ok") || Object.hasOwn(value, "refused") || Object.hasOwn(value, "needs"));
 
-type Claim = Omit<Remembered, "reply">;
-
-/** Without a call, as it was before one was kept. */
+/** The call is not part of the sum where there is none: older versions stored only the reply. */
 const sumOf = (call: string, written: string): number => crc32(call + written);
 
-// Of a call that was told "later": its reply is due.
+/** The stored reply of a call that will be answered later. */
 const DUE = "";
-const MOST_CLAIMANTS = 100;
-/** Forgotten in one go. */
+/** Expired replies deleted in one transaction. */
 const BATCH = 500;
 
-/** C4: the first reply of a keyed call, until it expires. */
 export class Replies {
   readonly #insert: StatementSync;
   readonly #select: StatementSync;
-  readonly #forget: StatementSync;
+  readonly #deleteExpired: StatementSync;
   readonly #claimants: StatementSync;
   readonly #now: () => number;
-  readonly #aside: ((write: () => void) => void) | undefined;
-  #forgotAt = 0;
-  /** Remembered since. */
+  readonly #inOwnWrite: ((write: () => void) => void) | undefined;
+  #deletedAt = 0;
+  /** Replies added since then. */
   #added = 0;
 
   /**
-   * `aside` runs what forgets those that expired, within a transaction of nobody's turn: a damaged page among them must not fail
-   * one. Absent: they stay.
+   * `inOwnWrite` runs the deletion of expired replies as a write of its own, so that a damaged page among them fails no turn. Absent:
+   * expired replies stay in the file.
    */
-  constructor(database: DatabaseSync, now: () => number, aside?: (write: () => void) => void) {
+  constructor(database: DatabaseSync, now: () => number, inOwnWrite?: (write: () => void) => void) {
     this.#now = now;
-    this.#aside = aside;
+    this.#inOwnWrite = inOwnWrite;
     this.#insert = database.prepare(
       `INSERT INTO remembered(actor, key, call, until, reply, sum) VALUES(?,?,?,?,?,?)
        ON CONFLICT(actor, key) DO UPDATE SET call = excluded.call, until = excluded.until, reply = excluded.reply, sum = excluded.sum
@@ -44,42 +45,32 @@ export class Replies {
     this.#select = database.prepare("SELECT call, reply, sum FROM remembered WHERE actor = ? AND key = ? AND until > ?");
     this.#claimants = database.prepare(
       `SELECT a.kind AS kind, a.key AS name FROM remembered r JOIN actor a ON a.id = r.actor
-       WHERE r.key = ? AND r.until > ? ORDER BY r.until DESC LIMIT ${MOST_CLAIMANTS}`,
+       WHERE r.key = ? AND r.until > ? ORDER BY r.until DESC LIMIT ${MAX_CLAIMANTS}`,
     );
-    this.#forget = database.prepare(
+    this.#deleteExpired = database.prepare(
       `DELETE FROM remembered WHERE (actor, key) IN (SELECT actor, key FROM remembered WHERE until <= ? LIMIT ${BATCH})`,
     );
   }
 
-  add(actor: number, kept: Remembered): void {
-    this.#add(actor, kept, JSON.stringify(kept.reply));
-  }
-
-  claim(actor: number, claim: Claim): void {
-    this.#add(actor, claim, DUE);
-  }
-
-  claimants(key: string): readonly ActorId[] {
-    return this.#claimants.all(key, this.#now()).map((columns) => actorId(columns["kind"], columns["name"]));
-  }
-
-  #add(actor: number, { key, call, until }: Claim, written: string): void {
+  /** In a transaction. Without a reply, it is due. */
+  add(actor: number, { key, call, until, reply }: KeyedCall): void {
     const now = this.#now();
+    const written = reply === undefined ? DUE : JSON.stringify(reply);
     this.#insert.run(actor, key, call, until, written, sumOf(call, written), now);
     this.#added += 1;
-    if (this.#aside === undefined || (now - this.#forgotAt < 1_000 && now >= this.#forgotAt)) return;
-    this.#forgotAt = now;
-    // Twice as many as came, or what has expired would grow for ever where more come.
+    if (this.#inOwnWrite === undefined || (now - this.#deletedAt < 1_000 && now >= this.#deletedAt)) return;
+    this.#deletedAt = now;
+    // Up to twice as many as were added, or expired replies would accumulate.
     const batches = 1 + Math.ceil((2 * this.#added) / BATCH);
     this.#added = 0;
-    this.#forgetSome(this.#aside, batches);
+    this.#deleteBatch(this.#inOwnWrite, batches);
   }
 
-  // A little at a time, so that no turn waits for all of them.
-  #forgetSome(aside: (write: () => void) => void, batches: number): void {
-    aside(() => {
-      const { changes } = this.#forget.run(this.#now());
-      if (changes === BATCH && batches > 1) this.#forgetSome(aside, batches - 1);
+  /** One batch for each write, so that no turn waits for all of them. */
+  #deleteBatch(inOwnWrite: (write: () => void) => void, batches: number): void {
+    inOwnWrite(() => {
+      const { changes } = this.#deleteExpired.run(this.#now());
+      if (changes === BATCH && batches > 1) this.#deleteBatch(inOwnWrite, batches - 1);
     });
   }
 
@@ -88,21 +79,25 @@ export class Replies {
     if (columns === undefined || columns["reply"] === DUE) return undefined;
     return { call: text(columns["call"]), reply: replyIn(columns) };
   }
+
+  claimants(key: string): readonly ActorId[] {
+    return this.#claimants.all(key, this.#now()).map((columns) => actorId(columns["kind"], columns["name"]));
+  }
 }
 
-function replyIn(columns: Readonly<Record<string, SQLOutputValue>>): Reply {
+function replyIn(columns: Columns): Reply {
   checkSum(columns);
-  const reply: Json = parsed(columns["reply"]);
+  const reply = parsed(columns["reply"]);
   if (!isReply(reply)) throw damaged("a remembered reply is none");
   return reply;
 }
 
-function checkSum({ call, reply, sum }: Readonly<Record<string, SQLOutputValue>>): void {
+function checkSum({ call, reply, sum }: Columns): void {
   if (sumOf(text(call), text(reply)) !== int(sum)) throw damaged("a remembered reply was changed");
 }
 
-/** A keyed call as it was taken, with or without a reply. */
-export function callIn(columns: Readonly<Record<string, SQLOutputValue>>): KeyedCall {
+/** A keyed call as it was received, with its reply unless that is due. */
+export function keyedCallIn(columns: Columns): KeyedCall {
   const call = { key: text(columns["key"]), call: text(columns["call"]), until: int(columns["until"]) };
   if (columns["reply"] !== DUE) return { ...call, reply: replyIn(columns) };
   checkSum(columns);

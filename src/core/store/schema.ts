@@ -1,18 +1,21 @@
-/** "Trpe": says whose file this is. */
+// Owns: the tables of actors, and the numbers that are never used twice. Does not own: migration (database.ts).
+
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+
+/** "Trpe": marks the file as a store of actors. */
 export const APPLICATION = 0x54_72_70_65;
 
 /**
- * One script per schema version, each from the one before it. A script that was
- * released is never changed.
+ * One script per schema version, each from the version before. A released script is never changed.
  *
- * `event` is a log: rows are only added, at its end, and name their predecessor
- * (`prev`) by place; no index hangs on it, because one costs two thirds of the
- * durable turns a second. `back` is the place of the actor's last event whose seq is a
- * multiple of 64, `far` (on those only) of the last multiple of 4,096: any seq is
- * found from the head in a few hundred steps however long the chain.
- * `seek` finds events by id and by cause; it is filled when someone asks, up to
- * `meta.indexed`. `sum` columns hold CRC-32s of what no hash of the chain covers.
- * `meta.actor` and `meta.event` are the highest `id` and `pos` there were when an actor was removed: none is given twice.
+ * `actor`: `sum` is a CRC-32 of the row, since no hash of the chain covers it. `due` is a lower bound of the actor's next wake or expiry.
+ *
+ * `event` is a log: rows are appended, and each names the actor's previous event by place (`prev`). It has no index, since one would cost
+ * two thirds of the durable turns a second. `back` and `far` are skip pointers (see event-log.ts).
+ *
+ * `seek` finds events by id and by cause; it is filled on demand, up to `meta.indexed`.
+ *
+ * `meta.actor` and `meta.event` are the highest `id` and `pos` at the time an actor was removed (see `Sequences`).
  */
 export const SCHEMA: readonly string[] = [
   `
@@ -38,8 +41,40 @@ export const SCHEMA: readonly string[] = [
   INSERT INTO meta VALUES('indexed', 0);
   `,
   "ALTER TABLE remembered ADD COLUMN call TEXT NOT NULL DEFAULT ''",
-  // Those that live are all without these: an index over them would cost each birth.
+  // Only of stopped actors, so that starting one does not pay for the index.
   "CREATE INDEX actor_stopped ON actor(kind) WHERE status = 'stopped'",
-  // Where what is left of a removed actor's chain ends: gone is it first, its events go after it, some at a time.
+  // The last remaining event of each removed actor: the row is deleted first, its events afterwards in batches.
   "CREATE TABLE gone(pos INTEGER PRIMARY KEY)",
 ];
+
+const highest = (table: "actor" | "event", column: string): string =>
+  `max(coalesce((SELECT max(${column}) FROM ${table}), 0), coalesce((SELECT value FROM meta WHERE name = '${table}'), 0))`;
+
+/** The highest actor id and event place ever used. A removed one is not used again: remembered replies and the index of events still name it. */
+export class Sequences {
+  readonly #actor: StatementSync;
+  readonly #event: StatementSync;
+  readonly #save: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#actor = database.prepare(`SELECT ${highest("actor", "id")} AS n`);
+    this.#event = database.prepare(`SELECT ${highest("event", "pos")} AS n`);
+    this.#save = database.prepare(
+      `INSERT INTO meta VALUES('actor', ${highest("actor", "id")}), ('event', ${highest("event", "pos")})
+       ON CONFLICT(name) DO UPDATE SET value = excluded.value`,
+    );
+  }
+
+  get actor(): number {
+    return Number(this.#actor.get()?.["n"]);
+  }
+
+  get event(): number {
+    return Number(this.#event.get()?.["n"]);
+  }
+
+  /** In the transaction that removes rows, before it does. */
+  save(): void {
+    this.#save.run();
+  }
+}

@@ -1,11 +1,10 @@
-/**
- * Sessions and what was sent on their streams, in a file of their own that several
- * processes may share. Unlike actors', such a row may be lost with the power (not with the
- * process): a client begins a new session then, so nothing waits for the disk.
- */
-import type { DatabaseSync } from "node:sqlite";
-import { mkdirSync } from "node:fs";
+// Owns: sessions, what was sent on their streams, and tasks, in a file that several processes may share. Does not own: the same in memory.
+//
+// Unlike actors, a session may be lost with the power (not with the process): its client begins a new one. So no write waits for the disk.
+
+import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import {
   changedSession,
   eventId,
@@ -20,21 +19,19 @@ import {
   type StreamStore,
   type TaskStore,
 } from "../contract/index.ts";
-import { damaged, int, maybeText, parsed, text } from "./column.ts";
-import { closed } from "./memory-sessions.ts";
-import { migrate } from "./migrate.ts";
-import { openDatabase, orClosed } from "./open-database.ts";
-import { isFailedSync, storeFault } from "./sqlite-error.ts";
-import { FRAMES, logCounts } from "./wal-log.ts";
+import { CHECKPOINT_FRAMES, frameCounts } from "./checkpointer.ts";
+import { closedOnThrow, migrate, openDatabase } from "./database.ts";
+import { damaged, int, isDamage, isFailedSync, maybeText, parsed, storeFault, text } from "./faults.ts";
+import { closed } from "./rules.ts";
 
 /** "TrpS" */
 const APPLICATION = 0x54_72_70_53;
 
-/** After so many writes it is looked whether the log is to be copied into the file. */
-const LOOK_WRITES = 8;
+/** After so many writes, a checkpoint is made if the log is long. */
+const CHECKPOINT_WRITES = 8;
 
-/** Deleted in one go. */
-const EXPIRED = 1_000;
+/** Expired sessions deleted in one transaction. */
+const BATCH = 1_000;
 
 const SCHEMA = [
   `
@@ -47,7 +44,7 @@ const SCHEMA = [
   CREATE TABLE task(id TEXT PRIMARY KEY, principal TEXT, told TEXT NOT NULL, over INTEGER NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
   CREATE INDEX task_until ON task(until);
   `,
-  // SQLite writes a row whole: what changes is apart from what never does and may be long, and each subscription is a row.
+  // SQLite writes whole rows, so columns that change are apart from those that never do and may be long, and each subscription is a row.
   `
   CREATE TABLE session_fixed(session TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE subscription(session TEXT NOT NULL, n INTEGER NOT NULL, uri TEXT NOT NULL, PRIMARY KEY(session, n)) WITHOUT ROWID;
@@ -70,9 +67,9 @@ export interface SessionStores extends AsyncDisposable {
   readonly streams: StreamStore;
 }
 
-/** All that one file holds. */
+/** All stores of one file. */
 export interface SqliteSessionStores extends SessionStores {
-  /** Of one process at a time: give it to none that shares the file. */
+  /** For one process at a time, even where several share the file. */
   readonly taskStore: TaskStore;
 }
 
@@ -88,8 +85,8 @@ export interface SqliteSessionOptions {
 export function sqliteSessionStores(options: SqliteSessionOptions): SqliteSessionStores {
   try {
     mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
-    return orClosed(openDatabase(options.path, { busyMs: options.busyMs ?? 2_000 }), (database) => {
-      // Whatever made its log long, a reader of another process say, it is cut to what writing needs.
+    return closedOnThrow(openDatabase(options.path, { busyMs: options.busyMs ?? 2_000 }), (database) => {
+      // However long the log has become, because of a reader in another process for example, it is cut to what writing needs.
       database.exec("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304");
       migrate(database, APPLICATION, SCHEMA);
       return stores(database, { ...STREAM_BOUNDS, ...options.bounds });
@@ -106,20 +103,20 @@ function stores(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStor
   let open = true;
   let broken: StoreError | undefined;
   let writes = 0;
-  const counts = logCounts(database);
-  // SQLite would do this by itself, but hide that a sync failed: the log may have gaps then, and the next checkpoint would copy them.
+  const counts = frameCounts(database);
+  // SQLite's automatic checkpoints would hide that a sync failed. The log may have gaps then, and the next checkpoint would copy them.
   const checkpoint = (): void => {
     writes = 0;
     try {
-      if (Number(counts?.get()?.["log"] ?? FRAMES) >= FRAMES) database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+      if (Number(counts?.get()?.["log"] ?? CHECKPOINT_FRAMES) >= CHECKPOINT_FRAMES) database.exec("PRAGMA wal_checkpoint(PASSIVE)");
     } catch (error) {
-      // Else it is made later: nothing is lost until then.
+      // Any other failure is retried with a later write; nothing is lost until then.
       if (isFailedSync(error))
         broken = new StoreError("STORE_CORRUPT", "The disk failed to keep what was written to the sessions.", { cause: error });
     }
   };
   const read: Run = async (work) => {
-    if (!open) throw closed();
+    if (!open) throw closed("session store");
     if (broken !== undefined) throw broken;
     try {
       return work();
@@ -133,7 +130,7 @@ function stores(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStor
       try {
         const result = work();
         database.exec("COMMIT");
-        if (++writes >= LOOK_WRITES) checkpoint();
+        if (++writes >= CHECKPOINT_WRITES) checkpoint();
         return result;
       } finally {
         if (database.isTransaction) database.exec("ROLLBACK");
@@ -168,7 +165,7 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
   const unsubscribeAll = database.prepare("DELETE FROM subscription WHERE session = ?");
   const touch = database.prepare("UPDATE session SET seen = ? WHERE id = ? AND seen < ?");
   const remove = database.prepare("DELETE FROM session WHERE id = ?");
-  const expire = database.prepare(`DELETE FROM session WHERE id IN (SELECT id FROM session WHERE seen < ? LIMIT ${EXPIRED}) RETURNING id`);
+  const expire = database.prepare(`DELETE FROM session WHERE id IN (SELECT id FROM session WHERE seen < ? LIMIT ${BATCH}) RETURNING id`);
   const rowOf = (id: string): SessionRow | undefined => {
     const columns = get.get(id);
     if (columns === undefined) return undefined;
@@ -210,12 +207,12 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
     touch: (id, seenAt) => write(() => void touch.run(seenAt, id, seenAt)),
     delete: (id) => write(() => void remove.run(id)),
     async expire(seenBefore) {
-      const gone: string[] = [];
+      const expired: string[] = [];
       for (;;) {
-        const some = await write(() => expire.all(seenBefore).map((columns) => text(columns["id"])));
-        gone.push(...some);
-        if (some.length < EXPIRED) return gone;
-        // Of very many at once nobody else would be served meanwhile.
+        const batch = await write(() => expire.all(seenBefore).map((columns) => text(columns["id"])));
+        expired.push(...batch);
+        if (batch.length < BATCH) return expired;
+        // Lets other requests in between two batches.
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     },
@@ -225,7 +222,7 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
 function taskStore(database: DatabaseSync, read: Run, write: Run): Omit<TaskStore, typeof Symbol.asyncDispose> {
   const put = database.prepare("INSERT OR REPLACE INTO task VALUES(?,?,?,?,?)");
   const get = database.prepare("SELECT principal, told, over, until FROM task WHERE id = ?");
-  const expire = database.prepare(`DELETE FROM task WHERE id IN (SELECT id FROM task WHERE until <= ? LIMIT ${EXPIRED})`);
+  const expire = database.prepare(`DELETE FROM task WHERE id IN (SELECT id FROM task WHERE until <= ? LIMIT ${BATCH})`);
   return {
     put: ({ id, principal, told, over, until }) => write(() => void put.run(id, principal ?? null, told, over ? 1 : 0, until)),
     get: (id) =>
@@ -301,4 +298,80 @@ function streamStore(database: DatabaseSync, bounds: StreamBounds, read: Run, wr
         removeMessages.run(session);
       }),
   };
+}
+
+export interface MendedSessionOptions extends SqliteSessionOptions {
+  /** Called once for each damaged file, with the path it was moved to. */
+  readonly onDamage: (fault: StoreError, aside: string) => void;
+}
+
+/**
+ * Session stores that repair themselves: where the file is damaged, at the start or later, they move it to `….damaged` and begin a new one.
+ * A client whose session is missing begins another, so damaged sessions must not keep a server from starting. Throws `StoreError` for all other
+ * faults.
+ */
+export function mendedSessionStores(options: MendedSessionOptions): SqliteSessionStores {
+  const { path, onDamage } = options;
+  const replace = (fault: StoreError): SqliteSessionStores => {
+    const aside = `${path}.damaged`;
+    for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true });
+    rmSync(aside, { recursive: true, force: true });
+    renameSync(path, aside);
+    const fresh = sqliteSessionStores(options);
+    onDamage(fault, aside);
+    return fresh;
+  };
+  const open = (): SqliteSessionStores => {
+    try {
+      return sqliteSessionStores(options);
+    } catch (error) {
+      if (isDamage(error)) return replace(error);
+      throw error;
+    }
+  };
+  let current: SqliteSessionStores | undefined = open();
+
+  const run = async <T>(work: (stores: SqliteSessionStores) => Promise<T>): Promise<T> => {
+    const used = current;
+    if (used === undefined) throw closed("session store");
+    try {
+      return await work(used);
+    } catch (error) {
+      if (!isDamage(error) || current === undefined) throw error;
+      if (current === used) {
+        // Closed before its file is moved: the last connection to close deletes the log by its name.
+        void used[Symbol.asyncDispose]();
+        current = replace(error);
+      }
+      return await work(current);
+    }
+  };
+  const close = async (): Promise<void> => {
+    const last = current;
+    current = undefined;
+    await last?.[Symbol.asyncDispose]();
+  };
+  const sessions: SessionStore = {
+    put: (row) => run((stores) => stores.sessions.put(row)),
+    get: (id) => run((stores) => stores.sessions.get(id)),
+    change: (id, change) => run(async (stores) => await stores.sessions.change?.(id, change)),
+    touch: (id, seenAt) => run((stores) => stores.sessions.touch(id, seenAt)),
+    delete: (id) => run((stores) => stores.sessions.delete(id)),
+    expire: (seenBefore) => run((stores) => stores.sessions.expire(seenBefore)),
+    [Symbol.asyncDispose]: close,
+  };
+  const streams: StreamStore = {
+    append: (session, stream, message) => run((stores) => stores.streams.append(session, stream, message)),
+    after: (session, id) => run((stores) => stores.streams.after(session, id)),
+    drop: (session, stream) => run(async (stores) => await stores.streams.drop?.(session, stream)),
+    delete: (session) => run((stores) => stores.streams.delete(session)),
+    [Symbol.asyncDispose]: close,
+  };
+  const taskStore: TaskStore = {
+    put: (row) => run((stores) => stores.taskStore.put(row)),
+    get: (id) => run((stores) => stores.taskStore.get(id)),
+    expire: (now) => run((stores) => stores.taskStore.expire(now)),
+    [Symbol.asyncDispose]: close,
+  };
+  return { sessions, streams, taskStore, [Symbol.asyncDispose]: close };
 }

@@ -25,7 +25,7 @@ import { ChainWriter, messageTo } from "../../testing/store-entries.ts";
 import { readHeader, sha256, stateFrom } from "../chain/index.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { checkFile, sqliteStore } from "./index.ts";
-import { openDatabase } from "./open-database.ts";
+import { openDatabase } from "./database.ts";
 
 const connect = (path: string): DatabaseSync => new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path);
 

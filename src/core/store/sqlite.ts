@@ -1,86 +1,89 @@
-/**
- * The Store contract on one SQLite file. C2: `commit` settles when its group is on disk.
- * C5: outbox and consumed messages share the turn's transaction. C6: append is
- * compare-and-swap. C7: texts are kept as they were hashed, and hashed again on load.
- */
+// Owns: the `Store` contract on one SQLite file, assembled from the parts that each own a table or a step. Does not own: any SQL.
+//
+// C2: `commit` settles when its batch is on disk. C5: the outbox and consumed messages share the turn's transaction. C6: append is
+// compare-and-swap. C7: texts are stored as they were hashed, and hashed again on load.
+
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { StoreError, systemClock, type Clock, type Store } from "../contract/index.ts";
+import { type Clock, type Store, StoreError, systemClock } from "../contract/index.ts";
 import { commitFrom, settledNow } from "../contract/internal.ts";
-import { Tips } from "./tips.ts";
+import { HeadCache } from "./actor-table.ts";
+import type { StorePlace } from "./database.ts";
 import { Directory } from "./directory.ts";
-import { Eraser } from "./erase.ts";
+import { EventIndex } from "./event-index.ts";
+import { EventLog } from "./event-log.ts";
+import { isDamage, storeFault, text } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
-import { History } from "./history.ts";
-import { lockedStore, readableStore } from "./open-store.ts";
+import { type LockedFile, openLockedStore, openReadableStore, openToRead } from "./open-store.ts";
 import { Outbox } from "./outbox.ts";
-import { Remover } from "./remover.ts";
+import { Purge } from "./purge.ts";
 import { Replies } from "./replies.ts";
-import { SeekIndex } from "./seek-index.ts";
-import { isDamage, storeFault } from "./sqlite-error.ts";
-import { TurnWriter, WaitingTurn } from "./turn-writer.ts";
+import { closed } from "./rules.ts";
+import { TurnWrite, TurnWriter } from "./turn-writer.ts";
 import type { LogLoss } from "./log-loss.ts";
-import type { Disk, WalSync } from "./wal-sync.ts";
+import type { Disk } from "./wal-sync.ts";
 
 export interface SqliteOptions {
   /** Created where absent; the store is `troupe.db` in it. */
   readonly directory?: string;
   /** The store's file itself, instead of a directory. */
   readonly path?: string;
-  /** Takes no lock and writes nothing: for commands beside a running server. */
+  /** Takes no lock and writes nothing: for commands that run next to a server. */
   readonly readOnly?: boolean;
+  /** Decides when remembered replies expire. */
   readonly clock?: Clock;
-  /** Told, once, of damage that was met where nobody asked for anything, so that no caller is told of it. */
+  /** Called once, with damage found while no caller waited, so that no caller learns of it. */
   readonly onDamage?: (fault: StoreError) => void;
   /**
-   * Called at the start where a server was killed and its log is damaged, cut or missing: turns that were acknowledged last are
-   * missing, and nothing else would say so. Called at each start until the file `alarm` is removed.
+   * Called at the start when a server was killed and its log is damaged, cut or missing, so that the turns acknowledged last are lost; again
+   * at each start until the file `alarm` is removed.
    */
   readonly onLostLog?: (loss: LogLoss) => void;
-  /** Called with why the log cannot be copied into the store's file, and so grows; without, once it can be copied again. */
+  /** Called with the reason when the log cannot be copied into the store's file, and so grows; and without one when it can be copied again. */
   readonly onCheckpoint?: (fault: StoreError | undefined) => void;
-  /** Faults for tests: runs inside each transaction, before its COMMIT. */
+  /** Faults for tests: runs in each transaction, before its COMMIT. */
   readonly beforeCommit?: (database: DatabaseSync) => void;
-  /** Faults for tests: what makes its WAL durable. */
+  /** Faults for tests: the disk that makes the log durable. */
   readonly disk?: Disk;
 }
 
 /**
- * Opens a store, takes its lock and migrates it. Throws `StoreError`: `STORE_LOCKED`
- * (another server has it), `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
+ * Opens a store, takes its lock and migrates it. Throws `StoreError`: `STORE_LOCKED` (another server has it), `STORE_NEWER`,
+ * `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
 export function sqliteStore(options: SqliteOptions): Store {
   const { clock = systemClock, readOnly } = options;
-  if (readOnly) return readableStore(options, (database) => readOnlyStore(database, clock));
-  return lockedStore(options, ({ database, wal, close }) => writable(database, clock, close, wal, options));
+  if (readOnly) return openReadableStore(options, (database) => readOnlyStore(database, clock));
+  return openLockedStore(options, (file) => writableStore(file, clock, options));
 }
 
 type Read = <T>(run: () => T | Promise<T>) => Promise<T>;
 type Writes = "commit" | "enqueue" | "settle" | "letter" | "erase" | "remove";
 
 interface Tables {
-  readonly tips: Pick<Tips, "get">;
-  readonly history: History;
+  readonly heads: Pick<HeadCache, "get">;
+  readonly log: EventLog;
   readonly outbox: Outbox;
   readonly directory: Directory;
   readonly replies: Replies;
-  readonly seek: SeekIndex;
+  readonly index: EventIndex;
 }
 
-/** Synchronous inside, so that every answer is of one moment; a fault of the file becomes a `StoreError`. */
+/** Each runs synchronously, so that its answer is of one moment. */
 function reads(
-  { tips, history, outbox, directory, replies, seek }: Tables,
+  { heads, log, outbox, directory, replies, index }: Tables,
   read: Read,
 ): Omit<Store, Writes | "due" | "fault" | "backlog" | typeof Symbol.asyncDispose> {
   return {
     load: (id) =>
       read(() => {
-        const tip = tips.get(id);
-        return tip && { row: tip.row, seq: tip.seq, head: tip.head, tail: history.tail(id, tip) };
+        const head = heads.get(id);
+        return head && { row: head.row, seq: head.seq, head: head.head, tail: log.tail(id, head) };
       }),
     events: (id, afterSeq, limit) =>
       read(() => {
-        const tip = tips.get(id);
-        return tip ? history.events(tip, afterSeq, limit) : [];
+        const head = heads.get(id);
+        return head ? log.events(head, afterSeq, limit) : [];
       }),
     undelivered: (limit, damaged, except) => read(() => outbox.undelivered(limit, damaged, except)),
     letters: (limit, damaged) => read(() => outbox.letters(limit, damaged)),
@@ -91,40 +94,36 @@ function reads(
     ended: (query) => read(() => directory.ended(query)),
     remembered: (id, key) =>
       read(() => {
-        const tip = tips.get(id);
-        return tip && replies.get(tip.pk, key);
+        const head = heads.get(id);
+        return head && replies.get(head.pk, key);
       }),
     claimants: (key) => read(() => replies.claimants(key)),
-    event: (id) => read(() => seek.event(id)),
-    caused: (id) => read(() => seek.caused(id)),
+    event: (id) => read(() => index.event(id)),
+    caused: (id) => read(() => index.caused(id)),
   };
 }
 
-const closed = (): StoreError => new StoreError("STORE_CLOSED", "The store is closed. Open it again.");
-
-function writable(
-  database: DatabaseSync,
+function writableStore(
+  { database, wal, close }: LockedFile,
   clock: Clock,
-  close: () => Promise<void>,
-  wal: WalSync,
   { beforeCommit, onDamage }: Pick<SqliteOptions, "beforeCommit" | "onDamage">,
 ): Store {
-  const tips = new Tips(database);
-  const history = new History(database);
+  const heads = new HeadCache(database);
+  const log = new EventLog(database);
   const outbox = new Outbox(database);
   const directory = new Directory(database);
-  let told = false;
-  const tellOnce = (fault: unknown): void => {
-    if (told || !isDamage(fault)) return;
-    told = true;
+  let isReported = false;
+  const reportOnce = (fault: unknown): void => {
+    if (isReported || !isDamage(fault)) return;
+    isReported = true;
     onDamage?.(fault);
   };
   const replies = new Replies(
     database,
     () => settledNow(clock),
-    (forget) => void commits.add(forget).catch(tellOnce),
+    (write) => void commits.add(write).catch(reportOnce),
   );
-  const turns = new TurnWriter(database, tips, history, outbox, replies);
+  const turns = new TurnWriter(database, heads, log, outbox, replies);
   const commits = new GroupCommit(database, () => turns.rolledBack(), {
     beforeCommit: () => {
       turns.writeRows();
@@ -132,37 +131,29 @@ function writable(
     },
     wal,
   });
-  const seek = new SeekIndex(database, commits);
-  const eraser = new Eraser(database, commits, history);
-  const remover = new Remover(database, { commits, tips, turns, seek, damaged: tellOnce });
-  if (remover.unfinished) void remover.sweep().catch(tellOnce);
+  const index = new EventIndex(database, commits);
+  const purge = new Purge(database, { commits, heads, turns, log, index, onDamage: reportOnce });
+  if (purge.unfinished) void purge.sweep().catch(reportOnce);
   let open = true;
   const read = reading(
     () => open,
-    () => wal.landing(),
+    () => wal.pending(),
   );
-  const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed()));
+  const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed("store")));
   return {
-    ...reads({ tips, history, outbox, directory, replies, seek }, read),
+    ...reads({ heads, log, outbox, directory, replies, index }, read),
     get backlog() {
       return commits.backlog;
     },
     get fault() {
       return commits.fault;
     },
-    commit: commitFrom((id, entry, ends) => {
-      if (open) commits.push(new WaitingTurn(turns, id, entry, ends));
-      else queueMicrotask(() => ends.onFailed(closed()));
+    commit: commitFrom((id, entry, callbacks) => {
+      if (open) commits.push(new TurnWrite(turns, id, entry, callbacks));
+      else queueMicrotask(() => callbacks.onFailed(closed("store")));
     }),
     enqueue: (message) => write(() => outbox.add(message)),
-    settle: (messageId, how, { why = "", answer } = {}) =>
-      write(() => {
-        if (!outbox.has(messageId)) return;
-        if (how === "done") outbox.remove(messageId);
-        else if (how === "failed") outbox.fail(messageId);
-        else outbox.die(messageId, why, clock.now());
-        if (answer !== undefined) outbox.add(answer);
-      }),
+    settle: (messageId, how, more = {}) => write(() => outbox.settle(messageId, how, more, clock.now())),
     letter: (messageId, fate) => write(() => (fate === "replay" ? outbox.replay(messageId) : outbox.drop(messageId))),
     due: (before, limit, damaged, kinds, after) =>
       read(async () => {
@@ -171,22 +162,22 @@ function writable(
           if (stale.length === 0) return due;
           await commits.add(() => {
             for (const one of stale) {
-              const tip = tips.known(one.id);
-              if (directory.correct(one) && tip) tip.due = one.at;
+              const head = heads.cached(one.id);
+              if (directory.correct(one) && head) head.due = one.at;
             }
           });
         }
       }),
     erase: (id, beforeSeq) =>
       read(() => {
-        const tip = tips.get(id);
-        return tip ? eraser.erase(tip, beforeSeq) : 0;
+        const head = heads.get(id);
+        return head ? purge.erase(head, beforeSeq) : 0;
       }),
-    remove: (ended) => read(() => remover.remove(ended)),
+    remove: (ended) => read(() => purge.remove(ended)),
     async [Symbol.asyncDispose]() {
       if (!open) return;
       open = false;
-      await remover.closed();
+      await purge.closed();
       await commits.drained();
       await close();
     },
@@ -202,16 +193,16 @@ const refuse = (): Promise<never> =>
   );
 
 function readOnlyStore(database: DatabaseSync, clock: Clock): Store {
-  const tips = new Tips(database);
+  const heads = new HeadCache(database);
   const directory = new Directory(database);
   const tables: Tables = {
-    // Another process writes: nothing may be kept from one question to the next.
-    tips: { get: (id) => tips.read(id) },
-    history: new History(database),
+    // Another process writes, so nothing may be cached between two reads.
+    heads: { get: (id) => heads.read(id) },
+    log: new EventLog(database),
     outbox: new Outbox(database),
     directory,
     replies: new Replies(database, () => clock.now()),
-    seek: new SeekIndex(database),
+    index: new EventIndex(database),
   };
   let open = true;
   const read = reading(() => open);
@@ -232,16 +223,41 @@ function readOnlyStore(database: DatabaseSync, clock: Clock): Store {
   };
 }
 
-/** Throws `StoreError` only, also where SQLite or a parser throws. Law 2: what was read is told once it is durable. */
-function reading(isOpen: () => boolean, landing?: () => Promise<void> | undefined): Read {
+/** Throws `StoreError` only, also where SQLite or a parser throws. Law 2: answers when what was read is durable, so after `pending`. */
+function reading(isOpen: () => boolean, pending?: () => Promise<void> | undefined): Read {
   return async (run) => {
-    if (!isOpen()) throw closed();
+    if (!isOpen()) throw closed("store");
     try {
       const answer = await run();
-      await landing?.();
+      await pending?.();
       return answer;
     } catch (error) {
       throw storeFault(error);
     }
   };
+}
+
+const MAX_FLAWS = 100;
+
+/**
+ * What SQLite finds wrong with a store's file, its indexes included, and messages that were changed while they waited: at most 100 lines, none
+ * where the file is whole. Reads the whole file, next to a running server too. Chains prove themselves; this finds what hides an actor, such as
+ * a flipped bit in an index, and what would never be delivered. Throws `StoreError` where the file cannot be opened.
+ */
+export function checkFile(place: StorePlace): readonly string[] {
+  const path = place.path ?? join(place.directory ?? ".", "troupe.db");
+  try {
+    const database = openToRead(path);
+    try {
+      const found = database.prepare("PRAGMA integrity_check").all();
+      const lines = found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");
+      return lines.length > 0 ? lines : new Outbox(database).flaws(MAX_FLAWS);
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    const fault = storeFault(error);
+    if (fault.code === "STORE_CORRUPT") return [fault.message];
+    throw fault;
+  }
 }

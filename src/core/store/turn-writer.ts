@@ -1,173 +1,132 @@
-/**
- * One entry into the log. C6: the head is compared with what this process wrote last and,
- * in the statement itself, with what the file says. C5: what the turn sends, and the
- * message it consumed, go with it in one transaction.
- */
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { StoreError, type ActorId, type Entry } from "../contract/index.ts";
+// Owns: writing one turn in the batch's transaction. Does not own: the transaction (group-commit.ts).
+//
+// C6: the head is compared with what this process wrote last and, in the statement itself, with the file. C5: what the turn sends and the
+// message it consumed are written in the same transaction.
+
+import type { DatabaseSync } from "node:sqlite";
+import type { ActorId, Entry, StoreError } from "../contract/index.ts";
 import type { CommitCallbacks } from "../contract/internal.ts";
-import { ActorInsert } from "./actor-insert.ts";
-import { columnsOf, expiry, rowSum, sameCold, WRITTEN } from "./actor-row.ts";
-import type { Tip, Tips } from "./tips.ts";
-import { INSERT_EVENT } from "./event-writer.ts";
-import type { Waiting } from "./group-commit.ts";
-import type { History } from "./history.ts";
-import { Numbers } from "./numbers.ts";
+import { ActorTable, hasSameStatics, type Head, type HeadCache } from "./actor-table.ts";
+import { type EventLog, NO_SKIPS, skipsAfter } from "./event-log.ts";
+import type { PendingWrite } from "./group-commit.ts";
 import type { Outbox } from "./outbox.ts";
 import type { Replies } from "./replies.ts";
+import { conflict, expiresAfter } from "./rules.ts";
+import { Sequences } from "./schema.ts";
 
-/** Fewer than the tips that are remembered, so that none of them is forgotten before its row is written. */
-const MOST_LATE = 1_000;
-
-const conflict = (id: ActorId, what: string): StoreError =>
-  new StoreError("STORE_CONFLICT", `${id} ${what}. Load it again, then repeat the turn.`);
+/** Fewer than `HeadCache` holds, so that none of them is evicted before its row is written. */
+const MAX_UNWRITTEN = 1_000;
 
 export class TurnWriter {
-  readonly #tips: Tips;
-  readonly #history: History;
+  readonly #heads: HeadCache;
+  readonly #log: EventLog;
   readonly #outbox: Outbox;
   readonly #replies: Replies;
-  readonly #begin: ActorInsert;
-  readonly #warm: StatementSync;
-  readonly #cold: StatementSync;
-  readonly #event: StatementSync;
-  readonly #numbers: Numbers;
+  readonly #rows: ActorTable;
+  readonly #sequences: Sequences;
+  /** The last place in the log, and the last actor's id. */
   #pos: number | undefined;
   #pk: number | undefined;
-  /** Rows behind their actors' turns: written once a transaction, however many turns an actor had in it. One that has caught up may be among them. */
-  #late: Tip[] = [];
+  /** Heads whose rows are written at the end of the transaction, once per actor. Some may be current already. */
+  #unwritten: Head[] = [];
 
-  constructor(database: DatabaseSync, tips: Tips, history: History, outbox: Outbox, replies: Replies) {
-    this.#tips = tips;
-    this.#history = history;
+  constructor(database: DatabaseSync, heads: HeadCache, log: EventLog, outbox: Outbox, replies: Replies) {
+    this.#heads = heads;
+    this.#log = log;
     this.#outbox = outbox;
     this.#replies = replies;
-    this.#begin = new ActorInsert(database);
-    this.#warm = database.prepare(
-      "UPDATE actor SET seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ? WHERE id = ? AND pos = ?",
-    );
-    this.#cold = database.prepare(`UPDATE actor SET ${WRITTEN.join(" = ?, ")} = ? WHERE id = ? AND pos = ?`);
-    this.#event = database.prepare(INSERT_EVENT);
-    this.#numbers = new Numbers(database);
+    this.#rows = new ActorTable(database);
+    this.#sequences = new Sequences(database);
   }
 
-  /** Nothing that was remembered holds any more. */
+  /** The transaction was rolled back: drops what is cached. */
   rolledBack(): void {
     this.#pos = undefined;
     this.#pk = undefined;
-    this.#late = [];
-    this.#tips.clear();
+    this.#unwritten = [];
+    this.#heads.clear();
   }
 
-  /** Within a transaction, last. Throws `STORE_CONFLICT`: then the transaction must not be kept. */
+  /** At the end of a transaction. Throws `STORE_CONFLICT`: then the transaction must not be committed. */
   writeRows(): void {
-    for (const tip of this.#late) {
-      const { row, seq, head, pos, full } = tip;
-      if (tip.kept === pos) continue;
-      const sum = rowSum(tip.cold, seq, head, pos, full, row);
-      const { changes } = this.#warm.run(seq, head, pos, full, row.version, row.lastMessageAt, row.messageCount, sum, tip.pk, tip.kept);
-      if (changes !== 1) throw conflict(tip.id, "has another writer");
-      tip.kept = pos;
-    }
-    this.#late = [];
+    for (const head of this.#unwritten)
+      if (head.storedPos !== head.pos && !this.#rows.updateDynamic(head)) throw conflict(head.id, "has another writer");
+    this.#unwritten = [];
   }
 
-  /** Within a transaction, which `writeRows` ends. Throws `STORE_CONFLICT` before it wrote anything. */
+  /** In a transaction that ends with `writeRows`. Throws `STORE_CONFLICT` before it wrote anything. */
   write(id: ActorId, entry: Entry): void {
-    const tip = this.#tips.get(id);
-    if ((tip?.head ?? null) !== entry.after)
+    const { seq, event } = entry;
+    const head = this.#heads.get(id);
+    if ((head?.head ?? null) !== entry.after)
       throw conflict(
         id,
-        entry.after === null ? "has begun already" : tip === undefined ? "is not there" : "has had another turn meanwhile",
+        entry.after === null ? "has begun already" : head === undefined ? "is not there" : "has had another turn meanwhile",
       );
-    if (entry.seq !== (tip?.seq ?? 0) + 1) throw conflict(id, `was to get event ${entry.seq} after event ${tip?.seq ?? 0}`);
+    if (seq !== (head?.seq ?? 0) + 1) throw conflict(id, `was to get event ${seq} after event ${head?.seq ?? 0}`);
     if (entry.consumed !== undefined && !this.#outbox.has(entry.consumed))
       throw conflict(id, `has applied message ${entry.consumed} already`);
-    this.#pos ??= this.#numbers.event;
+    this.#pos ??= this.#sequences.event;
     const pos = this.#pos + 1;
-    const full = entry.full ? pos : (tip?.full ?? 0);
-    const marks = tip === undefined ? { back: null, far: null } : (tip.marks ??= this.#history.marksAfter(tip));
-    const prev = tip?.pos ?? null;
-    const pk = this.#row(id, entry, tip, pos, full);
+    const full = entry.full ? pos : (head?.full ?? 0);
+    const skips = head === undefined ? NO_SKIPS : (head.skips ??= this.#log.skipsOf(head));
+    const prev = head?.pos ?? null;
+    const pk = this.#writeRow(id, entry, head, pos, full);
     this.#pos = pos;
-    const isBack = entry.seq % 64 === 0;
-    this.#event.run(
-      pos,
-      pk,
-      entry.seq,
-      prev,
-      marks.back,
-      isBack ? marks.far : null,
-      entry.event.id,
-      entry.event.header,
-      entry.event.body ?? null,
-    );
-    const known = isBack ? this.#tips.get(id) : undefined;
-    if (known) known.marks = { back: pos, far: entry.seq % 4_096 === 0 ? pos : marks.far };
+    this.#log.append(pos, pk, seq, prev, skips, event);
+    if (head !== undefined) head.skips = skipsAfter(seq, pos, skips);
     for (const message of entry.out) this.#outbox.add(message);
     if (entry.consumed !== undefined) this.#outbox.remove(entry.consumed);
     if (entry.remember) this.#replies.add(pk, entry.remember);
-    for (const late of entry.answered ?? []) this.#replies.add(pk, late);
-    if (entry.claimed) this.#replies.claim(pk, entry.claimed);
+    for (const answered of entry.answered ?? []) this.#replies.add(pk, answered);
+    if (entry.claimed) this.#replies.add(pk, entry.claimed);
   }
 
-  #row(id: ActorId, entry: Entry, tip: Tip | undefined, pos: number, full: number): number {
-    const { row, seq } = entry;
-    const head = entry.event.id;
-    if (tip !== undefined && sameCold(tip.row, row) && (expiry(row) ?? Infinity) >= (tip.due ?? 0)) {
-      if (tip.kept === tip.pos) this.#late.push(tip);
-      tip.row = row;
-      tip.seq = seq;
-      tip.head = head;
-      tip.pos = pos;
-      tip.full = full;
-      if (this.#late.length >= MOST_LATE) this.writeRows();
-      return tip.pk;
-    }
-    const { columns, cold, due } = columnsOf(row, seq, head, pos, full);
-    if (tip === undefined) {
-      this.#pk ??= this.#numbers.actor;
+  /** Returns the actor's id in its table. */
+  #writeRow(id: ActorId, { row, seq, event }: Entry, head: Head | undefined, pos: number, full: number): number {
+    if (head === undefined) {
+      this.#pk ??= this.#sequences.actor;
       const pk = this.#pk + 1;
-      this.#begin.run(pk, id, columns);
+      this.#heads.set(id, this.#rows.insert(id, pk, row, seq, event.id, pos, full));
       this.#pk = pk;
-      this.#tips.set(id, { id, pk, row, cold, seq, head, pos, full, kept: pos, due, marks: { back: null, far: null } });
       return pk;
     }
-    const { changes } = this.#cold.run(...columns, tip.pk, tip.kept);
-    if (changes !== 1) throw conflict(id, "has another writer");
-    Object.assign(tip, { row, cold, seq, head, pos, full, kept: pos, due });
-    return tip.pk;
+    if (!hasSameStatics(head.row, row) || !expiresAfter(row, head.due)) {
+      if (!this.#rows.update(head, row, seq, event.id, pos, full)) throw conflict(id, "has another writer");
+      return head.pk;
+    }
+    if (head.storedPos === head.pos) this.#unwritten.push(head);
+    head.row = row;
+    head.seq = seq;
+    head.head = event.id;
+    head.pos = pos;
+    head.full = full;
+    if (this.#unwritten.length >= MAX_UNWRITTEN) this.writeRows();
+    return head.pk;
   }
 }
 
-/** A turn that waits for its group. */
-export class WaitingTurn implements Waiting {
+/** A turn in a batch. */
+export class TurnWrite implements PendingWrite {
+  refusal: StoreError | undefined;
   readonly #turns: TurnWriter;
   readonly #id: ActorId;
   readonly #entry: Entry;
-  readonly #ends: CommitCallbacks;
-  #refused: StoreError | undefined;
+  readonly #callbacks: CommitCallbacks;
 
-  constructor(turns: TurnWriter, id: ActorId, entry: Entry, ends: CommitCallbacks) {
+  constructor(turns: TurnWriter, id: ActorId, entry: Entry, callbacks: CommitCallbacks) {
     this.#turns = turns;
     this.#id = id;
     this.#entry = entry;
-    this.#ends = ends;
+    this.#callbacks = callbacks;
   }
 
   run(): void {
-    this.#refused = undefined;
-    try {
-      this.#turns.write(this.#id, this.#entry);
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      this.#refused = error;
-    }
+    this.#turns.write(this.#id, this.#entry);
   }
 
   settle(fault: Error | undefined): void {
-    const why = this.#refused ?? fault;
-    if (why === undefined) this.#ends.onCommitted();
-    else this.#ends.onFailed(why);
+    if (fault === undefined) this.#callbacks.onCommitted();
+    else this.#callbacks.onFailed(fault);
   }
 }

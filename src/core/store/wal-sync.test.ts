@@ -78,7 +78,7 @@ void test("C2 a failed sync fails every commit that waits for the disk, and is n
   const first = watched(commits.add(() => 1));
   await turn();
   const second = watched(commits.add(() => 2));
-  const read = watched(wal.landing() ?? Promise.resolve());
+  const read = watched(wal.pending() ?? Promise.resolve());
   await turn();
   disk.end(Object.assign(new Error("i/o error"), { code: "EIO" }));
   await turn();

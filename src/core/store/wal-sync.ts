@@ -1,25 +1,27 @@
+// Owns: putting the write-ahead log on disk, and when a store takes no more writes. Does not own: transactions (group-commit.ts),
+// checkpoints (checkpointer.ts).
+
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, statSync } from "node:fs";
 import { StoreError } from "../contract/index.ts";
-import { systemCode } from "./sqlite-error.ts";
-import type { Synced } from "./sync-record.ts";
-import type { WalLog } from "./wal-log.ts";
+import type { Checkpointer } from "./checkpointer.ts";
+import { systemCode } from "./faults.ts";
+import type { SyncedLog } from "./lock.ts";
 
-/** A disk this quick costs less than what smaller groups would, and the way to another thread and back. Milliseconds. */
+/** Below this, waiting for the disk on this thread costs less than smaller batches and the way to another thread and back. Milliseconds. */
 const QUICK_MS = 0.5;
-/** So often it is looked whether the files are where they were: that takes longer than to write a row. */
-const LOOK_MS = 1_000;
+/** How often to check that the files are where they were, which takes longer than writing a row. Milliseconds. */
+const CHECK_MS = 1_000;
+/** The store is not ready after all writes have failed for so long. Milliseconds. */
+const FAILING_MS = 5_000;
 
 type Done = (fault?: Error) => void;
 
-/** All writes must have failed for so long before the store says that it is not ready. */
-const FAILING_MS = 5_000;
-
-/** The file's two ways to the disk; tests give slow and broken ones. */
+/** How the log gets onto the disk; tests provide slow and broken disks. */
 export interface Disk {
   /** Absent: `sync` is quick enough. */
   syncNow?(): void;
   sync(done: (error: Error | null) => void): void;
-  /** False: what is written is found by nobody who comes later. */
+  /** False: the files were moved, and no later process would find what is written. */
   isInPlace?(): boolean;
   /** False: another process may write, too. */
   isLocked?(): boolean;
@@ -27,42 +29,43 @@ export interface Disk {
 }
 
 /**
- * C2: puts on the disk what SQLite has written to its WAL. With `synchronous = NORMAL` a COMMIT leaves that in the system's
- * hands; where the disk is slow, waiting for it outside SQLite does not stop the thread: other turns run, and what they write
- * goes with the next.
+ * C2: puts on disk what SQLite has written to its log. With `synchronous = NORMAL` a COMMIT hands the log to the operating system only.
+ * Where the disk is slow, waiting for it outside SQLite does not block the thread: other turns run, and their writes go with the next sync.
  */
 export class WalSync {
   readonly #disk: Disk;
   readonly #now: () => number;
+  readonly #checkpoints: Checkpointer | undefined;
+  /** Callbacks for the next sync. */
   #next: Done[] = [];
-  #busy = false;
+  #syncing = false;
+  /** How long the last sync took. */
   #tookMs = Infinity;
-  #lookedAt: number;
+  #checkedAt: number;
   #fault: StoreError | undefined;
   #hasFailed = false;
-  readonly #log: WalLog | undefined;
-  /** What the last write failed of, since when there was none that did not, and when it was last tried whether one does. */
-  #failure: StoreError | undefined;
+  /** Why the last write failed, since when all have failed, and when a write was last tried to find out whether one succeeds. */
+  #writeFailure: StoreError | undefined;
   #failingSince = 0;
   #triedAt = 0;
 
-  /** `now`: milliseconds, to tell how quick the disk is. */
-  constructor(disk: Disk, now: () => number = () => performance.now(), log?: WalLog) {
+  /** `now`: milliseconds, to measure the disk. */
+  constructor(disk: Disk, now: () => number = () => performance.now(), checkpoints?: Checkpointer) {
     this.#disk = disk;
     this.#now = now;
-    this.#log = log;
-    this.#lookedAt = now();
+    this.#checkpoints = checkpoints;
+    this.#checkedAt = now();
   }
 
   /**
-   * Why nothing may be written. The disk failed once, and what it has nobody knows any more: a system may drop what it could not
-   * write, and then say that all is well. Or the files were moved or removed, and go on only for who has them open. Or the lock
-   * file was, so that another server finds nobody here.
+   * Why nothing may be written until a restart. A sync failed: the system may have dropped what it could not write, and report success
+   * later. Or the files were moved or removed, so that only this process still sees them. Or the lock file was, so that another server
+   * could start on this store.
    */
   refusal(): StoreError | undefined {
     const now = this.#now();
-    if (this.#fault === undefined && now - this.#lookedAt >= LOOK_MS) {
-      this.#lookedAt = now;
+    if (this.#fault === undefined && now - this.#checkedAt >= CHECK_MS) {
+      this.#checkedAt = now;
       if (this.#disk.isInPlace?.() === false)
         this.#fault = new StoreError(
           "STORE_IO",
@@ -77,141 +80,140 @@ export class WalSync {
     return this.#fault;
   }
 
-  /** Pages that only the log holds. Undefined without a log. */
+  /** Pages that only the log has. Undefined without a checkpointer. */
   get backlog(): number | undefined {
-    return this.#log?.backlog;
+    return this.#checkpoints?.backlog;
   }
 
-  /** A sync failed: what the log has nobody knows, and it must not be copied into the database. */
+  /** A sync failed: the log may have gaps, and must not be copied into the database. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }
 
   /**
-   * Why nothing can be written, be it for now: `refusal`, or for some seconds each write has failed, or checkpoints do. `tryWrite` is called
-   * now and then meanwhile: where nobody writes because the store is not ready, nothing else would find that it is.
+   * Why nothing can be written, perhaps only for now: `refusal`, or all writes, or all checkpoints, have failed for some seconds. Meanwhile
+   * this calls `tryWrite` now and then: clients do not write to a store that is not ready, so nothing else would notice its recovery.
    */
   unready(tryWrite: () => void): StoreError | undefined {
     const refusal = this.refusal();
     if (refusal !== undefined) return refusal;
-    const failure = this.#failure !== undefined && this.#now() - this.#failingSince >= FAILING_MS ? this.#failure : this.#log?.fault;
-    if ((this.#failure ?? failure) !== undefined && this.#now() - this.#triedAt >= LOOK_MS) {
+    const failure = this.#writeFailure;
+    const isFailing = failure !== undefined && this.#now() - this.#failingSince >= FAILING_MS;
+    const fault = isFailing ? failure : this.#checkpoints?.fault;
+    if ((failure ?? fault) !== undefined && this.#now() - this.#triedAt >= CHECK_MS) {
       this.#triedAt = this.#now();
-      if (this.#failure === undefined) this.#checked(() => this.#log?.checkpoint());
+      if (failure === undefined) this.#guardSync(() => this.#checkpoints?.checkpoint());
       tryWrite();
     }
-    return failure;
+    return fault;
   }
 
   /**
-   * Nothing of a write was kept. Returns why, as far as the system says. A sync that failed inside a COMMIT is no reason to stop: SQLite makes one
-   * only when it begins the log anew, so nothing else depends on it, and the next COMMIT writes all of it again.
+   * A transaction failed and was rolled back. Returns the reason as the system reports it. A sync that failed inside a COMMIT does not stop
+   * the store: SQLite syncs there only when it restarts the log, so no earlier commit depends on it, and the next COMMIT writes all of it again.
    */
-  failed(fault: StoreError): StoreError {
+  writeFailed(fault: StoreError): StoreError {
     if (fault.code !== "STORE_IO" && fault.code !== "STORE_READ_ONLY") return fault;
-    const why = unwritten(this.#log?.whyNotWritten(), fault);
-    if (this.#failure === undefined) this.#failingSince = this.#now();
-    this.#failure = why;
-    return why;
+    if (this.#writeFailure === undefined) this.#failingSince = this.#now();
+    return (this.#writeFailure = withSystemCode(fault, this.#checkpoints?.writeError()));
   }
 
-  /** A write was. */
-  wrote(): void {
-    this.#failure = undefined;
+  writeSucceeded(): void {
+    this.#writeFailure = undefined;
   }
 
-  /** Leaves nothing in the log. Throws `StoreError`. */
+  /** Empties the log. Throws `StoreError`. */
   emptyLog(): void {
     if (this.#fault) throw this.#fault;
-    this.#checked(() => this.#log?.empty());
+    this.#guardSync(() => this.#checkpoints?.empty());
     if (this.#fault) throw this.#fault;
   }
 
   /**
-   * Calls back once all that is written is on the disk, with `StoreError` where it was not even tried and with another error
-   * where nobody can know.
+   * Calls back when everything written so far is on disk; with a `StoreError` where no sync was tried, and with another error where the
+   * outcome is unknown.
    */
   after(done: Done): void {
     if (this.#fault) return done(this.#fault);
-    if (!this.#busy && this.#tookMs < QUICK_MS && this.#disk.syncNow !== undefined) return this.#here(done);
+    if (!this.#syncing && this.#tookMs < QUICK_MS && this.#disk.syncNow !== undefined) return this.#syncHere(done);
     this.#next.push(done);
-    if (!this.#busy) this.#aside();
+    if (!this.#syncing) this.#syncOnThread();
   }
 
-  /** Settles when all that is written is on the disk. Undefined: it is. Rejects where it could not be. */
-  landing(): Promise<void> | undefined {
+  /** Settles when everything written so far is on disk; rejects where a sync failed. Undefined: all of it is on disk already. */
+  pending(): Promise<void> | undefined {
     if (this.#fault) return Promise.reject(this.#fault);
-    if (!this.#busy) return undefined;
+    if (!this.#syncing) return undefined;
     return new Promise((resolve, reject) => this.after((fault) => (fault ? reject(fault) : resolve())));
   }
 
-  /** Returns whether the database has all of the log, so that what is known of the log can go. */
+  /** Returns whether all of the log is in the database, so that the record of the log can be removed. */
   async close(): Promise<boolean> {
-    while (this.#busy) await new Promise<void>((resolve) => this.#next.push(() => resolve()));
+    while (this.#syncing) await new Promise<void>((resolve) => this.#next.push(() => resolve()));
     let isCopied = false;
-    if (!this.#hasFailed) this.#checked(() => (isCopied = this.#log?.checkpoint() ?? true));
+    if (!this.#hasFailed) this.#guardSync(() => (isCopied = this.#checkpoints?.checkpoint() ?? true));
     this.#disk.close();
-    this.#log?.close();
+    this.#checkpoints?.close();
     return isCopied && !this.#hasFailed;
   }
 
-  #here(done: Done): void {
-    const mark = this.#log?.mark();
+  #syncHere(done: Done): void {
+    const mark = this.#checkpoints?.mark();
     const from = this.#now();
     try {
       this.#disk.syncNow?.();
     } catch (error) {
-      return done(this.#broken(error));
+      return done(this.#syncFailed(error));
     }
     this.#tookMs = this.#now() - from;
     done();
     this.#synced(mark);
   }
 
-  #aside(): void {
+  #syncOnThread(): void {
     const all = this.#next;
     this.#next = [];
-    this.#busy = true;
-    const mark = this.#log?.mark();
+    this.#syncing = true;
+    const mark = this.#checkpoints?.mark();
     const from = this.#now();
     this.#disk.sync((error) => {
       this.#tookMs = this.#now() - from;
-      this.#busy = false;
+      this.#syncing = false;
       if (error !== null || this.#hasFailed) {
-        const fault = this.#broken(error ?? this.#fault?.cause);
+        const fault = this.#syncFailed(error ?? this.#fault?.cause);
         for (const done of all) done(fault);
       } else {
         for (const done of all) done();
         this.#synced(mark);
       }
-      if (this.#busy) return;
+      if (this.#syncing) return;
       if (this.#hasFailed) this.#failNext();
-      else if (this.#next.length > 0) this.#aside();
+      else if (this.#next.length > 0) this.#syncOnThread();
     });
   }
 
-  #synced(mark: Synced | undefined): void {
-    this.#checked(() => this.#log?.synced(mark));
+  #synced(mark: SyncedLog | undefined): void {
+    this.#guardSync(() => this.#checkpoints?.synced(mark));
   }
 
-  /** What SQLite syncs itself fails for good, too. */
-  #checked(run: () => void): void {
+  /** A sync that SQLite itself makes, and that fails, counts as any other. */
+  #guardSync(run: () => void): void {
     try {
       run();
     } catch (error) {
-      this.#broken(error);
+      this.#syncFailed(error);
     }
   }
 
-  /** Another sync would succeed without the pages that the failed one lost, and those lie before what waits: recovery stops there. */
+  /** Another sync would succeed without the pages the failed one lost; those precede what waits, so recovery would stop before it. */
   #failNext(): void {
     const waiting = this.#next;
     this.#next = [];
-    const fault = unknown(this.#fault?.cause);
+    const fault = outcomeUnknown(this.#fault?.cause);
     for (const done of waiting) done(fault);
   }
 
-  #broken(cause: unknown): Error {
+  #syncFailed(cause: unknown): Error {
     this.#hasFailed = true;
     const errno = systemCode(cause);
     this.#fault = new StoreError(
@@ -219,14 +221,14 @@ export class WalSync {
       `The disk failed to keep what was written to the store${errno === undefined ? "" : ` (${errno})`}. Check it, then restart the server: what the store has then is what counts.`,
       { cause },
     );
-    return unknown(cause);
+    return outcomeUnknown(cause);
   }
 }
 
-const unknown = (cause: unknown): Error => new Error("The disk did not say whether it has this.", { cause });
+const outcomeUnknown = (cause: unknown): Error => new Error("The disk did not say whether it has this.", { cause });
 
-/** The fault of a write as the system names it, which SQLite does not. */
-function unwritten(errno: string | undefined, fault: StoreError): StoreError {
+/** The fault of a write with the system's error code, which SQLite does not report. */
+function withSystemCode(fault: StoreError, errno: string | undefined): StoreError {
   const { cause } = fault;
   if (errno === "EROFS")
     return new StoreError(
@@ -239,30 +241,30 @@ function unwritten(errno: string | undefined, fault: StoreError): StoreError {
 }
 
 /**
- * The WAL of the locked database at `path`, which is there as long as that is open. Opened at once: where a process has no file
- * handle left, its store does not open, and one that is open needs none.
+ * The log of the locked database at `path`, which exists as long as that is open. Opened at once: a process without free file handles then
+ * fails to open its store, and an open store needs no further handle.
  */
 export function walFile(path: string): Disk {
   const file = openSync(`${path}-wal`, "r+");
-  const isStill = place(path);
+  const isSameFile = identityOf(path);
   return {
     syncNow: () => fdatasyncSync(file),
     sync: (done) => fdatasync(file, done),
-    isInPlace: () => fstatSync(file).nlink > 0 && isStill(),
-    isLocked: place(`${path}.lock`),
+    isInPlace: () => fstatSync(file).nlink > 0 && isSameFile(),
+    isLocked: identityOf(`${path}.lock`),
     close: () => closeSync(file),
   };
 }
 
-/** Whether the file there is still the one of now. */
-function place(path: string): () => boolean {
+/** Returns a check that `path` is still the file it is now. */
+function identityOf(path: string): () => boolean {
   const { dev, ino } = statSync(path, { bigint: true });
   return () => {
     try {
       const found = statSync(path, { bigint: true, throwIfNoEntry: false });
       return found?.dev === dev && found.ino === ino;
     } catch {
-      // What may not be looked at is perhaps still there.
+      // A path that may not be inspected may still be the same file.
       return true;
     }
   };

@@ -9,9 +9,9 @@ import { StoreError } from "../contract/index.ts";
 import { ChainWriter } from "../../testing/store-entries.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { sqliteStore } from "./index.ts";
-import { openDatabase } from "./open-database.ts";
-import { SyncRecord } from "./sync-record.ts";
-import { WalLog } from "./wal-log.ts";
+import { openDatabase } from "./database.ts";
+import { SyncRecord } from "./lock.ts";
+import { Checkpointer } from "./checkpointer.ts";
 import { WalSync } from "./wal-sync.ts";
 
 const temporary = (): { readonly path: string } & Disposable => {
@@ -59,13 +59,13 @@ test("failing checkpoints are reported once, and a store whose log grows beyond 
 });
 
 /** A log of a database of its own, which says what it is told. */
-class ToldLog extends WalLog {
+class ToldLog extends Checkpointer {
   errno: string | undefined;
   failure: Error | undefined;
   override synced(): void {
     if (this.failure !== undefined) throw this.failure;
   }
-  override whyNotWritten(): string | undefined {
+  override writeError(): string | undefined {
     return this.errno;
   }
 }

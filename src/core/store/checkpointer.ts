@@ -1,20 +1,22 @@
+// Owns: checkpoints of an open store, and the record of how much of its log is synced. Does not own: syncing (wal-sync.ts).
+
 import { closeSync, openSync, readSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
-import { isFailedSync, storeFault } from "./sqlite-error.ts";
-import type { Synced, SyncRecord } from "./sync-record.ts";
+import { isFailedSync, storeFault } from "./faults.ts";
+import type { SyncedLog, SyncRecord } from "./lock.ts";
 
-/** A checkpoint is made where the log has so many frames that the database has not: 4 MB. */
-export const FRAMES = 1_000;
-/** One that could not be made, or not wholly, is tried again so many frames later. */
-const AGAIN = 250;
-/** Where checkpoints fail and the log has grown to so many frames, 16 MB, the store is not ready. */
-const TOO_MANY = 4_000;
-/** Without `NOOP` frames are not known: so many syncs stand for a full log. */
-const SYNCS = 250;
+/** A checkpoint is due when the log has so many frames that are not in the database: 4 MB. */
+export const CHECKPOINT_FRAMES = 1_000;
+/** A checkpoint that failed or was incomplete is retried so many frames later. */
+const RETRY_FRAMES = 250;
+/** The store is not ready when checkpoints fail and the log has grown to so many frames, 16 MB. */
+const MAX_FRAMES = 4_000;
+/** Where SQLite does not count frames, a checkpoint is due after so many syncs. */
+const CHECKPOINT_SYNCS = 250;
 
-/** Tells `log` and `checkpointed`, the frames of a log. Undefined before SQLite 3.51, which takes that mode for PASSIVE. */
-export function logCounts(database: DatabaseSync): StatementSync | undefined {
+/** Returns `log` and `checkpointed`, in frames. Undefined before SQLite 3.51, which takes the mode NOOP for PASSIVE. */
+export function frameCounts(database: DatabaseSync): StatementSync | undefined {
   const [major = 0, minor = 0] = (process.versions["sqlite"] ?? "").split(".").map(Number);
   return major > 3 || (major === 3 && minor >= 51) ? database.prepare("PRAGMA wal_checkpoint(NOOP)") : undefined;
 }
@@ -24,26 +26,24 @@ interface Counts {
   readonly checkpointed: number;
 }
 
-/**
- * The log of an open store: records what of it is on the disk, and copies it into the database. SQLite would do the latter by itself, but
- * hide that it failed.
- */
-export class WalLog {
+/** Records how much of the log is on disk, and copies the log into the database. SQLite's automatic checkpoints would hide that one failed. */
+export class Checkpointer {
   readonly #database: DatabaseSync;
   readonly #record: SyncRecord;
   readonly #onCheckpoint: (fault: StoreError | undefined) => void;
   readonly #file: number;
   readonly #counts: StatementSync | undefined;
   readonly #salts = Buffer.alloc(8);
-  /** Of the last mark. */
+  /** As of the last mark. */
   #frames = 0;
   #generation: readonly [number, number] = [0, 0];
   #copied = 0;
-  #next = FRAMES;
+  /** The next checkpoint is due at so many frames. */
+  #dueFrames = CHECKPOINT_FRAMES;
   #syncs = 0;
   #failure: StoreError | undefined;
 
-  /** `onCheckpoint`: called with why checkpoints began to fail, and without once one succeeds again. */
+  /** `onCheckpoint`: called with the reason when checkpoints begin to fail, and without one when one succeeds again. */
   constructor(
     path: string,
     database: DatabaseSync,
@@ -53,26 +53,26 @@ export class WalLog {
     this.#database = database;
     this.#record = record;
     this.#onCheckpoint = onCheckpoint;
-    this.#counts = logCounts(database);
+    this.#counts = frameCounts(database);
     this.#file = openSync(`${path}-wal`, "r");
   }
 
   /** Why the store is not ready: its log cannot be copied into its database, and grows. */
   get fault(): StoreError | undefined {
-    return this.#frames >= TOO_MANY ? this.#failure : undefined;
+    return this.#frames >= MAX_FRAMES ? this.#failure : undefined;
   }
 
-  /** Pages in the log that the database does not have yet, as of the last mark or checkpoint. */
+  /** Pages in the log that are not in the database, as of the last mark or checkpoint. */
   get backlog(): number {
     return Math.max(0, this.#frames - this.#copied);
   }
 
-  /** What a sync that begins now will have put on the disk. Undefined: SQLite does not say. */
-  mark(): Synced | undefined {
+  /** What a sync that begins now will have put on disk. Undefined: SQLite does not count frames. */
+  mark(): SyncedLog | undefined {
     const counts = this.#counts?.get();
     if (counts === undefined) return undefined;
     const frames = Number(counts["log"]);
-    // The log may have begun anew: it does with the first write after all of it was copied.
+    // The log may have restarted: it does with the first write after all of it was copied.
     if (frames < this.#frames || this.#copied >= this.#frames) {
       this.#copied = Number(counts["checkpointed"]);
       this.#generation = this.#readSalts();
@@ -81,44 +81,44 @@ export class WalLog {
     return { salts: this.#generation, frames, copied: this.#copied };
   }
 
-  /** A sync that began at `mark` succeeded. Throws where a further one, of a checkpoint, did not. */
-  synced(mark: Synced | undefined): void {
+  /** A sync that began at `mark` succeeded. Throws where a further sync, that of a checkpoint, failed. */
+  synced(mark: SyncedLog | undefined): void {
     if (mark === undefined) {
       this.#syncs += 1;
-      if (this.#syncs >= SYNCS) this.checkpoint();
+      if (this.#syncs >= CHECKPOINT_SYNCS) this.checkpoint();
       return;
     }
     const [salt1, salt2] = this.#generation;
     if (mark.salts[0] === salt1 && mark.salts[1] === salt2) this.#write({ ...mark, copied: this.#copied });
-    if (mark.frames >= this.#next) this.checkpoint();
+    if (mark.frames >= this.#dueFrames) this.checkpoint();
   }
 
-  /** Leaves nothing in the log, of which pages were overwritten in the database. With a reader beside it this copies what it can; the next one does the rest. */
+  /** Empties the log after pages were overwritten in the database. While another process reads, this copies what it can; the next call does the rest. */
   empty(): void {
     if (!this.checkpoint()) return;
-    // On the disk before the log is cut, which would look like a loss otherwise.
+    // On disk before the log is cut, which would look like a loss otherwise.
     this.#record.sync();
     this.#run("TRUNCATE");
   }
 
-  /** The errno of writing beside the log now, which SQLite keeps to itself; undefined: that can be done. */
-  whyNotWritten(): string | undefined {
-    return this.#record.whyNotWritten();
+  /** The error code of writing next to the log now, which SQLite does not report. Undefined: writing works. */
+  writeError(): string | undefined {
+    return this.#record.writeError();
   }
 
   close(): void {
     closeSync(this.#file);
   }
 
-  /** Returns whether the database has all of the log now, and the record says so. Throws where a sync failed. */
+  /** Returns whether all of the log is now in the database, and the record says so. Throws where a sync failed. */
   checkpoint(): boolean {
     this.#syncs = 0;
     const counts = this.#run("PASSIVE");
-    this.#next = (counts?.log ?? this.#frames) + AGAIN;
+    this.#dueFrames = (counts?.log ?? this.#frames) + RETRY_FRAMES;
     if (counts === undefined) return false;
     this.#copied = counts.checkpointed;
     if (counts.log !== counts.checkpointed) return false;
-    this.#next = FRAMES;
+    this.#dueFrames = CHECKPOINT_FRAMES;
     this.#frames = counts.log;
     return this.#write({ salts: this.#generation, frames: counts.log, copied: counts.log });
   }
@@ -142,8 +142,8 @@ export class WalLog {
     }
   }
 
-  /** One that cannot be written stays as it was, and claims less than there is. */
-  #write(synced: Synced): boolean {
+  /** A record that cannot be written stays as it was, and claims less than the log has. */
+  #write(synced: SyncedLog): boolean {
     try {
       this.#record.write(synced);
       return true;

@@ -1,24 +1,26 @@
+// Owns: contents in memory. Does not own: what their names and sizes may be (rules.ts).
+
 import type { Collected, ContentStore, Digest } from "../contract/index.ts";
 import { MultiMap } from "../contract/internal.ts";
 import {
   absent,
-  bounded,
+  boundedLimit,
   checkLabel,
   checkPiece,
   checkSpace,
   checkTotal,
   closed,
+  type ContentBounds,
   digestOf,
   PIECE_BYTES,
-  type ContentBounds,
-} from "./content-bounds.ts";
+} from "./rules.ts";
 
-/** As SQLite orders texts, and not as JavaScript does. */
-const inOrder = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+/** By UTF-8 bytes, as SQLite orders texts; JavaScript orders by UTF-16 units. */
+const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 const MEMORY_BYTES = 1024 * 1024 * 1024;
 
-/** Contents of one process: gone with it. */
+/** Contents that live as long as the process. */
 export function memoryContents(options: Partial<ContentBounds> = {}): ContentStore {
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: MEMORY_BYTES, ...options };
   return new MemoryContents(bounds);
@@ -29,8 +31,8 @@ class MemoryContents implements ContentStore {
   readonly #pieces = new Map<Digest, Uint8Array>();
   readonly #spaces = new MultiMap<string, Digest>();
   readonly #labels = new Map<string, Map<string, Digest>>();
-  /** What was put since each collection under way began. */
-  readonly #fresh = new Set<Set<Digest>>();
+  /** For each collection in progress, what it must not drop. */
+  readonly #collections = new Set<Set<Digest>>();
   #bytes = 0;
   #open = true;
 
@@ -39,7 +41,7 @@ class MemoryContents implements ContentStore {
   }
 
   async put(bytes: Uint8Array, space?: string): Promise<Digest> {
-    this.#check();
+    this.#checkOpen();
     checkPiece(bytes, this.#bounds);
     if (space !== undefined) checkSpace(space);
     const digest = digestOf(bytes);
@@ -49,22 +51,22 @@ class MemoryContents implements ContentStore {
       this.#bytes += bytes.length;
     }
     if (space !== undefined) this.#spaces.put(space, digest);
-    for (const fresh of this.#fresh) fresh.add(digest);
+    for (const live of this.#collections) live.add(digest);
     return digest;
   }
 
   async get(digest: Digest): Promise<Uint8Array | undefined> {
-    this.#check();
+    this.#checkOpen();
     return this.#pieces.get(digest)?.slice();
   }
 
   async has(digest: Digest): Promise<boolean> {
-    this.#check();
+    this.#checkOpen();
     return this.#pieces.has(digest);
   }
 
   async label(space: string, label: string, digest: Digest | undefined): Promise<void> {
-    this.#check();
+    this.#checkOpen();
     checkSpace(space);
     checkLabel(label);
     const labels = this.#labels.get(space) ?? new Map<string, Digest>();
@@ -76,39 +78,39 @@ class MemoryContents implements ContentStore {
   }
 
   async labelled(space: string, label: string): Promise<Digest | undefined> {
-    this.#check();
+    this.#checkOpen();
     return this.#labels.get(space)?.get(label);
   }
 
   async labels(space: string, limit: number, after = ""): Promise<readonly string[]> {
-    this.#check();
+    this.#checkOpen();
     return page(this.#labels.get(space)?.keys() ?? [], limit, after);
   }
 
   async contents(space: string, limit: number, after = ""): Promise<readonly { readonly digest: Digest; readonly bytes: number }[]> {
-    this.#check();
+    this.#checkOpen();
     return page(this.#spaces.get(space) ?? [], limit, after).map((digest) => ({ digest, bytes: this.#pieces.get(digest)?.length ?? 0 }));
   }
 
   async collect(live: AsyncIterable<Digest> | Iterable<Digest>): Promise<Collected> {
-    this.#check();
-    const keep = new Set<Digest>();
-    this.#fresh.add(keep);
+    this.#checkOpen();
+    const used = new Set<Digest>();
+    this.#collections.add(used);
     try {
-      for await (const digest of live) keep.add(digest);
-      this.#check();
-      for (const labels of this.#labels.values()) for (const digest of labels.values()) keep.add(digest);
+      for await (const digest of live) used.add(digest);
+      this.#checkOpen();
+      for (const labels of this.#labels.values()) for (const digest of labels.values()) used.add(digest);
       let dropped = 0;
       let bytes = 0;
       for (const [digest, piece] of this.#pieces)
-        if (!keep.has(digest)) {
+        if (!used.has(digest)) {
           this.#drop(digest, piece);
           dropped += 1;
           bytes += piece.length;
         }
       return { kept: this.#pieces.size, dropped, bytes };
     } finally {
-      this.#fresh.delete(keep);
+      this.#collections.delete(used);
     }
   }
 
@@ -125,13 +127,13 @@ class MemoryContents implements ContentStore {
     for (const space of this.#spaces.keys()) this.#spaces.take(space, digest);
   }
 
-  #check(): void {
-    if (!this.#open) throw closed();
+  #checkOpen(): void {
+    if (!this.#open) throw closed("content store");
   }
 }
 
 const page = (names: Iterable<string>, limit: number, after: string): readonly string[] =>
   [...names]
-    .filter((name) => inOrder(name, after) > 0)
-    .toSorted(inOrder)
-    .slice(0, bounded(limit));
+    .filter((name) => compareBytes(name, after) > 0)
+    .toSorted(compareBytes)
+    .slice(0, boundedLimit(limit));

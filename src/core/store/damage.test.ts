@@ -1,6 +1,6 @@
 /** Pages of the file that are garbage: who meets one is refused, and nobody else. */
 import assert from "node:assert/strict";
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
@@ -13,6 +13,7 @@ import { ChainWriter, messageTo } from "../../testing/store-entries.ts";
 import { sqliteExporter, sqliteStore } from "./index.ts";
 
 const DAY_MS = 86_400_000;
+const PAGE = 4_096;
 
 function temporary(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "troupe-page-"));
@@ -29,7 +30,7 @@ function damage(directory: string, name: string): void {
   database.close();
   assert.ok(typeof page === "number", `${name} has no leaf`);
   const file = openSync(path, "r+");
-  writeSync(file, Buffer.alloc(4_096, 0x5a), 0, 4_096, (page - 1) * 4_096);
+  writeSync(file, Buffer.alloc(PAGE, 0x5a), 0, PAGE, (page - 1) * PAGE);
   closeSync(file);
 }
 
@@ -144,5 +145,29 @@ test("an export that meets a damaged page says whose it is, or what lies there",
         return true;
       },
     );
+  }
+});
+
+const INDEX_LEAF = 0x0a;
+
+test("a flipped bit in the index of names never gives one actor's row for another's", async () => {
+  using place = temporary();
+  const directory = place.path;
+  {
+    await using store = sqliteStore({ directory });
+    const alice = new ChainWriter("door/alice");
+    await store.commit(alice.id, alice.next());
+  }
+  const file = join(directory, "troupe.db");
+  const bytes = readFileSync(file);
+  for (let page = 1; page * PAGE < bytes.length; page += 1) {
+    const at = bytes.subarray(0, (page + 1) * PAGE).indexOf("dooralice", page * PAGE);
+    // "alice" becomes "alicd".
+    if (at >= 0 && bytes[page * PAGE] === INDEX_LEAF) bytes[at + 8] = "d".charCodeAt(0);
+  }
+  writeFileSync(file, bytes);
+  for (const readOnly of [false, true]) {
+    await using store = sqliteStore({ directory, readOnly });
+    await assert.rejects(store.load("door/alicd"), { code: "STORE_CORRUPT", message: /is another's/u });
   }
 });

@@ -1,0 +1,163 @@
+// Owns: the `event` table: appending, walking a chain from its end, and skip pointers. Does not own: finding events by id (event-index.ts).
+//
+// Each event names the actor's previous one by its place in the log (`prev`), so a chain is a linked list. Skip pointers shorten the walk:
+// `back` is the place of the actor's last event whose seq is a multiple of 64, and `far`, on those events only, of the last one whose seq
+// is a multiple of 4,096. Any event is found from the end in a few hundred steps, however long the chain.
+
+import { hash } from "node:crypto";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { ActorId, ChainEvent, StoreError } from "../contract/index.ts";
+import { damaged, int, maybeInt, text } from "./faults.ts";
+
+const BACK = 64;
+const FAR = 4_096;
+
+export interface SkipPointers {
+  readonly back: number | null;
+  readonly far: number | null;
+}
+
+export const NO_SKIPS: SkipPointers = { back: null, far: null };
+
+/** The skip pointers of the event after the one at `pos`, whose own pointers are `skips`. */
+export const skipsAfter = (seq: number, pos: number, skips: SkipPointers): SkipPointers =>
+  seq % BACK === 0 ? { back: pos, far: seq % FAR === 0 ? pos : skips.far } : skips;
+
+/** The end of an actor's chain. */
+export interface ChainEnd {
+  /** The actor's id in the table of actors. */
+  readonly pk: number;
+  /** Of the last event: its seq, its id, and its place in the log. */
+  readonly seq: number;
+  readonly head: string;
+  readonly pos: number;
+  /** The place of the last event with the whole state. */
+  readonly full: number;
+}
+
+interface Place {
+  readonly pos: number;
+  readonly seq: number;
+  readonly prev: number | undefined;
+  readonly back: number | undefined;
+  readonly far: number | undefined;
+}
+
+// One statement for the whole walk: a statement for each event takes twice as long.
+const walk = (until: string): string => `
+  WITH RECURSIVE walk(pos, n) AS (
+    VALUES(?1, 1) UNION ALL
+    SELECT e.prev, n + 1 FROM walk JOIN event e ON e.pos = walk.pos WHERE e.prev IS NOT NULL AND ${until})
+  SELECT e.id, e.header, e.body, e.actor, e.seq, e.pos FROM walk JOIN event e ON e.pos = walk.pos`;
+
+/** A row of `walk` as an array, which is cheaper than an object. */
+type Columns = Readonly<Record<number, SQLOutputValue>>;
+
+const ACTOR = 3;
+const SEQ = 4;
+const POS = 5;
+
+export class EventLog {
+  readonly #append: StatementSync;
+  readonly #place: StatementSync;
+  readonly #walkTo: StatementSync;
+  readonly #walkCount: StatementSync;
+
+  constructor(database: DatabaseSync) {
+    this.#append = database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)");
+    this.#place = database.prepare("SELECT pos, actor, seq, prev, back, far FROM event WHERE pos = ?");
+    this.#walkTo = database.prepare(walk("walk.pos <> ?2"));
+    this.#walkCount = database.prepare(walk("n < ?2"));
+    this.#walkTo.setReturnArrays(true);
+    this.#walkCount.setReturnArrays(true);
+  }
+
+  append(pos: number, pk: number, seq: number, prev: number | null, { back, far }: SkipPointers, { id, header, body }: ChainEvent): void {
+    this.#append.run(pos, pk, seq, prev, back, seq % BACK === 0 ? far : null, id, header, body ?? null);
+  }
+
+  /** The skip pointers of the event that follows this end. */
+  skipsOf(end: ChainEnd): SkipPointers {
+    if (end.seq < BACK) return NO_SKIPS;
+    const last = this.#at(end, end.pos, end.seq);
+    const back = last.seq % BACK === 0 ? last : this.#at(end, last.back, last.seq - (last.seq % BACK));
+    return { back: back.pos, far: back.seq % FAR === 0 ? back.pos : (back.far ?? null) };
+  }
+
+  /** From the last whole state on. Verifies each event: its hash, its body's hash and its parent. */
+  tail(id: ActorId, end: ChainEnd): readonly ChainEvent[] {
+    const rows = this.#walkTo.all(end.pos, end.full);
+    const events = eventsOf(end, rows, end.seq);
+    if (rows.at(-1)?.[POS] !== end.full) throw missingEvent(end.seq - rows.length);
+    let expected: string | null = end.head;
+    for (const event of events) {
+      checkEvent(event);
+      if (event.id !== expected) throw damaged(`the chain of ${id} is torn`);
+      expected = parentOf(event.header);
+    }
+    return events.toReversed();
+  }
+
+  /** As stored and not verified, so that a verifier sees what is wrong. */
+  events(end: ChainEnd, afterSeq: number, limit: number): readonly ChainEvent[] {
+    const from = Math.max(afterSeq, 0);
+    const last = Math.min(end.seq, from + limit);
+    if (last <= from) return [];
+    const events = eventsOf(end, this.#walkCount.all(this.seek(end, last), last - from), last);
+    if (events.length < last - from) throw missingEvent(last - events.length);
+    return events.toReversed();
+  }
+
+  /** The place of an event, found by the longest jumps that do not pass it. */
+  seek(end: ChainEnd, seq: number): number {
+    let place = this.#at(end, end.pos, end.seq);
+    while (place.seq > seq) {
+      const before = place.seq - 1;
+      const farSeq = before - (before % FAR);
+      const backSeq = before - (before % BACK);
+      if (place.far !== undefined && farSeq >= seq) place = this.#at(end, place.far, farSeq);
+      else if (place.back !== undefined && backSeq >= seq) place = this.#at(end, place.back, backSeq);
+      else place = this.#at(end, place.prev, before);
+    }
+    return place.pos;
+  }
+
+  #at(end: ChainEnd, pos: number | undefined, seq: number): Place {
+    const columns = pos === undefined ? undefined : this.#place.get(pos);
+    if (columns === undefined || columns["actor"] !== end.pk || columns["seq"] !== seq) throw missingEvent(seq);
+    const { prev, back, far } = columns;
+    return { pos: int(columns["pos"]), seq, prev: maybeInt(prev), back: maybeInt(back), far: maybeInt(far) };
+  }
+}
+
+/** The events of rows, newest first. Throws unless they are this actor's, and consecutive up to `lastSeq`. */
+const eventsOf = (end: ChainEnd, rows: readonly Columns[], lastSeq: number): readonly ChainEvent[] =>
+  rows.map((columns, index) => {
+    if (columns[ACTOR] !== end.pk || columns[SEQ] !== lastSeq - index) throw missingEvent(lastSeq - index);
+    return eventOf(columns[0], columns[1], columns[2]);
+  });
+
+export const missingEvent = (seq: number): StoreError => damaged(`event ${seq} is missing`, undefined, { seq });
+
+export const eventIn = (columns: Record<string, SQLOutputValue>): ChainEvent => eventOf(columns["id"], columns["header"], columns["body"]);
+
+function eventOf(id: unknown, header: unknown, body: unknown): ChainEvent {
+  return body === null || body === undefined
+    ? { id: text(id), header: text(header) }
+    : { id: text(id), header: text(header), body: text(body) };
+}
+
+// Quotes within a JSON string are escaped, so the first match is the key.
+function parentOf(header: string): string | null {
+  const parent = /,"parent":(?:null|"([0-9a-f]{64})"),/u.exec(header);
+  if (parent === null) throw damaged("an event names no parent");
+  return parent[1] ?? null;
+}
+
+const sha256 = (value: string): string => hash("sha256", value, "hex");
+
+/** C7. Throws `STORE_CORRUPT` unless the hashes match. */
+export function checkEvent(event: ChainEvent): void {
+  if (sha256(event.header) !== event.id) throw damaged("an event was changed");
+  if (event.body !== undefined && !event.header.endsWith(`,"body":"${sha256(event.body)}"}`)) throw damaged("an event's body was changed");
+}

@@ -1,0 +1,176 @@
+// Owns: deleting data for good: the bodies of events (C7: headers stay), and actors that have ended. Does not own: which of them to delete.
+//
+// What is deleted is overwritten in the file and removed from its log. Long chains go in batches, between which others write.
+
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { Ended, StoreError } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
+import type { Head, HeadCache } from "./actor-table.ts";
+import type { EventIndex } from "./event-index.ts";
+import type { EventLog } from "./event-log.ts";
+import { isDamage, maybeInt, storeFault } from "./faults.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { Sequences } from "./schema.ts";
+import type { TurnWriter } from "./turn-writer.ts";
+
+/** Events changed in one transaction. */
+const CHUNK = 256;
+
+export interface PurgeParts {
+  readonly commits: GroupCommit;
+  readonly heads: HeadCache;
+  readonly turns: TurnWriter;
+  readonly log: EventLog;
+  readonly index: EventIndex;
+  /** Called for a chain that cannot be read wholly, so that the rest of it stays. */
+  readonly onDamage: (fault: StoreError) => void;
+}
+
+export class Purge {
+  readonly #database: DatabaseSync;
+  readonly #parts: PurgeParts;
+  readonly #sequences: Sequences;
+  readonly #seqAt: StatementSync;
+  readonly #bodyAt: StatementSync;
+  readonly #eraseBody: StatementSync;
+  readonly #deleteActor: StatementSync;
+  readonly #uncount: StatementSync;
+  readonly #addRest: StatementSync;
+  readonly #nextRest: StatementSync;
+  readonly #deleteRest: StatementSync;
+  readonly #giveUp: StatementSync;
+  readonly #event: StatementSync;
+  readonly #deleteEvent: StatementSync;
+  #sweeping: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(database: DatabaseSync, parts: PurgeParts) {
+    this.#database = database;
+    this.#parts = parts;
+    this.#sequences = new Sequences(database);
+    this.#seqAt = database.prepare("SELECT seq FROM event WHERE pos = ?");
+    this.#bodyAt = database.prepare("SELECT prev, body IS NULL AS erased FROM event WHERE pos = ?");
+    this.#eraseBody = database.prepare("UPDATE event SET body = NULL WHERE pos = ?");
+    this.#deleteActor = database.prepare("DELETE FROM actor WHERE id = ?");
+    this.#uncount = database.prepare("UPDATE tally SET n = n - 1 WHERE kind = ?");
+    this.#addRest = database.prepare("INSERT INTO gone VALUES(?)");
+    this.#nextRest = database.prepare("SELECT pos FROM gone LIMIT 1");
+    this.#deleteRest = database.prepare("DELETE FROM gone WHERE pos = ?");
+    this.#giveUp = database.prepare("DELETE FROM gone WHERE pos = (SELECT pos FROM gone LIMIT 1)");
+    this.#event = database.prepare("SELECT prev, id, header FROM event WHERE pos = ?");
+    this.#deleteEvent = database.prepare("DELETE FROM event WHERE pos = ?");
+  }
+
+  /** Erases the bodies before `beforeSeq`, and none from the last whole state on. Returns how many. */
+  async erase(head: Head, beforeSeq: number): Promise<number> {
+    const full = Number(this.#seqAt.get(head.full)?.["seq"] ?? 0);
+    const last = Math.min(beforeSeq, full) - 1;
+    if (last < 1) return 0;
+    let count = 0;
+    for (let pos: number | undefined = this.#parts.log.seek(head, last); pos !== undefined;) {
+      const from: number = pos;
+      const erased = await this.#write(() => this.#eraseChunk(from));
+      count += erased.count;
+      pos = erased.next;
+    }
+    if (count > 0) this.#parts.commits.emptyLog();
+    return count;
+  }
+
+  #eraseChunk(from: number): { readonly count: number; readonly next: number | undefined } {
+    let pos: number | undefined = from;
+    let count = 0;
+    for (let step = 0; step < CHUNK && pos !== undefined; step += 1) {
+      const { erased, prev }: Record<string, SQLOutputValue> = this.#bodyAt.get(pos) ?? {};
+      if (erased === 0) {
+        this.#eraseBody.run(pos);
+        count += 1;
+      }
+      pos = typeof prev === "number" ? prev : undefined;
+    }
+    return { count, next: pos };
+  }
+
+  /**
+   * Deletes an actor: its row in one transaction, its events in later ones, from the place in the table `gone`. Settles when nothing of it
+   * is left in the file, or the store is closed; the next opening continues.
+   */
+  async remove({ id, head }: Pick<Ended, "id" | "head">): Promise<boolean> {
+    const { heads, turns } = this.#parts;
+    const isRemoved = await this.#write(() => {
+      const current = heads.get(id);
+      if (current?.head !== head || current.row.status !== "stopped") return false;
+      // The actor may have had a turn in this transaction, whose row is not written yet.
+      turns.writeRows();
+      this.#sequences.save();
+      this.#deleteActor.run(current.pk);
+      this.#uncount.run(kindOf(id));
+      this.#addRest.run(current.pos);
+      heads.drop(id);
+      return true;
+    });
+    if (isRemoved) await this.sweep();
+    return isRemoved;
+  }
+
+  /** Events of removed actors are left. */
+  get unfinished(): boolean {
+    return this.#nextRest.get() !== undefined;
+  }
+
+  /** Deletes the events of removed actors. */
+  sweep(): Promise<void> {
+    return (this.#sweeping ??= this.#sweep().finally(() => (this.#sweeping = undefined)));
+  }
+
+  /** Settles when no more writes follow. */
+  async closed(): Promise<void> {
+    this.#closed = true;
+    await this.#sweeping?.catch(() => undefined);
+  }
+
+  async #sweep(): Promise<void> {
+    const { commits, onDamage } = this.#parts;
+    while (!this.#closed && this.unfinished)
+      try {
+        await this.#write(() => this.#sweepChunk());
+      } catch (error) {
+        const fault = storeFault(error);
+        if (!isDamage(fault)) throw fault;
+        onDamage(fault);
+        await commits.add(() => void this.#giveUp.run());
+      }
+    if (!this.#closed) commits.emptyLog();
+  }
+
+  #sweepChunk(): void {
+    for (let left = CHUNK; left > 0;) {
+      const last = maybeInt(this.#nextRest.get()?.["pos"]);
+      if (last === undefined) return;
+      this.#deleteRest.run(last);
+      let pos: number | undefined = last;
+      for (; pos !== undefined && left > 0; left -= 1) pos = this.#removeEvent(pos);
+      if (pos !== undefined) this.#addRest.run(pos);
+    }
+  }
+
+  /** Returns the place of the previous event. Throws no `StoreError`, which would mean that nothing was written. */
+  #removeEvent(pos: number): number | undefined {
+    const { id, header, prev } = this.#event.get(pos) ?? {};
+    if (typeof id === "string" && typeof header === "string") this.#parts.index.remove(pos, id, header);
+    this.#deleteEvent.run(pos);
+    return typeof prev === "number" ? prev : undefined;
+  }
+
+  /** A write whose deletions overwrite the page content. */
+  #write<T>(write: () => T): Promise<T> {
+    return this.#parts.commits.add(() => {
+      this.#database.exec("PRAGMA secure_delete = ON");
+      try {
+        return write();
+      } finally {
+        this.#database.exec("PRAGMA secure_delete = FAST");
+      }
+    });
+  }
+}

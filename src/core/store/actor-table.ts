@@ -48,7 +48,7 @@ const WRITTEN = ["seq", "head", "pos", "full", "version", "seen", "count", "sum"
 const staticSumOf = (row: Row, rest: string): number => crc32(`${row.uid} ${row.status} ${row.owner ?? ""} ${row.parent ?? ""} ${rest}`);
 
 /** The checksum of a whole row: a flipped bit in the file is found when the actor is loaded. */
-export const rowSum = (staticSum: number, seq: number, head: string, pos: number, full: number, row: Row): number =>
+const rowSum = (staticSum: number, seq: number, head: string, pos: number, full: number, row: Row): number =>
   crc32(`${seq} ${head} ${pos} ${full} ${row.version} ${row.lastMessageAt} ${row.messageCount}`, staticSum);
 
 /** The same objects, or equal scalars: no static column has to be written. */

@@ -182,7 +182,7 @@ function conditions({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): 
   return { where, values };
 }
 
-const whereAll = (conditions: readonly string[]): string => (conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "");
+const whereAll = (all: readonly string[]): string => (all.length > 0 ? ` WHERE ${all.join(" AND ")}` : "");
 
 const changeIn = (columns: Readonly<Record<string, SQLOutputValue>>): Change => ({
   id: actorId(columns["kind"], columns["key"]),

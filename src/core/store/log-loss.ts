@@ -256,6 +256,8 @@ export function writeAlarm(loss: LogLoss): void {
 
 const alarmOf = (path: string): string => `${path}.log-lost`;
 
+const numberIn = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
+
 /** A loss found earlier that no operator has acknowledged. */
 export function knownLoss(path: string): LogLoss | undefined {
   const alarm = alarmOf(path);
@@ -263,18 +265,17 @@ export function knownLoss(path: string): LogLoss | undefined {
   try {
     const stored: unknown = JSON.parse(readFileSync(alarm, "utf8"));
     const { event, frames, commits } = isBag(stored) ? stored : {};
-    const number = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
-    return lossOf(path, event === "log-missing" ? event : "log-cut", number(frames), number(commits));
+    return lossOf(path, event === "log-missing" ? event : "log-cut", numberIn(frames), numberIn(commits));
   } catch {
     return lossOf(path, "log-cut");
   }
 }
 
+const sumOf = (one?: number, other?: number): number | undefined => (one === undefined ? other : one + (other ?? 0));
+
 /** An earlier loss is reported together with the new one. */
-function combined(path: string, before: LogLoss, { event, frames, commits }: LogLoss): LogLoss {
-  const sum = (one?: number, other?: number): number | undefined => (one === undefined ? other : one + (other ?? 0));
-  return lossOf(path, event, sum(before.frames, frames), sum(before.commits, commits));
-}
+const combined = (path: string, before: LogLoss, { event, frames, commits }: LogLoss): LogLoss =>
+  lossOf(path, event, sumOf(before.frames, frames), sumOf(before.commits, commits));
 
 function lossOf(path: string, event: LogLoss["event"], frames?: number, commits?: number): LogLoss {
   const log = `${path}-wal`;

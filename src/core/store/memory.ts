@@ -300,8 +300,7 @@ class MemoryStore implements Store {
       if (row.status === "stopped" && isBehind && (query.kind === undefined || kind === query.kind))
         rows.push({ id, head, seq, place, endedAt: timeOf(events.at(-1)) });
     }
-    const byKind = ({ id }: EndedRow, other: EndedRow): number => compareTexts(kindOf(id), kindOf(other.id));
-    return endedPage(rows.toSorted((one, other) => byKind(one, other) || one.place - other.place).slice(0, query.limit), query);
+    return endedPage(rows.toSorted(compareEnded).slice(0, query.limit), query);
   }
 
   async remove({ id, head }: Pick<Ended, "id" | "head">): Promise<boolean> {
@@ -332,7 +331,11 @@ class MemoryStore implements Store {
 
 const comparePlaces = (one: DuePlace, other: DuePlace): number => one.at - other.at || compareIds(one.id, other.id);
 
-const compareTexts = (one: string, other: string): number => (one === other ? 0 : one < other ? -1 : 1);
+/** By kind, then by place. */
+function compareEnded(one: EndedRow, other: EndedRow): number {
+  const [kind, otherKind] = [kindOf(one.id), kindOf(other.id)];
+  return kind === otherKind ? one.place - other.place : kind < otherKind ? -1 : 1;
+}
 
 const matches = (id: ActorId, row: Row, { kind, owner, live }: Omit<ListQuery, "after" | "limit">): boolean =>
   (kind === undefined || kindOf(id) === kind) &&

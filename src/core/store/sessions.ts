@@ -89,7 +89,7 @@ export function sqliteSessionStores(options: SqliteSessionOptions): SqliteSessio
       // However long the log has become, because of a reader in another process for example, it is cut to what writing needs.
       database.exec("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304");
       migrate(database, APPLICATION, SCHEMA);
-      return stores(database, { ...STREAM_BOUNDS, ...options.bounds });
+      return storesOn(database, { ...STREAM_BOUNDS, ...options.bounds });
     });
   } catch (error) {
     const fault = storeFault(error);
@@ -99,7 +99,7 @@ export function sqliteSessionStores(options: SqliteSessionOptions): SqliteSessio
 
 type Run = <T>(work: () => T) => Promise<T>;
 
-function stores(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStores {
+function storesOn(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStores {
   let open = true;
   let broken: StoreError | undefined;
   let writes = 0;
@@ -141,14 +141,14 @@ function stores(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStor
     open = false;
   };
   return {
-    sessions: { ...sessionStore(database, read, write), [Symbol.asyncDispose]: close },
-    streams: { ...streamStore(database, bounds, read, write), [Symbol.asyncDispose]: close },
-    taskStore: { ...taskStore(database, read, write), [Symbol.asyncDispose]: close },
+    sessions: { ...sessionsOn(database, read, write), [Symbol.asyncDispose]: close },
+    streams: { ...streamsOn(database, bounds, read, write), [Symbol.asyncDispose]: close },
+    taskStore: { ...tasksOn(database, read, write), [Symbol.asyncDispose]: close },
     [Symbol.asyncDispose]: close,
   };
 }
 
-function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<SessionStore, typeof Symbol.asyncDispose> {
+function sessionsOn(database: DatabaseSync, read: Run, write: Run): Omit<SessionStore, typeof Symbol.asyncDispose> {
   const put = database.prepare(
     "INSERT INTO session VALUES(?,?,?,?) ON CONFLICT(id) DO UPDATE SET seen = excluded.seen, level = excluded.level, listener = excluded.listener",
   );
@@ -219,7 +219,7 @@ function sessionStore(database: DatabaseSync, read: Run, write: Run): Omit<Sessi
   };
 }
 
-function taskStore(database: DatabaseSync, read: Run, write: Run): Omit<TaskStore, typeof Symbol.asyncDispose> {
+function tasksOn(database: DatabaseSync, read: Run, write: Run): Omit<TaskStore, typeof Symbol.asyncDispose> {
   const put = database.prepare("INSERT OR REPLACE INTO task VALUES(?,?,?,?,?)");
   const get = database.prepare("SELECT principal, told, over, until FROM task WHERE id = ?");
   const expire = database.prepare(`DELETE FROM task WHERE id IN (SELECT id FROM task WHERE until <= ? LIMIT ${BATCH})`);
@@ -237,7 +237,7 @@ function taskStore(database: DatabaseSync, read: Run, write: Run): Omit<TaskStor
   };
 }
 
-function streamStore(database: DatabaseSync, bounds: StreamBounds, read: Run, write: Run): Omit<StreamStore, typeof Symbol.asyncDispose> {
+function streamsOn(database: DatabaseSync, bounds: StreamBounds, read: Run, write: Run): Omit<StreamStore, typeof Symbol.asyncDispose> {
   const grow = database.prepare(
     `INSERT INTO stream VALUES(?1, ?2, 1, ?3, (SELECT coalesce(max(turn), 0) + 1 FROM stream WHERE session = ?1))
      ON CONFLICT(session, name) DO UPDATE SET last = last + 1, bytes = bytes + ?3, turn = excluded.turn RETURNING last, bytes`,

@@ -4,7 +4,7 @@ import { types } from "node:util";
 import * as fc from "fast-check";
 import { create } from "mutative";
 import { apply, diff } from "../chain/index.ts";
-import { diffChanges } from "../chain/diff.ts";
+import { diffChanges } from "../chain/patch.ts";
 import type { Json } from "../contract/index.ts";
 import { freezeDeep } from "../contract/internal.ts";
 import { openDraft } from "./draft.ts";

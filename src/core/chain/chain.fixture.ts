@@ -3,7 +3,7 @@ import { DEFAULT_POLICY } from "../contract/index.ts";
 import { entryOf } from "./entry.ts";
 import { extraOf, kindFrom } from "./kind.ts";
 import { begin, planTurn, type Base } from "./turn.ts";
-import { wakeId } from "./message-ids.ts";
+import { wakeId } from "./messages.ts";
 
 export interface Counter {
   readonly n: number;

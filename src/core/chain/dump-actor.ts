@@ -1,8 +1,8 @@
 import { StoreError, type ChainEvent, type Json, type Travelling } from "../contract/index.ts";
-import { apply } from "./apply.ts";
 import { readBody, readHeader } from "./event.ts";
 import { isTime } from "./dump-row.ts";
 import { check } from "./json-check.ts";
+import { apply } from "./patch.ts";
 import { Verifier } from "./verify.ts";
 
 interface Change {

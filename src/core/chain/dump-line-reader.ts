@@ -2,7 +2,7 @@ import { StoreError, type ChainEvent } from "../contract/index.ts";
 import { DUMP_VERSION, type DumpLine, firstKey, readDumpText } from "./dump-format.ts";
 import { linesOf } from "./dump-lines.ts";
 import { DumpSum } from "./dump-sum.ts";
-import { importLine } from "./export.ts";
+import { importLine } from "./event.ts";
 
 export type ReadLine = DumpLine | { readonly line: "event"; readonly event: ChainEvent };
 

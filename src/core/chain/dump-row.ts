@@ -1,6 +1,6 @@
 import { isBag, type KeyedCall, type Message, type Policy, type Reply, type Row, type SetWake, type Status } from "../contract/index.ts";
 import { hasOwn, isAddress, isTexts } from "../contract/internal.ts";
-import { MOST_WAKES } from "./wakes.ts";
+import { MOST_WAKES } from "./turn.ts";
 
 // What hostile JSON must be before it is taken for what its place says.
 

@@ -5,7 +5,7 @@ import { ofActor } from "./dump-arriving.ts";
 import { type DumpCounts, type DumpLine, dumpText, NONE_YET, readDumpText } from "./dump-format.ts";
 import { LONGEST_LINE } from "./dump-lines.ts";
 import { DumpSum } from "./dump-sum.ts";
-import { exportLine, importLine } from "./export.ts";
+import { exportLine, importLine } from "./event.ts";
 
 export interface DumpOptions {
   /** Only actors of this kind, and messages to them. */

@@ -1,11 +1,24 @@
+// Owns: what the commit of a planned turn stores: event, row, outgoing messages; redaction; when to store a whole state. Does not own: the
+// plan (turn.ts), the texts of an event (event.ts).
+import {
+  type ChainEvent,
+  type Entry,
+  isBag,
+  isList,
+  type Json,
+  type Message,
+  REDACTED,
+  type Remembered,
+  type Row,
+  type Status,
+} from "../contract/index.ts";
+import { getOwn, setOwn } from "../contract/internal.ts";
 import { seal, sha256 } from "./event.ts";
-import type { ChainEvent, Entry, Json, Message, Remembered, Row, Status } from "../contract/index.ts";
 import type { Kind } from "./kind.ts";
-import { secretsIn, withoutSecrets } from "./redact.ts";
 import type { Plan } from "./turn.ts";
 
-/** The chain's parameters at the place the event goes to. */
-export interface Place {
+/** Where the event goes in its chain. */
+export interface Position {
   readonly parent: string | null;
   readonly full: boolean;
   readonly messageCount: number;
@@ -13,16 +26,16 @@ export interface Place {
   readonly consumed: string | undefined;
 }
 
-/** In the contract's order of keys, whoever built the message: the same turn has the same text, in which nothing undefined is. */
+/** Always in the same order of keys: the same turn has the same text. */
 const recorded = (
   { id, to, action, at, seed, viewer, start, policy, replyAs, from, cause, deadline, trace, answers, can }: Message,
   args: Json,
 ): object => ({ id, to, action, args, at, seed, viewer, start, policy, replyAs, from, cause, deadline, trace, answers, can });
 
-/** What an event tells of a turn. */
-export type Tellable = Pick<Plan, "message" | "life" | "seq" | "state" | "patch" | "sent" | "reply" | "record">;
+/** The parts of a plan that its event stores. */
+export type StoredParts = Pick<Plan, "message" | "life" | "seq" | "state" | "patch" | "sent" | "reply" | "record">;
 
-export function eventOf(kind: Kind, plan: Tellable, parent: string | null, full: boolean): ChainEvent {
+export function eventOf(kind: Kind, plan: StoredParts, parent: string | null, full: boolean): ChainEvent {
   const { message, life, seq, state, patch, sent, reply, record } = plan;
   const { to: actor, at, action: type, cause } = message;
   const { behaviour } = kind;
@@ -36,13 +49,13 @@ export function eventOf(kind: Kind, plan: Tellable, parent: string | null, full:
       version: behaviour.version,
       sent,
       reply,
-      // A record may repeat the arguments: what is secret in them is secret in it.
+      // A record may repeat secret arguments.
       record: behaviour.redact === undefined || record === undefined ? record : withoutSecrets(record, secretsIn(message.args, args)),
     },
   );
 }
 
-/** Sends as messages. The seed follows from the sender's, so that a whole world replays. */
+/** The sends as messages. Each seed is derived from the sender's, so that a system of actors replays. */
 export function messagesOf(plan: Plan, at: number, cause: string | undefined): Message[] {
   return plan.sends.map((outgoing, n) => ({
     ...outgoing,
@@ -56,7 +69,7 @@ export function messagesOf(plan: Plan, at: number, cause: string | undefined): M
 
 export const statusOf = (plan: Plan): Status => (plan.stop === undefined ? "live" : "stopped");
 
-/** Those this turn sets name its event: what they cause does too. */
+/** The timers. Those that this turn sets get its event as their cause. */
 function wakesOf({ extra, setWakes, stop }: Plan, cause: string): Row["wakes"] {
   if (setWakes.length === 0 || stop !== undefined) return extra.wakes;
   const wakes = { ...extra.wakes };
@@ -67,7 +80,7 @@ function wakesOf({ extra, setWakes, stop }: Plan, cause: string): Row["wakes"] {
   return wakes;
 }
 
-function rowOf(kind: Kind, plan: Plan, { messageCount, lastMessageAt }: Place, eventId: string): Row {
+function rowOf(kind: Kind, plan: Plan, { messageCount, lastMessageAt }: Position, eventId: string): Row {
   const { life, createdAt, extra } = plan;
   const { uid, override, owner, parent, muted, pending } = extra;
   const row: { -readonly [K in keyof Row]: Row[K] } = {
@@ -88,17 +101,17 @@ function rowOf(kind: Kind, plan: Plan, { messageCount, lastMessageAt }: Place, e
   return row;
 }
 
-export function entryOf(kind: Kind, plan: Plan, place: Place, now: number): Entry {
-  const event = eventOf(kind, plan, place.parent, place.full);
+export function entryOf(kind: Kind, plan: Plan, position: Position, now: number): Entry {
+  const event = eventOf(kind, plan, position.parent, position.full);
   const entry: { -readonly [K in keyof Entry]: Entry[K] } = {
-    after: place.parent,
+    after: position.parent,
     seq: plan.seq,
     event,
-    full: place.full,
-    row: rowOf(kind, plan, place, event.id),
+    full: position.full,
+    row: rowOf(kind, plan, position, event.id),
     out: plan.sends.length === 0 || plan.extra.muted ? NONE : messagesOf(plan, now, event.id),
   };
-  if (place.consumed !== undefined) entry.consumed = place.consumed;
+  if (position.consumed !== undefined) entry.consumed = position.consumed;
   if (plan.claimed !== undefined) entry.claimed = plan.claimed;
   if (plan.remembered.length > 0) remember(entry, plan.remembered);
   return entry;
@@ -110,3 +123,78 @@ function remember(entry: { -readonly [K in keyof Entry]: Entry[K] }, [first, ...
 }
 
 const NONE: readonly Message[] = [];
+
+// ── snapshots ───────────────────────────────────────────────────────────────
+
+/** The events after the last whole state. Every engine decides from them when to store the next one. */
+export interface SinceFull {
+  readonly events: number;
+  /** Total size of the bodies of these events. */
+  readonly bytes: number;
+  /** Size of the body that holds the state. */
+  readonly fullBytes: number;
+}
+
+export const NOTHING_SINCE: SinceFull = { events: 0, bytes: 0, fullBytes: 0 };
+
+/** A whole state is written once the patches after the last one exceed its size by this much. */
+const SLACK_BYTES = 2_048;
+const LONGEST_TAIL = 256;
+
+export const needsSnapshot = ({ events, bytes, fullBytes }: SinceFull): boolean =>
+  events >= LONGEST_TAIL || bytes > fullBytes + SLACK_BYTES;
+
+export function sinceAfter({ events, bytes, fullBytes }: SinceFull, { event, full }: Pick<Entry, "event" | "full">): SinceFull {
+  const length = event.body?.length ?? 0;
+  return full ? { events: 0, bytes: 0, fullBytes: length } : { events: events + 1, bytes: bytes + length, fullBytes };
+}
+
+// ── redaction ───────────────────────────────────────────────────────────────
+
+/** Whether any part of the value was redacted. */
+export function isRedacted(value: Json): boolean {
+  if (value === REDACTED) return true;
+  if (isList(value)) return value.some(isRedacted);
+  return isBag(value) && Object.values(value).some(isRedacted);
+}
+
+/** Shorter secrets would be found in unrelated texts. */
+const SHORTEST_SECRET = 4;
+
+/** The texts that redaction removed from `args`. */
+export function secretsIn(args: Json, redacted: Json): readonly string[] {
+  const found = new Set<string>();
+  collect(args, redacted, found);
+  // Longest first, so that a secret that contains another one is removed whole.
+  return [...found].toSorted((a, b) => b.length - a.length);
+}
+
+function collect(value: Json, redacted: Json | undefined, found: Set<string>): void {
+  if (value === redacted) return;
+  if (isList(value)) {
+    const other = isList(redacted) ? redacted : [];
+    for (const [index, item] of value.entries()) collect(item, other[index], found);
+  } else if (isBag(value)) {
+    const other = isBag(redacted) ? redacted : {};
+    for (const key of Object.keys(value)) collect(value[key] ?? null, getOwn(other, key), found);
+  } else if (typeof value === "string" || typeof value === "number") {
+    const text = String(value);
+    if (text.length >= SHORTEST_SECRET) found.add(text);
+  }
+}
+
+/** `value` with every occurrence of these texts redacted. */
+export function withoutSecrets(value: Json, secrets: readonly string[]): Json {
+  if (secrets.length === 0) return value;
+  if (typeof value === "string") {
+    let text = value;
+    for (const secret of secrets) text = text.replaceAll(secret, REDACTED);
+    return text;
+  }
+  if (typeof value === "number") return secrets.includes(String(value)) ? REDACTED : value;
+  if (isList(value)) return value.map((item) => withoutSecrets(item, secrets));
+  if (!isBag(value)) return value;
+  const result: Record<string, Json> = {};
+  for (const key of Object.keys(value)) setOwn(result, key, withoutSecrets(value[key] ?? null, secrets));
+  return result;
+}

@@ -1,3 +1,4 @@
+// Owns: events as text: header, body, hash, and the line of an export (docs/design/chain.md). Does not own: what a turn stores (entry.ts).
 import { hash } from "node:crypto";
 import { type Bag, type Body, type ChainEvent, type Header, isBag, isList, type Json, StoreError } from "../contract/index.ts";
 import { isAddress } from "../contract/internal.ts";
@@ -17,22 +18,22 @@ function textWith(header: Heading, body: string): string {
   return `{"actor":${quoted(header.actor)},"life":"${header.life}","seq":${header.seq},"parent":${parent},"at":${header.at},"type":${quoted(header.type)}${cause},"body":"${body}"}`;
 }
 
-/** What a header says beside its body. */
+/** A header without the hash of its body. */
 type Heading = Omit<Header, "body" | "cause"> & { readonly cause?: string | undefined };
 
-/** A body, or what will be one: what is undefined is left away. */
-type Told = Pick<Body, "version" | "sent"> & { readonly message: Json | object } & {
+/** The parts of a body; undefined ones are left out. */
+type BodyParts = Pick<Body, "version" | "sent"> & { readonly message: Json | object } & {
   readonly [K in "patch" | "state" | "reply" | "record"]?: Json | undefined;
 };
 
-/** A body's text: fixed keys in fixed order, no space. In one go: to write each by itself takes longer. */
-const bodyText = ({ message, patch, state, version, sent, reply, record }: Told): string =>
+/** A body's text: fixed keys in fixed order, no space. One call of `stringify` is faster than one for each part. */
+const bodyText = ({ message, patch, state, version, sent, reply, record }: BodyParts): string =>
   JSON.stringify({ message, patch, state, version, sent, reply, record });
 
 /** C7: the id is the SHA-256 of the header's text, which names its parent and the SHA-256 of the body's text. */
-export const seal = (header: Heading, body: Told): ChainEvent => sealText(header, bodyText(body));
+export const seal = (header: Heading, body: BodyParts): ChainEvent => sealText(header, bodyText(body));
 
-/** The same of a body's text. */
+/** The same for the text of a body. */
 export function sealText(header: Heading, text: string): ChainEvent {
   const sealed = textWith(header, sha256(text));
   return { id: sha256(sealed), header: sealed, body: text };
@@ -56,7 +57,7 @@ function parsed(text: string, what: string, id: string): Bag {
   return value;
 }
 
-/** Throws `STORE_CORRUPT` where the text is no header. Does not hash: `verify` does. */
+/** Throws `STORE_CORRUPT` if the text is no header. Does not check the hash: `verify` does. */
 export function readHeader(event: Pick<ChainEvent, "id" | "header">): Header {
   const { actor, life, seq, parent, at, type, cause, body } = parsed(event.header, "header", event.id);
   if (
@@ -73,7 +74,7 @@ export function readHeader(event: Pick<ChainEvent, "id" | "header">): Header {
   return { actor, life, seq, parent, at, type, ...(cause === undefined ? {} : { cause }), body };
 }
 
-/** Undefined where the body was erased; throws `STORE_CORRUPT` where its text is none. */
+/** Undefined if the body was erased; throws `STORE_CORRUPT` if its text is no body. */
 export function readBody(event: ChainEvent): Body | undefined {
   if (event.body === undefined) return undefined;
   const { message, patch, state, version, sent, reply, record } = parsed(event.body, "body", event.id);
@@ -89,4 +90,47 @@ export function readBody(event: ChainEvent): Body | undefined {
     ...(reply === undefined ? {} : { reply }),
     ...(record === undefined ? {} : { record }),
   };
+}
+
+// ── the line of an export ───────────────────────────────────────────────────
+
+const START = '{"id":"';
+const HEADER = '","header":';
+const BODY = ',"body":';
+
+/**
+ * One line of JSON: the id, then header and body exactly as they were hashed, so that `cut`, `sha256sum` and a shell can verify them.
+ */
+export function exportLine({ id, header, body }: ChainEvent): string {
+  return `${START}${id}${HEADER}${header}${body === undefined ? "" : BODY + body}}`;
+}
+
+/** The event in such a line. Throws `STORE_CORRUPT` if there is none. Does not check the hashes: `verify` does. */
+export function importLine(line: string): ChainEvent {
+  const text = line.endsWith("\n") ? line.slice(0, -1) : line;
+  const headerAt = START.length + 64 + HEADER.length;
+  const id = text.slice(START.length, START.length + 64);
+  const headerEnd = endOfHeader(text, headerAt);
+  const header = text.slice(headerAt, headerEnd);
+  const rest = text.slice(headerEnd, -1);
+  const sound =
+    text.startsWith(START) &&
+    /^[0-9a-f]{64}$/u.test(id) &&
+    text.startsWith(HEADER, START.length + 64) &&
+    headerEnd > headerAt &&
+    text.endsWith("}") &&
+    !text.includes("\n") &&
+    (rest === "" || (rest.startsWith(`${BODY}{`) && rest.endsWith("}")));
+  if (!sound) throw new StoreError("STORE_CORRUPT", "This line is no exported event: export the chain again.");
+  return { id, header, ...(rest === "" ? {} : { body: rest.slice(BODY.length) }) };
+}
+
+/** The end of the first `"}` whose quote closes a text: an action may be called `"}`. */
+function endOfHeader(text: string, from: number): number {
+  for (let at = text.indexOf('"}', from); at >= 0; at = text.indexOf('"}', at + 1)) {
+    let backslashes = 0;
+    while (text[at - 1 - backslashes] === "\\") backslashes += 1;
+    if (backslashes % 2 === 0) return at + 2;
+  }
+  return 0;
 }

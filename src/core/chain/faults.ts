@@ -1,3 +1,4 @@
+// Owns: the errors that engines give their callers, and which of them may pass. Does not own: the errors of an author's code.
 import { EngineError, StoreError, type ActorId, type EngineCode, type Json, type StoreCode, type TroupeError } from "../contract/index.ts";
 
 interface Options {
@@ -29,10 +30,10 @@ export const crashed = (id: ActorId, event: number, cause: unknown): EngineError
   fault("CRASHED", `${id} crashed at event ${event}: your call was not applied.`, { cause, data: { event } });
 export const mailboxFull = (id: ActorId): EngineError =>
   fault("MAILBOX_FULL", `${id} has as many calls waiting as it takes: call again later.`);
-/** `begun`: its work had, where that is known. */
+/** `begun`: whether its work had begun, if that is known. */
 export const deadline = (id: ActorId, applied = false, begun?: boolean): EngineError =>
-  fault("DEADLINE", `${id} ${lateness(applied, begun)}`, { applied, ...(begun === undefined ? {} : { data: { begun } }) });
-const lateness = (applied: boolean, begun: boolean | undefined): string => {
+  fault("DEADLINE", `${id} ${deadlineText(applied, begun)}`, { applied, ...(begun === undefined ? {} : { data: { begun } }) });
+const deadlineText = (applied: boolean, begun: boolean | undefined): string => {
   if (applied) return "took the call, its answer did not come in time.";
   if (begun === true) return "worked on the call when its time was over: it was not applied, what it did outside stays.";
   return begun === false ? "did not get to the call in time: it was not applied." : "did not end the call in time: it was not applied.";
@@ -75,21 +76,21 @@ export const outcomeUnknown = (id: ActorId, cause: unknown): EngineError =>
     cause,
   });
 
-/** What a store threw, as the engine tells it: nothing was applied. */
+/** What a store threw, as an error for callers: nothing was applied. */
 export const fromStore = (error: unknown): EngineError => {
   if (error instanceof EngineError) return error;
   if (error instanceof StoreError) return fault(error.code, error.message, { cause: error });
   return fault("STORE_IO", "The store failed: nothing was applied. Its log says why.", { cause: error });
 };
 
-/** By contract a store's own error means that nothing was kept; any other leaves it open. */
+/** By contract a store's own error means that nothing was stored; any other error leaves that open. */
 export const saysNothingKept = (error: unknown): boolean => error instanceof StoreError;
 
-/** The author's mistake, found once the turn was over: its caller reads the sentence, and so must whoever can correct the code. */
+/** A mistake of the author's, found after the turn: the sentence goes to the caller and to the log. */
 export const isAuthors = (error: TroupeError): boolean => error.code === "STATE_NOT_JSON";
 
-/** Worth trying again: it says nothing about the message. */
-const PASSING: ReadonlySet<string> = new Set([
+/** Worth a retry: the error does not depend on the message. */
+const TRANSIENT: ReadonlySet<string> = new Set([
   "STORE_CONFLICT",
   "STORE_FULL",
   "STORE_READ_ONLY",
@@ -103,4 +104,4 @@ const PASSING: ReadonlySet<string> = new Set([
   "DRAINING",
   "UNAVAILABLE",
 ]);
-export const isPassing = (error: TroupeError): boolean => PASSING.has(error.code);
+export const isPassing = (error: TroupeError): boolean => TRANSIENT.has(error.code);

@@ -1,16 +1,23 @@
-/** Chains, for whoever reads, checks, keeps or forks them. What engines make turns of is in `internal.ts`. */
-export { apply } from "./apply.ts";
+/** Chains: reading, checking, storing and forking them. What engines make turns of is in `internal.ts`. */
 export { causeTree, rootCause, type Cause, type CauseLookup } from "./causes.ts";
-export { checkpointEntry, checkSignature, signingKey, type Stamped } from "./checkpoint.ts";
-export { diff } from "./diff.ts";
 export { type DumpCounts } from "./dump-format.ts";
 export { type DumpProgress, noProgress, readDump } from "./dump-read.ts";
 export { type DumpOptions, writeDump } from "./dump-write.ts";
-export { readBody, readHeader, sha256 } from "./event.ts";
-export { exportLine, importLine } from "./export.ts";
-export { forkEntry, type ForkOptions } from "./fork.ts";
-export { diffStates, stateAt, type Difference } from "./history.ts";
-export { isRedacted, secretsIn, withoutSecrets } from "./redact.ts";
+export { isRedacted, secretsIn, withoutSecrets } from "./entry.ts";
+export { exportLine, importLine, readBody, readHeader, sha256 } from "./event.ts";
+export { apply, diff } from "./patch.ts";
 export { reexecute, Reexecuting, type Mismatch, type Reexecution } from "./reexecute.ts";
-export { stateFrom, type Told } from "./state.ts";
+export {
+  checkpointEntry,
+  checkSignature,
+  type Difference,
+  diffStates,
+  forkEntry,
+  type ForkOptions,
+  signingKey,
+  type Stamped,
+  stateAt,
+  stateFrom,
+  type VersionedState as Told,
+} from "./replay.ts";
 export { type Flaw, type FlawCode, Verifier, verify, verifyStream, type Verdict, type VerifyOptions } from "./verify.ts";

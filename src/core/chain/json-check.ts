@@ -1,10 +1,11 @@
+// Owns: checking, measuring and freezing the JSON of states and messages. Does not own: comparing it (patch.ts).
 import { EngineError, isList, type Json } from "../contract/index.ts";
-import { classOf } from "../contract/internal.ts";
+import { classOf, SHORT_BYTES, textBytes } from "../contract/internal.ts";
 
-/** Arrays and objects inside one another, the outermost included. */
+/** The deepest nesting of arrays and objects, the outermost included. */
 export const MAX_DEPTH = 128;
 
-/** What one walk may still visit, in bytes of JSON counted low: a value that shares parts can be exponentially longer as text. */
+/** How many bytes of JSON one walk may still visit (a lower bound). A value with shared parts can be exponentially longer as text. */
 export interface Allowance {
   left: number;
 }
@@ -20,19 +21,19 @@ export function isPlain(value: object): boolean {
   return Object.getOwnPropertySymbols(value).length === 0;
 }
 
-/** A value that is made when it is read may be another each time; one that is not enumerable no text carries. */
+/** A getter may return another value each time; a key that is not enumerable is missing from the text. */
 function isPlainAt(value: object, key: string): boolean {
   const found = Reflect.getOwnPropertyDescriptor(value, key);
   return found?.enumerable === true && found.get === undefined;
 }
 
-/** Not for lists: it takes three times as long there. */
+/** Not for arrays, where it takes three times as long. */
 export const holdsPlainValues = (value: object): boolean => Object.getOwnPropertyNames(value).every((key) => isPlainAt(value, key));
 
-/** What a list has beside its items no text carries. */
+/** Keys of an array other than its indices are missing from the text. */
 export const holdsItemsOnly = (list: readonly unknown[]): boolean => Object.keys(list).length === list.length;
 
-/** The fast walk: says whether, not where. Cycles end at the depth bound. */
+/** The fast walk: returns whether, not where. Cycles end at the depth limit. */
 export function isJson(value: unknown, depth: number, allowance: Allowance): value is Json {
   switch (typeof value) {
     case "string":
@@ -66,7 +67,7 @@ const isHidden = (value: object, key: PropertyKey): boolean => !Object.prototype
 
 const step = (key: string): string => (/^[A-Za-z_$][\w$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`);
 
-function whatIsWrong(
+function findWrong(
   value: unknown,
   path: string,
   above: readonly object[],
@@ -100,33 +101,33 @@ function whatIsWrong(
   const inside = [...above, value];
   if (isList(value)) {
     for (let index = 0; index < value.length; index += 1) {
-      const wrong = whatIsWrong(value[index], `${path}[${index}]`, inside, allowance);
+      const wrong = findWrong(value[index], `${path}[${index}]`, inside, allowance);
       if (wrong) return wrong;
     }
     const hidden = value.findIndex((_item, index) => isHidden(value, index));
     if (hidden >= 0) return { path: `${path}[${hidden}]`, why: HIDDEN };
-    const stray = Object.keys(value)[value.length];
-    return stray === undefined ? undefined : { path: path + step(stray), why: "stands in a list beside its items: keep an object instead" };
+    const extra = Object.keys(value)[value.length];
+    return extra === undefined ? undefined : { path: path + step(extra), why: "stands in a list beside its items: keep an object instead" };
   }
   for (const key of Object.getOwnPropertyNames(value)) {
     if (!isPlainAt(value, key))
       return { path: path + step(key), why: isHidden(value, key) ? HIDDEN : "is a getter: keep the value it gives instead" };
     const item: unknown = Reflect.get(value, key);
     if (!key.isWellFormed()) return { path, why: `has the key ${JSON.stringify(key)} with a lone surrogate` };
-    const wrong = whatIsWrong(item, path + step(key), inside, allowance);
+    const wrong = findWrong(item, path + step(key), inside, allowance);
     if (wrong) return wrong;
   }
   return undefined;
 }
 
-/** The slow walk, once the fast one said no: names the first place that is not JSON. */
+/** The slow walk, after the fast one failed: names the first place that is not JSON. */
 export function notJson(root: unknown, name: string, allowance: Allowance): EngineError {
   if (allowance.left < 0)
     return new EngineError("STATE_TOO_LARGE", `${name} is larger than its bound: keep less of it, or split it over several actors.`);
-  const wrong = whatIsWrong(root, name, [], { left: 10_000_000 });
+  const wrong = findWrong(root, name, [], { left: 10_000_000 });
   const path = wrong?.path ?? name;
-  const shown = path.length > 200 ? `${path.slice(0, 100)}…${path.slice(-100)}` : path;
-  return new EngineError("STATE_NOT_JSON", `${shown} ${wrong?.why ?? "is not JSON"}.`, { data: { path: shown } });
+  const short = path.length > 200 ? `${path.slice(0, 100)}…${path.slice(-100)}` : path;
+  return new EngineError("STATE_NOT_JSON", `${short} ${wrong?.why ?? "is not JSON"}.`, { data: { path: short } });
 }
 
 /** 64 MiB: far above any policy's `maxStateBytes`, low enough to end a walk. */
@@ -136,4 +137,49 @@ export const DEFAULT_BOUND = 64 * 1_048_576;
 export function check(value: unknown, name = "state", maxBytes = DEFAULT_BOUND): asserts value is Json {
   const allowance = { left: maxBytes };
   if (!isJson(value, 0, allowance)) throw notJson(value, name, allowance);
+}
+
+// ── size ────────────────────────────────────────────────────────────────────
+
+/** An upper bound of the bytes of the value's text, far cheaper than writing it. */
+export function atMostBytes(value: Json | undefined): number {
+  if (typeof value === "string") return textBytes(value);
+  if (typeof value !== "object" || value === null) return SHORT_BYTES;
+  let bytes = 2;
+  if (isList(value)) for (let index = 0; index < value.length; index += 1) bytes += atMostBytes(value[index]) + 1;
+  // `for in` allocates no list of keys: this runs for every turn, and JSON inherits no keys.
+  else for (const key in value) bytes += textBytes(key) + 2 + atMostBytes(value[key]);
+  return bytes;
+}
+
+export const exactBytes = (value: Json): number => Buffer.byteLength(JSON.stringify(value));
+
+// ── freezing ────────────────────────────────────────────────────────────────
+
+/**
+ * Freezes, in place, every part of `after` that is not the same object as in `before`, which is frozen. `after` must have passed `diff` or
+ * `check`. -0 becomes 0, as it would in text: a state that is read back must equal the live one.
+ */
+export function freezeNew<T>(before: Json | undefined, after: T): T {
+  if (before !== after) freezeValue(before, after);
+  return after;
+}
+
+function freezeValue(before: unknown, after: unknown): void {
+  if (isList(after)) {
+    const old = isList(before) ? before : undefined;
+    for (let index = 0; index < after.length; index += 1) freezeItem(after, index, old?.[index]);
+    Object.freeze(after);
+  } else if (isObject(after)) {
+    const old = isObject(before) ? before : undefined;
+    for (const key of Object.keys(after)) freezeItem(after, key, old?.[key]);
+    Object.freeze(after);
+  }
+}
+
+function freezeItem(parent: object, key: string | number, old: unknown): void {
+  const item: unknown = Reflect.get(parent, key);
+  if (typeof item === "object") {
+    if (item !== null && item !== old) freezeValue(old, item);
+  } else if (item === 0 && Object.is(item, -0)) Reflect.set(parent, key, 0);
 }

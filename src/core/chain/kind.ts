@@ -1,6 +1,7 @@
+// Owns: what an engine derives from a behaviour once, and what an actor has beyond its state. Does not own: turns.
 import { DEFAULT_POLICY, type ActorId, type Bag, type Behaviour, type Policy, type Row, type SetWake } from "../contract/index.ts";
 
-/** What an actor has beyond its state; one shared object per kind for those that have nothing special. */
+/** What an actor has beyond its state. Actors with nothing special share one object per kind. */
 export interface Extra {
   readonly policy: Policy;
   readonly uid?: string;
@@ -13,7 +14,7 @@ export interface Extra {
   readonly pending: Bag;
 }
 
-/** A behaviour with what the engine asks of it on every turn worked out once. */
+/** A behaviour, with what every turn needs of it derived once. */
 export interface Kind {
   readonly name: string;
   readonly behaviour: Behaviour;
@@ -27,14 +28,14 @@ export function kindFrom(behaviour: Behaviour): Kind {
 }
 
 /**
- * The part of the policy that goes into the row: what was overridden, and the expiry
- * in any case, since a store finds the expired without knowing the kinds.
+ * The part of the policy that is stored in the row: the overrides, and always the expiry, since a store finds expired actors without
+ * knowing their kinds.
  */
 export function overrideOf(kind: Kind, given: Partial<Policy> | undefined): Partial<Policy> | undefined {
   const { expireMs } = kind.plain.policy;
   const expires = Number.isFinite(expireMs) && expireMs !== undefined;
   if (given === undefined) return expires ? { expireMs } : undefined;
-  // A row is JSON: what is endless there comes back as null. The kind's own word holds then.
+  // A row is JSON, in which Infinity becomes null. The kind's own value applies then.
   const lasting: Partial<Policy> = Object.fromEntries(
     Object.entries(given).filter(([, value]) => typeof value !== "number" || Number.isFinite(value)),
   );
@@ -44,7 +45,7 @@ export function overrideOf(kind: Kind, given: Partial<Policy> | undefined): Part
 export const policyWith = (kind: Kind, override: Partial<Policy> | undefined): Policy =>
   override === undefined ? kind.plain.policy : { ...kind.plain.policy, ...override };
 
-/** As it was when the row was written. */
+/** The same as when the row was written. */
 export function extraOf(kind: Kind, { uid, life, policy, owner, parent, muted, wakes, pending }: Row): Extra {
   return {
     policy: policyWith(kind, policy),

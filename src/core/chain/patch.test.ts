@@ -3,9 +3,8 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { EngineError, type Json } from "../contract/index.ts";
 import { seal } from "./event.ts";
-import { freezeNew } from "./freeze.ts";
 import { apply, diff, readBody, readHeader, sha256, stateFrom } from "./index.ts";
-import { check } from "./json-check.ts";
+import { check, freezeNew } from "./json-check.ts";
 
 const json = (value: unknown): Json => JSON.parse(JSON.stringify(value));
 const words = fc.string({ unit: "grapheme" }).filter((value) => value.isWellFormed());

@@ -1,4 +1,4 @@
-/** Law 4: a pure turn, run again, leaves the same event. */
+// Owns: running the turns of a chain again (law 4: a pure turn, run again, leaves the same event). Does not own: reading or verifying it.
 import {
   type ActorId,
   type Bag,
@@ -6,49 +6,47 @@ import {
   type Body,
   type ChainEvent,
   type Header,
+  isBag,
   type Json,
   type Message,
   type Turn,
-  isBag,
 } from "../contract/index.ts";
-import { eventOf, type Tellable } from "./entry.ts";
+import { eventOf, isRedacted, type StoredParts } from "./entry.ts";
 import { readBody, readHeader } from "./event.ts";
-import { apply } from "./apply.ts";
-import { freezeNew } from "./freeze.ts";
+import { freezeNew } from "./json-check.ts";
 import { kindFrom, type Kind } from "./kind.ts";
-import { isRedacted } from "./redact.ts";
-import { begin, freezeMessage, OK_NULL, planTurn, type Base, type Plan } from "./turn.ts";
-import { understand } from "./understand.ts";
-import { isOwnId, wakeNameIn } from "./message-ids.ts";
+import { isOwnId, wakeNameIn } from "./messages.ts";
+import { apply } from "./patch.ts";
+import { upcast } from "./replay.ts";
+import { type Base, begin, freezeMessage, OK_NULL, type Plan, planTurn } from "./turn.ts";
 
 export interface Mismatch {
   readonly seq: number;
-  /** `threw`: the turn threw now. `nothing`: it has no effect now, and the event tells of one. */
+  /** `threw`: the turn throws now. `nothing`: it has no effect now, but its event records one. */
   readonly what: "patch" | "state" | "sent" | "reply" | "record" | "threw" | "nothing";
   readonly recorded?: Json;
   readonly now?: Json;
 }
 
 export interface Reexecution {
-  /** Turns that were run again. */
+  /** How many turns ran again. */
   readonly run: number;
-  /** Events taken from the record, by why: work, another version's, redacted arguments, erased, the engine's own. */
+  /** How many events were taken from the record, by reason: work, another version, redacted arguments, erased, the engine's own. */
   readonly taken: Readonly<Record<"work" | "version" | "redacted" | "erased" | "engine", number>>;
   readonly mismatches: readonly Mismatch[];
 }
 
-/** What is known before an event. */
+/** The actor before an event. */
 interface Before {
   readonly base: Base;
-  /** Of the behaviour that wrote the state. */
+  /** The version of the behaviour that wrote the state. */
   readonly version: number;
 }
 
 /**
- * Runs the pure turns of a chain again (from its beginning, or from a whole state on) and
- * compares each with what was recorded; what waited, and what cannot be run again, is taken
- * from the record. Each turn starts from the recorded state, so one mismatch is not told
- * of all that follow. Throws only where the chain itself cannot be read.
+ * Runs the pure turns of a chain again, from its beginning or from a whole state on, and compares each with its event. Work, and what cannot
+ * run again, is taken from the record. Each turn starts from the recorded state, so that one mismatch does not cause others. Throws only if
+ * the chain itself cannot be read.
  */
 export function reexecute(behaviour: Behaviour, events: Iterable<ChainEvent>): Reexecution {
   const running = new Reexecuting(behaviour);
@@ -58,7 +56,7 @@ export function reexecute(behaviour: Behaviour, events: Iterable<ChainEvent>): R
   return { run, taken, mismatches };
 }
 
-/** The same event by event, for a chain that is too long to be held. */
+/** The same, event by event, for a chain that does not fit in memory. */
 export class Reexecuting {
   run = 0;
   readonly taken = { work: 0, version: 0, redacted: 0, erased: 0, engine: 0 };
@@ -69,7 +67,7 @@ export class Reexecuting {
     this.#kind = kindFrom(behaviour);
   }
 
-  /** The event after the one before. Returns how its turn differs. */
+  /** Takes the next event. Returns how its turn differs. */
   next(event: ChainEvent): readonly Mismatch[] {
     const header = readHeader(event);
     const body = readBody(event);
@@ -97,7 +95,7 @@ function reasonToTake(behaviour: Behaviour, header: Header, body: Body, before: 
   return before === undefined && !begins(header, before, body) ? "erased" : undefined;
 }
 
-/** Whether the engine itself wrote it, and not `receive`: a behaviour may have messages of these names. */
+/** Whether the engine wrote it, not `receive`. A behaviour may have messages of the same names. */
 function isEngines({ type, life, parent, cause }: Header, { message, state, patch, record }: Body): boolean {
   if (!isMessage(message)) return true;
   const { id, args } = message;
@@ -128,7 +126,7 @@ function again(
   const born = begins(header, before, body);
   let plan: Plan | undefined;
   try {
-    const base = born || before === undefined ? begin(kind, header.actor, message) : understood(kind, header.actor, before);
+    const base = born || before === undefined ? begin(kind, header.actor, message) : upcastBase(kind, header.actor, before);
     freezeMessage(message);
     const turn = kind.behaviour.receive(base.state, message, header.life, seq, base.extra.uid ?? header.life);
     if (typeof turn === "function") return "work";
@@ -142,8 +140,8 @@ function again(
       whole: false,
     });
     const sent = plan?.sent.map((id) => header.life + id.slice(plan?.life.length)) ?? [];
-    const told: Tellable = { ...(plan ?? idle(base, message, seq, turn)), life: header.life, sent };
-    const now = readBody(eventOf(kind, told, header.parent, body.state !== undefined));
+    const parts: StoredParts = { ...(plan ?? idle(base, message, seq, turn)), life: header.life, sent };
+    const now = readBody(eventOf(kind, parts, header.parent, body.state !== undefined));
     const mismatches = now === undefined ? [] : compare(seq, body, now);
     return { mismatches: plan === undefined && mismatches.length > 0 ? [{ seq, what: "nothing" }] : mismatches, plan };
   } catch (error) {
@@ -151,8 +149,8 @@ function again(
   }
 }
 
-/** What an event of no effect tells. Such were written for changes that a turn took back, and they are no other program's. */
-const idle = ({ state, life }: Base, message: Message, seq: number, { reply = OK_NULL }: Turn<unknown>): Tellable => ({
+/** The event of a turn without effect. Older versions stored one if a turn undid its changes, so it is no mismatch. */
+const idle = ({ state, life }: Base, message: Message, seq: number, { reply = OK_NULL }: Turn<unknown>): StoredParts => ({
   message,
   life,
   seq,
@@ -163,9 +161,9 @@ const idle = ({ state, life }: Base, message: Message, seq: number, { reply = OK
   record: undefined,
 });
 
-function understood(kind: Kind, id: ActorId, { base, version }: Before): Base {
+function upcastBase(kind: Kind, id: ActorId, { base, version }: Before): Base {
   if (version === kind.behaviour.version) return base;
-  const { state, failure } = understand(kind, id, { state: base.state, version });
+  const { state, failure } = upcast(kind, id, { state: base.state, version });
   if (failure) throw failure;
   return { ...base, state };
 }
@@ -181,16 +179,16 @@ function compare(seq: number, recorded: Body, now: Body): Mismatch[] {
   return found;
 }
 
-/** The recorded state, and of what is not recorded what the turn says now. */
+/** The actor after the event: its recorded state, and from the plan what events do not record. */
 function after(kind: Kind, header: Header, body: Body, before: Before | undefined, plan: Plan | undefined): Before | undefined {
   const state =
     body.state ??
-    (before && (body.patch === undefined ? before.base.state : apply(migrated(kind, header.actor, before, body.version), body.patch)));
+    (before && (body.patch === undefined ? before.base.state : apply(patchBase(kind, header.actor, before, body.version), body.patch)));
   if (state === undefined) return undefined;
   const sameLife = before !== undefined && before.base.life === header.life;
   const extra = plan?.extra ?? (sameLife ? before.base.extra : kind.plain);
   const base: Base = {
-    // As the engine's are: what wrote to one then throws again.
+    // Frozen as in an engine, so that code that writes to it throws again.
     state: freezeNew(before?.base.state, state),
     life: header.life,
     createdAt: sameLife ? before.base.createdAt : header.at,
@@ -200,9 +198,9 @@ function after(kind: Kind, header: Header, body: Body, before: Before | undefine
   return { base, version: body.version };
 }
 
-/** A patch is against the state as its writer understood it; only the newest writer's way is known here. */
-function migrated(kind: Kind, id: ActorId, before: Before, version: number): Json {
-  return version === before.version || version !== kind.behaviour.version ? before.base.state : understood(kind, id, before).state;
+/** The state that a patch applies to: migrated, if its writer did so and is the current version. Older migrations are not available. */
+function patchBase(kind: Kind, id: ActorId, before: Before, version: number): Json {
+  return version === before.version || version !== kind.behaviour.version ? before.base.state : upcastBase(kind, id, before).state;
 }
 
 function pendingAfter(pending: Bag, body: Body): Bag {

@@ -1,12 +1,5 @@
-/**
- * A turn as data becomes what its commit needs, or throws and leaves no trace (C3).
- * Nothing here touches the cell.
- */
-import { answerTo } from "./answer.ts";
-import { checkReply, checkTold } from "./checked-turn.ts";
-import { diffChanges } from "./diff.ts";
-import { freezeNew } from "./freeze.ts";
-import { check } from "./json-check.ts";
+// Owns: planning a turn: from its data to all that its commit needs, or a throw that leaves no trace (C3). Does not own: the commit, or
+// what of the plan is stored (entry.ts).
 import {
   EngineError,
   type ActorId,
@@ -18,23 +11,25 @@ import {
   type Policy,
   type Remembered,
   type Reply,
-  type Turn,
-  type Work,
+  type SetWake,
   TroupeError,
+  type Turn,
+  type Wake,
+  type Work,
 } from "../contract/index.ts";
 import { type Changes, DirtyPaths, freezeDeep, hasOwn, unserialisableError } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
-import { keyOf } from "./key-of.ts";
 import { stateTooLarge } from "./faults.ts";
-import { overrideOf, policyWith, type Extra, type Kind } from "./kind.ts";
-import { answersIn, settlePending, stepsIn } from "./pending.ts";
-import { atMostBytes, exactBytes } from "./size.ts";
-import { namesSet, wakesAfter } from "./wakes.ts";
+import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
+import { type Extra, type Kind, overrideOf, policyWith } from "./kind.ts";
+import { keyOf } from "./messages.ts";
+import { diffChanges } from "./patch.ts";
+import { answersIn, answerTo, checkJson, checkReply, settlePending, stepsIn } from "./replies.ts";
 
 export const OK_NULL: Reply = { ok: null };
 const NOTHING: readonly never[] = [];
 
-/** What a turn starts from: a live cell, or an actor that begins with it. */
+/** What a turn starts from: a live actor, or one that this turn starts. */
 export interface Base {
   readonly state: Json;
   readonly life: string;
@@ -49,22 +44,22 @@ export interface Plan extends Base {
   readonly message: Message;
   readonly born: boolean;
   readonly seq: number;
-  /** Undefined where nothing differs, and where nobody asks. */
+  /** Undefined if nothing differs, or if the event stores the whole state. */
   readonly patch: Json | undefined;
   readonly reply: Reply | "later";
-  /** To messages that were told "later". */
+  /** Replies to messages whose turns returned "later". */
   readonly answers: readonly (readonly [id: string, reply: Reply])[];
   readonly remembered: readonly Remembered[];
-  /** The keyed call that was told "later". */
+  /** The keyed call whose turn returned "later". */
   readonly claimed: Omit<Remembered, "reply"> | undefined;
   readonly sends: readonly Outgoing[];
   readonly sent: readonly string[];
   readonly stop: string | undefined;
-  /** Names of the wakes this turn sets. */
+  /** Names of the timers this turn sets. */
   readonly setWakes: readonly string[];
-  /** Its wakes or its expiry are others than before. */
+  /** Whether its timers or its expiry changed. */
   readonly timed: boolean;
-  /** The asker's answer is among the sends, or due. */
+  /** Whether the reply that `replyAs` requested is among the sends, or pending. */
   readonly answered: boolean;
   readonly record: Json | undefined;
   readonly emit: readonly Json[] | undefined;
@@ -72,13 +67,13 @@ export interface Plan extends Base {
   readonly restart: Turn<unknown>["restart"];
 }
 
-/** What goes over into another life: the actor's name for others, and that it is a fork nobody shall hear. */
-export type Before = Pick<Extra, "uid" | "muted">;
+/** Carried into the next life: the public uid, and whether this fork is muted. */
+export type EarlierLife = Pick<Extra, "uid" | "muted">;
 
-const NEW: Before = {};
+const NEW: EarlierLife = {};
 
-/** The actor's first state. Throws what `initial` throws, or that it is no JSON. */
-export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }: Before = NEW): Base {
+/** The actor's first state. Throws what `initial` throws, and if the state is not JSON. */
+export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }: EarlierLife = NEW): Base {
   const override = overrideOf(kind, message.start === undefined ? undefined : message.policy);
   const policy = policyWith(kind, override);
   freezeMessage(message);
@@ -106,10 +101,10 @@ export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }:
   return { state, life: lifeOf(message), createdAt: message.at, extra, bytes: bounded(id, state, atMostBytes(state), policy) };
 }
 
-/** What stands for a viewer or for all belongs to no other actor, whoever wrote to it first. */
+/** Whether actors of the kind are children of the actor that starts them. Those that stand for a viewer, or for all, have no parent. */
 export const hasParent = ({ behaviour: { per, begins } }: Kind): boolean => (per === undefined || per === "link") && begins !== true;
 
-/** What the behaviour gives, where it is a turn or work. Throws what it throws. */
+/** The turn or work that the behaviour returns. Throws what it throws. */
 export function received<S>(
   behaviour: Behaviour<S>,
   state: S,
@@ -123,7 +118,7 @@ export function received<S>(
   throw new TypeError("`receive` gave neither a turn nor work: what waits is returned as a function.");
 }
 
-/** Before behaviours see it: a message is kept, and delivered again, as it was sent (C3). */
+/** Freezes a message before a behaviour sees it: it is stored, and may be delivered again, as it was sent (C3). */
 export function freezeMessage({ args, start, answers }: Message): void {
   freezeDeep(args);
   if (start !== undefined) freezeDeep(start);
@@ -133,14 +128,14 @@ export function freezeMessage({ args, start, answers }: Message): void {
 const isEffect = (effect: unknown): effect is Turn<unknown> | Work<unknown> =>
   typeof effect === "function" || (typeof effect === "object" && effect !== null && !("then" in effect));
 
-/** An actor's life follows from the seed of its first message: whoever runs that turn again begins the same life. */
+/** The id of a life is derived from the seed of its first message, so that running that turn again starts the same life. */
 function lifeOf({ seed }: Message): string {
   const hex = sha256(`${seed}:life`);
-  // Joined, not added: every live actor keeps it, and a text that was added up keeps its pieces.
+  // `join` makes a flat string. Every live actor has one, and a concatenated string would keep its pieces.
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
 }
 
-/** C4: the name of a call, scoped to its principal, and the hash of what it asks for. */
+/** C4: the key of a call, scoped to its caller, and the hash of what it calls. */
 export interface CallKey {
   readonly key: string;
   readonly call: string;
@@ -149,9 +144,9 @@ export interface CallKey {
 /** A message on its way to a turn. */
 export interface Incoming {
   readonly message: Message;
-  /** Its reply is remembered under it. */
+  /** The reply is remembered under it. */
   readonly key: CallKey | undefined;
-  /** The wake it is, and the actor's business to take it off the row. */
+  /** The name of the timer that sent it, which the turn must take off the row. */
   readonly wake: string | undefined;
 }
 
@@ -161,17 +156,17 @@ export interface Circumstances {
   readonly born: boolean;
   /** How long keyed replies are remembered. */
   readonly keyMs: number;
-  /** The reply to a message with `replyAs` leaves by other means than this commit. */
+  /** The reply to a message with `replyAs` is sent by other means than this commit. */
   readonly answersElsewhere: boolean;
-  /** The parent stops too, and need not be told. */
+  /** The parent stops too, and needs no message. */
   readonly parentKnows: boolean;
-  /** The event tells the state, and not its patch. */
+  /** The event stores the whole state, not a patch. */
   readonly whole: boolean;
 }
 
-/** Undefined: the turn has no effect, only a reply. */
+/** Undefined if the turn has no effect except its reply. */
 export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Circumstances): Plan | undefined {
-  // Read once: what is checked is what is kept.
+  // Read once, so that what was checked is what is stored.
   const reply = turn.reply ?? OK_NULL;
   if (reply !== OK_NULL && reply !== "later") checkReply(reply, "reply");
   return reply !== "later" && isPlain(job, turn, reply, now)
@@ -179,7 +174,7 @@ export function planTurn(base: Base, job: Incoming, turn: Turn<unknown>, now: Ci
     : planAll(base, job, turn, reply, now);
 }
 
-/** Nearly all turns: a reply, another state perhaps, and no more. */
+/** Most turns: a reply, perhaps another state, and nothing else. */
 const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: Reply, { born }: Circumstances): boolean =>
   !born &&
   key === undefined &&
@@ -195,7 +190,7 @@ const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: R
   turn.record === undefined &&
   turn.emit === undefined;
 
-// Apart, and short: what all turns pass is compiled into one piece with what calls it.
+// A short function of its own, so that V8 inlines the common path into its caller.
 function planState(
   base: Base,
   message: Message,
@@ -265,13 +260,13 @@ function patchOf(base: Base, after: unknown, changes: Changes | undefined, { id 
 
 function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | "later", now: Circumstances): Plan | undefined {
   const { message } = job;
-  const vain = reply !== "later" && !hasOwn(reply, "ok");
-  if (vain && now.born) return undefined;
+  const isRefused = reply !== "later" && !hasOwn(reply, "ok");
+  if (isRefused && now.born) return undefined;
   const answersHere = message.replyAs !== undefined && message.from !== undefined && reply !== "later" && !now.answersElsewhere;
-  // C3: of what came with a refusal only what was recorded stays: what work did outside is done.
-  const effects: Turn<unknown> = !vain ? turn : hasOwn(reply, "refused") ? recordOf(turn) : {};
-  if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkTold(line, `emit[${index}]`);
-  if (effects.record !== undefined) checkTold(effects.record, "record");
+  // C3: with a refusal only the record is stored, since what work did outside is done.
+  const effects: Turn<unknown> = !isRefused ? turn : hasOwn(reply, "refused") ? recordOf(turn) : {};
+  if (effects.emit !== undefined) for (const [index, line] of effects.emit.entries()) checkJson(line, `emit[${index}]`);
+  if (effects.record !== undefined) checkJson(effects.record, "record");
   for (const child of effects.restart ?? NOTHING) keyOf(child);
   const { state: after = base.state, dirty } = effects;
   const differs = after !== base.state;
@@ -322,7 +317,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   };
 }
 
-// Apart from the turn: what a function closes over it puts on the heap each time it is entered.
+// A function of its own: V8 allocates a context for captured variables on every call.
 const idsOf = (sends: readonly Outgoing[], life: string, seq: number): readonly string[] => sends.map((_, n) => `${life}.${seq}.${n}`);
 
 const traced = (sends: readonly Outgoing[], trace: Bag): readonly Outgoing[] =>
@@ -344,7 +339,7 @@ function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
   return turn.send.map((outgoing, index) => {
     keyOf(outgoing.to);
     check(outgoing.args, `send[${index}].args`);
-    if (outgoing.start !== undefined) checkTold(outgoing.start, `send[${index}].start`);
+    if (outgoing.start !== undefined) checkJson(outgoing.start, `send[${index}].start`);
     const { to, viewer, policy, trace } = outgoing;
     if (viewer === undefined && policy === undefined && (trace === undefined || trace === known)) return outgoing;
     const wrong = unserialisableError(to, { ...(viewer && { viewer }), ...(policy && { policy }), ...(trace && { trace }) });
@@ -353,7 +348,7 @@ function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
   });
 }
 
-/** Measures only where the bound could have been passed: summed patches never say less than the state takes. */
+/** Measures the state only if the limit could be exceeded: summed patches are an upper bound of its size. */
 function bounded(id: ActorId, state: Json, atMost: number, { maxStateBytes }: Policy): number {
   if (atMost <= maxStateBytes) return atMost;
   const bytes = exactBytes(state);
@@ -361,9 +356,54 @@ function bounded(id: ActorId, state: Json, atMost: number, { maxStateBytes }: Po
   return bytes;
 }
 
-/** A walk that ends at the bound knows neither whose state it is nor what it may take. */
+/** Names the actor and its limit in the error of a walk that ended at the limit, which knows neither. */
 const ofActor = (error: unknown, id: ActorId, { maxStateBytes }: Policy): unknown =>
   error instanceof EngineError && error.code === "STATE_TOO_LARGE" ? stateTooLarge(id, maxStateBytes) : error;
 
-/** What is new in it has been walked; what is old was walked before. */
+/** The new parts have been checked; the old ones were when they were written. */
 function trustWalked(_state: unknown): asserts _state is Json {}
+
+// ── timers ──────────────────────────────────────────────────────────────────
+
+/** The most named timers of one actor: a behaviour that uses names from messages must not fill the row. */
+export const MOST_WAKES = 1_000;
+const LONGEST_WAKE_NAME = 256;
+
+/** The timers an actor has after a turn. */
+function wakesAfter({ extra: { wakes: before } }: Base, job: Incoming, turn: Turn<unknown>): Readonly<Record<string, SetWake>> {
+  if (job.wake === undefined && turn.wake === undefined) return before;
+  const wakes: Record<string, SetWake> = { ...before };
+  if (job.wake !== undefined) advance(wakes, job.wake, job.message.at);
+  for (const [name, wake] of Object.entries(turn.wake ?? {})) {
+    if (wake === null) delete wakes[name];
+    else wakes[name] = { ...checkedWake(name, wake), rang: job.message.at };
+  }
+  if (Object.keys(wakes).length > MOST_WAKES) throw new RangeError(`More than ${MOST_WAKES} named wakes: cancel some, or name fewer.`);
+  return wakes;
+}
+
+/** A timer that fired is removed, or set to its next time after `now`: missed times fire once, and a clock that is set back delays none. */
+function advance(wakes: Record<string, SetWake>, name: string, now: number): void {
+  const wake = wakes[name];
+  if (wake?.everyMs === undefined) {
+    delete wakes[name];
+    return;
+  }
+  const { everyMs } = wake;
+  const from = Math.min(wake.at, now);
+  wakes[name] = { ...wake, at: from + everyMs * (Math.floor((now - from) / everyMs) + 1), rang: now };
+}
+
+function checkedWake(name: string, { at, everyMs, action, args }: Wake): Wake {
+  if (name === "" || name === "__proto__" || name.length > LONGEST_WAKE_NAME)
+    throw new RangeError(`${JSON.stringify(name.slice(0, 60))} is no name for a wake: use 1 to ${LONGEST_WAKE_NAME} characters.`);
+  if (!Number.isFinite(at)) throw new RangeError(`The wake "${name}" has no time: give \`at\` in milliseconds since 1970.`);
+  if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs >= 1))
+    throw new RangeError(`The wake "${name}" repeats every ${everyMs} ms: give at least 1.`);
+  if (args !== undefined) check(args, `wake.${name}.args`);
+  return { at, ...(everyMs === undefined ? {} : { everyMs }), action, ...(args === undefined ? {} : { args }) };
+}
+
+/** Names of the timers a turn sets. */
+const namesSet = (wakes: NonNullable<Turn<unknown>["wake"]>): readonly string[] =>
+  Object.keys(wakes).filter((name) => wakes[name] !== null);

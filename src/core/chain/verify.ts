@@ -1,71 +1,71 @@
-/** C7: what a chain proves by itself, and what a receipt proves of it. */
+// Owns: what a chain proves by itself (C7), and with receipts and a public key. Does not own: its states (replay.ts).
 import type { KeyObject } from "node:crypto";
 import type { ActorId, ChainEvent, Receipt } from "../contract/index.ts";
-import { checkSignature } from "./checkpoint.ts";
 import { readBody, readHeader, sha256 } from "./event.ts";
+import { checkSignature } from "./replay.ts";
 
 export type FlawCode =
   /** A header's text does not have the hash that is its event's id. */
   | "CHANGED"
   /** A body's text does not have the hash its header names. */
   | "BODY_CHANGED"
-  /** No header in the one form a header has. */
+  /** A header that is not in the one form a header has. */
   | "MALFORMED"
-  /** An event is missing, doubled, or out of order. */
+  /** An event is missing, repeated or out of order. */
   | "ORDER"
-  /** Of another actor, or of another life that does not follow. */
+  /** An event of another actor, or of a life that does not begin there. */
   | "FOREIGN"
   /** The store could not read an event, or the row that leads to it. */
   | "UNREADABLE"
-  /** A body is missing although no whole state follows it. */
+  /** A body is missing, and no whole state follows it. */
   | "ERASED"
   /** The chain ends before the event a receipt names. */
   | "ROLLED_BACK"
-  /** The chain has another event at the receipt's place. */
+  /** The chain has another event than the one a receipt names. */
   | "OTHER_HISTORY"
   /** A checkpoint's signature is missing or not by this key. */
   | "SIGNATURE";
 
 export interface Flaw {
   readonly code: FlawCode;
-  /** The first event at which it shows; counted, where the event itself cannot be trusted. */
+  /** The first event with the flaw, by its position: the event itself may be forged. */
   readonly seq: number;
   readonly message: string;
 }
 
 export interface VerifyOptions {
-  /** Whose chain it must be. Default: its first event's. */
+  /** The actor whose chain it must be. Default: that of the first event. */
   readonly actor?: ActorId;
-  /** From calls; several at once. */
+  /** Receipts of calls, in any number. */
   readonly receipts?: readonly Receipt[];
   /** Checkpoints must be signed by its private key (Ed25519). */
   readonly publicKey?: KeyObject;
-  /** Where a part begins: the event before it. Default: a chain's beginning. */
+  /** The event before the first one. Default: none, the chain's beginning. */
   readonly after?: { readonly seq: number; readonly id: string };
 }
 
 export interface Verdict {
   readonly flaw: Flaw | undefined;
-  /** How many events are sound. */
+  /** How many events are valid. */
   readonly events: number;
   readonly actor: ActorId | undefined;
   readonly seq: number;
   readonly head: string | null;
   /** How many bodies were erased. */
   readonly erased: number;
-  /** The last checkpoint whose signature is good, with a key. */
+  /** The last checkpoint with a valid signature, if there is a key. */
   readonly signedSeq: number | undefined;
 }
 
-// From `at` on. With the part before it held to be exactly what it must be, the whole text is known to be
-// a header without having been parsed: no doubled key can tell a parser something else.
+// The header from `at` on. The part before it is compared with the exact text it must be, so the whole header is known without parsing it:
+// a duplicate key cannot make a parser read something else.
 const TEXT = String.raw`[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*`;
 const REST = new RegExp(
   String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?,"type":"(${TEXT})"(?:,"cause":"${TEXT}")?,"body":"([0-9a-f]{64})"\}$`,
   "y",
 );
 
-/** Events in order, one by one; the first flaw is the verdict. Holds no event. */
+/** Takes events in order, one by one, until the first flaw. Keeps no event. */
 export class Verifier {
   readonly #options: VerifyOptions;
   readonly #receipts: ReadonlyMap<number, readonly Receipt[]>;
@@ -76,7 +76,7 @@ export class Verifier {
   #seq: number;
   #head: string | null;
   #erased = 0;
-  /** Seq of an erased body no whole state has followed yet. */
+  /** The erased body that no whole state has followed yet. */
   #gap: number | undefined;
   #signedSeq: number | undefined;
 
@@ -95,7 +95,7 @@ export class Verifier {
     return flaw === undefined;
   }
 
-  /** The chain has ended. */
+  /** The verdict, after the last event. */
   end(): Verdict {
     if (this.#flaw === undefined && this.#gap !== undefined)
       this.#flaw = {
@@ -131,14 +131,14 @@ export class Verifier {
     const seq = this.#seq + 1;
     if (sha256(header) !== id)
       return { code: "CHANGED", message: `The header of event ${seq} was changed: its hash is not its id ${id.slice(0, 12)}…` };
-    const place = `${seq},"parent":${this.#head === null ? "null" : `"${this.#head}"`},"at":`;
+    const position = `${seq},"parent":${this.#head === null ? "null" : `"${this.#head}"`},"at":`;
     let newLife = false;
-    if (this.#before === "" || !header.startsWith(this.#before + place)) {
-      const wrong = this.#enter(event, seq, place);
+    if (this.#before === "" || !header.startsWith(this.#before + position)) {
+      const wrong = this.#enter(event, seq, position);
       if (wrong) return wrong;
       newLife = this.#events > 0;
     }
-    REST.lastIndex = this.#before.length + place.length;
+    REST.lastIndex = this.#before.length + position.length;
     const rest = REST.exec(header);
     if (rest === null) return { code: "MALFORMED", message: `Event ${seq} is no header: it was not written by Troupe.` };
     if (body === undefined) {
@@ -162,7 +162,7 @@ export class Verifier {
     return undefined;
   }
 
-  /** What a whole state or a signature is needed for is parsed; nothing else. */
+  /** Parses a body only if a whole state or a signature is required there. */
   #body(event: ChainEvent, seq: number, type: string, newLife: boolean): Omit<Flaw, "seq"> | undefined {
     if (this.#gap === undefined && !newLife && type !== "checkpoint") return undefined;
     let whole: boolean;
@@ -181,8 +181,8 @@ export class Verifier {
     return undefined;
   }
 
-  /** The first event, one of another life, or one that does not belong here. */
-  #enter(event: ChainEvent, seq: number, place: string): Omit<Flaw, "seq"> | undefined {
+  /** The first event, or the first of another life. Anything else is a flaw. */
+  #enter(event: ChainEvent, seq: number, position: string): Omit<Flaw, "seq"> | undefined {
     let header;
     try {
       header = readHeader(event);
@@ -199,13 +199,13 @@ export class Verifier {
     if (header.parent !== this.#head) return { code: "ORDER", message: `Event ${seq} does not follow the event before it.` };
     this.#actor = actor;
     this.#before = `{"actor":${JSON.stringify(actor)},"life":${JSON.stringify(header.life)},"seq":`;
-    if (!event.header.startsWith(this.#before + place))
+    if (!event.header.startsWith(this.#before + position))
       return { code: "MALFORMED", message: `Event ${seq} has a header in another form: it was not written by Troupe.` };
     return undefined;
   }
 }
 
-/** Throws nothing: the first flaw is part of the verdict. */
+/** Never throws: the first flaw is part of the verdict. */
 export function verify(events: Iterable<ChainEvent>, options?: VerifyOptions): Verdict {
   const verifier = new Verifier(options);
   for (const event of events) if (!verifier.add(event)) break;

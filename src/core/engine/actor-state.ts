@@ -16,8 +16,8 @@ import {
   type SinceFull,
   stateFrom,
   statusOf,
-  understand,
-  type Understood,
+  upcast,
+  type Upcast,
   needsSnapshot,
 } from "../chain/internal.ts";
 import type { ActorId, Clock, EngineError, Entry, Json, Message, Row, Snapshot, Status, Store, Stored } from "../contract/index.ts";
@@ -252,9 +252,9 @@ export async function loadActor(store: Store | undefined, { kind, id }: ActorSta
   return { row, seq, tail, extra: extraOf(kind, row), state, bytes: atMostBytes(state), failure };
 }
 
-function migratedState(kind: Kind, id: ActorId, stored: Stored, tail: ChainTail): Pick<Understood, "state" | "failure"> {
+function migratedState(kind: Kind, id: ActorId, stored: Stored, tail: ChainTail): Pick<Upcast, "state" | "failure"> {
   try {
-    const understood = understand(kind, id, stateFrom(stored.tail));
+    const understood = upcast(kind, id, stateFrom(stored.tail));
     tail.stale = understood.stale;
     return understood;
   } catch (error) {

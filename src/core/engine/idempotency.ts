@@ -3,7 +3,7 @@
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import { settledNow, safeCall } from "../contract/internal.ts";
-import { callHash, type CallKey, faults, keptFor, scopedKey } from "../chain/internal.ts";
+import { callHash, type CallKey, faults, pendingReply, scopedKey } from "../chain/internal.ts";
 import type { Cell } from "./cell.ts";
 import { fromStore } from "./faults.ts";
 import { type DeferredReplies, Job } from "./job.ts";
@@ -152,9 +152,9 @@ export class IdempotencyCache {
         if (cell.lost) throw cell.lost;
         // From here on this runs synchronously up to `#waitFor`, so a deferred reply cannot be sent unnoticed.
         const { pending } = cell.actor.extra;
-        const due = Object.keys(pending).find((id) => keptFor(pending[id]).key === scoped);
+        const due = Object.keys(pending).find((id) => pendingReply(pending[id]).key === scoped);
         if (due !== undefined) {
-          refuseOther(message.to, keptFor(pending[due]).call, named);
+          refuseOther(message.to, pendingReply(pending[due]).call, named);
           return this.#waitFor(due, job, signal);
         }
         // A reply on its way to the store is neither deferred any more nor remembered yet.

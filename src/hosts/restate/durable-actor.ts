@@ -14,7 +14,7 @@ import {
   failedMessage,
   faults,
   kindFrom,
-  keptFor,
+  pendingReply,
   OK_NULL,
   planTurn,
   received,
@@ -259,7 +259,7 @@ export class DurableActor {
     if (kept === undefined) return undefined;
     const reused: Outcome = { fault: faultOf(faults.keyReused(message.to)) };
     for (const [id, pending] of Object.entries(kept.row.pending)) {
-      const due = keptFor(pending);
+      const due = pendingReply(pending);
       if (due.key === key.key) return due.call === key.call ? { later: id } : reused;
     }
     const found = kept.replies.findLast((reply) => reply.key === key.key) ?? (await this.#archived(context, kept, message, key));

@@ -1,4 +1,4 @@
-import { atMostBytes, begin, extraOf, faults, understand, type Base, type Kind } from "../../core/chain/internal.ts";
+import { atMostBytes, begin, extraOf, faults, upcast, type Base, type Kind } from "../../core/chain/internal.ts";
 import type { ActorId, EngineError, Message } from "../../core/contract/index.ts";
 import type { Kept } from "./kept.ts";
 
@@ -41,7 +41,7 @@ export function placeFor(kind: Kind, message: Message, kept: Kept | undefined, w
 /** For what the engine does itself: `strict` throws where the state is not understood. */
 export function living(kind: Kind, id: ActorId, kept: Kept, strict: boolean): Place {
   const { row, state, bytes } = kept;
-  const understood = understand(kind, id, { state, version: row.version });
+  const understood = upcast(kind, id, { state, version: row.version });
   if (strict && understood.failure) throw understood.failure;
   const { stale } = understood;
   const base: Base = {

@@ -1,5 +1,5 @@
 /** What is asked of an actor beside its turns (law 2: all of it is durable). */
-import { type Kind, policyWith, understand } from "../../core/chain/internal.ts";
+import { type Kind, policyWith, upcast } from "../../core/chain/internal.ts";
 import type { ActorId, ChainEvent, Snapshot } from "../../core/contract/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { heldLines } from "./blocks.ts";
@@ -12,7 +12,7 @@ export async function read(context: DurableReader, kind: Kind, id: ActorId): Pro
   const kept = readKept(await context.get(ACTOR_KEY));
   if (kept === undefined) return undefined;
   const { row, seq, head: last } = kept;
-  const { state, failure: why } = understand(kind, id, { state: kept.state, version: row.version });
+  const { state, failure: why } = upcast(kind, id, { state: kept.state, version: row.version });
   return {
     id,
     uid: row.uid,

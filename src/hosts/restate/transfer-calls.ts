@@ -1,4 +1,4 @@
-import { keptFor } from "../../core/chain/internal.ts";
+import { pendingReply } from "../../core/chain/internal.ts";
 import { StoreError, type ActorId, type KeyedCall } from "../../core/contract/index.ts";
 import type { Whole } from "./transfer-actor.ts";
 import { areReplies, isArchivedCalls } from "./transfer-archive.ts";
@@ -17,7 +17,7 @@ export async function* callsOf(
 ): AsyncGenerator<KeyedCall> {
   const calls = new Map<string, KeyedCall | undefined>();
   for (const one of Object.values(row.pending)) {
-    const { key, call = "" } = keptFor(one);
+    const { key, call = "" } = pendingReply(one);
     if (key !== undefined) calls.set(key, { key, call, until: row.lastMessageAt + DUE_MS });
   }
   for (let from: number | null | undefined = archived ? null : undefined; from !== undefined;) {

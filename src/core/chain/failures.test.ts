@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { afterCrash } from "./crash.ts";
+import { afterCrash } from "./failures.ts";
 
 test("without a bound crashes never fail an actor", () => {
   let times: readonly number[] = [];

@@ -1,4 +1,5 @@
-// Owns: what an engine reports of a message that failed its actor, or that its actor could not handle. Does not own: sending or logging it.
+// Owns: what follows from a crash or an unhandled message: failing the actor, the report to its parent, the error to log. Does not own:
+// sending or logging these.
 import { type ActorId, EngineError, isBag, type Message, type Reply, type Row } from "../contract/index.ts";
 import { hasOwn } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
@@ -54,4 +55,33 @@ function pathsOf(data: unknown): string {
     return typeof path === "string" && path !== "" ? [path.slice(0, 100)] : [];
   });
   return paths.length === 0 ? "" : ` at ${paths.join(", ")}`;
+}
+
+/** The window in which crashes are counted if a kind sets none. */
+const DEFAULT_WINDOW_MS = 3_600_000;
+/** No more crashes are remembered. Without a bound the count is only shown to people. */
+const MOST_REMEMBERED = 1_000;
+
+interface CrashBound {
+  readonly max: number;
+  readonly withinMs: number;
+}
+
+/**
+ * Whether an actor fails with one more crash, and the times to remember. Pure.
+ *
+ * | bound | crashes within the window, this one included | then |
+ * |---|---|---|
+ * | none | any | it continues |
+ * | set | at most `max` | it continues |
+ * | set | more | it fails, until `restart` |
+ */
+export function afterCrash(
+  times: readonly number[],
+  now: number,
+  bound: CrashBound | undefined,
+): { readonly times: readonly number[]; readonly fails: boolean } {
+  const since = now - (bound?.withinMs ?? DEFAULT_WINDOW_MS);
+  const within = [...times.filter((at) => at > since).slice(-MOST_REMEMBERED), now];
+  return { times: within, fails: bound !== undefined && within.length > bound.max };
 }

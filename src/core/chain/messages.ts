@@ -1,0 +1,87 @@
+// Owns: what an engine puts on messages: ids, stamps, the keys of calls. Does not own: their delivery.
+import type { ActorId, CallOptions, Entropy, Json, Message, Outgoing, Viewer } from "../contract/index.ts";
+import { canonical, keyIn } from "../contract/internal.ts";
+import { sha256 } from "./event.ts";
+import { badId } from "./faults.ts";
+import { check } from "./json-check.ts";
+import type { CallKey } from "./turn.ts";
+
+// Starting an actor reads its id twice, so the last one is remembered. The first value is any valid id.
+let lastId = "a/a";
+let lastKey = "a";
+
+/** The key in an id, decoded. Throws `BAD_ID`. */
+export function keyOf(id: string): string {
+  if (id === lastId) return lastKey;
+  const key = keyIn(id);
+  if (key === undefined) throw badId(id);
+  lastId = id;
+  lastKey = key;
+  return key;
+}
+
+const ENGINE_PREFIX = "engine.";
+
+/** The id of a message that an engine sends on its own behalf, from hex digits. No other message id has this prefix. */
+export const ownId = (digits: string): string => ENGINE_PREFIX + digits;
+
+export const isOwnId = (id: string): boolean => id.startsWith(ENGINE_PREFIX);
+
+/** The id of the message that a timer sends. The engine stamps it when the timer fires; re-execution finds the timer's name in it. */
+export const wakeId = (life: string, name: string, at: number): string => `${life}.wake.${name}.${at}`;
+
+/** The name of the timer that sent the message with this id; undefined if it was no timer of this life. */
+export function wakeNameIn(id: string, life: string): string | undefined {
+  const start = `${life}.wake.`;
+  return id.startsWith(start) ? id.slice(start.length, id.lastIndexOf(".")) : undefined;
+}
+
+/** A message with id, time and seed. Built key by key, so that unknown keys of a caller's object are not passed on. */
+export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: number, entropy: Entropy): Message {
+  const { to, action, args, start } = outgoing;
+  const id = entropy.hex(16);
+  const seed = entropy.hex(16);
+  // One literal: keys that are added later are stored outside the object.
+  const message: { -readonly [K in keyof Message]: Message[K] } =
+    start === undefined ? { id, to, action, args, at, seed } : { id, to, action, args, at, seed, start };
+  if (outgoing.viewer !== undefined) message.viewer = outgoing.viewer;
+  if (start !== undefined && outgoing.policy !== undefined) message.policy = outgoing.policy;
+  if (outgoing.deadline !== undefined) message.deadline = outgoing.deadline;
+  const trace = outgoing.trace ?? options?.trace;
+  if (trace !== undefined) message.trace = trace;
+  if (options?.answers !== undefined) message.answers = options.answers;
+  if (options?.can !== undefined) message.can = options.can;
+  return message;
+}
+
+/** The nth call of work. The id follows from the work's message, so that work that runs again makes the same calls. */
+export function stampFrom(work: Message, n: number, outgoing: Outgoing, endsAt: number, at: number, entropy: Entropy): Message {
+  const from: ActorId = work.to;
+  return {
+    ...stamp(outgoing, work.trace === undefined ? undefined : { trace: work.trace }, at, entropy),
+    id: `${work.id}.${n}`,
+    from,
+    deadline: Math.min(outgoing.deadline ?? endsAt, endsAt),
+  };
+}
+
+const DIGITS = 16;
+
+/** Equal for the same action and equal arguments, whatever the order of keys. Throws if the arguments are not JSON. */
+export function callHash(action: string, args: Json): string {
+  check(args, "args");
+  return sha256(`${action}\n${canonical(args)}`).slice(0, DIGITS);
+}
+
+/** C4: keys are scoped to their caller. A viewer without a principal is identified by its own actor. */
+export const scopedKey = (viewer: Viewer | undefined, from: ActorId | undefined, key: string): string =>
+  `${viewer?.principal ?? viewer?.self ?? from ?? ""}\n${key}`;
+
+/**
+ * C4: the key of the nth call of work, the same whenever that work runs again. A repeated keyed call is another message each time, but its
+ * key stays the same. If the work then makes another call instead, its key differs, so it does not get the first one's reply.
+ */
+export function innerKey(work: Message, outerKey: CallKey | undefined, n: number, action: string, shown: Json): string {
+  const outer = outerKey === undefined ? work.id : sha256(`${work.to}\n${outerKey.key}`).slice(0, 32);
+  return `work ${outer}.${n} ${callHash(action, shown)}`;
+}

@@ -1,0 +1,245 @@
+// Owns: the state that a chain proves: replaying patches, states at any event, migration, checkpoints, forks. Does not own: proving that a
+// chain is unchanged (verify.ts), running its turns again (reexecute.ts).
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import {
+  type ActorId,
+  type ChainEvent,
+  type EngineError,
+  type Entry,
+  isBag,
+  isList,
+  type Json,
+  type Stored,
+  StoreError,
+  TroupeError,
+} from "../contract/index.ts";
+import { getOwn } from "../contract/internal.ts";
+import { readBody, readHeader, seal, sha256 } from "./event.ts";
+import { failed, stateNewer } from "./faults.ts";
+import { check, freezeNew } from "./json-check.ts";
+import type { Kind } from "./kind.ts";
+import { apply } from "./patch.ts";
+
+/** A state, and the version of the behaviour that wrote it. */
+export interface VersionedState {
+  readonly state: Json;
+  readonly version: number;
+}
+
+/**
+ * The state after the last of these events: the last whole state among them, with the later patches applied. Throws `STORE_CORRUPT` if
+ * there is no whole state, or a body after it is missing.
+ */
+export function stateFrom(events: readonly ChainEvent[]): VersionedState {
+  const patches: { patch: Json | undefined; version: number }[] = [];
+  for (let index = events.length - 1; index >= 0; index -= 1) {
+    const event = events[index];
+    const body = event && readBody(event);
+    if (body === undefined) break;
+    if (body.state === undefined) {
+      patches.push({ patch: body.patch, version: body.version });
+      continue;
+    }
+    let result: VersionedState = { state: body.state, version: body.version };
+    for (const { patch, version } of patches.toReversed())
+      result = { state: patch === undefined ? result.state : apply(result.state, patch), version };
+    return result;
+  }
+  throw new StoreError(
+    "STORE_CORRUPT",
+    "These events hold no whole state to begin from: read from the last checkpoint, or restore the file from a copy.",
+  );
+}
+
+/** The state after event `seq`. `events` must be consecutive and have a whole state at or before it. */
+export function stateAt(events: readonly ChainEvent[], seq: number): VersionedState {
+  const [first] = events;
+  const index = first === undefined ? -1 : seq - readHeader(first).seq;
+  const event = events[index];
+  if (event === undefined || readHeader(event).seq !== seq)
+    throw new StoreError("STORE_CORRUPT", `Event ${seq} is not among these events: read the chain up to it.`);
+  return stateFrom(events.slice(0, index + 1));
+}
+
+/** One path at which two states differ. A side is absent if its state has no such path. */
+export interface Difference {
+  /** JSON Pointer (RFC 6901). */
+  readonly path: string;
+  readonly before?: Json;
+  readonly after?: Json;
+}
+
+/** Where two states differ, for people: the smallest differing parts, in order; lists are compared item by item. At most `limit` (default 10,000). */
+export function diffStates(before: Json, after: Json, limit = 10_000): readonly Difference[] {
+  const found: Difference[] = [];
+  compare(before, after, "", found, limit);
+  return found;
+}
+
+const segment = (key: string): string => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+
+function compare(before: Json | undefined, after: Json | undefined, path: string, found: Difference[], limit: number): void {
+  if (before === after || found.length >= limit) return;
+  if (isBag(before) && isBag(after)) {
+    for (const key of Object.keys(before)) compare(before[key], getOwn(after, key), path + segment(key), found, limit);
+    for (const key of Object.keys(after))
+      if (!Object.hasOwn(before, key)) compare(undefined, after[key], path + segment(key), found, limit);
+  } else if (isList(before) && isList(after)) {
+    for (let index = 0; index < Math.max(before.length, after.length); index += 1)
+      compare(before[index], after[index], `${path}/${index}`, found, limit);
+  } else if (JSON.stringify(before) !== JSON.stringify(after))
+    found.push({ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) });
+}
+
+// ── migration ───────────────────────────────────────────────────────────────
+
+/** A stored state in the version of the current behaviour. */
+export interface Upcast {
+  readonly state: Json;
+  /** It was written by another version, so the next event must store the whole state. */
+  readonly stale: boolean;
+  /** Why the actor cannot take messages. Its state is then unchanged. */
+  readonly failure: EngineError | undefined;
+}
+
+/** Migrates a state of a lower version. Throws nothing. */
+export function upcast({ behaviour }: Kind, id: ActorId, stored: VersionedState): Upcast {
+  const state = freezeNew(undefined, stored.state);
+  if (stored.version === behaviour.version) return { state, stale: false, failure: undefined };
+  if (stored.version > behaviour.version) return { state, stale: false, failure: stateNewer(id, stored.version, behaviour.version) };
+  try {
+    if (!behaviour.migrate)
+      throw new TroupeError(
+        "BAD_DEFINITION",
+        `${behaviour.kind} has no \`migrate\`, which would bring a state of version ${stored.version} on: give it one.`,
+      );
+    const migrated: unknown = behaviour.migrate(state, stored.version);
+    check(migrated);
+    return { state: freezeNew(undefined, migrated), stale: true, failure: undefined };
+  } catch (error) {
+    return { state, stale: false, failure: failed(id, "its state could not be brought to this version", error) };
+  }
+}
+
+// ── checkpoints ─────────────────────────────────────────────────────────────
+
+/** The id, time and seed of an event that an engine writes on its own behalf. */
+export interface Stamped {
+  readonly messageId: string;
+  readonly at: number;
+  readonly seed: string;
+}
+
+/** An Ed25519 private key, from PEM or a key object. Throws for another kind of key. */
+export function signingKey(key: string | KeyObject): KeyObject {
+  const read = typeof key === "string" ? createPrivateKey(key) : key;
+  if (read.asymmetricKeyType !== "ed25519" || read.type !== "private")
+    throw new TypeError("Checkpoints are signed with an Ed25519 private key: make one with `openssl genpkey -algorithm ed25519`.");
+  return read;
+}
+
+/** Identifies the key that signed: 16 hex digits of the SHA-256 of its public half (DER, SPKI). */
+const keyId = (key: KeyObject): string => {
+  const open = key.type === "private" ? createPublicKey(key) : key;
+  return sha256(open.export({ type: "spki", format: "der" }).toString("base64")).slice(0, 16);
+};
+
+/** The text that is signed: the last event before the checkpoint, and the hash of the whole state. */
+const statement = (actor: ActorId, life: string, seq: number, parent: string | null, state: Json): Buffer =>
+  Buffer.from(`troupe checkpoint\n${actor}\n${life}\n${seq}\n${parent ?? "-"}\n${sha256(JSON.stringify(state))}\n`);
+
+/**
+ * The entry of a checkpoint: the whole state and the head it follows, signed if there is a key. Bodies before it may be erased
+ * (`Store.erase(id, entry.seq)`): the chain still verifies, and its state can still be replayed. It counts as no message and moves no time.
+ */
+export function checkpointEntry(id: ActorId, { row, seq, head, tail }: Stored, { messageId, at, seed }: Stamped, key?: KeyObject): Entry {
+  const { state, version } = stateFrom(tail);
+  const signature = key && {
+    key: keyId(key),
+    value: sign(null, statement(id, row.life, seq + 1, head, state), key).toString("base64"),
+  };
+  const event = seal(
+    { actor: id, life: row.life, seq: seq + 1, parent: head, at, type: "checkpoint" },
+    {
+      message: { id: messageId, to: id, action: "checkpoint", args: { head }, at, seed },
+      state,
+      version,
+      sent: [],
+      reply: { ok: null },
+      ...(signature === undefined ? {} : { record: { signature } }),
+    },
+  );
+  return { after: head, seq: seq + 1, event, full: true, row, out: [] };
+}
+
+/** Whether this is a checkpoint signed by the private half of `publicKey`. False, never a throw, for malformed texts. */
+export function checkSignature(event: ChainEvent, publicKey: KeyObject): boolean {
+  try {
+    const { actor, life, seq, parent, type } = readHeader(event);
+    const body = readBody(event);
+    if (type !== "checkpoint" || body?.state === undefined || !isBag(body.record)) return false;
+    const { signature } = body.record;
+    if (!isBag(signature) || typeof signature["value"] !== "string") return false;
+    return verify(null, statement(actor, life, seq, parent, body.state), publicKey, Buffer.from(signature["value"], "base64"));
+  } catch {
+    return false;
+  }
+}
+
+// ── forks ───────────────────────────────────────────────────────────────────
+
+export interface ForkOptions extends Stamped {
+  /** The new actor, of the same kind. */
+  readonly to: ActorId;
+  /** UUID of its life. */
+  readonly life: string;
+  /** What it sends is recorded but never delivered, in this life and all later ones. Default true. */
+  readonly muted?: boolean;
+}
+
+/**
+ * The first entry of a chain that begins with the state after the last of `events`, which must have a whole state. It names its origin in
+ * its message and as its cause. Timers and pending replies stay with the origin.
+ */
+export function forkEntry(events: readonly ChainEvent[], { to, life, messageId, at, seed, muted = true }: ForkOptions): Entry {
+  const last = events.at(-1);
+  if (last === undefined) throw new StoreError("STORE_CORRUPT", "There is nothing to fork: the chain is empty.");
+  const { state, version } = stateFrom(events);
+  const origin = readHeader(last);
+  const event = seal(
+    { actor: to, life, seq: 1, parent: null, at, type: "fork", cause: last.id },
+    {
+      message: {
+        id: messageId,
+        to,
+        action: "fork",
+        args: { actor: origin.actor, life: origin.life, seq: origin.seq, head: last.id },
+        at,
+        seed,
+      },
+      state,
+      version,
+      sent: [],
+      reply: { ok: null },
+    },
+  );
+  return {
+    after: null,
+    seq: 1,
+    event,
+    full: true,
+    row: {
+      uid: life,
+      life,
+      version,
+      createdAt: at,
+      lastMessageAt: at,
+      messageCount: 1,
+      status: "live",
+      ...(muted ? { muted } : {}),
+      wakes: {},
+      pending: {},
+    },
+    out: [],
+  };
+}

@@ -1,0 +1,187 @@
+// Owns: what becomes of a turn's reply: its check, the messages that carry it, and the replies that are still pending. Does not own: the
+// rest of a turn (turn.ts).
+import {
+  type ActorId,
+  type Bag,
+  type EngineError,
+  isBag,
+  type Json,
+  type Message,
+  type Outgoing,
+  type Remembered,
+  type Reply,
+  type Step,
+  TroupeError,
+  type Turn,
+} from "../contract/index.ts";
+import { hasOwn, isAddress, missingActorRefusal } from "../contract/internal.ts";
+import { sha256 } from "./event.ts";
+import { mailboxFull } from "./faults.ts";
+import { type Allowance, DEFAULT_BOUND, isJson, isObject, notJson } from "./json-check.ts";
+import type { Base, CallKey, Circumstances, Incoming } from "./turn.ts";
+
+// ── checks ──────────────────────────────────────────────────────────────────
+// A behaviour may be written without types, or run foreign code.
+
+// Shared: walks do not overlap, and one object per turn would cost.
+const allowance: Allowance = { left: 0 };
+
+function isBoundedJson(value: unknown): value is Json {
+  allowance.left = DEFAULT_BOUND;
+  return isJson(value, 0, allowance);
+}
+
+const notJsonInTurn = (value: unknown, name: string): TroupeError<"BAD_TURN"> =>
+  new TroupeError("BAD_TURN", `A turn's ${notJson(value, name, allowance).message}`);
+
+/** Throws `BAD_TURN`, naming the place (as `name.…`), unless it is JSON that text can carry unchanged. */
+export function checkJson(value: unknown, name: string): asserts value is Json {
+  if (!isBoundedJson(value)) throw notJsonInTurn(value, name);
+}
+
+/** Throws `BAD_TURN` unless it is one of the three replies, and JSON. */
+export function checkReply(reply: unknown, name: string): asserts reply is Reply {
+  if (!isObject(reply)) throw noReply(name);
+  const { ok } = reply;
+  if (ok !== undefined) {
+    const keys = Object.keys(reply);
+    if (keys.length !== 1 || keys[0] !== "ok") throw noReply(name);
+    if (!isBoundedJson(ok)) throw notJsonInTurn(ok, `${name}.ok`);
+    return;
+  }
+  checkJson(reply, name);
+  const { refused, needs } = reply;
+  const isRefusal = isBag(refused) && typeof refused["code"] === "string" && typeof refused["message"] === "string";
+  if (!isRefusal && !isBag(needs)) throw noReply(name);
+}
+
+/** Throws `BAD_TURN` unless each is progress. */
+function checkSteps(report: unknown): void {
+  if (isBag(report) && Object.values(report).every(isStep)) return;
+  throw new TroupeError("BAD_TURN", "A turn's report is by the ids of messages, each `{ done, total?, text? }`: numbers, and a text.");
+}
+
+const isStep = (step: unknown): boolean =>
+  isObject(step) &&
+  Number.isFinite(step["done"]) &&
+  (step["total"] === undefined || Number.isFinite(step["total"])) &&
+  (step["text"] === undefined || typeof step["text"] === "string");
+
+const noReply = (name: string): TroupeError<"BAD_TURN"> =>
+  new TroupeError("BAD_TURN", `A turn's ${name} is no reply: give \`ok\`, \`refused\` or \`needs\`.`);
+
+// ── replies as messages ─────────────────────────────────────────────────────
+
+/** The sender, if it requested the reply as a message (`replyAs`). */
+export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (replyAs === undefined ? undefined : from);
+
+/**
+ * The reply on behalf of a missing actor, to a sender that requested one with `replyAs`: no retry would make the actor exist, and the
+ * sender can act on a refusal. Undefined for any other fault, and without `replyAs`: that message may become a dead letter.
+ */
+export const missingActorReply = (message: Message, fault: EngineError): Reply | undefined =>
+  askerOf(message) === undefined ? undefined : missingActorRefusal(fault);
+
+/** The message that carries a reply to the sender that requested it with `replyAs`. */
+export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: string, reply: Reply): Outgoing => ({
+  to: asker,
+  action: replyAs,
+  args: { of, to: self, reply },
+});
+
+/** The reply, as a message, to one that left no event to send it. Undefined if none was requested. */
+export function answerMessage(message: Message, reply: Reply, at: number): Message | undefined {
+  const to = askerOf(message);
+  if (to === undefined || message.replyAs === undefined) return undefined;
+  // C5: each replay sends the reply again, in a message of its own.
+  const name = message.replays === undefined ? "r" : `r${message.replays}`;
+  return {
+    ...answerTo(to, message.replyAs, message.to, message.id, reply),
+    id: `${message.id}.${name}`,
+    at,
+    seed: sha256(`${message.seed}:${name}`).slice(0, 32),
+    from: message.to,
+    ...(message.cause === undefined ? {} : { cause: message.cause }),
+    ...(message.trace === undefined ? {} : { trace: message.trace }),
+  };
+}
+
+// ── pending replies ─────────────────────────────────────────────────────────
+// A message whose turn returned "later" stays in the row until it is answered, so it survives the process.
+
+const NOTHING: readonly never[] = [];
+
+/** The replies a turn gives to such messages. Those to other ids are ignored. */
+export function answersIn(given: NonNullable<Turn<unknown>["answer"]>, pending: Bag): readonly (readonly [id: string, reply: Reply])[] {
+  const answers = Object.entries(given).filter(([id]) => Object.hasOwn(pending, id));
+  for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
+  return answers;
+}
+
+/** The progress of such messages, pending before or after the turn. That of other ids is ignored. */
+export function stepsIn(report: NonNullable<Turn<unknown>["report"]>, before: Bag, after: Bag): Readonly<Record<string, Step>> {
+  checkSteps(report);
+  return Object.fromEntries(Object.entries(report).filter(([id]) => Object.hasOwn(before, id) || Object.hasOwn(after, id)));
+}
+
+interface SettledReplies {
+  readonly pending: Bag;
+  readonly answers: readonly (readonly [id: string, reply: Reply])[];
+  readonly sends: readonly Outgoing[];
+  readonly remembered: readonly Remembered[];
+}
+
+/** The pending replies after a turn, and what settling some of them sends and remembers. */
+export function settlePending(
+  base: Base,
+  job: Incoming,
+  reply: Reply | "later",
+  answers: readonly (readonly [string, Reply])[],
+  stop: string | undefined,
+  { id, keyMs }: Circumstances,
+): SettledReplies {
+  const until = job.message.at + keyMs;
+  const before = base.extra.pending;
+  const own = job.key !== undefined && reply !== "later" && hasOwn(reply, "ok") ? [{ ...job.key, reply, until }] : NOTHING;
+  if (reply !== "later" && answers.length === 0 && stop === undefined) return { pending: before, answers, sends: NOTHING, remembered: own };
+  const remembered: Remembered[] = [...own];
+  const pending: Record<string, Json> = { ...before };
+  const sends: Outgoing[] = [];
+  const given: [string, Reply][] = [];
+  const settle = (of: string, answer: Reply): void => {
+    given.push([of, answer]);
+    const entry = pendingReply(pending[of]);
+    if (entry.from !== undefined && entry.replyAs !== undefined) sends.push(answerTo(entry.from, entry.replyAs, id, of, answer));
+    if (entry.key !== undefined) remembered.push({ key: entry.key, call: entry.call ?? "", reply: answer, until });
+    delete pending[of];
+  };
+  for (const [of, answer] of answers) settle(of, answer);
+  if (reply === "later") {
+    const { message } = job;
+    if (Object.keys(pending).length >= base.extra.policy.mailbox) throw mailboxFull(id);
+    pending[message.id] = {
+      ...job.key,
+      ...(message.from === undefined || message.replyAs === undefined ? {} : { from: message.from, replyAs: message.replyAs }),
+    };
+  }
+  if (stop !== undefined)
+    for (const of of Object.keys(pending)) settle(of, { refused: { code: "ACTOR_STOPPED", message: `${id} has stopped: ${stop}` } });
+  return { pending, answers: given, sends, remembered };
+}
+
+interface PendingReply extends Partial<CallKey> {
+  readonly from?: ActorId;
+  readonly replyAs?: string;
+}
+
+/** An entry of `pending`: the key to remember the reply under, and the actor to send it to. */
+export function pendingReply(stored: Json | undefined): PendingReply {
+  if (!isBag(stored)) return {};
+  const { key, call, from, replyAs } = stored;
+  return {
+    ...(typeof key === "string" ? { key } : {}),
+    ...(typeof call === "string" ? { call } : {}),
+    ...(isAddress(from) ? { from } : {}),
+    ...(typeof replyAs === "string" ? { replyAs } : {}),
+  };
+}

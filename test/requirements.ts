@@ -241,10 +241,10 @@ const product: readonly Requirement[] = [
     id: "actors.children",
     says: "A child knows its parent, its end is a message; a parent that stops takes its children with it, once its stop is kept",
     tests: [
-      "C2 a parent whose stop could not be kept keeps its children",
-      "children of a parent that has stopped end, also where the process dies before they do",
-      "another life of a parent begins without the children of the last, and keeps its own",
-      "a child whose parent has stopped meanwhile is not born, and the send is a dead letter (${persistence})",
+      "C2 a parent whose stop could not be committed retains its children",
+      "children of a stopped parent stop, even if the process dies before they do",
+      "a new life of a parent starts without the children of the last one, and retains its own",
+      "a child whose parent has stopped meanwhile is not started, and the send is a dead letter (${persistence})",
       "${name}: actors that talk to each other › a child knows its parent, and its end is a message to it",
       "${name}: actors that talk to each other › stopping a parent stops its children first, and theirs before them",
     ],
@@ -294,7 +294,7 @@ const product: readonly Requirement[] = [
     id: "actors.idle",
     says: "An idle actor leaves memory, its state stays",
     tests: [
-      "an idle cell is dropped and woken again; one at work is not dropped",
+      "an idle cell is dropped and loaded again; one with running work is not dropped",
       "${name}: time › an idle actor's state stays when its cell is dropped",
     ],
   },
@@ -368,7 +368,7 @@ const product: readonly Requirement[] = [
     says: "C2 Commit, then announce, then reply; turns ahead of the disk stay unseen and are dropped together",
     tests: [
       "${name}: one actor › C2 when a reply is told its turn is read, and watchers have been told before",
-      "C2 a hot actor hands over the next turn before the last is durable, unseen until each is",
+      "C2 a busy actor hands over the next turn before the last is durable, invisible until committed",
       "C2 a failed commit drops all turns after it, their callers get errors, and the actor is what the disk says",
       "C2 work waits for uncommitted turns, and does not start on ones that are dropped",
       "C2 a commit is not seen before it settles",
@@ -391,7 +391,7 @@ const product: readonly Requirement[] = [
       "${name}: callers › C4 keys expire",
       "C4 the first reply to a key is remembered, by actor and key",
       "${name}: callers › C4 a key that was used for another call is refused, while the first runs, is due and is remembered",
-      'C4 work that a repeated keyed call runs again asks the same again, and is answered as the first time${restarted ? ", after a restart too" : ""}',
+      'C4 work that a repeated keyed call runs again makes the same calls and gets the same replies${restarted ? ", after a restart too" : ""}',
     ],
   },
   {
@@ -403,7 +403,7 @@ const product: readonly Requirement[] = [
       "${name}: actors that talk to each other › C5 what was sent and not delivered is delivered after a restart, once",
       "C5 a message is applied once: a turn that consumes it again is refused",
       "C5 an answer goes into the outbox as its message goes out of it, and never again",
-      "C5 the reply to a send that had no effect (${action}) is applied once, where the process dies ${place} too",
+      "C5 the reply to a send that had no effect (${action}) is applied once, even if the process dies ${place}",
       "C5 `send` returns the id its reply names, in first turns, in later ones and in work (${persistence})",
     ],
   },
@@ -420,7 +420,7 @@ const product: readonly Requirement[] = [
     id: "engine.dead-letters",
     says: "Three failures make a dead letter, which is seen, replayed and dropped",
     tests: [
-      "C5 ${where}: three failures make a dead letter, which can be seen, replayed and dropped",
+      "C5 ${where}: three failures make a dead letter, which can be listed, replayed and dropped",
       "C5 failures are counted across restarts",
     ],
   },
@@ -432,13 +432,13 @@ const product: readonly Requirement[] = [
   {
     id: "engine.passivation",
     says: "Cells leave memory when idle and are woken again",
-    tests: ["an idle cell is dropped and woken again; one at work is not dropped"],
+    tests: ["an idle cell is dropped and loaded again; one with running work is not dropped"],
   },
   {
     id: "engine.start-up",
     says: "Start-up costs the same with few actors and many",
     tests: [
-      "start-up asks the store the same with ten actors and a thousand",
+      "start-up makes the same store requests with ten actors and a thousand",
       "every question is answered by an index, however many actors there are",
     ],
   },
@@ -488,7 +488,7 @@ const product: readonly Requirement[] = [
     says: "A corrupt file is found, never read as something else, and stops nobody whose rows are whole",
     tests: [
       "a flipped bit anywhere in the file is an error or changes nothing that is read",
-      "a damaged row stops nobody else's wakes and deliveries: it is passed over, told once, and found by the file's check",
+      "a damaged row is skipped, reported once and found by the file's check; other timers and deliveries go on",
     ],
   },
   {
@@ -496,8 +496,8 @@ const product: readonly Requirement[] = [
     says: "Killed at any moment, nothing acknowledged is lost or half there",
     tests: [
       "C2 C5 C6 killed at any moment, a store holds every acknowledged turn once, whole, and each message in one place",
-      "C2 C5 ${KILLS} times kill -9 under eight callers: what was acknowledged is there once, nothing is half there",
-      "C2 C4 C5 over ${SEEDS} seeds of faults and crashes at every await: what was acknowledged is there once, nothing is half there",
+      "C2 C5 ${KILLS} times kill -9 under eight callers: acknowledged turns are stored once, none is stored in part",
+      "C2 C4 C5 over ${SEEDS} seeds of faults and crashes at every await: acknowledged turns are stored once, none in part",
       "a server that was started again › has everything it acknowledged, also when it was killed",
       "C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD keeps what it acknowledged and every item in one place",
       "C2 C4 C5 killed ${KILLS.mud} times under ${CLIENTS} clients, the MUD has every acknowledged call once, every item in one place, and verifies",
@@ -555,7 +555,7 @@ const product: readonly Requirement[] = [
     tests: [
       "law 4: pure turns run again leave what was recorded; work and secrets are taken from the record",
       "another program is found out, turn by turn, each from the recorded state",
-      "law 4: a behaviour's own stop, fork and checkpoint are run again; the engine's are taken from the record",
+      "law 4: a behaviour's own stop, fork and checkpoint are re-executed; the engine's are read from the chain",
       "the chain from the command line › replay names the turn that another code would have run otherwise",
     ],
   },
@@ -564,8 +564,8 @@ const product: readonly Requirement[] = [
     says: "A fork is a chain of its own, muted",
     tests: [
       "a fork is a chain of its own that names its origin, with the state it had there",
-      "a fork is muted: what it sends stands in its events and reaches nobody, its own state goes on, its origin's stays",
-      "a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked to be heard",
+      "a fork is muted: its sends are recorded but not delivered, and its state is separate from its origin's",
+      "a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked unmuted",
       "the chain from the command line › fork begins a muted copy at any event, and its cause is found",
     ],
   },
@@ -1300,7 +1300,7 @@ const product: readonly Requirement[] = [
     tests: [
       "on SIGTERM a call that runs is answered before the server ends, with 0",
       "troupe serve › ends with 0 on SIGTERM, after running calls",
-      "draining lets what runs end, with what it calls, and takes no more",
+      "draining lets running work finish, with the calls it makes, and refuses new calls",
       "a server that is told to stop › ends a running call first, refuses new ones, and ends with 0",
     ],
   },
@@ -2196,7 +2196,7 @@ const specification: readonly Requirement[] = [
     says: "Errors are logged without what is sensitive",
     tests: [
       "the log says of a crash what, where and in which code, not with which arguments; in debug it says all",
-      "a crash is told to the operator with its cause, and counted",
+      "a crash is reported to the operator with its cause, and counted",
     ],
   },
   {

@@ -1,4 +1,4 @@
-// Owns: what one actor is in memory (its state and where its chain ends), and how to load it from the store.
+// Owns: one actor in memory (its state and the end of its chain), and how it is loaded from the store.
 // Does not own: the order of its turns (cell.ts), or which of them are durable (uncommitted.ts).
 import {
   afterCrash,
@@ -25,7 +25,7 @@ import { LazySnapshot, MemoryEvent } from "./events.ts";
 
 const NONE: readonly number[] = [];
 
-/** Where an actor's chain ends, uncommitted turns included, and how far back its last whole state is. */
+/** The end of an actor's chain, uncommitted turns included, and how far back its last snapshot is. */
 class ChainTail {
   head: string | null = null;
   /** The last event was written by another version of the behaviour. */
@@ -63,7 +63,7 @@ export class ActorState implements Base {
   /** When it last received a message. */
   lastAt = 0;
   messageCount = 0;
-  /** When the message of its last event came; `lastAt` also moves with messages that leave no event. */
+  /** When the message of its last event came; `lastAt` also counts messages that leave no event. */
   lastMessageAt = 0;
   /** The version of the behaviour that wrote the state. */
   version = 0;
@@ -94,7 +94,7 @@ export class ActorState implements Base {
     return this.status === "failed" ? this.why : undefined;
   }
 
-  /** Crashes have failed it: this process alone knows, so the actor must stay in memory. */
+  /** It failed by crashes: only this process knows that, so the actor must stay in memory. */
   get crashedOut(): boolean {
     return this.status === "failed" && this.crashes.length > 0;
   }
@@ -112,13 +112,13 @@ export class ActorState implements Base {
     this.#failures = { crashes: this.crashes, why };
   }
 
-  /** Forgets its crashes. A memory actor is failed no longer; one on disk is to be loaded again. */
+  /** Resets its crashes. A memory actor is live again; an actor on disk has to be loaded again. */
   forgive(): void {
     this.#failures = { crashes: NONE, why: this.why };
     if (this.memory && this.status === "failed") this.status = this.seq === 0 ? "not-started" : "live";
   }
 
-  /** Why it does not take a message; undefined: it does. */
+  /** Why it refuses a message; undefined: it accepts it. */
   refusal(message: Message, clock: Clock): EngineError | undefined {
     const { id, status, extra } = this;
     if (message.deadline !== undefined && message.deadline <= clock.now()) return faults.deadline(id, false, false);
@@ -131,7 +131,7 @@ export class ActorState implements Base {
     return status === "not-started" ? faults.noActor(id) : faults.stopped(id);
   }
 
-  /** Its behaviour wants this message ignored, without an error, where there is no live actor. */
+  /** Its behaviour declares that this message is ignored, without an error, if there is no live actor. */
   ignores(message: Message): boolean {
     return (this.status === "stopped" || this.status === "not-started") && this.kind.behaviour.lapses?.(message) === true;
   }
@@ -157,7 +157,7 @@ export class ActorState implements Base {
     return base;
   }
 
-  /** What the store gets of a turn. Throws before anything has changed. */
+  /** The entry of a turn for the store. If it throws, nothing has changed. */
   entryFor(plan: Plan, consumed: string | undefined, now: number): Entry {
     const place = {
       parent: this.#tail?.head ?? null,
@@ -173,13 +173,13 @@ export class ActorState implements Base {
   apply(plan: Plan, entry: Entry): void {
     this.memory = false;
     this.#take(plan);
-    // One object in every row: what has not changed is not written again.
+    // The same object in each row, so that the store does not write unchanged timers again.
     if (plan.setWakes.length > 0) this.extra = { ...plan.extra, wakes: entry.row.wakes };
     this.#tail ??= new ChainTail();
     this.#tail.append(entry);
   }
 
-  /** A turn is committed by this alone. */
+  /** Commits a turn of a memory actor. */
   applyInMemory(plan: Plan): MemoryEvent {
     const event = new MemoryEvent(this.kind, plan, this.last);
     this.memory = true;
@@ -202,13 +202,13 @@ export class ActorState implements Base {
     this.status = statusOf(plan);
   }
 
-  /** Becomes what the store says. Returns why that cannot take messages, where it cannot. */
+  /** Takes over the stored state. Returns why the actor cannot receive messages, if it cannot. */
   restore(loaded: LoadedActor | undefined): EngineError | undefined {
     this.#tail = loaded?.tail;
     this.seq = loaded?.seq ?? 0;
     this.status = loaded?.row.status ?? "not-started";
     if (loaded === undefined) {
-      // Nothing of a life that was removed, or never stored, goes on in the next.
+      // Nothing of a life that was removed, or never stored, is carried into the next.
       this.life = "";
       this.extra = this.kind.plain;
       this.state = null;
@@ -228,7 +228,7 @@ export class ActorState implements Base {
   }
 }
 
-/** A stored actor as the present version of its behaviour understands it. */
+/** A stored actor, migrated to the present version of its behaviour. */
 export interface LoadedActor {
   readonly row: Row;
   readonly seq: number;
@@ -236,7 +236,7 @@ export interface LoadedActor {
   readonly extra: Extra;
   readonly state: Json;
   readonly bytes: number;
-  /** Why it cannot take messages. Its state is then as it was stored, or null if that cannot be read. */
+  /** Why it cannot receive messages. Its state is then as it was stored, or null if that cannot be read. */
   readonly failure: EngineError | undefined;
 }
 
@@ -262,7 +262,7 @@ function migratedState(kind: Kind, id: ActorId, stored: Stored, tail: ChainTail)
   }
 }
 
-/** Puts an event into the chain that is made of what the store has. */
+/** Appends an event to the chain that is made of what the store has. */
 export async function appendToStored(store: Store | undefined, id: ActorId, make: (stored: Stored) => Entry): Promise<Entry> {
   const stored = await store?.load(id);
   if (store === undefined || stored === undefined) throw faults.noActor(id);
@@ -271,7 +271,7 @@ export async function appendToStored(store: Store | undefined, id: ActorId, make
   return entry;
 }
 
-/** The state of an actor whose kind is not known here. */
+/** The state of an actor whose kind is not served here. */
 export const rawState = (stored: Stored): Json => stateFrom(stored.tail).state;
 
 /** A snapshot of an actor in the store, with this state. */

@@ -55,7 +55,7 @@ async function all(events: AsyncIterable<ChainEvent>): Promise<readonly ChainEve
 }
 
 for (const action of ["tools/keep", "tools/work"]) {
-  test(`C3 what a message brought is recorded as it was sent, whatever ${action} does with it`, async () => {
+  test(`C3 a message's arguments are recorded as they were sent, whatever ${action} does with them`, async () => {
     await using engine = await LocalEngine.start({ kinds: [keeper], store: memoryStore() });
     await engine.call({ to: "keeper/main", action, args: { items: ["b", "a"] }, start: null });
     assert.deepEqual((await engine.read("keeper/main"))?.state, { items: ["b", "a", "end"] });
@@ -69,7 +69,7 @@ for (const action of ["tools/keep", "tools/work"]) {
   });
 }
 
-test("C3 a turn or a view that writes to what it was brought crashes, and says so", async () => {
+test("C3 a turn or a view that writes to a message's arguments crashes with a clear error", async () => {
   await using engine = await LocalEngine.start({ kinds: [keeper], store: memoryStore() });
   await assert.rejects(engine.call({ to: "keeper/main", action: "tools/write", args: { items: [1] }, start: null }), { code: "CRASHED" });
   const args = { items: [1] };
@@ -77,7 +77,7 @@ test("C3 a turn or a view that writes to what it was brought crashes, and says s
   assert.deepEqual(args, { items: [1] });
 });
 
-test("C3 a message that is delivered again brings what it brought the first time", async () => {
+test("C3 a message that is delivered again has the same arguments", async () => {
   const clock = new SimulatedClock();
   let tries = 0;
   const taker: Behaviour<State> = {

@@ -65,7 +65,7 @@ const ON_THE_SPOT: readonly (readonly [what: string, outgoing: Outgoing, options
   ["another life", say("add")],
 ];
 
-test("callNow says what call says, on the spot where nothing is waited for", async () => {
+test("callNow returns what call resolves to, synchronously if nothing has to be awaited", async () => {
   await using engine = await opened();
   await using other = await opened();
   for (const [what, outgoing, options] of ON_THE_SPOT) {
@@ -78,7 +78,7 @@ test("callNow says what call says, on the spot where nothing is waited for", asy
   assert.equal(now.head, then.head);
 });
 
-test("callNow is the promise of call where something is waited for: the disk, a key, work, a later answer", async () => {
+test("callNow returns a promise if something has to be awaited: the disk, a key, work, a deferred reply", async () => {
   const gate = Promise.withResolvers<void>();
   await using engine = await LocalEngine.start({
     kinds: [inMemory(() => gate.promise), tallyKind("kept")],
@@ -108,7 +108,7 @@ test("callNow throws while the engine drains", async () => {
   assert.throws(() => engine.callNow(say("add")), { code: "DRAINING", applied: false });
 });
 
-test("a caller who leaves while its work begins is heard", async () => {
+test("a caller that cancels while its work is being started ends it", async () => {
   const kind: Behaviour = {
     kind: "slow",
     version: 1,
@@ -129,7 +129,7 @@ test("a caller who leaves while its work begins is heard", async () => {
   await assert.rejects(call, { code: "CANCELLED", applied: false });
 });
 
-test("C2 commit, announce, reply: whoever is answered on the spot has been announced, with its receipt, before", async () => {
+test("C2 a synchronous reply comes after the change and the receipt too", async () => {
   await using engine = await opened();
   const order: unknown[] = [];
   engine.watch(A, ({ seq }) => {

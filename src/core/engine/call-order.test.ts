@@ -172,7 +172,7 @@ test("C1 C2 the order of a call with work: the next message waits for its turn",
   ]);
 });
 
-test("C2 the order of two calls under way at once: each is committed, announced and answered in turn", async () => {
+test("C2 the order of two concurrent calls: each is committed, announced and answered in turn", async () => {
   const { engine, trace, call, commit } = await traced("disk");
   await using _ = engine;
   const calls = [call("add"), call("add")];
@@ -243,7 +243,7 @@ test("C2 the order of a failed commit: all turns after it are dropped, then the 
   ]);
 });
 
-test("C2 a hot actor hands over the next turn before the last is durable, unseen until each is", async () => {
+test("C2 a busy actor hands over the next turn before the last is durable, invisible until committed", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   const { told, call } = watching();
@@ -340,7 +340,7 @@ test("C2 a commit whose answer was lost is looked up: one that was stored is rep
   assert.equal((await engine.read(A))?.seq, 2);
 });
 
-test("a store whose commit was replaced is asked by the replacement", async () => {
+test("the engine calls a store's commit method even if it was replaced", async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-call-order-"));
   try {
     await using inner = sqliteStore({ directory });

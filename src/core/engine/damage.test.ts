@@ -18,7 +18,7 @@ const damage = (directory: string, sql: string): void => {
   database.close();
 };
 
-test("a damaged row stops nobody else's wakes and deliveries: it is passed over, told once, and found by the file's check", async () => {
+test("a damaged row is skipped, reported once and found by the file's check; other timers and deliveries go on", async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-damage-"));
   try {
     const clock = new SimulatedClock();

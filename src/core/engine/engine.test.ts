@@ -10,7 +10,7 @@ const A: ActorId = "tally/a";
 const ask = (to: string, given: object): object => ({ to, action: "call", with: given, start: null });
 const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A, action, args: null, start: null, ...more });
 
-test("what an engine lacks it says at the start", async () => {
+test("start fails if a kind needs a store or an engine that is missing", async () => {
   await assert.rejects(LocalEngine.start({ kinds: [tallyKind("tally")] }), { code: "ENGINE_MISSING", message: /give the engine a store/ });
   await assert.rejects(LocalEngine.start({ kinds: [tallyKind("tally", { persistence: "distributed" })], store: memoryStore() }), {
     code: "ENGINE_MISSING",
@@ -22,7 +22,7 @@ test("what an engine lacks it says at the start", async () => {
   await assert.rejects(engine.call(say("add", { policy: { persistence: "distributed" } })), { code: "ENGINE_MISSING", applied: false });
 });
 
-test("what an engine is not given, or would not read, it says at the start", async () => {
+test("start fails if a required option is missing or an option is unknown", async () => {
   const kinds = [tallyKind("tally", { persistence: "memory" })];
   const start = (options: unknown): Promise<LocalEngine> => LocalEngine.start(Object(options));
   for (const wrong of [{}, { kinds: kinds[0] }, { kinds: [kinds] }])
@@ -33,7 +33,7 @@ test("what an engine is not given, or would not read, it says at the start", asy
   });
 });
 
-test("a crash is told to the operator with its cause, and counted", async () => {
+test("a crash is reported to the operator with its cause, and counted", async () => {
   const told: unknown[] = [];
   await using engine = await LocalEngine.start({
     kinds: [tallyKind("tally")],
@@ -46,7 +46,7 @@ test("a crash is told to the operator with its cause, and counted", async () => 
   assert.equal(engine.health(A)?.crashes.length, 1);
 });
 
-test("a behaviour that returns a promise crashes the message, whatever the promise brings", async () => {
+test("a behaviour that returns a promise crashes the message, whatever the promise resolves to", async () => {
   const late = tallyKind(
     "tally",
     { persistence: "memory" },
@@ -60,7 +60,7 @@ test("a behaviour that returns a promise crashes the message, whatever the promi
   await assert.rejects(engine.call(say("add")), { code: "CRASHED", applied: false });
 });
 
-test("an idle cell is dropped and woken again; one at work is not dropped", async () => {
+test("an idle cell is dropped and loaded again; one with running work is not dropped", async () => {
   const clock = new SimulatedClock();
   const gate = Promise.withResolvers<void>();
   await using engine = await LocalEngine.start({
@@ -83,7 +83,7 @@ test("an idle cell is dropped and woken again; one at work is not dropped", asyn
   assert.deepEqual(await working, { ok: 4 });
 });
 
-test("cells of actors that never began are not kept", async () => {
+test("cells of actors that never started are dropped", async () => {
   const clock = new SimulatedClock();
   await using engine = await LocalEngine.start({
     kinds: [tallyKind("tally"), tallyKind("note", { persistence: "memory", idleMs: 1_000 })],
@@ -102,7 +102,7 @@ test("cells of actors that never began are not kept", async () => {
   assert.equal(engine.health("note/bad"), undefined);
 });
 
-test("start-up asks the store the same with ten actors and a thousand", async () => {
+test("start-up makes the same store requests with ten actors and a thousand", async () => {
   const asked: number[] = [];
   for (const actors of [10, 1_000]) {
     const clock = new SimulatedClock();
@@ -132,7 +132,7 @@ test("start-up asks the store the same with ten actors and a thousand", async ()
   assert.equal(asked[0], asked[1]);
 });
 
-test("a whole state is written anew so often that waking reads little", async () => {
+test("snapshots are written often enough that loading an actor reads little", async () => {
   const store = memoryStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   for (let turn = 0; turn < 500; turn += 1) await engine.call(say("note", { args: { text: `${turn}` } }));
@@ -143,7 +143,7 @@ test("a whole state is written anew so often that waking reads little", async ()
   assert.ok(full.length < 150 && full.length > 5, `${full.length} of 500 events are whole`);
 });
 
-test("draining lets what runs end, with what it calls, and takes no more", async () => {
+test("draining lets running work finish, with the calls it makes, and refuses new calls", async () => {
   const clock = new SimulatedClock();
   const gate = Promise.withResolvers<void>();
   const store = memoryStore({ clock });
@@ -161,7 +161,7 @@ test("draining lets what runs end, with what it calls, and takes no more", async
   assert.equal(clock.pending, 0, "no timer is left");
 });
 
-test("disposing aborts work, refuses what waits, and leaves what it did not open", async () => {
+test("disposing aborts work, refuses waiting calls, and does not close the store", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   const saw: string[] = [];
@@ -211,7 +211,7 @@ test("a checkpoint goes between two turns, and the next turn follows it", async 
   );
 });
 
-test("a failed actor is announced, and its wakes wait for its restart", async () => {
+test("a failed actor is announced, and its timers wait for its restart", async () => {
   const clock = new SimulatedClock();
   await using engine = await LocalEngine.start({
     kinds: [tallyKind("tally", { restart: { max: 0, withinMs: 1_000 } })],
@@ -230,7 +230,7 @@ test("a failed actor is announced, and its wakes wait for its restart", async ()
   assert.deepEqual(statuses, ["failed", "live", "live"]);
 });
 
-test("what is due of a kind that is not served is not looked at, and comes once it is served again", async () => {
+test("due timers of a kind that is not served are not read, and fire once it is served again", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   const gone = tallyKind("gone");
@@ -259,7 +259,7 @@ test("what is due of a kind that is not served is not looked at, and comes once 
   assert.equal((await engine.read("gone/199"))?.seq, 2);
 });
 
-test("a ring of waits over three actors is refused while others go on", async () => {
+test("a cycle of waits over three actors is refused while others go on", async () => {
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { ...DEFAULT_POLICY, persistence: "memory" })] });
 
   const ring = ask("tally/b", ask("tally/c", { to: "tally/a", action: "add", start: null }));
@@ -268,7 +268,7 @@ test("a ring of waits over three actors is refused while others go on", async ()
   await until("all are free again", async () => "ok" in (await engine.call(say("add"))));
 });
 
-test("C4 work that runs again asks the same again, and is answered as the first time", async () => {
+test("C4 work that runs again makes the same calls and gets the same replies", async () => {
   const store = memoryStore();
   const B: ActorId = "tally/b";
   let crashing = true;
@@ -297,7 +297,7 @@ test("C4 work that runs again asks the same again, and is answered as the first 
   assert.equal((await second.read(B))?.seq, 1);
 });
 
-test("an endless time in a policy is endless on disk too", async () => {
+test("an infinite time in a policy is infinite on disk too", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   const kinds = [tallyKind("tally", { expireMs: Infinity, idleMs: Infinity, workMs: Infinity })];

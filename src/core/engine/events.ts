@@ -1,22 +1,63 @@
-// Owns: how others learn of a turn: watchers by changes, callers by receipts, deferred replies and progress; and what names its event.
-// Does not own: when they may (cell.ts), or how an event is hashed (chain).
-import { eventOf, type Kind, type Plan, statusOf } from "../chain/internal.ts";
+// Owns: how others learn of a turn: watchers by changes, callers by receipts, replies and progress; and what identifies its event.
+// Does not own: when that happens (cell.ts), or how an event is hashed (chain).
+import { eventOf, type Kind, OK_NULL, type Plan, statusOf } from "../chain/internal.ts";
 import type { ActorId, CallOptions, Change, ChainEvent, Json, Message, Receipt, Reply, Snapshot, Status } from "../contract/index.ts";
-import { notify } from "../contract/internal.ts";
+import { hasOwn, notify } from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
+import type { Cell } from "./cell.ts";
 import type { Job } from "./job.ts";
 import type { CellOps } from "./ops.ts";
+import type { CommitWaiter, PendingCommit } from "./uncommitted.ts";
 
-/** What names an event to others. */
-export type EventSummary = Pick<Snapshot, "seq" | "head" | "status">;
+const NO_WAITERS: readonly CommitWaiter[] = [];
 
-export function publish({ watchers }: CellOps, { id, kind }: ActorState, event: EventSummary, emit: readonly Json[] | undefined): void {
+/** What identifies an event. */
+type EventSummary = Pick<Snapshot, "seq" | "head" | "status">;
+
+/** C2, C8: a turn is committed. Its change is published, then its callers get their replies, then its messages are delivered. */
+export function announce(cell: Cell, job: Job, plan: Plan, event: EventSummary, sent: readonly Message[]): void {
+  const { actor, ops } = cell;
+  job.answered = plan.answered;
+  publish(ops, actor, event, plan.emit);
+  if (plan.report !== undefined || plan.restart !== undefined) reportAndRestart(ops, job, plan);
+  if (plan.answers.length > 0) replyDeferred(ops, actor, plan.answers, event);
+  if (plan.reply !== "later") {
+    receipt(ops, actor, job, event);
+    job.done(plan.reply);
+  } else if (job.onEnd === undefined) ops.deferred.add(plan.message.id, job);
+  else job.done(OK_NULL);
+  if (sent.length > 0) ops.deliver(sent, !actor.memory);
+  if (plan.timed) ops.timersChanged(cell);
+  if (actor.memory && plan.remembered.length > 0) ops.remember(cell.id, plan.remembered);
+}
+
+/** The same for a turn that the store has committed. */
+export function announceStored(cell: Cell, turn: PendingCommit, sent: readonly Message[]): void {
+  const { job, plan, entry } = turn;
+  announce(cell, job, plan, { seq: plan.seq, head: entry.event.id, status: entry.row.status }, sent);
+  // Read here, since listeners may just have added waiters.
+  for (const waiter of turn.waiters ?? NO_WAITERS) waiter.committed();
+}
+
+function publish({ watchers }: CellOps, { id, kind }: ActorState, event: EventSummary, emit: readonly Json[] | undefined): void {
   if (!watchers.hears(id, kind.topic)) return;
   watchers.tell(new LazyChange(id, event.seq, event.status, event, emit?.length === 0 ? undefined : emit), kind.topic);
 }
 
+/** Publishes the durable state without a turn. */
+export function publishNow(cell: Cell, emit?: readonly Json[]): void {
+  const now = cell.snapshot();
+  if (now) publish(cell.ops, cell.actor, now, emit);
+}
+
+/** The reply of a turn that left no event. What it emits is published all the same, unless it is refused. */
+export function replyWithoutEvent(cell: Cell, job: Job, reply: Reply, emit: readonly Json[] | undefined): void {
+  if (emit !== undefined && emit.length > 0 && hasOwn(reply, "ok")) publishNow(cell, emit);
+  job.done(reply);
+}
+
 /** Sends a caller's receipt, which precedes its reply. */
-export function receipt(ops: CellOps, actor: ActorState, job: Job, event: EventSummary): void {
+function receipt(ops: CellOps, actor: ActorState, job: Job, event: EventSummary): void {
   const listener = job.options?.onReceipt;
   if (listener !== undefined && job.phase !== "over") sendReceipt(ops, actor, listener, event);
 }
@@ -27,23 +68,22 @@ function sendReceipt(ops: CellOps, { id }: ActorState, listener: NonNullable<Cal
 }
 
 /** Replies to callers whose reply was deferred until now. */
-export function replyDeferred(ops: CellOps, actor: ActorState, answers: Plan["answers"], event: EventSummary): void {
+function replyDeferred(ops: CellOps, actor: ActorState, answers: Plan["answers"], event: EventSummary): void {
   for (const [of, reply] of answers) ops.deferred.reply(of, reply, (waiting) => receipt(ops, actor, waiting, event));
 }
 
-/** What few turns do, apart from the others: each branch more on the way of all turns is one that V8 has to look through. */
-export function reportAndRestart(ops: CellOps, job: Job, { id, report = {}, restart = [], message: { action } }: Plan): void {
+// Few turns do this. It is a function of its own, so that `announce` stays small enough for V8 to optimise.
+function reportAndRestart(ops: CellOps, job: Job, { id, report = {}, restart = [], message: { action } }: Plan): void {
   for (const [of, step] of Object.entries(report))
     ops.deferred.progress(of, step, job, (error) => ops.fault(error, { where: "progress", actor: id, action }));
-  // Before what the turn sends them: that is for the restarted child.
+  // Before the turn's messages are delivered: those are for the restarted child.
   for (const child of restart) ops.restart(child, id);
 }
 
-// The classes below compute an event's id, a hash, only when somebody reads it. They are classes because each object literal with a
-// getter gets a hidden class of its own, which outlives it with all it closed over.
+// The classes below compute an event's id, a hash, only when it is read. They are classes because each object literal with a getter
+// gets a hidden class of its own, which outlives the object with everything its getter captures.
 
-/** Where the id comes from. */
-export interface HasHead {
+interface HasHead {
   readonly head: string;
 }
 
@@ -123,7 +163,7 @@ export class LazySnapshot extends LazyChange implements Snapshot {
 
 /**
  * A memory actor's last event, hashed on first read. It names its parent only if the parent's id was read too.
- * Every live memory actor has one, so it keeps only what the event's text is made of.
+ * Every live memory actor has one, so it retains only what the event's text consists of.
  */
 export class MemoryEvent {
   readonly seq: number;

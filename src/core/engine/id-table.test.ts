@@ -21,7 +21,7 @@ const same = (table: IdTable<Thing>, map: ReadonlyMap<string, Thing>, ids: Itera
   assert.deepEqual(new Set(table.values()), new Set(map.values()));
 };
 
-test("an id table holds what a map holds, however things come and go", () => {
+test("an id table has the same content as a map after random adds and deletes", () => {
   for (let seed = 1; seed <= 20; seed += 1) {
     const below = drawn(seed);
     const table = new IdTable<Thing>();
@@ -46,7 +46,7 @@ test("an id table holds what a map holds, however things come and go", () => {
   }
 });
 
-test("what is not the thing of that id is not deleted", () => {
+test("an id table does not delete another item with the same id", () => {
   const table = new IdTable<Thing>();
   const thing = { id: "room/a" };
   table.add(thing);
@@ -54,7 +54,7 @@ test("what is not the thing of that id is not deleted", () => {
   assert.equal(table.get("room/a"), thing);
 });
 
-test("ids of one hash are found among others", () => {
+test("ids with the same hash are found", () => {
   const alike = collisions(8);
   const table = new IdTable<Thing>();
   const map = new Map<string, Thing>();

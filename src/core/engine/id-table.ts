@@ -1,18 +1,18 @@
-// Owns: a hash table of things by their ids, faster than `Map` for ids that are missing.
+// Owns: a hash table of items by id that finds missing ids faster than `Map`.
 
-/** Slots probed at most. Chance needs fewer while half of them are free; made-up ids with one hash get no further. */
+/** The most slots probed. Random hashes need fewer while half of the slots are free; ids made to collide get no more. */
 const LONGEST = 16;
 const FIRST = 64;
-/** A deleted slot: probing goes on behind it. */
+/** A deleted slot: probing continues after it. */
 const DELETED = -1;
 
 /**
- * To learn that an id is missing, a `Map` reads the text of each id in the bucket: among very many, each is a cache miss, and all of
- * them were a quarter of an actor's start. Here hashes that lie side by side are compared. Clients choose ids, so what finds no slot
- * near its own overflows into a `Map`.
+ * To find that an id is missing, a `Map` reads the text of each id in the bucket. Among very many ids each is a cache miss, which took
+ * a quarter of the time of an actor's start. Here adjacent hashes are compared. Clients choose ids, so items that find no slot near
+ * their own (collisions) overflow into a `Map`.
  */
 export class IdTable<T extends { readonly id: string }> {
-  /** Pairs: a hash, and its thing's index in `#all` plus 1. */
+  /** Pairs: a hash, and its item's index in `#all` plus 1. */
   #slots = new Int32Array(2 * FIRST);
   /** Slots that are not free, deleted ones included. */
   #used = 0;
@@ -26,12 +26,12 @@ export class IdTable<T extends { readonly id: string }> {
     return this.#all.length - this.#vacant.length + this.#overflow.size;
   }
 
-  /** How many indexes `at` may be asked for. */
+  /** The number of indexes for `at`. */
   get places(): number {
     return this.#all.length;
   }
 
-  /** The thing at an index, from 0. What has overflowed is not found so. */
+  /** The item at an index, from 0. Items in the overflow have none. */
   at(place: number): T | undefined {
     return this.#all[place];
   }
@@ -50,42 +50,42 @@ export class IdTable<T extends { readonly id: string }> {
     return this.#overflow.get(id);
   }
 
-  /** Only if there is none with its id. */
-  add(thing: T): void {
+  /** The table must have no item with this id. */
+  add(item: T): void {
     if (4 * (this.#used + 1) > this.#slots.length) this.#grow();
-    this.#put(thing);
+    this.#put(item);
   }
 
-  delete(thing: T): void {
-    const hash = this.#hash(thing.id);
+  delete(item: T): void {
+    const hash = this.#hash(item.id);
     for (let step = 0; step < LONGEST; step += 1) {
       const at = ((hash + step) << 1) & (this.#slots.length - 1);
       const place = this.#slots[at + 1] ?? 0;
       if (place === 0) return;
-      if (place === DELETED || this.#all[place - 1] !== thing) continue;
+      if (place === DELETED || this.#all[place - 1] !== item) continue;
       this.#slots[at + 1] = DELETED;
       this.#all[place - 1] = undefined;
       this.#vacant.push(place - 1);
       if (this.#slots.length > 2 * FIRST && this.size * 32 < this.#slots.length) this.#shrink();
       return;
     }
-    if (this.#overflow.get(thing.id) === thing) this.#overflow.delete(thing.id);
+    if (this.#overflow.get(item.id) === item) this.#overflow.delete(item.id);
   }
 
   *values(): IterableIterator<T> {
-    for (const thing of this.#all) if (thing !== undefined) yield thing;
+    for (const item of this.#all) if (item !== undefined) yield item;
     yield* this.#overflow.values();
   }
 
-  #put(thing: T): void {
-    const hash = this.#hash(thing.id);
+  #put(item: T): void {
+    const hash = this.#hash(item.id);
     const at = this.#free(hash);
     if (at === undefined) {
-      this.#overflow.set(thing.id, thing);
+      this.#overflow.set(item.id, item);
       return;
     }
     const place = this.#vacant.pop() ?? this.#all.length;
-    this.#all[place] = thing;
+    this.#all[place] = item;
     this.#fill(at, hash, place + 1);
   }
 
@@ -103,7 +103,7 @@ export class IdTable<T extends { readonly id: string }> {
     this.#slots[at + 1] = place;
   }
 
-  /** Moves hashes, and reads no text again. If most slots are deleted ones, only those are freed. */
+  /** Moves hashes without reading ids again. If most slots are deleted ones, only those are freed. */
   #grow(): void {
     const old = this.#slots;
     const overflow = [...this.#overflow.values()];
@@ -117,15 +117,15 @@ export class IdTable<T extends { readonly id: string }> {
       if (at !== undefined) this.#fill(at, hash, place);
       else this.#toOverflow(place);
     }
-    for (const thing of overflow) this.#put(thing);
+    for (const item of overflow) this.#put(item);
   }
 
   #toOverflow(place: number): void {
-    const thing = this.#all[place - 1];
-    if (thing === undefined) return;
+    const item = this.#all[place - 1];
+    if (item === undefined) return;
     this.#all[place - 1] = undefined;
     this.#vacant.push(place - 1);
-    this.#overflow.set(thing.id, thing);
+    this.#overflow.set(item.id, item);
   }
 
   #shrink(): void {
@@ -135,10 +135,10 @@ export class IdTable<T extends { readonly id: string }> {
     this.#all = [];
     this.#vacant = [];
     this.#overflow.clear();
-    for (const thing of left) this.add(thing);
+    for (const item of left) this.add(item);
   }
 
-  /** An id that is added was looked up just before. */
+  /** Caches the last hash, since an id is usually looked up just before it is added. */
   #hash(id: string): number {
     if (id === this.#lastId) return this.#lastHash;
     this.#lastId = id;
@@ -146,9 +146,9 @@ export class IdTable<T extends { readonly id: string }> {
   }
 }
 
-/** FNV-1a, its bits mixed once more: few of them choose the slot. */
+/** FNV-1a with its bits mixed once more, since only few of them select the slot. */
 function hashOf(id: string): number {
-  // Untyped code may ask for anything.
+  // Untyped callers may pass anything.
   if (typeof id !== "string") return 0;
   let hash = 0x81_1c_9d_c5;
   for (let index = 0; index < id.length; index += 1) hash = Math.imul(hash ^ id.charCodeAt(index), 0x01_00_01_93);

@@ -25,7 +25,7 @@ const desk: Behaviour<Desk> = {
 const ann: Viewer = { principal: "ann", scopes: [] };
 const ask = { to: "desk/main", action: "ask", args: null, start: null, viewer: ann } as const;
 
-test("C4 a retry that comes while the answer is on its way to the disk gets that answer, and is not applied again", async () => {
+test("C4 a retry during the commit of the reply gets that reply, and is not applied again", async () => {
   const store = memoryStore();
   const first = new FaultyStore(store, () => "pass");
   const before = await LocalEngine.start({ kinds: [desk], store: first });
@@ -45,7 +45,7 @@ test("C4 a retry that comes while the answer is on its way to the disk gets that
   await engine[Symbol.asyncDispose]();
 });
 
-test("C4 an answer on its way that is dropped is due again, and the retry waits for the next", async () => {
+test("C4 if the commit of a deferred reply is dropped, a retry waits for the next reply", async () => {
   const store = memoryStore();
   let failing = false;
   const faulty = new FaultyStore(store, (place) => (failing && place === "before commit" ? "fail" : "pass"));
@@ -62,7 +62,7 @@ test("C4 an answer on its way that is dropped is due again, and the retry waits 
   await engine[Symbol.asyncDispose]();
 });
 
-test("who took a keyed call is found by kind, viewer and key, also after a restart; nobody else's key finds it", async () => {
+test("the actor that took a keyed call is found by kind, viewer and key, also after a restart", async () => {
   const store = memoryStore();
   const receipts: number[] = [];
   {
@@ -100,7 +100,7 @@ function buyer(failures: { left: number }, what: (message: Message) => Json): Be
 const buy = { to: "buyer/main", action: "buy", args: null, start: null, viewer: ann } as const;
 
 for (const restarted of [false, true])
-  test(`C4 work that a repeated keyed call runs again asks the same again, and is answered as the first time${restarted ? ", after a restart too" : ""}`, async () => {
+  test(`C4 work that a repeated keyed call runs again makes the same calls and gets the same replies${restarted ? ", after a restart too" : ""}`, async () => {
     const store = memoryStore();
     const kinds = [tallyKind("tally"), buyer({ left: 2 }, () => 3)];
     let engine = await LocalEngine.start({ kinds, store });
@@ -116,7 +116,7 @@ for (const restarted of [false, true])
     await engine[Symbol.asyncDispose]();
   });
 
-test("C4 work that asks something else when it runs again is answered that", async () => {
+test("C4 work that makes another call when it runs again gets the reply to that", async () => {
   let amount = 1;
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally"), buyer({ left: 1 }, () => amount)], store: memoryStore() });
   await assert.rejects(engine.call(buy, { key: "k" }), { code: "CRASHED" });
@@ -124,7 +124,7 @@ test("C4 work that asks something else when it runs again is answered that", asy
   assert.deepEqual(await engine.call(buy, { key: "k" }), { ok: 22 });
 });
 
-test("C4 what is secret is not in what is kept of a keyed call, not as a hash either", async () => {
+test("C4 secret arguments are not stored with a keyed call, not even as a hash", async () => {
   const store = memoryStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   const note = (text: string, secret: string) => ({ to: "tally/a", action: "note", args: { text, secret }, start: null }) as const;

@@ -1,14 +1,14 @@
-// Owns: calls with an idempotency key (C4). One that was applied gets its first reply again, also while the first still runs.
-// Does not own: stored replies, which a turn's commit writes.
+// Owns: calls with an idempotency key (C4): a repeated call gets the first one's reply, also while the first still runs.
+// Does not own: the store's replies, which a turn's commit writes.
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import { settledNow, safeCall } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, pendingReply, scopedKey } from "../chain/internal.ts";
 import type { Cell } from "./cell.ts";
-import { fromStore } from "./faults.ts";
+import { fromStore } from "./ops.ts";
 import { type DeferredReplies, Job } from "./job.ts";
 
-/** Per memory actor: a caller with ever new keys must not fill the memory. */
+/** Replies retained for each memory actor: a caller that always uses new keys must not fill the memory. */
 const MAX_REMEMBERED = 1_000;
 
 export interface IdempotencyHost {
@@ -17,7 +17,7 @@ export interface IdempotencyHost {
   readonly deferred: DeferredReplies;
   /** The actor's cell, loaded or loading; undefined if there is none and `message` would not start one. */
   cellFor(message: Message): Cell | undefined;
-  /** The arguments without secrets: a hash of those could be guessed, so none may be stored. */
+  /** The arguments without secrets: those could be guessed from a stored hash. */
   redactedArgs(message: Message): Json;
   /** Submits it to its actor. `signal` cancels it until the commit. */
   submit(job: Job, signal: AbortSignal): void;
@@ -25,7 +25,7 @@ export interface IdempotencyHost {
   fault(error: unknown, of: Message): void;
 }
 
-/** The first call under a key, and all callers who wait for it. */
+/** The first call under a key, and all callers that wait for it. */
 interface FirstCall {
   readonly call: string;
   readonly reply: Promise<Reply>;
@@ -58,13 +58,10 @@ export class IdempotencyCache {
     const { key: scoped, call } = named;
     const place = `${message.to}\n${scoped}`;
     let first = this.#running.get(place);
-    // All its callers have cancelled. If that ended it, the next caller starts anew.
+    // All its callers have cancelled. If that ended the call, this one starts again.
     if (first?.abort.signal.aborted) {
       const again = (): Promise<Reply> => this.#call(message, named, options);
-      return first.reply.then(again, (error: unknown) => {
-        if (isCancelled(error)) return again();
-        throw error;
-      });
+      return first.reply.then(again, (error: unknown) => (isCancelled(error) ? again() : Promise.reject(error)));
     }
     if (first !== undefined && first.call !== call) return Promise.reject(faults.keyReused(message.to));
     const caller = { ...options };
@@ -74,7 +71,7 @@ export class IdempotencyCache {
       const reply = this.#run(message, named, this.#fanOut(callers, message, options), abort.signal).finally(() =>
         this.#running.delete(place),
       );
-      // Each caller awaits a promise of its own below; when all have cancelled, a rejection of this one goes unhandled.
+      // Once all callers have cancelled, a rejection would be unhandled.
       reply.catch(() => undefined);
       first = { call, reply, abort, callers };
       this.#running.set(place, first);
@@ -82,14 +79,11 @@ export class IdempotencyCache {
     return this.#join(first, message, caller);
   }
 
-  /** Progress and logs reach all callers: the connection of the first may be broken without anybody knowing yet. */
+  /** Sends progress and logs to all callers: the connection of the first may be broken without having been closed. */
   #fanOut(callers: ReadonlySet<Caller>, message: Message, options: CallOptions): CallOptions {
+    const fault = (error: unknown): void => this.#host.fault(error, message);
     const notify = (how: (caller: Caller) => unknown): void => {
-      for (const caller of callers)
-        safeCall(
-          () => how(caller),
-          (error) => this.#host.fault(error, message),
-        );
+      for (const caller of callers) safeCall(() => how(caller), fault);
     };
     return {
       ...options,
@@ -113,20 +107,18 @@ export class IdempotencyCache {
     this.#memory.delete(id);
   }
 
-  /** Each caller may cancel by itself; the last one cancels the call, if it is not too late for that. */
+  /** Each caller may cancel for itself; the last one cancels the call, unless that is being committed. */
   async #join(first: FirstCall, message: Message, caller: Caller): Promise<Reply> {
     const { signal } = caller;
+    const { clock } = this.#host;
+    const { to, deadline } = message;
+    const { promise: cancelled, resolve: cancel } = Promise.withResolvers<EngineError>();
+    const onAbort = (): void => cancel(faults.cancelled(to));
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    const stopClock =
+      deadline === undefined ? undefined : clock.after(Math.max(0, deadline - clock.now()), () => cancel(faults.deadline(to)));
     first.callers.add(caller);
-    const undo: (() => void)[] = [];
-    const cancelled = new Promise<EngineError>((resolve) => {
-      const cancel = (): void => resolve(faults.cancelled(message.to));
-      if (signal?.aborted) cancel();
-      signal?.addEventListener("abort", cancel, { once: true });
-      undo.push(() => signal?.removeEventListener("abort", cancel));
-      const { deadline: at } = message;
-      if (at !== undefined)
-        undo.push(this.#host.clock.after(Math.max(0, at - this.#host.clock.now()), () => resolve(faults.deadline(message.to))));
-    });
     try {
       const outcome = await Promise.race([first.reply, cancelled]);
       if (!(outcome instanceof Error)) return outcome;
@@ -135,7 +127,8 @@ export class IdempotencyCache {
       return await first.reply;
     } finally {
       first.callers.delete(caller);
-      for (const run of undo) run();
+      signal?.removeEventListener("abort", onAbort);
+      stopClock?.();
     }
   }
 
@@ -147,18 +140,18 @@ export class IdempotencyCache {
     job.key = named;
     if (cell !== undefined) {
       for (;;) {
-        // A loop, since the cell may begin to load again while this awaits.
+        // A loop, since the cell may start to load again during the await.
         while (cell.loading !== undefined) await cell.loading;
         if (cell.lost) throw cell.lost;
-        // From here on this runs synchronously up to `#waitFor`, so a deferred reply cannot be sent unnoticed.
+        // Synchronous from here to `#waitFor`, so that a deferred reply cannot be sent in between.
         const { pending } = cell.actor.extra;
         const due = Object.keys(pending).find((id) => pendingReply(pending[id]).key === scoped);
         if (due !== undefined) {
           refuseOther(message.to, pendingReply(pending[due]).call, named);
           return this.#waitFor(due, job, signal);
         }
-        // A reply on its way to the store is neither deferred any more nor remembered yet.
-        const committing = cell.replyTo(scoped);
+        // An uncommitted reply is not deferred any more, and not stored yet.
+        const committing = cell.uncommitted?.replyTo(scoped);
         if (committing === undefined) break;
         await committing;
       }
@@ -172,7 +165,7 @@ export class IdempotencyCache {
     return job.promise();
   }
 
-  /** The first call's reply is deferred, and is this job's reply too. Its own caller may be of an earlier process. */
+  /** The first call's reply is deferred, and will be this job's reply too. The first call may have been made in an earlier process. */
   #waitFor(messageId: string, job: Job, signal: AbortSignal): Promise<Reply> {
     const { deferred } = this.#host;
     deferred.add(messageId, job);
@@ -185,15 +178,13 @@ export class IdempotencyCache {
     return job.promise();
   }
 
-  #remembered(id: ActorId, scoped: string): StoredReply | undefined {
+  #remembered(id: ActorId, scoped: string): Remembered | undefined {
     const known = this.#memory.get(id)?.get(scoped);
     return known !== undefined && known.until > settledNow(this.#host.clock) ? known : undefined;
   }
 }
 
-type StoredReply = Pick<Remembered, "call" | "reply">;
-
-/** A key stands for one call: the caller of another would take its reply for its own. */
+/** A key identifies one call: the caller of another would mistake its reply for its own. */
 function refuseOther(id: ActorId, first: string | undefined, { call }: CallKey): void {
   if (first !== undefined && first !== "" && first !== call) throw faults.keyReused(id);
 }

@@ -1,16 +1,7 @@
 // Owns: one message on its way through the engine, with its caller: its outcome, its cancellation and a deferred reply.
 // Does not own: when its turn runs (cell.ts).
 import { type CallKey, faults } from "../chain/internal.ts";
-import {
-  EngineError,
-  type CallOptions,
-  type CancelSignal,
-  type Clock,
-  type Message,
-  type Reply,
-  type SetWake,
-  type Step,
-} from "../contract/index.ts";
+import { EngineError, type CallOptions, type CancelSignal, type Clock, type Message, type Reply, type Step } from "../contract/index.ts";
 import { MultiMap, safeCall } from "../contract/internal.ts";
 
 /** Where a message is. From `commit` on it can no longer be cancelled. */
@@ -19,23 +10,23 @@ export type JobPhase = "waiting" | "work" | "commit" | "deferred" | "over";
 /** Called once when a delivery or a timer's message ends: with a reply, or an error. */
 export type OnEnd = (reply: Reply | undefined, error: EngineError | undefined) => void;
 
-/** One message. It may be over before anybody asks for its promise: an idle actor's turn runs inside `call()`. */
+/** One message. It may be over before its promise is requested: an idle actor's turn runs inside `call()`. */
 export class Job {
   readonly message: Message;
   readonly options: CallOptions | undefined;
   phase: JobPhase = "waiting";
-  /** It was stamped just now, and has not waited: the time of its message is the time. */
+  /** It was stamped just now and has not waited: its message's time is the current time. */
   fresh = false;
   key: CallKey | undefined;
   /** The id of the outbox message that it delivers (C5). */
   consumed: string | undefined;
-  /** That left the outbox with the commit of this turn. */
+  /** The commit of its turn removed that message from the outbox. */
   dequeued = false;
   /** The turn replies to the asker (`replyAs`), or a later turn will. */
   answered = false;
-  /** The name of the timer that sent it, which its turn takes off the actor's row. */
+  /** The name of the timer that sent it; its turn removes that timer from the actor's row. */
   wake: string | undefined;
-  /** It counts against the mailbox's limit. What turns have sent, and timers, wait elsewhere. */
+  /** It counts against the mailbox's limit. Messages that turns have sent, and timers, do not: they have limits of their own. */
   bounded = true;
   onEnd: OnEnd | undefined;
   cancellation: { clear(): void; recheck?(): void } | undefined;
@@ -90,25 +81,14 @@ export class Job {
   }
 }
 
-/** A timer of an actor that fires. */
-export interface FiredTimer {
-  readonly name: string;
-  /** False if it was put off meanwhile. */
-  readonly isDue: (wake: SetWake) => boolean;
-  readonly message: (life: string) => Message;
-  readonly onEnd: OnEnd;
-  /** It has failed too often: why it is removed instead of fired. */
-  readonly dropped: string | undefined;
-}
-
-/** What an actor does in its turn among the messages without being sent one: stop, restart, fire a timer. */
+/** What an actor does between two messages without having received one: stop, restart, fire a timer. */
 interface Control {
   readonly run: () => void;
-  /** Instead of running. */
+  /** Called instead of `run` if it cannot run any more. */
   readonly abandon: (error: EngineError) => void;
 }
 
-/** What waits in a mailbox. */
+/** An item of a mailbox. */
 export type Task = Job | Control;
 
 export function failTask(task: Task, error: EngineError): void {
@@ -116,7 +96,7 @@ export function failTask(task: Task, error: EngineError): void {
   else task.abandon(error);
 }
 
-/** Callers that wait for each other are cancelled one inside the other, and such a chain may be longer than any stack. */
+/** Callers that wait for each other are cancelled recursively, and such a chain may be deeper than the stack. */
 const MAX_NESTED = 64;
 let nested = 0;
 
@@ -147,7 +127,7 @@ export class Cancellation {
   /** The caller cancels. */
   readonly cancel: () => void;
   readonly #stopClock: (() => void) | undefined;
-  /** It came during the commit, when nothing can be taken back any more. */
+  /** It came during the commit, when the turn cannot be undone any more. */
   #missed: ErrorFor | undefined;
 
   /** For a job that is not over. */
@@ -167,7 +147,7 @@ export class Cancellation {
   clear(): void {
     this.#signal?.removeEventListener("abort", this.cancel);
     this.#stopClock?.();
-    // A dead object that is old would keep the job alive until the next full collection.
+    // Otherwise a dead object in old space would retain the job until the next full garbage collection.
     this.#job = undefined;
   }
 
@@ -188,7 +168,7 @@ export class Cancellation {
   }
 }
 
-/** Callers whose turn returned `reply: "later"`. The reply's place is stored and outlives the process; these promises do not. */
+/** Callers whose turn returned `reply: "later"`. The pending reply is stored and outlives the process; these promises do not. */
 export class DeferredReplies {
   readonly #waiting = new MultiMap<string, Job>();
 
@@ -199,7 +179,7 @@ export class DeferredReplies {
     job.cancellation?.recheck?.();
   }
 
-  /** One caller stops waiting; the reply stays due. */
+  /** One caller stops waiting; the reply is still pending. */
   remove(messageId: string, job: Job): void {
     this.#waiting.take(messageId, job);
   }
@@ -212,7 +192,7 @@ export class DeferredReplies {
     }
   }
 
-  /** Sends progress to the callers. `turn` is the job whose turn reports, and may itself become deferred by it. */
+  /** Sends progress to the callers. `turn` is the job whose turn reports it; its own reply may be deferred by that turn. */
   progress(messageId: string, { done, total, text }: Step, turn: Job, fault: (error: unknown) => void): void {
     const waiting = messageId === turn.message.id ? [turn] : this.#waiting.get(messageId);
     for (const { options } of waiting ?? []) safeCall(() => options?.onProgress?.(done, total, text), fault);

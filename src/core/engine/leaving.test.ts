@@ -45,8 +45,8 @@ class HeldStore extends FaultyStore {
   }
 }
 
-describe("C3 a caller that leaves", () => {
-  test("while the children of the last life stop is told that nothing was applied, and nothing is", async () => {
+describe("C3 a caller that cancels", () => {
+  test("while the children of the last life stop gets NOT_APPLIED, and nothing is applied", async () => {
     const store = new HeldStore();
     await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
     await engine.call(say("add"));
@@ -64,7 +64,7 @@ describe("C3 a caller that leaves", () => {
   });
 
   for (const how of ["cancel", "deadline"] as const)
-    test(`while its stop is being told of is not told that it was not applied (memory, ${how})`, async () => {
+    test(`while its stop is being announced does not get NOT_APPLIED (memory, ${how})`, async () => {
       const store = new HeldStore();
       const clock = new SimulatedClock();
       await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { persistence: "memory" })], store, clock });
@@ -81,7 +81,7 @@ describe("C3 a caller that leaves", () => {
     });
 
   for (const key of [undefined, "k"])
-    test(`during the commit of what is answered later does not wait for the answer (${key === undefined ? "no key" : "a key"})`, async () => {
+    test(`during the commit of a deferred reply does not wait for that reply (${key === undefined ? "no key" : "a key"})`, async () => {
       const store = new HeldStore();
       await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
       await engine.call(say("add"));
@@ -95,7 +95,7 @@ describe("C3 a caller that leaves", () => {
     });
 });
 
-test("C2 a drain waits for a life that is about to begin: no commit comes after it", async () => {
+test("C2 a drain waits for an actor that is starting: no commit comes after it", async () => {
   const store = new HeldStore();
   const engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   await engine.call(say("add"));

@@ -17,7 +17,7 @@ for (const [how, bad] of [
   ["throws", throws],
   ["rejects", rejects],
 ] as const)
-  test(`a listener that ${how} changes no outcome, keeps nobody from being told and is told of to the operator`, async () => {
+  test(`a listener that ${how} changes no outcome, does not stop other listeners, and is reported to the operator`, async () => {
     const faults: (readonly [unknown, FaultContext["where"]])[] = [];
     await using engine = await LocalEngine.start({
       kinds: [tallyKind("tally")],
@@ -51,7 +51,7 @@ for (const [how, bad] of [
     assert.equal(engine.health(A)?.crashes.length, 0);
   });
 
-test("a listener that leaves and comes back whenever it is told is told once of each change", () => {
+test("a listener that re-subscribes while it is notified is called once per change", () => {
   const watchers = new Watchers(() => undefined);
   const change: Change = { id: A, seq: 1, head: "h", status: "live" };
   let told = 0;
@@ -70,7 +70,7 @@ test("a listener that leaves and comes back whenever it is told is told once of 
   assert.deepEqual([told, left], [2, 1]);
 });
 
-test("all who listen to a cancellation are told, whoever throws", () => {
+test("all listeners of a cancellation are called, even if one throws", () => {
   const cancellation = new Cancellation();
   let told = 0;
   cancellation.addEventListener("abort", throws);
@@ -82,7 +82,7 @@ test("all who listen to a cancellation are told, whoever throws", () => {
   assert.equal(told, 2);
 });
 
-test("a behaviour whose `lapses` throws refuses: neither the call nor the process ends otherwise", async () => {
+test("a behaviour whose `lapses` throws refuses the call and reports the error", async () => {
   const faults: unknown[] = [];
   await using engine = await LocalEngine.start({
     kinds: [tallyKind("tally", { persistence: "memory" }, {}, { lapses: throws })],
@@ -92,7 +92,7 @@ test("a behaviour whose `lapses` throws refuses: neither the call nor the proces
   assert.deepEqual(faults, [mine]);
 });
 
-test("sends from a door to a memory actor at work are bounded, and so are calls behind them", async () => {
+test("sends to a memory actor with running work are limited, and so are calls behind them", async () => {
   const gate = Promise.withResolvers<void>();
   const kind = tallyKind("tally", { persistence: "memory", mailbox: 3 }, { gate: () => gate.promise });
   await using engine = await LocalEngine.start({ kinds: [kind] });

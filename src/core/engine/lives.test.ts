@@ -11,7 +11,7 @@ const A: ActorId = "tally/a";
 const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A, action, args: null, start: null, ...more });
 const inMemory = tallyKind("note", { persistence: "memory" });
 
-test("a memory actor is counted once for each life, however its ends and beginnings follow each other", async () => {
+test("a memory actor is counted once per life, however fast it stops and starts", async () => {
   const gate = Promise.withResolvers<void>();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("note", { persistence: "memory" }, { gate: () => gate.promise })] });
   const to: ActorId = "note/a";
@@ -26,7 +26,7 @@ test("a memory actor is counted once for each life, however its ends and beginni
   assert.equal((await engine.list({ kind: "note", limit: 10 })).length, 1);
 });
 
-test("an event of the engine's own is refused for a memory actor, which stays as it is", async () => {
+test("an event without a message is refused for a memory actor, which is unchanged", async () => {
   await using engine = await LocalEngine.start({ kinds: [inMemory], store: memoryStore() });
   await engine.call(say("add", { to: "note/a" }));
   await assert.rejects(
@@ -58,7 +58,7 @@ for (const persistence of ["disk", "memory"] as const)
     assert.notEqual((await engine.read(A))?.status, "live");
   });
 
-test("C4 a call of a key whose callers have all left begins anew where leaving has ended it", async () => {
+test("C4 a keyed call that ended because all its callers cancelled starts again", async () => {
   const store = new FaultyStore(memoryStore(), (place) => (place === "before remembered" ? "delay" : "pass"));
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   await engine.read(A);
@@ -71,7 +71,7 @@ test("C4 a call of a key whose callers have all left begins anew where leaving h
   assert.deepEqual(await second, { ok: 1 });
 });
 
-test("nothing is kept of actors that were looked for and are not there", async () => {
+test("looking up missing actors retains no memory", async () => {
   const clock = new SimulatedClock();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: memoryStore({ clock }), clock });
   const before = clock.pending;
@@ -81,14 +81,14 @@ test("nothing is kept of actors that were looked for and are not there", async (
   assert.equal(clock.pending, before + 1, "only who is there is looked after");
 });
 
-test("an engine whose store is damaged says so at the start", async () => {
+test("start fails if the store is damaged", async () => {
   const store = memoryStore();
   const damaged = new StoreError("STORE_CORRUPT", "A message was changed.");
   store.undelivered = () => Promise.reject(damaged);
   await assert.rejects(LocalEngine.start({ kinds: [tallyKind("tally")], store }), { code: "STORE_CORRUPT" });
 });
 
-test("law 4: a wake that changed nothing runs again to nothing else", async () => {
+test("law 4: a timer's turn that changed nothing is re-executed with the same result", async () => {
   const clock = new SimulatedClock();
   const behaviour = tallyKind("tally");
   await using engine = await LocalEngine.start({ kinds: [behaviour], store: memoryStore({ clock }), clock });
@@ -99,7 +99,7 @@ test("law 4: a wake that changed nothing runs again to nothing else", async () =
   assert.deepEqual(reexecute(behaviour, chain).mismatches, []);
 });
 
-test("actors on disk and in memory are listed in pages, each once, whatever their kinds are called", async () => {
+test("actors on disk and in memory are listed in pages, each once, whatever the names of their kinds", async () => {
   const kinds = [tallyKind("a"), tallyKind("a-b"), tallyKind("a-m", { persistence: "memory" })];
   await using engine = await LocalEngine.start({ kinds, store: memoryStore() });
   const all: readonly ActorId[] = ["a/1", "a/2", "a/3", "a-b/1", "a-b/2", "a-m/1", "a-m/2"];
@@ -113,7 +113,7 @@ test("actors on disk and in memory are listed in pages, each once, whatever thei
   assert.deepEqual(paged, all);
 });
 
-test("law 4: a behaviour's own stop, fork and checkpoint are run again; the engine's are taken from the record", async () => {
+test("law 4: a behaviour's own stop, fork and checkpoint are re-executed; the engine's are read from the chain", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   const own = tallyKind("tally");

@@ -1,4 +1,4 @@
-// Owns: the engine of one process: it builds the parts below, and is the one way in. Does not own: what each part does.
+// Owns: the engine of one process: it connects the parts of this folder, and is the one way in. Does not own: what each part does.
 import {
   ABOVE_ZERO,
   checkOptions,
@@ -9,11 +9,9 @@ import {
   type Asks,
   type Behaviour,
   type CallOptions,
-  type CancelSignal,
   type Change,
   type ChainEvent,
   type Clock,
-  type Damaged,
   type Ended,
   type Engine,
   type Entropy,
@@ -34,13 +32,14 @@ import {
   Watchers,
 } from "../contract/index.ts";
 import { checkNeeded, omitUndefined, commitWithCallback, KINDS, settledNow, safeCall, unserialisableError } from "../contract/internal.ts";
-import { faults, innerKey, OK_NULL, ownId, stamp, stampFrom } from "../chain/internal.ts";
+import { faults, innerKey, ownId, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState } from "./actor-state.ts";
 import { Cell } from "./cell.ts";
-import { damageReporter, type FaultContext, fromStore, type OnFault, type SlowTurn } from "./faults.ts";
+import { Dispatcher } from "./dispatcher.ts";
 import { IdempotencyCache } from "./idempotency.ts";
-import { Cancellation, type CancellationHost, DeferredReplies, Job } from "./job.ts";
-import type { CellOps } from "./ops.ts";
+import { DeferredReplies, Job } from "./job.ts";
+import { append, restart, stop } from "./lifecycle.ts";
+import { type CellOps, type FaultContext, fromStore, type OnFault, type SlowTurn } from "./ops.ts";
 import { Outbox } from "./outbox.ts";
 import { Eviction, Passivation, usedHeapShare } from "./passivation.ts";
 import { type Health, KEY_MS, prune, type Pruned, type Pruning, Queries } from "./queries.ts";
@@ -61,7 +60,7 @@ export interface LocalOptions {
   readonly retryMs?: number;
   /** How many actors on disk may be in memory at a time; fewer if they would fill the heap. Default 1,000,000. */
   readonly maxActors?: number;
-  /** Called with faults of which no caller gets the details: a crash, a listener that threw, a store that failed. Default: ignored. */
+  /** Called with faults whose details no caller gets: a crash, a listener that threw, a store that failed. Default: ignored. */
   readonly onFault?: (error: unknown, context: FaultContext) => void;
   /** Called after a turn that blocked the event loop, and so all actors, for more than 100 ms. */
   readonly onSlowTurn?: (turn: SlowTurn) => void;
@@ -97,14 +96,13 @@ export class LocalEngine implements Engine {
   readonly #deferred = new DeferredReplies();
   readonly #passivation: Passivation;
   readonly #outbox: Outbox;
+  readonly #dispatcher: Dispatcher;
   readonly #timers: TimerService;
   readonly #idempotency: IdempotencyCache;
   readonly #supervision: Supervision;
   readonly #ops: CellOps & { draining: boolean };
-  readonly #cancellations: CancellationHost;
-  readonly #damaged: Damaged;
   readonly #fault: OnFault;
-  /** While draining, what runs may end, with all it calls. */
+  /** While draining, work that runs may finish, with all the calls it makes. */
   #phase: "open" | "draining" | "closed" = "open";
   #whenQuiet: (() => void) | undefined;
   #faults = 0;
@@ -142,13 +140,19 @@ export class LocalEngine implements Engine {
     });
     this.#queries = new Queries(store, this.#registry, this.#cells);
     const fault = this.#fault;
-    this.#damaged = damageReporter(fault, "outbox");
     this.#outbox = new Outbox({
       clock,
       store,
       retryMs,
       fault,
-      accept: (job) => (isStopChildrenMessage(job.message) ? this.#supervision.delivered(job) : this.#accept(job)),
+      accept: (job) => (isStopChildrenMessage(job.message) ? this.#supervision.delivered(job) : this.#dispatcher.accept(job)),
+    });
+    this.#dispatcher = new Dispatcher({
+      clock,
+      deferred: this.#deferred,
+      registry: this.#registry,
+      cells: this.#cells,
+      outbox: this.#outbox,
     });
     this.#supervision = new Supervision({
       store,
@@ -175,10 +179,9 @@ export class LocalEngine implements Engine {
       deferred: this.#deferred,
       cellFor: (message) => this.#cells.reachedBy(message),
       redactedArgs: (message) => this.#cells.redactedArgs(message),
-      submit: (job, signal) => this.#submit(job, signal),
+      submit: (job, signal) => this.#dispatcher.submit(job, signal),
       fault: (error, { to, action }) => this.#ops.fault(error, { where: "progress", actor: to, action }),
     });
-    this.#cancellations = { clock, deferred: this.#deferred, cell: ({ message }) => this.#registry.get(message.to) };
     this.#ops = {
       clock,
       store,
@@ -245,15 +248,15 @@ export class LocalEngine implements Engine {
     if (this.#phase !== "open") return Promise.reject(faults.draining());
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
     if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
-    return this.#submitted(message, options).promise();
+    return this.#dispatcher.call(message, options).promise();
   }
 
   callNow(outgoing: Outgoing, options?: CallOptions): Reply | Promise<Reply> {
     if (this.#phase !== "open") throw faults.draining();
     const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
-    // The store has to be asked whether the key was used.
+    // Only the store knows whether the key was used.
     if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
-    return this.#submitted(message, options).now();
+    return this.#dispatcher.call(message, options).now();
   }
 
   async send(outgoing: Outgoing): Promise<void> {
@@ -265,7 +268,7 @@ export class LocalEngine implements Engine {
     if (cell.lost) throw cell.lost;
     const store = this.#store;
     if (cell.actor.memory || store === undefined) {
-      // Drained while the actor was loading: nothing is delivered any more, and this message is not stored.
+      // Drained while the actor was loading: the message is not stored, and would not be delivered any more.
       if (this.#phase !== "open") throw faults.draining();
       if (cell.waiting + this.#outbox.waiting(message).sends >= cell.actor.extra.policy.mailbox) throw faults.mailboxFull(cell.id);
       return this.#outbox.add([message], false);
@@ -321,11 +324,11 @@ export class LocalEngine implements Engine {
   }
 
   /**
-   * Appends an event that has no message, such as a checkpoint, between two turns. It is made of what the store has then, after
-   * running work has ended. Throws `NO_ACTOR` if the actor is not stored.
+   * Appends an event that has no message, such as a checkpoint, between two turns, made of what the store has then. Waits for running
+   * work. Throws `NO_ACTOR` if the actor is not stored.
    */
   async append(id: ActorId, make: (stored: Stored) => Entry): Promise<Entry> {
-    return this.#cells.existing(id).append(make);
+    return append(this.#cells.existing(id), make);
   }
 
   async stop(id: ActorId, reason: string): Promise<void> {
@@ -337,7 +340,7 @@ export class LocalEngine implements Engine {
     const job = new Job(this.#own(id, "restart", null));
     await cell.loading;
     if (cell.actor.status === "not-started" && cell.quiet && cell.lost === undefined) throw faults.noActor(id);
-    cell.restart(job);
+    restart(cell, job);
     await job.promise();
   }
 
@@ -346,23 +349,23 @@ export class LocalEngine implements Engine {
     this.#timers.start();
   }
 
-  /** Only its cell knows that it has failed: without a cell there is nothing to do. */
+  /** Only its cell knows that an actor has failed, so without a cell there is nothing to do. */
   #restartChild(child: ActorId, parent: ActorId): void {
     const cell = this.#registry.get(child);
     if (cell?.actor.status !== "failed" || cell.actor.extra.parent !== parent) return;
     const job = new Job(this.#own(child, "restart", null));
     job.onEnd = (_, error) => error && this.#ops.fault(error, { where: "outbox", actor: child, action: "restart" });
-    cell.restart(job);
+    restart(cell, job);
   }
 
-  /** Removes a page of the actors that stopped before a time, with all their history, from the store and from this process. */
+  /** Removes one page of the actors that stopped before a time, with their histories, from the store and from this process. */
   async prune(pruning: Pruning): Promise<Pruned> {
     const store = this.#store;
     if (store === undefined) return { ended: [], damaged: [] };
     const { keyMs } = this.#ops;
     const remove = async (ended: Ended): Promise<boolean> => {
       const removed = await store.remove(ended);
-      // Its cell knows a head that no longer exists: its commits would be refused (C6) until it has loaded anew.
+      // Its cell has a head that no longer exists, so its commits would be refused (C6) until it is loaded again.
       if (removed && this.#registry.get(ended.id) !== undefined) await this.restart(ended.id);
       return removed;
     };
@@ -384,18 +387,15 @@ export class LocalEngine implements Engine {
 
   /** Sends that failed three times, oldest first. */
   async letters(limit = 1_000): Promise<readonly Letter[]> {
-    return [...((await fromStore(this.#store?.letters(limit, this.#damaged))) ?? []), ...this.#outbox.letters()].slice(0, limit);
+    return this.#outbox.letters(limit);
   }
 
   /** Delivers a dead letter again, or drops it. False: there is none with that id. */
   async letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
-    if (this.#outbox.letter(messageId, fate)) return true;
-    const found = (await fromStore(this.#store?.letter(messageId, fate))) ?? false;
-    if (found && fate === "replay") await this.#outbox.catchUp();
-    return found;
+    return this.#outbox.letter(messageId, fate);
   }
 
-  /** Takes no more calls. What runs has `graceMs` to end, then it is aborted. Settles when nothing runs and all commits are durable. */
+  /** Refuses new calls. Work has `graceMs` to finish, then it is aborted. Settles when nothing runs and all commits are durable. */
   async drain(graceMs: number): Promise<void> {
     if (this.#phase === "open") this.#phase = "draining";
     this.#ops.draining = true;
@@ -421,7 +421,7 @@ export class LocalEngine implements Engine {
     await Promise.all(cells.map((cell) => cell.settled()));
     this.#deferred.failAll(faults.draining(true));
     this.#passivation.close();
-    // Last, since actors that have stopped meanwhile had it settle something too.
+    // Last, since actors that stopped meanwhile used it too.
     await this.#outbox.settled();
   }
 
@@ -434,50 +434,7 @@ export class LocalEngine implements Engine {
     return true;
   }
 
-  // ── the way to a cell ────────────────────────────────────────────────────────
-
-  #submitted(message: Message, options: CallOptions | undefined): Job {
-    const job = new Job(message, options);
-    job.fresh = true;
-    this.#submit(job, options?.signal);
-    return job;
-  }
-
-  #submit(job: Job, signal: CancelSignal | undefined): void {
-    if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
-    if (this.#outbox.empty || !this.#isBehind(job)) this.#accept(job);
-    // An idle actor's turn has run by now, and what is over cannot be cancelled.
-    if (job.phase === "over" || (signal === undefined && job.message.deadline === undefined)) return;
-    const cancellation = new Cancellation(this.#cancellations, job, signal);
-    job.cancellation = cancellation;
-    // Its caller may have cancelled while its work began, before there was a listener.
-    if (signal?.aborted) cancellation.cancel();
-  }
-
-  // Apart, since V8 allocates what a function's closures capture each time the function is entered.
-  #isBehind(job: Job): boolean {
-    const { message } = job;
-    job.fresh = false;
-    const room = this.#registry.get(message.to)?.actor.extra.policy.mailbox;
-    if (room !== undefined && this.#outbox.waiting(message).calls >= room) {
-      job.fail(faults.mailboxFull(message.to));
-      return true;
-    }
-    return this.#outbox.after(message, () => this.#accept(job));
-  }
-
-  #accept(job: Job): void {
-    if (job.phase === "over") return;
-    let cell: Cell | undefined;
-    try {
-      cell = this.#cells.reachedBy(job.message);
-    } catch (error) {
-      return job.fail(faults.fromStore(error));
-    }
-    if (cell !== undefined) cell.push(job);
-    else if (this.#cells.ignores(job.message)) job.done(OK_NULL);
-    else job.fail(faults.noActor(job.message.to));
-  }
+  // ── what cells report ────────────────────────────────────────────────────────
 
   #started(cell: Cell): void {
     this.#registry.started(cell);
@@ -489,7 +446,7 @@ export class LocalEngine implements Engine {
       if (cell.actor.memory) this.#idempotency.forget(cell.id);
       this.#forget(cell);
     } else if (cell.actor.status === "not-started") this.#forget(cell);
-    // Calls with made-up keys, to actors that fail to start, must not fill the memory.
+    // Calls under made-up keys to actors that fail to start must not fill the memory.
     else if (cell.actor.memory && cell.actor.seq === 0) this.#passivation.addNotStarted(cell);
     if (this.#whenQuiet !== undefined && this.#allQuiet()) this.#whenQuiet();
   }
@@ -508,13 +465,13 @@ export class LocalEngine implements Engine {
   #callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply> {
     if (this.#phase === "closed") return Promise.reject(faults.draining());
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
-    // Only work that may run again, from the outbox or by a repeated call, has to get the same replies again.
+    // Work may run again if it came from the outbox or from a keyed call; it then has to get the same replies again.
     if (work.consumed !== undefined || work.key !== undefined)
       return this.#idempotency.call(message, innerKey(work.message, work.key, n, message.action, this.#cells.redactedArgs(message)), {
         signal,
       });
     const job = new Job(message);
-    this.#submit(job, signal);
+    this.#dispatcher.submit(job, signal);
     return job.promise();
   }
 
@@ -523,7 +480,7 @@ export class LocalEngine implements Engine {
     await cell.loading;
     if (cell.lost) throw cell.lost;
     const job = new Job(this.#own(id, "stop", { reason }));
-    cell.stop(job, reason, ancestors);
+    stop(cell, job, reason, ancestors);
     await job.promise();
   }
 
@@ -531,6 +488,6 @@ export class LocalEngine implements Engine {
     if (!cell.quiet) return ended(true);
     const job = new Job(this.#own(cell.id, "stop", { reason: "expired" }));
     job.onEnd = (_, error) => ended(error !== undefined);
-    cell.stop(job, "expired", NO_ACTORS);
+    stop(cell, job, "expired", NO_ACTORS);
   }
 }

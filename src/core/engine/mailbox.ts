@@ -1,4 +1,4 @@
-// Owns: a queue. Urgent items go before all others. Shifting costs the same at any length.
+// Owns: a queue in which urgent items precede all others. Shifting takes constant time.
 export class Mailbox<T> {
   #items: (T | undefined)[] = [];
   #first = 0;
@@ -38,7 +38,7 @@ export class Mailbox<T> {
     return this.length === 0 ? undefined : this.#items.at(-1);
   }
 
-  /** Takes everything out, in order. */
+  /** Removes all items, and returns them in order. */
   drain(): T[] {
     const all = this.#items.slice(this.#first).filter((item) => item !== undefined);
     this.#items = [];

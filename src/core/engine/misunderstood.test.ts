@@ -43,7 +43,7 @@ const reader = actor("reader", {
 });
 
 for (const persistence of ["disk", "memory"] as const)
-  test(`C5 a send that its receiver does not understand is in the log, unless its sender hears of it (${persistence})`, async () => {
+  test(`C5 a send that its receiver does not handle is logged, unless its sender gets a reply (${persistence})`, async () => {
     const told: string[] = [];
     await using engine = await LocalEngine.start({
       kinds: [twice(reader), twice(shelf)].map((kind) => ({ ...kind, policy: { ...kind.policy, persistence } })),
@@ -78,7 +78,7 @@ for (const persistence of ["disk", "memory"] as const)
   });
 
 for (const persistence of ["disk", "memory"] as const)
-  test(`a wake whose message newer code does not have is in the log (${persistence})`, async () => {
+  test(`a timer whose message newer code does not handle is logged (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const told: string[] = [];
     const kind = (messages: object) =>

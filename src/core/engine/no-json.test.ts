@@ -20,7 +20,7 @@ const sink: Behaviour<number> = {
     action === "pass" ? { send: [untyped({ trace: { traceparent: args === null ? 1n : "00-1-2-01" } })] } : { state: taken + 1 },
 };
 
-test("what is no JSON beside a message's arguments is named, from `call`, from `send` and from a turn", async () => {
+test("values that are not JSON in a message are named in the error, from `call`, `send` and a turn", async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-no-json-"));
   try {
     const logged: string[] = [];
@@ -50,7 +50,7 @@ test("what is no JSON beside a message's arguments is named, from `call`, from `
   }
 });
 
-test("a state that is no JSON is logged, since its author has to correct the code", async () => {
+test("a state that is not JSON is logged, since its author has to correct the code", async () => {
   const logged: string[] = [];
   const broken: Behaviour = {
     kind: "broken",

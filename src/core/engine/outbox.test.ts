@@ -20,7 +20,7 @@ for (const memory of [false, true]) {
   const policy = memory ? { persistence: "memory" as const } : {};
   const kinds = [tallyKind("tally", policy)];
 
-  test(`C5 ${where}: three failures make a dead letter, which can be seen, replayed and dropped`, async () => {
+  test(`C5 ${where}: three failures make a dead letter, which can be listed, replayed and dropped`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
     const faults: FaultContext[] = [];
@@ -55,7 +55,7 @@ for (const memory of [false, true]) {
     assert.deepEqual(await engine.letters(), []);
   });
 
-  test(`C5 ${where}: who asked with replyAs is told again by each replay, each time by another message`, async () => {
+  test(`C5 ${where}: each replay sends another reply to a sender with replyAs`, async () => {
     const clock = new SimulatedClock();
     const told: Message[] = [];
     let broken = true;
@@ -113,7 +113,7 @@ for (const memory of [false, true]) {
     assert.deepEqual(faults, []);
   });
 
-  test(`C5 ${where}: who asked with replyAs is told that the message is dead`, async () => {
+  test(`C5 ${where}: a sender with replyAs is notified of a dead letter`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
     await using engine = await LocalEngine.start({ kinds, clock, ...(memory ? {} : { store }) });
@@ -149,7 +149,7 @@ test("C5 failures are counted across restarts", async () => {
 
 for (const place of ["before settle", "after settle"] satisfies FaultPlace[])
   for (const action of ["refuse", "throw"])
-    test(`C5 the reply to a send that had no effect (${action}) is applied once, where the process dies ${place} too`, async () => {
+    test(`C5 the reply to a send that had no effect (${action}) is applied once, even if the process dies ${place}`, async () => {
       const kinds = [tallyKind("tally")];
       const inner = memoryStore();
       // The process goes on for a while before it dies: whatever it has put down is taken up meanwhile.
@@ -171,7 +171,7 @@ for (const place of ["before settle", "after settle"] satisfies FaultPlace[])
       assert.deepEqual(actions, ["send", "answered"]);
     });
 
-test("C5 a store that fails is no failure of the message", async () => {
+test("C5 a failing store does not count as a failure of the message", async () => {
   const clock = new SimulatedClock();
   let fault: Fault = "pass";
   const store = new FaultyStore(memoryStore({ clock }), (place) => (place === "before commit" ? fault : "pass"));
@@ -186,7 +186,7 @@ test("C5 a store that fails is no failure of the message", async () => {
   assert.equal((await chainOf(engine, B)).length, 1);
 });
 
-test("C5 more sends than are held at once still arrive in order, once", async () => {
+test("C5 more sends than fit in memory still arrive in order, once", async () => {
   const store = memoryStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", { maxStateBytes: 10_000_000 })], store });
   const TIMES = 700;
@@ -205,7 +205,7 @@ test("C5 more sends than are held at once still arrive in order, once", async ()
   assert.deepEqual(log.log.slice(1), expected);
 });
 
-test("C5 of large sends that wait a part is held at a time, and all arrive in order, once", async () => {
+test("C5 only some of many large sends are in memory at a time, and all arrive in order, once", async () => {
   const store = memoryStore();
   const text = "x".repeat(1_000_000);
   const ids = Array.from({ length: 60 }, (_, n) => `m${n}`);
@@ -237,7 +237,7 @@ test("C5 of large sends that wait a part is held at a time, and all arrive in or
 });
 
 for (const persistence of ["memory", "disk"] as const)
-  test(`two actors that write to each other for ever do not stop the world (${persistence}, all in memory)`, async () => {
+  test(`two actors that send to each other forever do not block the event loop (${persistence}, all in memory)`, async () => {
     let turns = 0;
     const echo = tallyKind(
       "echo",

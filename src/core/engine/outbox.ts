@@ -1,29 +1,29 @@
-// Owns: what turns have sent, on its way to its receivers (C5): order, retries, dead letters.
+// Owns: delivery of the messages that turns have sent (C5): order, retries, dead letters.
 // Does not own: the receiving turn (cell.ts), or where a message is stored.
 import type { Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
 import { answerMessage, askerOf, atMostBytes, faults, missingActorReply, unhandledMessage } from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
-import { damageReporter, type OnFault } from "./faults.ts";
+import { damageReporter, fromStore, type OnFault } from "./ops.ts";
 import { Job } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
 
 const MAX_FAILURES = 3;
-/** Read from the store at a time; ten times as many are held at most. */
+/** How many are read from the store at a time; at most ten times as many are held in memory. */
 const PAGE = 1_000;
-/** Messages are held up to about this size, counted by their longest possible text: a sixth of it in plain letters. */
+/** Limit for the messages in memory, by an upper bound of their sizes: six bytes for each character. */
 const MAX_BYTES = 268_435_456;
 const MAX_LETTERS = 1_000;
-/** Deliveries in one go: two memory actors that send to each other forever must not block the event loop. */
+/** Deliveries without a break: two memory actors that send to each other forever must not block the event loop. */
 const BURST = 256;
 
 interface OutboxMessage {
   readonly message: Message;
   /** The store has it too. */
   readonly stored: boolean;
-  /** 0 if it is not stored: what is stored can wait there instead. */
+  /** 0 if it is not stored: only stored messages can wait in the store instead. */
   readonly bytes: number;
   failures: number;
-  /** Calls that wait until it has been delivered. */
+  /** Runs once it has been delivered: calls that wait for it. */
   behind?: (() => void)[];
 }
 
@@ -41,15 +41,16 @@ const channelKey = (from: string | undefined, to: string): string => `${from ?? 
 export interface OutboxHost {
   readonly clock: Clock;
   readonly store: Store | undefined;
-  /** The wait after a first failure; a failed store is asked again after half of it. */
+  /** The delay after a first failure. A failed store is retried after half of it. */
   readonly retryMs: number;
   accept(job: Job): void;
   readonly fault: OnFault;
 }
 
 /**
- * C5: one channel per pair of actors, one message of it at a time. A stored message leaves the store in the transaction of the turn
- * it causes, or by `settle` if it causes none; the channel waits for either. Three failures make a dead letter.
+ * C5: one channel per pair of actors, which delivers one message at a time. A stored message is removed from the store in the
+ * transaction of the turn it causes, or by `settle` if it causes none; the channel waits for either. After three failures it is a dead
+ * letter.
  */
 export class Outbox {
   readonly #host: OutboxHost;
@@ -63,10 +64,10 @@ export class Outbox {
   readonly #settling = new Set<Promise<void>>();
   readonly #ready = new Mailbox<Channel>();
   #scheduled = false;
-  /** Deliveries since other events could run. With a store in memory each ends in a microtask of its own; all these count as one go. */
+  /** Deliveries since other events could run. Each may end in a microtask of its own; all these count as one burst. */
   #burst = 0;
   #closed = false;
-  /** The store has more than the channels: new messages are read from it, in its order. */
+  /** The store has messages that no channel has: new ones have to be read from it too, in order. */
   #storeHasMore = false;
   #missed = false;
   #reading = false;
@@ -87,7 +88,7 @@ export class Outbox {
     }
   }
 
-  /** Reads what the store has more than the channels. Throws if asking again will not help: the store's file is damaged. */
+  /** Reads messages that only the store has. Throws if retrying will not help: the store's file is damaged. */
   async catchUp(): Promise<void> {
     const { store } = this.#host;
     this.#storeHasMore = true;
@@ -113,7 +114,7 @@ export class Outbox {
         this.#reading = false;
         throw damaged;
       }
-      // There may be more, but not after a page with nothing new: a store that ignores `held` returns the same page forever.
+      // Stop at a page with nothing new: a store that ignores `held` would return the same page forever.
       for (const { message, failures } of found) {
         if (this.#held.has(message.id)) continue;
         this.#missed = true;
@@ -124,22 +125,22 @@ export class Outbox {
     this.#storeHasMore = this.#missed;
   }
 
-  /** C5: the store may have a message that was never added. What is added from now on waits until that has been read. */
+  /** C5: the store may have a message that was never added. Messages added from now on wait until that has been read. */
   reread(): void {
     this.#track(this.catchUp().catch((error: unknown) => this.#host.fault(error, { where: "outbox" })));
   }
 
-  /** A stored message that was never in a channel has had its effect. */
+  /** Removes a stored message that was never in a channel and has had its effect. */
   done(messageId: string): void {
     this.#track(this.#persist(() => this.#host.store?.settle(messageId, "done")).then(() => undefined));
   }
 
-  /** The stored messages that are on their way. The store may have more. */
+  /** How many stored messages are in channels. The store may have more. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** Nothing is on its way. */
+  /** Nothing is being delivered. */
   get empty(): boolean {
     return this.#channels.size === 0;
   }
@@ -161,16 +162,23 @@ export class Outbox {
     return { sends: channel?.messages.length ?? 0, calls: channel?.behind ?? 0 };
   }
 
-  letters(): readonly Letter[] {
-    return [...this.#deadLetters.values()];
+  /** Dead letters, those in the store first. */
+  async letters(limit: number): Promise<readonly Letter[]> {
+    const stored = (await fromStore(this.#host.store?.letters(limit, this.#damaged))) ?? [];
+    return [...stored, ...this.#deadLetters.values()].slice(0, limit);
   }
 
-  letter(messageId: string, fate: "replay" | "drop"): boolean {
+  /** False: there is no dead letter with this id. */
+  async letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     const letter = this.#deadLetters.get(messageId);
-    if (letter === undefined) return false;
-    this.#deadLetters.delete(messageId);
-    if (fate === "replay") this.#put(asReplay(letter.message), false);
-    return true;
+    if (letter !== undefined) {
+      this.#deadLetters.delete(messageId);
+      if (fate === "replay") this.#put(asReplay(letter.message), false);
+      return true;
+    }
+    const found = (await fromStore(this.#host.store?.letter(messageId, fate))) ?? false;
+    if (found && fate === "replay") await this.catchUp();
+    return found;
   }
 
   /** No more deliveries. */
@@ -178,7 +186,7 @@ export class Outbox {
     this.#closed = true;
     for (const undo of this.#undos) undo();
     this.#undos.clear();
-    // Calls that wait behind them are refused by the actor itself.
+    // Their actors refuse the calls that wait behind these messages.
     for (const { messages } of this.#channels.values()) for (const { behind = [] } of messages.drain()) for (const act of behind) act();
   }
 
@@ -259,7 +267,7 @@ export class Outbox {
     if (error !== undefined) this.#host.fault(error, { where: "outbox", actor: message.to, action: message.action });
   }
 
-  /** The turn left no event that would have removed the message from the store and taken the answer along. */
+  /** The turn left no event that would have removed the message from the store and sent the answer. */
   async #finish(channel: Channel, item: OutboxMessage, reply: Reply | undefined): Promise<void> {
     const answer = reply && this.#answerTo(item.message, reply);
     if (item.stored && !(await this.#settle(item, "done", answer && { answer }))) return;
@@ -267,7 +275,7 @@ export class Outbox {
     this.#next(channel, item);
   }
 
-  /** A conflict: the actor has moved on, or the message was applied already. The store knows which. */
+  /** A conflict: the actor was changed by another process, or the message was applied already. The store knows which. */
   async #disputed(channel: Channel, item: OutboxMessage): Promise<void> {
     let delivered = false;
     const answered = await this.#persist(async () => {

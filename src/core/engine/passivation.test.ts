@@ -32,7 +32,7 @@ const counted = async (maxActors?: number) => {
   return { engine, inMemory: () => figures() };
 };
 
-test("actors in memory are bounded by count; those in use stay, and those that left come back as they were", async () => {
+test("the number of actors in memory is limited; those in use stay, and dropped ones load unchanged", async () => {
   const { engine, inMemory } = await counted(300);
   await using _ = engine;
   for (let n = 0; n < 2_000; n += 1) {

@@ -1,18 +1,18 @@
-// Owns: which actors on disk leave this process's memory: idle ones, and unused ones when there are too many.
-// Does not own: whether a cell may leave now (`Cell.quiet`).
+// Owns: which actors on disk are dropped from memory: idle ones, and unused ones when there are too many.
+// Does not own: whether a cell may be dropped now (`Cell.quiet`).
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import type { Clock } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import type { Registry } from "./registry.ts";
 
-/** Cells whose time comes within the same second share a timer: one for each would cost more than the cells. */
+/** Cells that expire within the same second share a timer: one for each would cost more than the cells. */
 const GRAIN_MS = 1_000;
 
-/** Drops actors that were idle for `idleMs`. Nothing is done per message: a cell that was used meanwhile is checked again later. */
+/** Drops actors that were idle for `idleMs`. Costs nothing per message: a cell that was used meanwhile is checked again later. */
 export class Passivation {
   readonly #clock: Clock;
   readonly #drop: (cell: Cell) => void;
-  /** Kept here and not in every cell, since few are ever added so. */
+  /** A set and not a flag of each cell, since few cells are ever in it. */
   readonly #notStarted = new WeakSet<Cell>();
   readonly #groups = new Map<number, { readonly cells: Cell[]; readonly undo: () => void }>();
 
@@ -35,7 +35,7 @@ export class Passivation {
     group.cells.push(cell);
   }
 
-  /** Checked in a moment: it may have stopped by then. */
+  /** The cell is checked soon: it may have stopped by then. */
   addBriefly(cell: Cell): void {
     this.add(cell, this.#clock.now());
   }
@@ -47,7 +47,7 @@ export class Passivation {
     this.add(cell);
   }
 
-  /** A forgotten cell must not be held until its time has come. */
+  /** Without this a forgotten cell would be retained until its group is checked. */
   remove(cell: Cell): void {
     const cells = this.#groups.get(cell.idlePlace)?.cells;
     if (cells?.[cell.idleIndex] !== cell) return;
@@ -68,8 +68,8 @@ export class Passivation {
     const now = this.#clock.now();
     for (const cell of cells) {
       const { memory, seq, extra, lastAt, crashedOut } = cell.actor;
-      // A memory actor is nowhere else; one that failed before it started may be forgotten.
-      if (cell.gone !== undefined || (memory && seq > 0)) continue;
+      // A memory actor exists only here, unless it failed before it started.
+      if (cell.discarded !== undefined || (memory && seq > 0)) continue;
       const { idleMs } = extra.policy;
       const at = lastAt + idleMs;
       if (cell.quiet && at <= now && !crashedOut) this.#drop(cell);
@@ -78,16 +78,16 @@ export class Passivation {
   }
 }
 
-/** The heap is measured once in so many new cells. */
+/** The heap is measured once per this many new cells. */
 const CHECK_EVERY = 256;
-/** With fewer cells than this it is measured more often: the next few large states would overflow a heap that they already fill. */
+/** With fewer cells it is measured more often: their states must be large if they fill the heap. */
 const FEW_CELLS = 1_024;
 const CHECK_OFTEN = 16;
-/** Beyond this share of the heap, fewer cells are kept. */
+/** Above this share of the heap, the number of cells is reduced. */
 const HEAP_SHARE = 0.6;
-/** Never fewer. A state of 1 MiB may take twenty in memory, so this is not many. */
+/** The limit is never lower. A state of 1 MiB may take 20 MiB in memory, so this is not many. */
 const MIN_CELLS = 16;
-/** Cells examined for each new one: enough to make room, and never the whole table. */
+/** How many cells are examined for each new one: enough to make room, but never the whole table. */
 const STEPS = 64;
 
 export interface EvictionHost {
@@ -99,8 +99,8 @@ export interface EvictionHost {
 }
 
 /**
- * Bounds how many actors on disk are in memory, by the CLOCK algorithm: a hand goes round and drops cells that were not used since
- * it last passed. Memory actors are nowhere else, so they stay.
+ * Limits how many actors on disk are in memory, by the CLOCK algorithm: a hand moves around the table and drops cells that were not
+ * used since it last passed them. Memory actors exist only here, so they stay.
  */
 export class Eviction {
   readonly #host: EvictionHost;

@@ -21,7 +21,7 @@ async function world() {
 const prunedIds = async (engine: LocalEngine, before: number, more: object = {}): Promise<readonly string[]> =>
   (await engine.prune({ before, ...more })).ended.map(({ id, seq }) => `${id} ${seq}`);
 
-test("what ended before then is pruned, what lives or ended later stays", async () => {
+test("actors that stopped before the given time are pruned, others stay", async () => {
   await using the = await world();
   const { engine, clock, store } = the;
   for (const to of [A, "tally/b", "tally/c", "other/a"] as const) await engine.call(say("add", { to }));
@@ -40,7 +40,7 @@ test("what ended before then is pruned, what lives or ended later stays", async 
   assert.equal(await store.load(A), undefined);
 });
 
-test("one that begins again under a pruned name is another, and its chain is sound", async () => {
+test("an actor that starts under a pruned id is a new one with a valid chain", async () => {
   await using the = await world();
   const { engine, clock } = the;
   await engine.call(say("add"));
@@ -58,7 +58,7 @@ test("one that begins again under a pruned name is another, and its chain is sou
   assert.deepEqual([verdict.flaw, verdict.events], [undefined, 1]);
 });
 
-test("C6 a call that begins it anew just then is applied as a whole or not at all", async () => {
+test("C6 a call that starts an actor while it is pruned is applied completely or not at all", async () => {
   for (let turn = 0; turn < 8; turn += 1) {
     await using the = await world();
     const { engine, clock } = the;
@@ -79,7 +79,7 @@ test("C6 a call that begins it anew just then is applied as a whole or not at al
   }
 });
 
-test("C4 one whose replies may still be asked for stays", async () => {
+test("C4 an actor whose keyed replies may still be requested is not pruned", async () => {
   await using the = await world();
   const { engine, clock } = the;
   await engine.call(say("add"), { key: "k" });
@@ -91,7 +91,7 @@ test("C4 one whose replies may still be asked for stays", async () => {
   assert.deepEqual(await prunedIds(engine, clock.now()), ["tally/a 2"]);
 });
 
-test("one whose children live stays until they have ended", async () => {
+test("an actor with living children is not pruned until they have stopped", async () => {
   await using the = await world();
   const { engine, clock, store } = the;
   const parent = new ChainWriter(A);
@@ -104,7 +104,7 @@ test("one whose children live stays until they have ended", async () => {
   assert.deepEqual(await prunedIds(engine, clock.now()), ["other/child 2", "tally/a 1"]);
 });
 
-test("pages follow each other, and one that cannot be read is named and keeps no other", async () => {
+test("pruning works in pages; an actor that cannot be read is reported and does not stop the others", async () => {
   await using the = await world();
   const { engine, clock, store } = the;
   for (let n = 0; n < 5; n += 1) {

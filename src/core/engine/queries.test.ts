@@ -41,7 +41,7 @@ test("law 2: readNow returns what read returns, at once for an actor in memory",
   await assert.rejects(engine.read("tally/%"), { code: "BAD_ID" });
 });
 
-test("law 2: of an actor on disk readNow is a promise until it is loaded, and knows of no turn before its commit", async () => {
+test("law 2: readNow of an actor on disk is a promise until it is loaded, and shows no uncommitted turn", async () => {
   const store = memoryStore();
   const gate = Promise.withResolvers<void>();
   let held = false;

@@ -1,4 +1,4 @@
-// Owns: questions about actors, and the removal of those that stopped long ago. Does not own: what it reads (registry.ts, the store).
+// Owns: queries about actors, and the removal of those that stopped long ago. Does not own: what it reads (registry.ts, the store).
 import { keyOf, scopedKey } from "../chain/internal.ts";
 import {
   type ActorId,
@@ -15,9 +15,8 @@ import {
 import { compareIds, kindOf } from "../contract/internal.ts";
 import { rawState, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
-import type { CellDirectory } from "./registry.ts";
-import { fromStore } from "./faults.ts";
-import type { Registry } from "./registry.ts";
+import { fromStore } from "./ops.ts";
+import type { CellDirectory, Registry } from "./registry.ts";
 
 const PAGE = 256;
 
@@ -27,7 +26,7 @@ export interface Health {
   readonly failure?: string;
 }
 
-/** Law 2: questions about actors, answered from durable state, here or in the store. */
+/** Law 2: queries are answered from durable state, in this process or in the store. */
 export class Queries {
   readonly #store: Store | undefined;
   readonly #registry: Registry;
@@ -110,7 +109,7 @@ export class Queries {
       const page = (await fromStore(this.#store?.events(id, after, PAGE))) ?? [];
       yield* page;
       if (page.length < PAGE) return;
-      // A store that answers at once would block the event loop until a long chain is read.
+      // A store that answers synchronously would block the event loop while a long chain is read.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }
@@ -142,7 +141,7 @@ export interface Pruning {
 }
 
 export interface Pruned extends EndedPage {
-  /** Those whose rows cannot be read. They stay. */
+  /** Actors whose rows cannot be read. They are not removed. */
   readonly damaged: readonly ActorId[];
 }
 
@@ -151,13 +150,13 @@ export interface PruneHost {
   readonly now: number;
   /** How long a keyed call's reply is remembered. Default 24 h. */
   readonly keyMs?: number;
-  /** False: that event is no longer its last. Absent: nothing is removed. */
+  /** Returns false if that event is no longer the actor's last. Absent: nothing is removed. */
   readonly remove?: (ended: Ended) => Promise<boolean>;
 }
 
 /**
- * Removes actors that stopped long ago or, without `remove`, lists them. C4: one whose keyed replies may still be asked for stays;
- * and so does one whose children live, since its stop is not complete.
+ * Removes actors that stopped long ago or, without `remove`, lists them. Actors whose keyed replies may still be requested stay (C4),
+ * and so do those with living children, since their stop is not complete.
  */
 export async function prune(
   { store, now, keyMs = KEY_MS, remove }: PruneHost,

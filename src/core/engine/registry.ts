@@ -1,5 +1,5 @@
-// Owns: the cells of this process by id, how one is made and loaded, and what is known of each kind of actor.
-// Does not own: when cells leave memory (passivation.ts).
+// Owns: the cells of this process by id, how one is made and loaded, and the kinds of actors.
+// Does not own: when cells are dropped from memory (passivation.ts).
 import { faults, keyOf, type Kind, kindFrom } from "../chain/internal.ts";
 import {
   TroupeError,
@@ -14,14 +14,14 @@ import {
 } from "../contract/index.ts";
 import { compareIds, kindOf, MultiMap } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
-import type { OnFault } from "./faults.ts";
+import type { OnFault } from "./ops.ts";
 import { IdTable } from "./id-table.ts";
 import type { Eviction, Passivation } from "./passivation.ts";
 
-/** The cells of this process, and what a store would know of the actors that live in memory only. */
+/** The cells of this process, with the indexes that a store has for actors on disk. */
 export class Registry {
   readonly #cells = new IdTable<Cell>();
-  /** Each start by an owner with a limit asks for a count. */
+  /** By owner: each start by an owner with a limit needs a count. */
   readonly #owned = new MultiMap<string, Cell>();
   readonly #children = new MultiMap<ActorId, ActorId>();
   /** Made on first use: most processes never look up by uid. */
@@ -59,7 +59,7 @@ export class Registry {
   }
 
   forget(cell: Cell): void {
-    cell.gone ??= true;
+    cell.discarded ??= true;
     this.#cells.delete(cell);
   }
 
@@ -103,7 +103,7 @@ export class Registry {
     return count;
   }
 
-  /** At most `limit`, in order. */
+  /** At most `limit`, sorted by id. */
   list({ kind, owner, after, limit }: ListQuery): Change[] {
     let found: Cell[] = [];
     let last: Cell | undefined;
@@ -112,7 +112,7 @@ export class Registry {
       if (after !== undefined && compareIds(cell.id, after) <= 0) continue;
       if (last !== undefined && compareIds(cell.id, last.id) >= 0) continue;
       found.push(cell);
-      // At most twice as many as wanted are held, or listing page by page would sort all cells for each page.
+      // Truncated at twice the limit, or listing page by page would sort all cells for each page.
       if (found.length < 2 * limit) continue;
       found = firstOf(found, limit);
       last = found.at(-1);
@@ -136,11 +136,11 @@ export interface DirectoryHost {
   readonly fault: OnFault;
 }
 
-/** Finds the cell of an id; makes and loads it if there is none yet. */
+/** Finds the cell of an id, or makes and loads it. */
 export class CellDirectory {
   readonly #host: DirectoryHost;
   readonly #kinds = new Map<string, Kind>();
-  /** Memory kinds of which some actor was started on disk. */
+  /** Memory kinds that have actors on disk too. */
   readonly #kindsAlsoStored = new Set<string>();
 
   /** Throws `NAME_COLLISION`. */
@@ -152,7 +152,7 @@ export class CellDirectory {
     }
   }
 
-  /** Actors of memory kinds are looked for in the store from now on, if it has some of that kind. */
+  /** Finds the memory kinds that have actors in the store: those are looked up there from now on. */
   async findAlsoStored(store: Store): Promise<void> {
     for (const { name, plain } of this.#kinds.values())
       if (plain.policy.persistence === "memory" && (await store.count({ kind: name })) > 0) this.#kindsAlsoStored.add(name);
@@ -162,13 +162,13 @@ export class CellDirectory {
     return this.#kinds.has(kindName);
   }
 
-  /** Whether actors of this kind may be in the store. Those of a kind that is not served may. */
+  /** Whether actors of this kind may be in the store; true for a kind that is not served. */
   mayBeStored(kindName: string): boolean {
     const kind = this.#kinds.get(kindName);
     return this.#host.store !== undefined && (kind === undefined || this.#isStored(kind));
   }
 
-  /** Whether this message is ignored, and not refused, if there is no such actor. */
+  /** Whether this message is ignored instead of refused if its actor does not exist. */
   ignores(message: Message): boolean {
     try {
       return this.#kinds.get(kindOf(message.to))?.behaviour.lapses?.(message) === true;
@@ -196,8 +196,8 @@ export class CellDirectory {
   }
 
   /**
-   * The cell of an actor that may be in the store; undefined if its kind is unknown or lives in memory only. `briefly`: it is looked
-   * up only to be stopped, and very many may be at once.
+   * The cell of an actor that may be in the store; undefined if its kind is unknown or in memory only. `briefly`: the lookup may be
+   * one of very many, and the cell is probably not needed for long.
    */
   at(id: ActorId, briefly = false): Cell | undefined {
     const known = this.#host.registry.get(id);
@@ -224,9 +224,9 @@ export class CellDirectory {
 
   async #load(cell: Cell, briefly: boolean): Promise<void> {
     await cell.load();
-    // Not before: requests for actors that do not exist must not fill the memory.
-    if (cell.gone !== undefined) return;
-    // One that cannot be read stays longer, or it would be reported each time.
+    // Only now: requests for actors that do not exist must not fill the memory.
+    if (cell.discarded !== undefined) return;
+    // An actor that cannot be read stays longer, or it would be reported at each lookup.
     if (briefly && cell.actor.status === "live") this.#host.passivation.addBriefly(cell);
     else this.#host.passivation.add(cell);
   }

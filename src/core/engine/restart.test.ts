@@ -8,7 +8,7 @@ const A = "tally/a";
 const say = (action: string) => ({ to: A, action, args: null, start: null }) as const;
 
 for (const persistence of ["memory", "disk"] as const) {
-  test(`work that a watcher of a restart begins goes on; what ran before is aborted (${persistence})`, async () => {
+  test(`restart aborts running work, but not work that a watcher starts meanwhile (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const before = Promise.withResolvers<void>();
     let gates: Promise<void>[] = [before.promise, Promise.resolve()];
@@ -31,7 +31,7 @@ for (const persistence of ["memory", "disk"] as const) {
     before.resolve();
   });
 
-  test(`a send that is taken is delivered or refused where its engine is drained meanwhile (${persistence})`, async () => {
+  test(`a send during a drain is either delivered or refused (${persistence})`, async () => {
     const store = memoryStore();
     const kinds = [tallyKind("tally", { persistence })];
     const engine = await LocalEngine.start({ kinds, store });
@@ -45,7 +45,7 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.equal((await store.undelivered(10)).length, persistence === "memory" ? 0 : 1);
   });
 
-  test(`a wake that cannot be kept under its name is refused (${persistence})`, async () => {
+  test(`a timer whose name cannot be stored is refused (${persistence})`, async () => {
     const faults: string[] = [];
     const kinds = [tallyKind("tally", { persistence })];
     await using engine = await LocalEngine.start({ kinds, store: memoryStore(), onFault: (error) => faults.push(String(error)) });

@@ -43,7 +43,7 @@ const asker = actor("asker", {
 });
 
 for (const persistence of ["disk", "memory"] as const)
-  test(`C5 \`send\` returns the id its reply names, in first turns, in later ones and in work (${persistence})`, async () => {
+  test(`C5 \`send\` returns the id that its reply names, in first turns, in later ones and in work (${persistence})`, async () => {
     const store = memoryStore();
     const kinds = [twice(asker), tallyKind("tally", { persistence })];
     const begin = persistence === "memory" ? { start: null, policy: { persistence } } : { start: null };
@@ -71,7 +71,7 @@ for (const persistence of ["disk", "memory"] as const)
     if (persistence === "disk") assert.deepEqual(reexecute(asker, await chainOf(engine, "asker/a")).mismatches, []);
   });
 
-test("a rehearsal tells the ids of what is sent too", () => {
+test("a rehearsal returns the ids of sent messages too", () => {
   const stage = rehearse(asker, { key: "k" });
   stage.turn("tools/ask");
   const [first = "", second = ""] = Object.keys(stage.state.asked);

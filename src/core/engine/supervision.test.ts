@@ -18,7 +18,7 @@ const kinds = kindsWith();
 const begun = (engine: LocalEngine, id: ActorId): Promise<void> => until(`${id} begins`, async () => (await engine.read(id)) !== undefined);
 const statusOf = async (engine: LocalEngine, id: ActorId): Promise<string | undefined> => (await engine.read(id))?.status;
 
-test("C2 a parent whose stop could not be kept keeps its children", async () => {
+test("C2 a parent whose stop could not be committed retains its children", async () => {
   let failing = false;
   let hit = false;
   const store = new (class extends FaultyStore {
@@ -40,7 +40,7 @@ test("C2 a parent whose stop could not be kept keeps its children", async () => 
   assert.deepEqual([await statusOf(engine, A), await statusOf(engine, CHILD)], ["stopped", "stopped"]);
 });
 
-test("children of a parent that has stopped end, also where the process dies before they do", async () => {
+test("children of a stopped parent stop, even if the process dies before they do", async () => {
   const inner = memoryStore();
   const store = new FaultyStore(inner, (place) => (place === "before children" ? "crash" : "pass"));
   const first = await LocalEngine.start({ kinds, store });
@@ -55,7 +55,7 @@ test("children of a parent that has stopped end, also where the process dies bef
   await until("nothing is left to do", async () => (await inner.undelivered(1)).length === 0);
 });
 
-test("children that cannot be stopped at once hold up nobody, and are stopped later", async () => {
+test("children that cannot be stopped at once delay no other actor, and are stopped later", async () => {
   const clock = new SimulatedClock();
   const inner = memoryStore({ clock });
   let failing = true;
@@ -71,7 +71,7 @@ test("children that cannot be stopped at once hold up nobody, and are stopped la
   assert.deepEqual(await inner.undelivered(1), []);
 });
 
-test("another life of a parent begins without the children of the last, and keeps its own", async () => {
+test("a new life of a parent starts without the children of the last one, and retains its own", async () => {
   const clock = new SimulatedClock();
   let failing = true;
   const store = new FaultyStore(memoryStore({ clock }), (place) => (failing && place === "before children" ? "fail" : "pass"));
@@ -88,7 +88,7 @@ test("another life of a parent begins without the children of the last, and keep
 });
 
 for (const persistence of ["disk", "memory"] as const)
-  test(`a child whose parent has stopped meanwhile is not born, and the send is a dead letter (${persistence})`, async () => {
+  test(`a child whose parent has stopped meanwhile is not started, and the send is a dead letter (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const gate = Promise.withResolvers<void>();
     const own = [tallyKind("tally", { persistence }), tallyKind("child", { persistence }, { gate: () => gate.promise })];
@@ -110,7 +110,7 @@ for (const persistence of ["disk", "memory"] as const)
     ]);
   });
 
-test("a child sent for in a former life of its parent is not born into the next, nor after a restart", async () => {
+test("a child requested in an earlier life of its parent is not started in the next one", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   const first = await LocalEngine.start({
@@ -130,7 +130,7 @@ test("a child sent for in a former life of its parent is not born into the next,
   assert.equal((await second.letters()).length, 2);
 });
 
-test("others are served while a parent's very many children stop", async () => {
+test("other actors are served while very many children stop", async () => {
   for (const persistence of ["memory", "disk"] as const) {
     const many = [tallyKind("tally", { persistence }), tallyKind("child", { persistence })];
     await using engine = await LocalEngine.start({ kinds: many, store: memoryStore() });

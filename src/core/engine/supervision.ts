@@ -1,9 +1,9 @@
 // Owns: stopping an actor's children with it, and whether the parent of a new child lives.
-// Does not own: how one actor stops (cell.ts), or restarts after a crash.
+// Does not own: how one actor stops or restarts (lifecycle.ts).
 import { OK_NULL, faults, type Plan } from "../chain/internal.ts";
 import type { ActorId, Message, Store } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
-import type { OnFault } from "./faults.ts";
+import type { OnFault } from "./ops.ts";
 import type { Job } from "./job.ts";
 import type { Registry } from "./registry.ts";
 
@@ -12,23 +12,23 @@ export interface SupervisionHost {
   readonly registry: Registry;
   /** Whether actors of this kind may be in the store. */
   mayBeStored(kind: string): boolean;
-  /** Stops one actor. `ancestors`: who is stopping already, and need not be told. */
+  /** Stops one actor. `ancestors` are stopping already, and are not notified. */
   stop(id: ActorId, reason: string, ancestors: ReadonlySet<ActorId>): Promise<void>;
-  /** The message is delivered until it has had its effect. */
+  /** Delivers the message until it has had its effect. */
   deliver(message: Message, stored: boolean): void;
-  /** It has had its effect already, without the outbox. */
+  /** The message has had its effect already, without the outbox. */
   done(messageId: string): void;
   readonly fault: OnFault;
 }
 
 const ID_SUFFIX = ".children";
 const MAX_STOPPED_AT_ONCE = 128;
-/** The ancestors of a stop that no other stop has caused. */
+/** The ancestors of a stop that was not caused by a parent's stop. */
 export const NO_ACTORS: ReadonlySet<ActorId> = new Set();
 
 /**
- * Stands in the outbox from an actor's stop until its children have stopped, so that the next process goes on with it (C5).
- * No other message has such an id.
+ * Is in the outbox from an actor's stop until its children have stopped, so that the next process can continue after a crash (C5).
+ * Only such messages have ids with this suffix.
  */
 export const stopChildrenMessage = ({ id, life, seq, message }: Plan, at: number, cause: string | undefined): Message => ({
   id: `${life}.${seq}${ID_SUFFIX}`,
@@ -44,8 +44,8 @@ export const stopChildrenMessage = ({ id, life, seq, message }: Plan, at: number
 export const isStopChildrenMessage = ({ id }: Message): boolean => id.endsWith(ID_SUFFIX);
 
 /**
- * C2: an actor's stop is committed first, then its children stop, then the stop is published. No child starts of a parent that has
- * stopped, or a message still on its way then would leave one behind.
+ * C2: an actor's stop is committed first, then its children stop, then the stop is published. A stopped parent gets no new children,
+ * or a message that was on its way would leave one behind.
  */
 export class Supervision {
   readonly #host: SupervisionHost;
@@ -67,7 +67,7 @@ export class Supervision {
     const children = [...new Set([...inMemory, ...stored])].filter((child) => !stopping.has(child));
     const failed: unknown[] = [];
     for (let from = 0; from < children.length; from += MAX_STOPPED_AT_ONCE) {
-      // Each is loaded to be stopped: many in one go would hold up everything else.
+      // Each has to be loaded first: too many at once would delay everything else.
       if (from > 0) await new Promise<void>((resolve) => setImmediate(resolve));
       const some = children.slice(from, from + MAX_STOPPED_AT_ONCE);
       const ends = await Promise.allSettled(some.map((child) => this.#host.stop(child, `its parent ${id} stops`, stopping)));
@@ -76,7 +76,7 @@ export class Supervision {
     if (failed.length > 0) throw failed[0];
   }
 
-  /** The first try, before the stop is published. Never rejects: what fails is left to the outbox. Undefined: there are no children. */
+  /** The first attempt, before the stop is published. Never rejects: failures are left to the outbox. Undefined: there are no children. */
   stopChildrenOf(message: Message, stored: boolean, ancestors: ReadonlySet<ActorId>): Promise<void> | undefined {
     const stopping = this.stopChildren(message.to, ancestors);
     return stopping && this.#orDeliver(stopping, message, stored);
@@ -92,13 +92,13 @@ export class Supervision {
     }
   }
 
-  /** A `stopChildrenMessage` comes out of the outbox. */
+  /** The outbox delivers a `stopChildrenMessage`. */
   delivered(job: Job): void {
     const { to, id } = job.message;
     const known = this.#host.registry.get(to);
     const again = (): void => this.delivered(job);
     if (known?.loading !== undefined) return void known.loading.then(again, again);
-    // Another life has started, which has stopped the children of the last one: those of now are its own.
+    // A new life has started, and has stopped the children of the last one: the present children are its own.
     if (known?.actor.status === "live" && !isOfLife(id, known.actor.life)) return job.done(OK_NULL);
     const stopping = this.stopChildren(to, NO_ACTORS);
     if (stopping === undefined) return job.done(OK_NULL);
@@ -108,13 +108,13 @@ export class Supervision {
     );
   }
 
-  /** Whether the actor that sent this is in the life it sent it in. Undefined: that is not sure yet, ask `whenSure`. */
+  /** Whether the sender is still in the life it sent this in. Undefined: not known yet, call `whenSure`. */
   senderLives({ id, from }: Message): boolean | undefined {
     if (from === undefined) return true;
     const sender = this.#host.registry.get(from);
     if (sender === undefined) return this.#host.mayBeStored(kindOf(from)) ? undefined : false;
     const { status, life } = sender.actor;
-    if (sender.loading !== undefined || (status === "stopped" && sender.committing() !== undefined)) return undefined;
+    if (sender.loading !== undefined || (status === "stopped" && sender.uncommitted !== undefined)) return undefined;
     return status !== "stopped" && isOfLife(id, life);
   }
 
@@ -130,7 +130,7 @@ export class Supervision {
         if (this.#host.registry.get(from) === undefined) return row !== undefined && row.status !== "stopped" && isOfLife(id, row.life);
       } else {
         await sender.loading;
-        await sender.committing();
+        await sender.uncommitted?.whenEmpty();
       }
     }
   }
@@ -138,5 +138,5 @@ export class Supervision {
 
 const isOfLife = (messageId: string, life: string): boolean => messageId.startsWith(life) && messageId.charAt(life.length) === ".";
 
-/** A child that is missing needs no stopping. */
+/** A missing child needs no stop. */
 const isMissing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "NO_ACTOR";

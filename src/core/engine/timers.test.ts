@@ -26,7 +26,7 @@ for (const persistence of ["memory", "disk"] as const) {
     };
   };
 
-  test(`a wake that fails holds up no other wake of its actor (${persistence})`, async () => {
+  test(`a timer that fails delays no other timer of its actor (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const { engine, wake, came } = await open(tallyKind("tally", { persistence }), clock);
     await using _ = engine;
@@ -40,7 +40,7 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.equal(engine.health(A)?.crashes.length, 3);
   });
 
-  test(`a wake that failed in one life is not tried again in the next (${persistence})`, async () => {
+  test(`a timer that failed in one life is not retried in the next (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const { engine, wake, came } = await open(tallyKind("tally", { persistence }), clock);
     await using _ = engine;
@@ -54,7 +54,7 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.deepEqual(engine.health(A)?.crashes, []);
   });
 
-  test(`an actor does not expire while the clock is ahead for a moment, and does once it has stayed ahead (${persistence})`, async () => {
+  test(`an actor does not expire if the clock is ahead only briefly, but does once it stays ahead (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const { engine, wake } = await open(tallyKind("tally", { persistence, expireMs: 24 * HOUR }), clock);
     await using _ = engine;
@@ -72,7 +72,7 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.notEqual((await engine.read(A))?.status, "live");
   });
 
-  test(`a keyed call is not applied again while the clock is ahead for a moment (${persistence})`, async () => {
+  test(`a keyed call is not applied again if the clock is ahead only briefly (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const { engine } = await open(tallyKind("tally", { persistence }), clock);
     await using _ = engine;
@@ -84,7 +84,7 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.notDeepEqual(await call(), first, "keys are forgotten a day after the call");
   });
 
-  test(`a wake whose time has passed while the machine slept comes within a minute of its waking (${persistence})`, async () => {
+  test(`a timer that fell due while the machine slept fires within a minute of its waking (${persistence})`, async () => {
     const clock = new SimulatedClock();
     const { engine, wake, came } = await open(tallyKind("tally", { persistence }), clock);
     await using _ = engine;
@@ -101,7 +101,7 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.deepEqual((await came()).at(-1), `later ${20 * HOUR}`);
   });
 
-  test(`wakes that were put off since their actor had failed come as soon as it is restarted (${persistence})`, async () => {
+  test(`timers that were put off because their actor had failed fire once it is restarted (${persistence})`, async () => {
     const clock = new SimulatedClock();
     let broken = true;
     const saw = (_: string, { action }: Message): void => {
@@ -140,7 +140,7 @@ const withDue = async (clock: SimulatedClock, count: number) => {
   return store;
 };
 
-test("what is due of failed actors, however many, is not read again for each wake of others", async () => {
+test("due timers of failed actors are not read again for each timer of others", async () => {
   const clock = new SimulatedClock();
   const store = await withDue(clock, FAILED);
   const { kind, has } = brokenKind();
@@ -174,7 +174,7 @@ test("what is due of failed actors, however many, is not read again for each wak
   for (let key = 0; key < FAILED; key += 1) assert.equal((await engine.read(`old/${key}`))?.seq, 2, `old/${key}`);
 });
 
-test("what is due of a failed actor comes by itself once it can be loaded", async () => {
+test("a due timer of a failed actor fires by itself once the actor can be loaded", async () => {
   const clock = new SimulatedClock();
   const store = await withDue(clock, 1);
   const { kind, has } = brokenKind({ idleMs: 5_000 });
@@ -196,7 +196,7 @@ for (const [what, answer] of [
     },
   ],
 ] as const)
-  test(`an engine that has ended asks for nothing more that is due, and tells of nothing, whatever comes late: ${what}`, async () => {
+  test(`a drained engine reads no more due timers and reports nothing, even if the store answers later: ${what}`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
     const late = Promise.withResolvers<void>();
@@ -219,7 +219,7 @@ for (const [what, answer] of [
 
 const MANY = 400;
 
-test("however much is due at once, little of it is begun in one go, and what has ended does not stay in memory", async () => {
+test("very many due timers fire in small portions, and stopped actors do not stay in memory", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   const kinds = [tallyKind("tally", { idleMs: 5_000_000, expireMs: 10_000_000 }), tallyKind("other")];
@@ -246,7 +246,7 @@ test("however much is due at once, little of it is begun in one go, and what has
   assert.equal(figures?.().actors, 0);
 });
 
-test("of more wakes than are read at a time, those that fail hold up none of their actor's", async () => {
+test("if more timers are due than one page, those that fail delay none of their actor's", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   {

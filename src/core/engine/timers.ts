@@ -1,21 +1,23 @@
-// Owns: when the timers ("wakes") and expiries of actors fire. Of actors on disk the store knows what is due, so at start only the
-// soonest is read; a memory actor has one timer of its own.
+// Owns: when the timers ("wakes") and expiries of actors fire. The store knows the timers of actors on disk, so only the soonest is
+// read at the start; each memory actor has one timer in this process.
 // Does not own: the turn a timer causes (cell.ts).
 import type { ActorId, Clock, Damaged, Due, DuePlace, Entropy, Message, SetWake, Store } from "../contract/index.ts";
-import { faults, unhandledMessage, wakeId } from "../chain/internal.ts";
+import { faults, OK_NULL, unhandledMessage, wakeId } from "../chain/internal.ts";
 import { settledNow } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
-import { damageReporter, type OnFault } from "./faults.ts";
+import { Job, type OnEnd } from "./job.ts";
+import { damageReporter, type OnFault } from "./ops.ts";
+import { NO_ACTORS } from "./supervision.ts";
 
 const MAX_FAILURES = 3;
-/** Fired in one round of the event loop: to load an actor, run its turn and write it takes some hundred microseconds. */
+/** How many fire in one turn of the event loop: to load an actor, run its turn and store it takes some hundred microseconds. */
 const PAGE = 32;
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** Clocks are adjusted by less all the time. */
+/** Smaller adjustments of the clock are normal. */
 const SLACK_MS = 1_000;
-/** Due timers of actors that cannot run are looked at again after this. */
+/** Due timers of actors that cannot run are checked again after this time. */
 const PUT_OFF_MS = 60_000;
-/** How late a timer may be after the machine slept, or its clock was set forward. */
+/** The longest delay of a timer after the machine slept, or its clock was set forward. */
 const WATCH_MS = 60_000;
 
 export interface TimerHost {
@@ -23,9 +25,9 @@ export interface TimerHost {
   readonly entropy: Entropy;
   readonly store: Store | undefined;
   readonly retryMs: number;
-  /** Every kind that is known here: due timers of others wait until their kind is known again. */
+  /** The kinds that are served here. Due timers of other kinds wait until those are served again. */
   readonly kinds: readonly string[];
-  /** The actor's cell, loaded or loading; undefined if its kind is not known here. */
+  /** The actor's cell, loaded or loading; undefined if its kind is not served here. */
   cell(id: ActorId): Cell | undefined;
   /** Stops the actor, unless it is in use; calls `ended` with whether to try again. */
   expire(cell: Cell, ended: (again: boolean) => void): void;
@@ -41,16 +43,16 @@ interface Timer {
 export class TimerService {
   readonly #host: TimerHost;
   readonly #damaged: Damaged;
-  /** Firing, or put off. */
+  /** Keys of timers that fire now, or are put off. */
   readonly #busy = new Set<string>();
   /** Actors that have failed or cannot be read: their due timers are put off. */
   readonly #unrunnable = new Set<ActorId>();
-  /** All due timers before this place are of such actors. They are skipped when the store is read for others: there may be thousands. */
+  /** All due timers before this place belong to such actors, maybe thousands; reading the store for others starts here. */
   #after: DuePlace | undefined;
   readonly #timers = new Map<string, Timer>();
   #undoWatch: (() => void) | undefined;
   #at = NEVER;
-  /** The clock was set back by this much: repeating timers go by the time it would show, until it shows that. */
+  /** How far the clock was set back. Repeating timers use the time it would show otherwise, until it shows that. */
   #behind = 0;
   #caughtUpAt = 0;
   #reading = false;
@@ -59,11 +61,11 @@ export class TimerService {
   constructor(host: TimerHost) {
     this.#host = host;
     this.#damaged = damageReporter(host.fault, "wake");
-    // A jump can only be noticed against an earlier reading.
+    // A jump can only be detected by comparison with an earlier reading.
     settledNow(host.clock);
   }
 
-  /** Fires what was missed, and waits for what comes next. */
+  /** Fires timers that were missed, and waits for the next one. */
   start(): void {
     if (this.#host.store !== undefined) this.#arm(0);
   }
@@ -81,7 +83,7 @@ export class TimerService {
     if (soonest < NEVER) this.#later(cell.id, soonest, () => this.#fireMemory(cell));
   }
 
-  /** Looks again at what was put off: its time may have changed, or the actor works again. */
+  /** Tries timers again that were put off: their times may have changed, or the actor can run again. */
   #retry(cell: Cell): void {
     if (this.#unrunnable.size > 0 && cell.actor.status !== "failed" && this.#unrunnable.delete(cell.id)) this.#after = undefined;
     if (this.#busy.size === 0) return;
@@ -93,7 +95,7 @@ export class TimerService {
     }
   }
 
-  /** When a timer fires by the clock as it is. */
+  /** When a timer fires, by the clock as it is now. */
   #firesAt({ at, rang }: Pick<SetWake, "at" | "rang">): number {
     const now = this.#host.clock.now();
     if (rang === undefined || rang <= now) return at;
@@ -115,7 +117,7 @@ export class TimerService {
   #soonest(cell: Cell): number {
     const { extra } = cell.actor;
     let soonest = this.#isBusy(cell, "") ? NEVER : this.#expiresAt(cell);
-    // Its timers wait until it works again.
+    // Its timers wait until it is restarted.
     if (cell.actor.crashedOut) return soonest;
     for (const name of Object.keys(extra.wakes)) {
       const wake = extra.wakes[name];
@@ -124,7 +126,7 @@ export class TimerService {
     return soonest;
   }
 
-  /** After the clock jumped, an expiry is checked again later: it cannot be undone, so the new time has to last first. */
+  /** An expiry cannot be undone, so after the clock jumped forward it is checked again later. */
   #expiresAt({ actor: { extra, lastAt } }: Cell): number {
     const { expireMs } = extra.policy;
     if (expireMs === undefined) return NEVER;
@@ -151,7 +153,7 @@ export class TimerService {
     const ms = Math.max(0, at - clock.now());
     const undo = clock.after(ms, () => {
       this.#timers.delete(name);
-      // A timer is early when the clock was set back meanwhile.
+      // If it fires early, the clock was set back meanwhile.
       const early = at - clock.now();
       if (early > SLACK_MS) this.#noticeSetBack(behind + early);
       run();
@@ -160,14 +162,14 @@ export class TimerService {
     if (ms > WATCH_MS) this.#watch();
   }
 
-  /** Node's timers count the time that the machine is awake: when the clock has run ahead of them, all are set anew. */
+  /** Node's timers do not count the time the machine sleeps: if the clock has run ahead of them, all are set again. */
   #watch(): void {
     if (this.#undoWatch !== undefined) return;
     const { clock } = this.#host;
     const expected = clock.now() + WATCH_MS;
     this.#undoWatch = clock.after(WATCH_MS, () => {
       this.#undoWatch = undefined;
-      // A copy, since a timer that is set anew goes to the end of the map.
+      // A copy, since a timer that is set again moves to the end of the map.
       const timers = clock.now() - expected > SLACK_MS ? Array.from(this.#timers) : [];
       for (const [name, { at, run }] of timers) this.#later(name, at, run);
       if (this.#timers.size > 0) this.#watch();
@@ -189,17 +191,17 @@ export class TimerService {
     else this.changed(cell);
   }
 
-  /** One that fails, and is retried, delays no other. */
+  /** A timer that fails and is retried delays no other. */
   #fireOneMemory(cell: Cell, name: string): void {
     const key = keyIn(cell, name);
     this.#busy.add(key);
     this.#fire(cell, name, 0, () => {
       this.#busy.delete(key);
-      if (cell.gone === undefined) this.changed(cell);
+      if (cell.discarded === undefined) this.changed(cell);
     });
   }
 
-  /** Reads the store at that time, by the clock as it is: a timer's own time goes through `#firesAt` first. */
+  /** Reads the store at that time, by the clock as it is now: a timer's own time has to go through `#firesAt` first. */
   #arm(at: number): void {
     if (this.#closed || at >= this.#at) return;
     this.#at = at;
@@ -216,7 +218,7 @@ export class TimerService {
     this.#reading = true;
     try {
       const place = await this.#readDue(store, this.#after);
-      // The store may be closed by now; the next engine finds what is due.
+      // The store may be closed by now; the next engine reads what is due.
       if (this.#closed) return;
       const [next] = await store.due(NEVER, 1, this.#damaged, kinds, place);
       if (next) this.#arm(this.#firesAt(next));
@@ -229,7 +231,7 @@ export class TimerService {
     }
   }
 
-  /** Fires all that is due behind that place. Returns the place it has reached. */
+  /** Fires all due timers after that place. Returns the place it has reached. */
   async #readDue(store: Store, begun: DuePlace | undefined): Promise<DuePlace | undefined> {
     const { clock, kinds } = this.#host;
     let place = begun;
@@ -264,8 +266,8 @@ export class TimerService {
   }
 
   /**
-   * The store is asked for what comes behind all actors with a due timer: their other timers, due beyond the page or coming next,
-   * are known here.
+   * The next page starts after all actors of this one, so their other timers are fired from here: those that are due but not in the
+   * page, and the next one.
    */
   #fireRest(id: ActorId): void {
     const cell = this.#unrunnable.has(id) ? undefined : this.#host.cell(id);
@@ -286,7 +288,7 @@ export class TimerService {
     for (const { wake, at } of due.toSorted((one, other) => one.at - other.at)) if (this.#claim(id, wake)) this.#begin(id, wake, at);
   }
 
-  /** Waits until the actor works again, or until all that is put off is looked at again. */
+  /** The timer waits until the actor can run again, or until all timers that were put off are tried again. */
   #putOff(id: ActorId, wake: string): void {
     this.#busy.delete(keyOf(id, wake));
     this.#unrunnable.add(id);
@@ -305,10 +307,10 @@ export class TimerService {
       this.#busy.delete(key);
       this.#arm(now());
     };
-    // The store was asked for more than is due, since the clock was set back.
+    // Not due yet: the query was made with the time before the clock was set back.
     if (at > now()) return this.#later(key, at, ended);
     const cell = this.#host.cell(id);
-    // From a store that ignores `kinds`.
+    // The store ignores `kinds`.
     if (cell === undefined) return this.#putOff(id, wake);
     const begin = (): void => {
       if (cell.lost && faults.isPassing(cell.lost)) return this.#later(key, now() + this.#host.retryMs, ended);
@@ -325,6 +327,7 @@ export class TimerService {
     else begin();
   }
 
+  /** Sends the actor the timer's message. `dropped`: it has failed too often, and why; it is removed then. */
   #fire(cell: Cell, name: string, failures: number, ended: () => void, dropped?: string): void {
     const { clock, entropy, retryMs } = this.#host;
     const wake = cell.actor.extra.wakes[name];
@@ -350,28 +353,39 @@ export class TimerService {
         if (now.loading) void now.loading.then(fire);
         else fire();
       });
-    cell.fire({
-      name,
-      isDue: (due) => this.#firesAt(due) <= clock.now(),
-      message,
-      onEnd: (reply, error) => {
-        // The message was checked when the timer was set, but newer code may not know it.
-        const unhandled = unhandledMessage(message(""), reply);
-        if (unhandled !== undefined) this.#host.fault(unhandled, { where: "wake", actor: cell.id, action: wake.action });
-        if (error === undefined || error.code === "ACTOR_FAILED" || this.#closed) return ended();
-        if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
-        const count = failures + 1;
-        // As C5 has it for messages: after three failures the timer is dropped, and the event says so.
-        if (count < MAX_FAILURES) again(retryMs * 4 ** failures, count);
-        else if (count === MAX_FAILURES) again(0, count, `${error.code}: ${error.message}`);
-        else ended();
+    const onEnd: OnEnd = (reply, error) => {
+      // The message was checked when the timer was set, but newer code may not know it.
+      const unhandled = unhandledMessage(message(""), reply);
+      if (unhandled !== undefined) this.#host.fault(unhandled, { where: "wake", actor: cell.id, action: wake.action });
+      if (error === undefined || error.code === "ACTOR_FAILED" || this.#closed) return ended();
+      if (faults.isPassing(error)) return again(retryMs / 2, failures, dropped);
+      const count = failures + 1;
+      // Like a message (C5), a timer is dropped after three failures; an event records that.
+      if (count < MAX_FAILURES) again(retryMs * 4 ** failures, count);
+      else if (count === MAX_FAILURES) again(0, count, `${error.code}: ${error.message}`);
+      else ended();
+    };
+    const { actor, id } = cell;
+    cell.push({
+      run: () => {
+        const { status, extra, life, why } = actor;
+        const due = extra.wakes[name];
+        if (status === "failed") return onEnd(undefined, why ?? faults.stopped(id));
+        // Cancelled or put off meanwhile.
+        if (status !== "live" || due === undefined || this.#firesAt(due) > clock.now()) return onEnd(OK_NULL, undefined);
+        const job = new Job(message(life));
+        job.wake = name;
+        job.bounded = false;
+        job.onEnd = onEnd;
+        if (dropped === undefined) cell.receive(job);
+        else cell.conclude(job, actor, false, { record: { dropped } }, NO_ACTORS);
       },
-      dropped,
+      abandon: (error) => onEnd(undefined, error),
     });
   }
 }
 
-/** Also a failed actor expires that nobody has restarted, or all of them would stay in memory. */
+/** A failed actor expires too unless it is restarted, or all of them would stay in memory. */
 const mayExpire = (cell: Cell): boolean => cell.actor.status === "live" || cell.actor.crashedOut;
 
 /** The first of each actor. */
@@ -382,5 +396,5 @@ function firstOfEach(due: readonly Due[]): readonly Due[] {
 
 const keyOf = (id: ActorId, wake: string): string => `${id}\n${wake}`;
 
-/** By its life for a memory actor: the next life starts before all timers of the last have run. */
+/** A memory actor's key names its life: the next life starts before all timers of the last one have ended. */
 const keyIn = ({ actor: { memory, id, life } }: Cell, wake: string): string => (memory ? `${life}\n${wake}` : keyOf(id, wake));

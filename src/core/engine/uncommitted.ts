@@ -1,18 +1,18 @@
-// Owns: the turns of one actor that the store has not made durable yet, in order.
-// Does not own: what happens once they are committed, or lost (cell.ts).
+// Owns: the turns of one actor that the store has not committed yet, in order (C2).
+// Does not own: what happens once they are committed or lost (cell.ts).
 import { faults, type Plan } from "../chain/internal.ts";
 import type { ActorId, EngineError, Entry, Message, Snapshot, Store } from "../contract/index.ts";
 import type { CommitCallbacks } from "../contract/internal.ts";
 import { storedSnapshot } from "./actor-state.ts";
 import type { Job } from "./job.ts";
 
-/** Waits for a commit: a reply that saw uncommitted state, say, is sent or dropped with it. */
+/** Waits for a commit: for example a reply that is based on uncommitted state, which is sent or dropped with it. */
 export interface CommitWaiter {
   readonly committed: () => void;
   readonly dropped: (error: EngineError) => void;
 }
 
-/** A turn stops its actor: what the store keeps until the children have stopped too, and who is stopping already. */
+/** A turn stops its actor: the message that is stored until its children have stopped too, and the ancestors that are stopping already. */
 interface Stopping {
   readonly message: Message;
   readonly ancestors: ReadonlySet<ActorId>;
@@ -57,10 +57,10 @@ export class PendingCommit implements CommitCallbacks {
   }
 }
 
-/** C2: turns are committed from the front, in order; once one is lost, it and all behind it are dropped together. */
+/** C2: turns are committed in order, from the front; if one is lost, it and all after it are dropped together. */
 export class UncommittedTurns {
   #durable: Snapshot;
-  /** The last that was committed, while `#durable` is not made of it yet. */
+  /** The newest committed turn, until `#durable` is computed from it. */
   #newest: PendingCommit | undefined;
   #turns: PendingCommit[] = [];
   #whenEmpty: (() => void)[] = [];
@@ -71,7 +71,7 @@ export class UncommittedTurns {
     this.#durable = durable;
   }
 
-  /** What readers see meanwhile (law 2); made when somebody reads. */
+  /** The state that readers see meanwhile (law 2); computed on demand. */
   get durable(): Snapshot {
     if (this.#newest !== undefined) {
       const { plan, entry } = this.#newest;
@@ -85,7 +85,7 @@ export class UncommittedTurns {
     return this.#turns.length;
   }
 
-  /** The store has answered for each, committed or not. */
+  /** The store has answered for each turn. */
   get allAnswered(): boolean {
     return this.#turns.every(({ outcome }) => outcome !== "pending");
   }
@@ -94,7 +94,7 @@ export class UncommittedTurns {
     this.#turns.push(turn);
   }
 
-  /** The oldest, once it is committed. Readers see it from now on; it stays here until `shift`. */
+  /** The oldest turn, once it is committed. Readers see it from now on; it stays in the list until `shift`. */
   firstCommitted(): PendingCommit | undefined {
     const first = this.#turns[0];
     if (first?.outcome !== "committed") return undefined;
@@ -105,7 +105,7 @@ export class UncommittedTurns {
     this.#turns.shift();
   }
 
-  /** Takes out all that is left, in order. */
+  /** Removes all turns, and returns them in order. */
   drop(): readonly PendingCommit[] {
     const dropped = this.#turns;
     this.#turns = [];
@@ -116,13 +116,13 @@ export class UncommittedTurns {
     this.#turns.at(-1)?.wait(waiter);
   }
 
-  /** Settles when the turn that replies to this key is committed or dropped; undefined: there is none. */
+  /** Settles when the turn that replies to a call with this key is committed or dropped; undefined: there is none. */
   replyTo(key: string): Promise<void> | undefined {
     const turn = this.#turns.find(({ plan }) => plan.remembered.some((remembered) => remembered.key === key));
     return turn && new Promise((resolve) => turn.wait({ committed: resolve, dropped: () => resolve() }));
   }
 
-  /** Settles when the store has answered for all of them. */
+  /** Settles when all present turns are committed or dropped. */
   whenEmpty(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#turns.length === 0) resolve();
@@ -130,7 +130,7 @@ export class UncommittedTurns {
     });
   }
 
-  /** Settles what waits for that, if it is so. */
+  /** Resolves the promises of `whenEmpty`, if it is empty. */
   settleIfEmpty(): void {
     if (this.#turns.length > 0 || this.#whenEmpty.length === 0) return;
     const waiting = this.#whenEmpty;
@@ -140,8 +140,8 @@ export class UncommittedTurns {
 }
 
 /**
- * C2: fails the callers of dropped turns, in order; a turn that the store kept all the same is `committed`. Where the store may
- * have kept one, only it knows what that sent and which timers it set: `rereadStore` comes before anything later is committed (C5).
+ * C2: fails the callers of dropped turns, in order; `committed` is called for a turn that was stored in spite of the error. If it is
+ * unknown whether a turn was stored, only the store knows its messages and timers: they are read before anything else is committed (C5).
  */
 export async function failDropped(
   id: ActorId,
@@ -151,22 +151,26 @@ export async function failDropped(
 ): Promise<void> {
   let first: unknown;
   for (const turn of dropped) {
-    const kept = await isStored(store, turn);
-    if (kept === true) {
+    const stored = await isStored(store, turn);
+    if (stored === true) {
       committed(turn);
       continue;
     }
-    if (kept === "unknown") rereadStore();
+    if (stored === "unknown") rereadStore();
     const { error } = turn;
     turn.job.fail(
-      kept === "unknown" ? faults.outcomeUnknown(id, error) : first === undefined ? faults.fromStore(error) : faults.notApplied(id, first),
+      stored === "unknown"
+        ? faults.outcomeUnknown(id, error)
+        : first === undefined
+          ? faults.fromStore(error)
+          : faults.notApplied(id, first),
     );
     first ??= error;
     for (const waiter of turn.waiters ?? []) waiter.dropped(faults.notApplied(id, error));
   }
 }
 
-/** A store that fails with an error of unknown origin may have stored the entry all the same. */
+/** A store that failed with an error of unknown origin may have stored the entry. */
 async function isStored(store: Store | undefined, { outcome, error, entry }: PendingCommit): Promise<boolean | "unknown"> {
   if (outcome === "committed") return true;
   if (faults.saysNothingKept(error)) return false;

@@ -7,7 +7,7 @@ import { WaitForGraph } from "./work.ts";
 
 const cycle = { name: "EngineError", code: "CYCLE" };
 
-test("a wait that closes a ring of any length is refused, and may be tried again when the ring is open", () => {
+test("a wait that closes a cycle of any length is refused, and may be retried once the cycle is open", () => {
   const waits = new WaitForGraph();
   assert.throws(() => waits.begin("k/a", "k/a"), cycle);
   const undo = waits.begin("k/a", "k/b");
@@ -18,7 +18,7 @@ test("a wait that closes a ring of any length is refused, and may be tried again
   waits.begin("k/c", "k/a");
 });
 
-test("two waits for the same actor are two: ending one leaves the other", () => {
+test("two waits for the same actor are counted: ending one leaves the other", () => {
   const waits = new WaitForGraph();
   const one = waits.begin("k/a", "k/b");
   const other = waits.begin("k/a", "k/b");
@@ -30,7 +30,7 @@ test("two waits for the same actor are two: ending one leaves the other", () => 
 
 const LENGTH = 5_000;
 
-test("a chain of nested calls may be longer than the stack: cancelling the first ends all", async () => {
+test("a chain of nested calls may be deeper than the stack: cancelling the first ends all", async () => {
   let [deepest, aborted] = [0, 0];
   const link: Behaviour<null> = {
     kind: "link",

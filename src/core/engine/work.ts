@@ -1,5 +1,5 @@
-// Owns: one run of an actor's work: its time limit, its abort signal and the context it gets; and which work waits for which actor.
-// Does not own: the turn it ends in (cell.ts).
+// Owns: one run of an actor's work: its time limit, abort signal and context; and which work waits for which actor.
+// Does not own: the turn it ends with (cell.ts).
 import { faults } from "../chain/internal.ts";
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, Context, Log, Outgoing, Progress, Reply, Turn, Work } from "../contract/index.ts";
@@ -9,18 +9,18 @@ import type { CellOps } from "./ops.ts";
 
 type WorkOps = Pick<CellOps, "clock" | "waits" | "callFrom" | "fault">;
 
-/** How a run ended. Not called when it was ended from outside. */
+/** Called when a run ends, except by `end`. */
 export interface WorkEnds {
   readonly turned: (turn: Turn<unknown>) => void;
   readonly threw: (error: unknown) => void;
-  /** It took too long, and has been ended. */
+  /** It took too long, and was ended. */
   readonly timedOut: (error: EngineError) => void;
 }
 
-// Made once, since every run ends with it and the stack is what an error costs. Calls made afterwards throw an error of their own.
+// One for all runs, since every run ends with it and capturing a stack is expensive. Calls made afterwards throw an error of their own.
 const ENDED = new EngineError("TURN_OVER", "This turn is over: stop when the signal aborts, what comes later is dropped.");
 
-/** One run of work. Once it is over, what it returns is dropped and its context's functions throw `TURN_OVER`. */
+/** One run of work. Once it is over, its result is dropped and its context's functions throw `TURN_OVER`. */
 export class WorkRun implements Context {
   readonly job: Job;
   readonly #id: ActorId;
@@ -92,7 +92,7 @@ export class WorkRun implements Context {
     this.#notify(() => this.job.options?.onLog?.(...line));
   };
 
-  // The listener is the caller's: work does not fail when it throws.
+  // The listener is the caller's: work does not fail if it throws.
   #notify(notify: () => void): void {
     safeCall(notify, (error) => this.#ops.fault(error, { where: "progress", actor: this.#id, action: this.job.message.action }));
   }
@@ -102,11 +102,11 @@ export class WorkRun implements Context {
   }
 }
 
-/** Which actor's work waits for a call to which other actor: a call that would close a cycle is refused (`CYCLE`) before it waits. */
+/** Which actor's work waits for a call to which other actor. A call that would close a cycle is refused (`CYCLE`) before it waits. */
 export class WaitForGraph {
   readonly #targets = new Map<ActorId, Map<ActorId, number>>();
 
-  /** Returns what ends the wait. */
+  /** Returns a function that ends the wait. */
   begin(from: ActorId, to: ActorId): () => void {
     if (this.#reaches(to, from)) throw faults.cycle(from, to);
     const targets = this.#targets.get(from) ?? new Map<ActorId, number>();

@@ -404,7 +404,7 @@ const product: readonly Requirement[] = [
       "C5 a message is applied once: a turn that consumes it again is refused",
       "C5 an answer goes into the outbox as its message goes out of it, and never again",
       "C5 the reply to a send that had no effect (${action}) is applied once, even if the process dies ${place}",
-      "C5 `send` returns the id its reply names, in first turns, in later ones and in work (${persistence})",
+      "C5 `send` returns the id that its reply names, in first turns, in later ones and in work (${persistence})",
     ],
   },
   {

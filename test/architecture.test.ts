@@ -69,7 +69,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/packet/client.ts": ["cli"],
   "bridges/packet/config.ts": ["cli"],
   "bridges/packet/packet-error.ts": ["cli"],
-  "mcp/source/handle.ts": ["cli"],
+  "mcp/source/access.ts": ["cli"],
   "mcp/source/merge.ts": ["cli"],
   "core/store/memory-sessions.ts": ["cli"],
   "core/store/sessions.ts": ["cli"],

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor } from "../../core/actor/index.ts";
 import { sha256Hex } from "../../core/platform/index.ts";
-import { handleActor } from "./handle.ts";
-import { rootActor } from "./access.ts";
+import { handleActor, rootActor } from "./access.ts";
 
 const box = actor("box", { describe: "A box.", per: "user", initial: () => ({}), tools: {} });
 const rootOf = (principal: string) => rootActor(box, { principal, scopes: [] });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
-import { EngineError, type CallOptions, type Outgoing, type Reply, type Source, type Viewer } from "../../core/contract/index.ts";
+import { type CallOptions, EngineError, type Outgoing, type Reply, type Source, type Viewer } from "../../core/contract/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { cast, merge, prefix, registry } from "./index.ts";
+import * as z from "zod";
 
 const counter = actor("counter", {
   describe: "Counts.",

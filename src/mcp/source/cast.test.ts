@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import type { Behaviour, OfferRef, Reply, Source, TroupeError, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { player, room } from "../../../test/source/rooms.ts";
 import { cast, type CastOptions, listed, strict } from "./index.ts";
+import * as z from "zod";
 
 const counter = actor("counter", {
   describe: "Counts.",

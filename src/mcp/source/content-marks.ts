@@ -1,106 +1,103 @@
-// Owns: whether the content of a resource changed since its subscribers were notified. Does not own: who they are (watches.ts).
+// Owns: whether the content of a resource changed since its subscribers were notified. Does not own: who they are (subscriptions.ts).
 
-import type { ActorId, Behaviour, Json, Viewer, OfferRef } from "../../core/contract/index.ts";
+import type { ActorId, Behaviour, ContentOf, Json, OfferRef, Viewer } from "../../core/contract/index.ts";
 import { sha256Hex } from "../../core/platform/index.ts";
+import type { ActorView } from "./actor-view.ts";
 import { Lru } from "./lru.ts";
-import { Reads } from "./viewers.ts";
-import type { Sight } from "./sight.ts";
+import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
 
-/** What is read of an actor: a resource under these arguments. */
-export interface Reading {
+/** An actor at one of its states. */
+export type ActorState = Pick<ActorView, "id" | "seq" | "state">;
+
+/** A resource of an actor, read with these arguments. */
+export interface ReadRequest {
   readonly behaviour: Behaviour;
   readonly action: string;
+  readonly args: Json;
+  readonly argsText: string;
   /** The members of the state that its view is given; undefined: all of it. */
   readonly reads: readonly string[] | undefined;
 }
 
-/** What was shown at a state, which is not kept alive by it. */
+/** A digest of what a state showed. It does not keep the state in memory. */
 interface Mark {
   readonly state: WeakRef<object>;
-  readonly text: string;
+  readonly digest: string;
 }
 
-/** Of one actor: the state that was looked at last, and what was shown, by what was asked and by whom. */
-interface Known {
+/** The state of an actor that was read last, and the marks by action, arguments and viewer. */
+interface KnownMarks {
   state: WeakRef<object>;
   readonly marks: Map<string, Mark>;
 }
 
-// Worth it where several ask the same: each subscriber keeps its own besides.
-const ACTORS_KEPT = 1_024;
-const MARKS_KEPT = 64;
+// Sharing is worth it where several subscribers read the same; each also keeps its own mark.
+const MAX_ACTORS = 1_024;
+const MAX_MARKS = 64;
 
-/** Computes what resources show, once per state for all viewers who agree in what the view looks at. Digests alone are kept. */
+/** Computes what resources show, once per state for all viewers who agree in what the view depends on. Stores digests only. */
 export class ContentMarks {
-  readonly #known = new Lru<ActorId, Known>(ACTORS_KEPT);
-  /** What each view ever looked at of its viewers: it only grows. */
-  readonly #reads = new Map<string, Reads>();
+  readonly #known = new Lru<ActorId, KnownMarks>(MAX_ACTORS);
+  /** By view: what it ever read of its viewers. It only grows. */
+  readonly #dependencies = new Map<string, ViewerDependencies>();
 
-  /** `args` comes with its text, since one subscriber asks again and again. Undefined: it is not read by a view. */
-  of({ behaviour, action, reads }: Reading, { id, state }: Stand, viewer: Viewer, args: Json, argsText: string): string | undefined {
+  /** Undefined: no view can be called. */
+  of({ behaviour, action, args, argsText, reads }: ReadRequest, { id, state }: ActorState, viewer: Viewer): string | undefined {
     if (behaviour.view === undefined) return undefined;
-    const looked = this.#readsOf(`${behaviour.kind} ${action}`);
-    const keyNow = (): string => `${action} ${argsText} ${looked.keyOf(viewer)}`;
-    if (typeof state !== "object" || state === null) return markOf(behaviour, id, state, action, args, viewer);
+    const view = `${behaviour.kind} ${action}`;
+    let dependencies = this.#dependencies.get(view);
+    if (dependencies === undefined) this.#dependencies.set(view, (dependencies = new ViewerDependencies()));
+    if (typeof state !== "object" || state === null) return digestOf(behaviour, id, state, action, args, viewer);
     const known = this.#at(id, state);
-    const last = known.marks.get(keyNow());
-    const isSame = last !== undefined && (last.state === known.state || isSameIn(reads, last.state.deref(), state));
-    const text = isSame ? last.text : markOf(behaviour, id, state, action, args, looked.noticed(viewer));
-    if (known.marks.size >= MARKS_KEPT) known.marks.clear();
-    // By what was looked at now: it may be more than was known before.
-    known.marks.set(keyNow(), { state: known.state, text });
-    return text;
+    const last = known.marks.get(`${action} ${argsText} ${dependencies.keyOf(viewer)}`);
+    const isSame = last !== undefined && (last.state === known.state || hasSameMembers(reads, last.state.deref(), state));
+    const digest = isSame ? last.digest : digestOf(behaviour, id, state, action, args, dependencies.track(viewer));
+    if (known.marks.size >= MAX_MARKS) known.marks.clear();
+    // The key is computed again: the view may have read more of its viewer than before.
+    known.marks.set(`${action} ${argsText} ${dependencies.keyOf(viewer)}`, { state: known.state, digest });
+    return digest;
   }
 
-  #at(id: ActorId, state: object): Known {
-    const known = this.#known.get(id);
-    if (known === undefined) {
-      const made = { state: new WeakRef(state), marks: new Map<string, Mark>() };
-      this.#known.set(id, made);
-      return made;
-    }
-    if (known.state.deref() !== state) known.state = new WeakRef(state);
+  #at(id: ActorId, state: object): KnownMarks {
+    let known = this.#known.get(id);
+    if (known === undefined) this.#known.set(id, (known = { state: new WeakRef(state), marks: new Map() }));
+    else if (known.state.deref() !== state) known.state = new WeakRef(state);
     return known;
-  }
-
-  #readsOf(view: string): Reads {
-    let reads = this.#reads.get(view);
-    if (reads === undefined) {
-      reads = new Reads();
-      this.#reads.set(view, reads);
-    }
-    return reads;
   }
 }
 
-/** Where a turn writes none of these members they stay the objects they were. */
-function isSameIn(members: readonly string[] | undefined, before: object | undefined, state: object): boolean {
+/** A turn leaves the members that it does not write the objects they were. */
+function hasSameMembers(members: readonly string[] | undefined, before: object | undefined, state: object): boolean {
   if (members === undefined || before === undefined) return false;
   return members.every((name) => Object.is(Reflect.get(before, name), Reflect.get(state, name)));
 }
 
-const LONGEST_TEXT = 64;
+const MAX_TEXT = 64;
 
-function markOf(behaviour: Behaviour, id: ActorId, state: unknown, action: string, args: Json, viewer: Viewer): string {
+function digestOf(behaviour: Behaviour, id: ActorId, state: unknown, action: string, args: Json, viewer: Viewer): string {
   let text: string;
   try {
     text = JSON.stringify(behaviour.view?.(state, action, args, viewer, id)) ?? "";
   } catch (error) {
-    // Whoever reads it meets the fault, and the log tells of it then.
+    // A read of the resource meets this error, and logs it.
     text = String(error);
   }
-  return text.length <= LONGEST_TEXT ? text : sha256Hex(text);
+  return text.length <= MAX_TEXT ? text : sha256Hex(text);
 }
 
-/** One resource as its subscriber could read it last. C8: a digest and a flag. */
-export class Content {
+/** A resource as its subscriber could read it last. C8: a digest and a flag. */
+export class SubscribedContent implements ContentOf {
+  readonly roots: ViewerRoots;
+  readonly ref: OfferRef;
   readonly args: Json;
   readonly argsText: string;
   #mark: string | undefined;
-  #at: Pick<Stand, "id" | "seq"> | undefined;
-  #changed = false;
+  #at: Pick<ActorState, "id" | "seq"> | undefined;
+  #isChanged = false;
 
-  constructor(args: Json) {
+  constructor(roots: ViewerRoots, { ref, args }: ContentOf) {
+    this.roots = roots;
+    this.ref = ref;
     this.args = args;
     this.argsText = JSON.stringify(args) ?? "";
   }
@@ -110,59 +107,56 @@ export class Content {
   }
 
   /**
-   * What it shows at that state. `wasHeard`: it was noted after each turn until now. Where not, a state that was passed over may have
-   * shown something else, and somebody may have read it.
+   * Notes what it shows at a state. `isEveryTurn`: it was noted after each turn so far. Where not, a state in between may have shown
+   * something else, which its subscriber may have read.
    */
-  note(mark: string | undefined, { id, seq }: Pick<Stand, "id" | "seq">, wasHeard: boolean): void {
-    if (mark === undefined) return this.doubt();
+  note(mark: string | undefined, { id, seq }: Pick<ActorState, "id" | "seq">, isEveryTurn: boolean): void {
+    if (mark === undefined) return this.markChanged();
     const at = this.#at;
     const isNext = at?.id === id && (seq === at.seq || seq === at.seq + 1);
-    if (this.#mark !== undefined && (mark !== this.#mark || !(wasHeard || isNext))) this.#changed = true;
+    if (this.#mark !== undefined && (mark !== this.#mark || !(isEveryTurn || isNext))) this.#isChanged = true;
     this.#mark = mark;
     this.#at = { id, seq };
   }
 
-  /** What it shows now cannot be told: it counts as changed. */
-  doubt(): void {
-    this.#changed = true;
+  /** What it shows now is unknown: that counts as a change. */
+  markChanged(): void {
+    this.#isChanged = true;
   }
 
-  /** Whether its subscriber has to be told; from here on it counts as told. */
+  /** Whether its subscriber has to be notified; clears the flag. */
   takeChanged(): boolean {
-    const changed = this.#changed;
-    this.#changed = false;
-    return changed;
+    const isChanged = this.#isChanged;
+    this.#isChanged = false;
+    return isChanged;
   }
 }
 
-/** An actor at one of its states. */
-export type Stand = Pick<Sight, "id" | "seq" | "state">;
-
-interface Seen {
+interface SeenMembers {
   readonly id: ActorId;
   readonly seq: number;
   readonly marks: readonly unknown[];
 }
 
 /**
- * Of resources that show certain members of a state: what these were when it was last told of. None is kept alive by it. Where
- * states are kept in this process, a turn leaves what it does not write the object it was, and to compare that takes no time, however
- * large it is; where each look reads a state of its own (`copies`), its text is compared.
+ * For resources that show certain members of a state: what these were when it was last notified of, without keeping them in memory.
+ * Where states are objects of this process, members are compared by identity, since a turn leaves those that it does not write; that
+ * takes no time, however large they are. Where each look reads a copy (`copies`), their digests are compared.
  */
 export class MembersShown {
-  readonly #seen = new Map<OfferRef, Seen>();
+  readonly #seen = new Map<OfferRef, SeenMembers>();
   readonly #markOf: (value: unknown) => unknown;
 
   constructor(copies: boolean) {
-    this.#markOf = copies ? digestOf : weakly;
+    this.#markOf = copies ? digestOfMember : weakly;
   }
 
-  /** Whether they are what they were, as far as can be said; what they are now is known from here on. */
-  isSame(ref: OfferRef, { id, seq, state }: Stand, members: readonly string[]): boolean {
+  /** Whether they are the same as at the call before, as far as is known. */
+  isSame(ref: OfferRef, { id, seq, state }: ActorState, members: readonly string[]): boolean {
     const seen = this.#seen.get(ref);
     const marks = members.map((name) => this.#markOf(memberOf(state, name)));
     this.#seen.set(ref, { id, seq, marks });
-    // A state that was passed over may have had others, and somebody may have read them: also one of a life that has ended since.
+    // A state in between, also of an earlier life, may have had other members, and a client may have read them.
     return seen?.id === id && (seq === seen.seq || seq === seen.seq + 1) && marks.every((mark, i) => isSameMark(mark, seen.marks[i]));
   }
 
@@ -171,14 +165,14 @@ export class MembersShown {
   }
 }
 
-const memberOf = (state: unknown, name: string): unknown =>
-  typeof state === "object" && state !== null && Object.hasOwn(state, name) ? Reflect.get(state, name) : undefined;
-
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+const memberOf = (state: unknown, name: string): unknown =>
+  isObject(state) && Object.hasOwn(state, name) ? Reflect.get(state, name) : undefined;
 
 const weakly = (value: unknown): unknown => (isObject(value) ? new WeakRef(value) : value);
 
-const digestOf = (value: unknown): unknown => (isObject(value) ? sha256Hex(JSON.stringify(value)) : value);
+const digestOfMember = (value: unknown): unknown => (isObject(value) ? sha256Hex(JSON.stringify(value)) : value);
 
 function isSameMark(one: unknown, other: unknown): boolean {
   if (!(one instanceof WeakRef && other instanceof WeakRef)) return Object.is(one, other);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { isHandle, mintedAt, mintHandle } from "./handle.ts";
+import { isHandle, mintedAt, mintHandle } from "./access.ts";
 
 const secret = new Uint8Array(32).fill(7);
 const RANDOM = "0123456789abcdef0123456789abcdef";

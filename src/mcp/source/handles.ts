@@ -1,23 +1,28 @@
-import { secretBytes } from "../../core/platform/index.ts";
+// Owns: the life of handles, and what definitions say of them. Does not own: their form and who may use one (access.ts).
+
 import {
   type ActorId,
+  type Bag,
   type Behaviour,
   type Clock,
   type Engine,
   type Entropy,
   isBag,
   type Json,
+  type ListName,
+  type Offer,
   type Policy,
   type Rate,
   type Reply,
   TokenBuckets,
+  TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
 import { hasOwn, isLocal, peerOf } from "../../core/contract/internal.ts";
-import { handleActor, isHandle, mintedAt, mintHandle, sayDuration } from "./handle.ts";
-import { isPassing } from "./access.ts";
+import { secretBytes } from "../../core/platform/index.ts";
+import { handleActor, isHandle, isPassing, mintedAt, mintHandle, type Refused, refused } from "./access.ts";
 import { Lru } from "./lru.ts";
-import { type Refused, refused } from "./offers.ts";
+import { fillAlias, uriOf, withSegment } from "./names.ts";
 
 export interface HandlesOptions {
   readonly engine: Pick<Engine, "call" | "read" | "stop">;
@@ -27,23 +32,23 @@ export interface HandlesOptions {
   readonly secret: Uint8Array | undefined;
 }
 
-/** The actor a handle stands for, and the arguments without it. */
+/** The actor that a handle stands for, and the arguments without the handle. */
 export interface Found {
   readonly id: ActorId;
   readonly args: Json;
 }
 
-/** Of a principal, or of a remote peer without one. */
+/** For a principal, or a remote peer without one. */
 const STARTS: Rate = { perSecond: 5, burst: 1_000 };
-/** Of all callers without a principal on this machine: they cannot be told apart. */
+/** For all callers without a principal on this machine together: they cannot be told apart. */
 const LOCAL: Rate = { perSecond: 50, burst: 10_000 };
 
-/** Mints, finds and ends what handles stand for. */
+/** Mints handles, and finds and ends what they stand for. */
 export class Handles {
   readonly #options: HandlesOptions;
   readonly #secret: Uint8Array;
   readonly #starts: TokenBuckets;
-  // Of what never began, or lived in memory only, no engine remembers that it ended.
+  // No engine remembers the end of an actor that never began, or was in memory only.
   readonly #ended = new Lru<string, true>(10_000);
 
   constructor(options: HandlesOptions) {
@@ -59,12 +64,12 @@ export class Handles {
     const tooMany = this.count(behaviour, viewer, peer);
     if (tooMany !== undefined) return tooMany;
     const handle = mintHandle(this.#secret, kind, viewer.principal, clock.now(), entropy.hex(16));
-    return { ok: { handle, kept: `until ${sayDuration(policy.expireMs ?? expireMs)} have passed without a call` } };
+    return { ok: { handle, kept: `until ${describeDuration(policy.expireMs ?? expireMs)} have passed without a call` } };
   }
 
   /**
-   * Counts an actor that this caller starts. A session is not counted by itself: one peer opens any number of them.
-   * Returns the refusal `START_LIMIT` where the caller has started too many.
+   * Counts an actor that this caller starts. Returns the refusal `START_LIMIT` where it has started too many. Sessions count for their
+   * peer, which may open any number of them.
    */
   count({ kind }: Behaviour, viewer: Viewer, peer: string | undefined): Refused | undefined {
     const anonymous = viewer.principal === undefined || isPassing(viewer);
@@ -75,20 +80,20 @@ export class Handles {
     return refused("START_LIMIT", `Too many were started: use those you have, or start a ${kind} in ${waitS} s.`);
   }
 
-  /** Code `HANDLE`: unknown, of somebody else (both alike) or expired. */
+  /** Refuses with `HANDLE`: unknown or another's, which answer alike, or expired. */
   async find(behaviour: Behaviour, viewer: Viewer, args: Json): Promise<Found | Refused> {
     const { kind } = behaviour;
     const { handle, ...rest } = isBag(args) ? args : {};
     if (handle === undefined) return refused("INVALID", `Give \`handle\`: start_${kind} returns one.`);
-    const nowhere = refused("HANDLE", `There is no ${kind} of this handle. Start a new one with start_${kind}.`);
-    if (!isHandle(handle)) return nowhere;
+    const unknown = refused("HANDLE", `There is no ${kind} of this handle. Start a new one with start_${kind}.`);
+    if (!isHandle(handle)) return unknown;
     const id = handleActor(kind, handle);
     const snapshot = await this.#options.engine.read(id);
-    if (snapshot?.owner !== undefined && snapshot.owner !== viewer.principal) return nowhere;
+    if (snapshot?.owner !== undefined && snapshot.owner !== viewer.principal) return unknown;
     const expired = refused("HANDLE", `This ${kind} has ended or expired. Start a new one with start_${kind}.`);
     if (snapshot !== undefined) return snapshot.status === "stopped" ? expired : { id, args: rest };
     const at = mintedAt(this.#secret, kind, viewer.principal, handle);
-    if (at === undefined) return nowhere;
+    if (at === undefined) return unknown;
     if (this.#ended.get(handle) === true) return expired;
     const ageMs = this.#options.clock.now() - at;
     return ageMs > (behaviour.policy.expireMs ?? this.#options.expireMs) + 60_000 ? expired : { id, args: rest };
@@ -99,23 +104,109 @@ export class Handles {
     if (hasOwn(found, "refused")) return found;
     const { engine } = this.#options;
     if ((await engine.read(found.id)) !== undefined) {
-      // Its last words, where its kind has any (a message `end`): what it holds of others can go back.
-      const words = engine.call({ to: found.id, action: "end", args: null, viewer: { ...viewer, self: found.id } });
-      await words.catch(() => undefined);
+      // A kind may handle the message `end`, to return what it holds of others.
+      const ended = engine.call({ to: found.id, action: "end", args: null, viewer: { ...viewer, self: found.id } });
+      await ended.catch(() => undefined);
       await engine.stop(found.id, "ended by its holder");
     }
     if (isBag(args) && typeof args["handle"] === "string") this.#ended.set(args["handle"], true);
     return { ok: `The ${behaviour.kind} has ended.` };
   }
 
-  /** What the actor of a session is given, which nobody finds again after it: like one that begins by a handle, it ends by itself. */
+  /** The policy of a session's actor. No one finds it again after the session, so it expires, like one that a handle starts. */
   passing({ policy }: Behaviour): Partial<Policy> {
     return { expireMs: policy.expireMs ?? this.#options.expireMs };
   }
 
-  /** What an actor that begins by a handle is given: it belongs to its starter, and ends by itself. */
+  /** The policy of an actor that a handle starts: its starter owns it, and it expires. */
   policy({ policy }: Behaviour, viewer: Viewer): Partial<Policy> {
     const owner: Policy["owner"] = viewer.principal === undefined ? policy.owner : "starter";
     return { owner, expireMs: policy.expireMs ?? this.#options.expireMs };
   }
+}
+
+/** As in "90 minutes", "24 hours": in the largest unit of which it is a whole number from two. */
+export function describeDuration(ms: number): string {
+  const units: readonly (readonly [number, string])[] = [
+    [86_400_000, "days"],
+    [3_600_000, "hours"],
+    [60_000, "minutes"],
+  ];
+  for (const [size, name] of units) {
+    if (ms >= 2 * size && ms % size === 0) return `${ms / size} ${name}`;
+  }
+  return `${Math.max(1, Math.round(ms / 1000))} seconds`;
+}
+
+/**
+ * The definition of an offer of an actor that is addressed by a handle. `kind`: of the handle. `path`: the prefixes of the links from
+ * there, where the handle alone does not tell it from another offer.
+ */
+export function withHandle(list: ListName, offer: Offer, kind: string, path: string): Offer["definition"] {
+  const { definition } = offer;
+  const description = `What start_${kind} returned.`;
+  if (list === "resources") return templateOf(definition, path);
+  if (list === "prompts") {
+    const own = definition["arguments"];
+    const fixed: readonly Json[] = Array.isArray(own) ? own : [];
+    if (fixed.some((argument: Json) => isBag(argument) && argument["name"] === "handle")) throw taken(kind, list, offer.name);
+    return { ...definition, arguments: [{ name: "handle", description, required: true }, ...fixed] };
+  }
+  const given = definition["inputSchema"];
+  const schema: Bag = isBag(given) ? given : { type: "object" };
+  const properties = isBag(schema["properties"]) ? schema["properties"] : {};
+  if (Object.hasOwn(properties, "handle")) throw taken(kind, list, offer.name);
+  const required: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+  return {
+    ...definition,
+    inputSchema: { ...schema, properties: { handle: { type: "string", description }, ...properties }, required: ["handle", ...required] },
+  };
+}
+
+function templateOf(definition: Offer["definition"], path: string): Offer["definition"] {
+  const { uri: _uri, uriTemplate: _template, ...rest } = definition;
+  const text = uriOf(definition);
+  const alias = path === "" ? "{handle}" : `{handle}/${path}`;
+  return { ...rest, uriTemplate: text.includes("{alias}") ? fillAlias(text, alias) : withSegment(text, "{handle}") };
+}
+
+function taken(kind: string, list: string, name: string): TroupeError {
+  return new TroupeError(
+    "BAD_DEFINITION",
+    `${kind}: ${list}/${name} has an argument \`handle\`, which the cast needs for itself: rename it.`,
+  );
+}
+
+/** The tools that start and end what a handle stands for. */
+export function handleOffers(kind: string, expireMs: number): { readonly start: Offer; readonly end: Offer } {
+  const life = describeDuration(expireMs);
+  const handle = { type: "string", description: `Give it to every other tool of this ${kind}.` };
+  return {
+    start: {
+      name: `start_${kind}`,
+      action: "start",
+      readOnly: false,
+      definition: {
+        description: `Start a new ${kind} and get its handle, which the other tools ask for. It is kept until ${life} have passed without a call; whoever knows the handle can use it.`,
+        inputSchema: { type: "object", properties: {}, additionalProperties: false },
+        outputSchema: { type: "object", properties: { handle, kept: { type: "string" } }, required: ["handle", "kept"] },
+        annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+      },
+    },
+    end: {
+      name: `end_${kind}`,
+      action: "end",
+      readOnly: false,
+      definition: {
+        description: `End a ${kind} for good. Its handle is worth nothing afterwards.`,
+        inputSchema: {
+          type: "object",
+          properties: { handle: { type: "string", description: `What start_${kind} returned.` } },
+          required: ["handle"],
+          additionalProperties: false,
+        },
+        annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+      },
+    },
+  };
 }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { queryObjects } from "node:v8";
-import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import type { ActorId, Json, Viewer } from "../../core/contract/index.ts";
 import { QuickEngine } from "../../../test/source/fake-engine.ts";
 import { cast, listed } from "./index.ts";
+import * as z from "zod";
 
 const page = actor("page", {
   describe: "A page.",

@@ -17,41 +17,40 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { joinInstructions, describeSource, sourceWords } from "./source-description.ts";
-import { LISTS, offersOf, unknownOffer } from "./offers.ts";
-import { uriOf } from "./names.ts";
 import { hasOwn, MultiMap } from "../../core/contract/internal.ts";
+import { unknownOffer } from "./access.ts";
+import { describeSource, joinInstructions, LISTS, offersOf, sourceWords, uriOf } from "./names.ts";
 
 /**
- * Several sources as one. Two offers of one name or one URI are an error naming both sources (`NAME_COLLISION`), thrown
- * where they first meet: from `surface`; but for what is `shared`. A call goes to the source that knows the name now. A source that cannot say what it
- * offers takes nothing else with it: its fault is in the catalogue's `missing`, unless no source offers anything.
+ * Several sources as one. `surface` throws `NAME_COLLISION`, naming both sources, where two offers that are not `shared` have the same
+ * name or URI. A call goes to the source that has the name now. If a source fails to say what it offers, its fault is in the catalogue's
+ * `missing` and the others work; `surface` throws it only where none offers anything.
  */
 export function merge(...sources: readonly Source[]): Source {
   const [only] = sources;
   if (sources.length === 1 && only !== undefined) return only;
-  const source = new Merged(sources);
+  const source = new MergedSource(sources);
   describeSource(source, sources.map(sourceWords).join(" with "));
   return source;
 }
 
-/** Viewers of all kinds that a catalogue known ahead may tell apart. */
-const ANYBODY: readonly Viewer[] = [{ scopes: [] }, { principal: "anybody", scopes: [] }];
+/** One viewer of each sort that a catalogue known ahead may distinguish. */
+const ANY_VIEWERS: readonly Viewer[] = [{ scopes: [] }, { principal: "anybody", scopes: [] }];
 
-/** Throws the `NAME_COLLISION` that a merge of these would throw at its first viewer, as far as their catalogues are known ahead. */
+/** Throws the `NAME_COLLISION` that a merge of these would throw at its first use, as far as their catalogues are known ahead. */
 export function checkNames(...sources: readonly Source[]): void {
-  const merged = new Merged(sources);
-  for (const viewer of ANYBODY) merged.join(viewer);
+  const merged = new MergedSource(sources);
+  for (const viewer of ANY_VIEWERS) merged.join(viewer);
 }
 
 interface Joined {
-  /** In the order of the sources; undefined: of one that cannot say. */
+  /** In the order of the sources; undefined: the source failed. */
   readonly parts: readonly (Catalogue | undefined)[];
   readonly faults: readonly TroupeError[];
   readonly catalogue: Catalogue;
 }
 
-class Merged implements Source {
+class MergedSource implements Source {
   readonly #sources: readonly Source[];
   readonly #unavailable = new UnavailableSources();
   readonly #catalogues: Joined[] = [];
@@ -70,16 +69,16 @@ class Merged implements Source {
     return answers.every(isHere) ? this.#surfaceOf(viewer, answers) : this.#surfaceLate(viewer, answers);
   }
 
-  async #surfaceLate(viewer: Viewer, answers: readonly (Said | Promise<Said>)[]): Promise<Surface> {
+  async #surfaceLate(viewer: Viewer, answers: readonly (Answer | Promise<Answer>)[]): Promise<Surface> {
     return this.#surfaceOf(viewer, await Promise.all(answers.map(async (answer) => answer)));
   }
 
-  #surfaceOf(viewer: Viewer, answers: readonly Said[]): Surface {
+  #surfaceOf(viewer: Viewer, answers: readonly Answer[]): Surface {
     const clash = answers.find(isClash);
     if (clash !== undefined) throw clash;
     const parts = answers.map((answer) => (answer instanceof TroupeError ? undefined : answer));
     const faults = answers.filter((answer) => answer instanceof TroupeError);
-    this.#unavailable.shown(viewer, faults.length);
+    this.#unavailable.noteMissing(viewer, faults.length);
     const surface = this.#joined(parts, faults);
     const [fault] = faults;
     if (fault !== undefined && LISTS.every((list) => surface.catalogue[list].length === 0)) throw fault;
@@ -91,7 +90,7 @@ class Merged implements Source {
     const faults: TroupeError[] = [];
     for (const source of this.#sources) {
       const part = source.catalogue?.(viewer);
-      // What is offered beside one that cannot be asked shall not wait for it: what is found without it is called at once.
+      // An unavailable source delays no call to the others.
       const fault = part === undefined ? this.#unavailable.fault(source) : undefined;
       if (part === undefined && fault === undefined) return undefined;
       parts.push(part);
@@ -112,7 +111,7 @@ class Merged implements Source {
     return this.actNow(viewer, ref, args, options);
   }
 
-  /** First the source known to have the name, then one after the other: who does not know it does nothing. */
+  /** Tries the source that is known to have the name, then the others in order: one without it does nothing. */
   actNow(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const owner = this.#sources.find((source) => {
       const catalogue = source.catalogue?.(viewer);
@@ -137,7 +136,7 @@ class Merged implements Source {
         if (!isUnknown(reply)) return reply;
         last = reply;
       } catch (error) {
-        // It may be another's: this one could not even say.
+        // It may be another source's offer: this one could not say.
         faults.push(error);
       }
     }
@@ -146,16 +145,16 @@ class Merged implements Source {
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
-    // What one source shows is not what all of them do.
-    const heard = (ref?: OfferRef): void => dirty(ref);
+    // Without `shown`, which is one source's surface and not the merged one.
+    const onDirty = (ref?: OfferRef): void => dirty(ref);
     const undos: (() => void)[] = [];
     const undo = (): void => {
       for (const one of undos) one();
     };
     try {
-      for (const source of this.#sources) undos.push(source.watch(viewer, heard, only, contents));
+      for (const source of this.#sources) undos.push(source.watch(viewer, onDirty, only, contents));
     } catch (error) {
-      // Nobody gets what would end those before it.
+      // The caller gets no undo for those before it.
       undo();
       throw error;
     }
@@ -171,28 +170,28 @@ class Merged implements Source {
     return [];
   }
 
-  #ask(source: Source, at: number, viewer: Viewer): Said | Promise<Said> {
+  #ask(source: Source, at: number, viewer: Viewer): Answer | Promise<Answer> {
     try {
       const surface = source.surface(viewer);
-      if (surface instanceof Promise) return this.#hear(source, at, surface);
+      if (surface instanceof Promise) return this.#askLater(source, at, surface);
       this.#unavailable.up(source);
       return surface;
     } catch (error) {
-      return this.#silent(source, at, error);
+      return this.#failed(source, at, error);
     }
   }
 
-  async #hear(source: Source, at: number, late: Promise<Surface>): Promise<Said> {
+  async #askLater(source: Source, at: number, late: Promise<Surface>): Promise<Answer> {
     try {
       const surface = await late;
       this.#unavailable.up(source);
       return surface;
     } catch (error) {
-      return this.#silent(source, at, error);
+      return this.#failed(source, at, error);
     }
   }
 
-  #silent(source: Source, at: number, error: unknown): TroupeError {
+  #failed(source: Source, at: number, error: unknown): TroupeError {
     if (isClash(error)) return error;
     const words = `${sourceWords(source, at)} cannot say what it offers`;
     const fault = error instanceof TroupeError ? error : new EngineError("CRASHED", `${words}.`, { cause: error });
@@ -207,7 +206,7 @@ class Merged implements Source {
     const found = known.find((one) => sameParts(one.parts, parts));
     if (found !== undefined) return found.surface;
     const surface = this.#join(parts, faults);
-    // The same parts are the same object: what is listed of it is found again. A few viewers may share a first part.
+    // The same parts give the same object, so its lists are found again. Several viewers may share the first part.
     this.#surfaces.set(first, [{ parts, surface }, ...known].slice(0, 16));
     return surface;
   }
@@ -220,7 +219,7 @@ class Merged implements Source {
     const off = Object.assign({}, ...parts.map((part) => part?.off));
     const choices = Object.assign({}, ...parts.map((part) => part?.choices));
     const links = Object.assign({}, ...parts.map((part) => part?.links));
-    // Also an empty one says something: that this part's catalogue is not known ahead.
+    // Also an empty one counts: it means that this part's catalogue is not known ahead.
     const open = parts.some((part) => part?.links !== undefined);
     return {
       catalogue,
@@ -280,10 +279,10 @@ class Merged implements Source {
   }
 }
 
-/** A fault takes nothing else with it, but two names that meet. */
-type Said = Surface | TroupeError;
+/** The surface of a source, or its fault. */
+type Answer = Surface | TroupeError;
 
-/** A source that cannot say ahead says it, or its fault, to whoever asks. */
+/** Undefined: not known ahead. A fault is reported when a surface is requested. */
 function knownOf(source: Source, viewer: Viewer): Catalogue | undefined {
   try {
     return source.catalogue?.(viewer);
@@ -292,7 +291,7 @@ function knownOf(source: Source, viewer: Viewer): Catalogue | undefined {
   }
 }
 
-const isHere = (answer: Said | Promise<Said>): answer is Said => !(answer instanceof Promise);
+const isHere = (answer: Answer | Promise<Answer>): answer is Answer => !(answer instanceof Promise);
 const isClash = (error: unknown): error is TroupeError => error instanceof TroupeError && error.code === "NAME_COLLISION";
 const isUnknown = (reply: Reply): boolean => hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN";
 
@@ -304,19 +303,19 @@ function sameParts<T>(a: readonly T[], b: readonly T[]): boolean {
 
 type Notify = () => void;
 
-/** The sources whose last request for their offers failed, and the viewers that were shown less for it. */
+/** The sources that failed to say what they offer, and the watchers that were shown less because of it. */
 class UnavailableSources {
   readonly #faults = new Map<Source, TroupeError>();
   readonly #watchers = new MultiMap<string, Notify>();
-  /** How many sources were missing in what it was shown last. */
-  readonly #short = new Map<Notify, number>();
+  /** How many sources were missing in what it was shown last; absent: none. */
+  readonly #missing = new Map<Notify, number>();
 
-  /** Undefined: it could say, or was never asked. */
+  /** Undefined: its last request succeeded, or there was none. */
   fault(source: Source): TroupeError | undefined {
     return this.#faults.get(source);
   }
 
-  /** The same fault again is the same object: what hangs on it is kept. */
+  /** Returns the fault; an equal one again is the same object, so catalogues with it are found again. */
   add(source: Source, fault: TroupeError): TroupeError {
     const known = this.#faults.get(source);
     if (known !== undefined && known.code === fault.code && known.message === fault.message) return known;
@@ -328,24 +327,24 @@ class UnavailableSources {
     this.#faults.delete(source);
   }
 
-  /** A source that is there again need not say so itself: who was shown less is told to look. */
-  shown(viewer: Viewer, missing: number): void {
-    if (missing === 0 && this.#short.size === 0) return;
+  /** Notifies watchers of this viewer who were shown less than now: a source that is available again need not do so itself. */
+  noteMissing(viewer: Viewer, missing: number): void {
+    if (missing === 0 && this.#missing.size === 0) return;
     for (const dirty of this.#watchers.get(keyOf(viewer)) ?? []) {
-      const before = this.#short.get(dirty) ?? 0;
-      if (missing === 0) this.#short.delete(dirty);
-      else this.#short.set(dirty, missing);
+      const before = this.#missing.get(dirty) ?? 0;
+      if (missing === 0) this.#missing.delete(dirty);
+      else this.#missing.set(dirty, missing);
       if (missing < before) dirty();
     }
   }
 
   watch(viewer: Viewer, notify: Notify): () => void {
     const key = keyOf(viewer);
-    // Its own, whoever else gave the same function.
+    // A function of its own, since the same one may be passed twice.
     const dirty: Notify = () => notify();
     this.#watchers.put(key, dirty);
     return () => {
-      this.#short.delete(dirty);
+      this.#missing.delete(dirty);
       this.#watchers.take(key, dirty);
     };
   }

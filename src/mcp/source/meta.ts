@@ -12,20 +12,19 @@ import {
   type Surface,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, missingScopes, memoize, missingScopesMessage, scopesOf } from "../../core/contract/internal.ts";
-import { lacksScope, scopeRefusal } from "./access.ts";
-import { type Entry, listed } from "./posture.ts";
-import { offersOf, refOf, splitRef, refused, unknownOffer } from "./offers.ts";
+import { hasOwn, memoize, missingScopes, missingScopesMessage, scopesOf } from "../../core/contract/internal.ts";
 import { judgesMisfits } from "../../core/schema/index.ts";
+import { lacksScope, refused, scopeRefusal, unknownOffer } from "./access.ts";
 import { checkJson } from "./json.ts";
-import { describeSource, sourceWords } from "./source-description.ts";
+import { type Entry, listed } from "./lists.ts";
+import { describeSource, offersOf, refOf, sourceWords, splitRef } from "./names.ts";
 
 /**
- * For clients that never refresh a list: two tools that never change. `actions` says what is possible now, and why other
- * things are not; `act` does one of them. Resources and prompts stay as they are.
+ * For clients that never refresh a list: two tools that never change. `actions` lists what is possible now and why other actions are not;
+ * `act` does one of them. Resources and prompts stay as they are.
  */
 export function meta(source: Source): Source {
-  const made = new Meta(source);
+  const made = new MetaSource(source);
   describeSource(made, `the meta tools of ${sourceWords(source, 0)}`);
   return made;
 }
@@ -62,13 +61,13 @@ const ACT: Offer = {
   },
 };
 
-class Meta implements Source {
+class MetaSource implements Source {
   readonly #source: Source;
   readonly complete?: NonNullable<Source["complete"]>;
 
   constructor(source: Source) {
     this.#source = source;
-    if (source.complete !== undefined) this.complete = (...asked) => source.complete?.(...asked) ?? Promise.resolve([]);
+    if (source.complete !== undefined) this.complete = (...given) => source.complete?.(...given) ?? Promise.resolve([]);
   }
 
   get instructions(): string | undefined {
@@ -100,7 +99,7 @@ class Meta implements Source {
     const impossible = surface.catalogue.tools.flatMap(({ name, definition }) => {
       const why = surface.off[refOf("tools", name)];
       if (typeof why !== "string") return [];
-      // A reason may tell of the state, and is for those who could act: a call tells the others of their scopes alone.
+      // A reason may reveal the state, so it is for callers with the scopes: the others learn which scopes they lack, as from a call.
       const lacks = missingScopes(scopesOf(definition), viewer.scopes);
       return [{ action: name, why: lacks.length > 0 ? missingScopesMessage(lacks) : why }];
     });
@@ -116,16 +115,16 @@ class Meta implements Source {
     const surface = await this.#source.surface(viewer);
     offer ??= offersOf(surface.catalogue).get(ref);
     if (offer === undefined) {
-      // It may be an action of a source that cannot be asked now.
+      // It may be an action of a source that is unavailable now.
       const fault = surface.catalogue.missing?.find(({ code }) => code !== "BAD_NAME");
       if (fault !== undefined) throw fault;
       return noAction(action);
     }
     const { definition } = offer;
     const scopes = scopesOf(definition);
-    // Before the arguments are checked. Law 3: a hidden action is unknown, whatever scopes it needs.
+    // Checked before the arguments. Law 3: a hidden action is unknown, whatever scopes it needs.
     if (lacksScope(scopes, viewer)) return surface.off[ref] === true ? noAction(action) : scopeRefusal(scopes, viewer);
-    // Not the enums of now: those are the turn's to decide.
+    // By the definition, without the current choices: the turn decides those.
     const schema = definition["inputSchema"];
     const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked && !judgesMisfits(offer, given)) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
@@ -134,7 +133,7 @@ class Meta implements Source {
   }
 }
 
-/** It is the model's argument that names nothing, not the client's request. */
+/** An `INVALID` argument of the model, since the client's request names an existing tool. */
 const noAction = (action: string): Reply =>
   refused("INVALID", `There is no action ${JSON.stringify(action.slice(0, 128))} now. The tool \`actions\` lists those there are.`);
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as z from "zod";
 import { actor, fromJsonSchema } from "../../core/actor/index.ts";
-import { isBag, type Bag, type Json, type Viewer } from "../../core/contract/index.ts";
+import { type Bag, isBag, type Json, type Viewer } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { cast } from "./index.ts";
+import * as z from "zod";
 
 // A turn that changes nothing leaves no event.
 const run = ({ state }: { readonly state: { calls: number } }): number => (state.calls += 1);

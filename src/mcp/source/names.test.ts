@@ -1,5 +1,5 @@
 import { it } from "node:test";
-import { sayDuration } from "./handle.ts";
+import { describeDuration } from "./handles.ts";
 import { fillAlias, withSegment } from "./names.ts";
 
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ it("an alias is put as it is, whatever signs it has", () => {
 });
 
 it("a duration is said in its largest unit", () => {
-  assert.deepEqual([86_400_000, 7 * 86_400_000, 5_400_000, 30_000, 1].map(sayDuration), [
+  assert.deepEqual([86_400_000, 7 * 86_400_000, 5_400_000, 30_000, 1].map(describeDuration), [
     "24 hours",
     "7 days",
     "90 minutes",

@@ -1,8 +1,28 @@
-// Owns: names and URIs of offers, joined and checked. Does not own: names of sources (source-description.ts).
+// Owns: refs, names and URIs of offers, and the names and instructions of sources. Does not own: which offers there are.
 
-import { TroupeError, type ListName } from "../../core/contract/index.ts";
+import { type Catalogue, type ListName, type Offer, type OfferRef, type Source, TroupeError } from "../../core/contract/index.ts";
+import { memoize } from "../../core/contract/internal.ts";
 
-/** How names of joined surfaces are put together, and which are let through. */
+export const LISTS: readonly ListName[] = ["tools", "resources", "prompts"];
+
+export function refOf(list: ListName, name: string): OfferRef {
+  return `${list}/${name}`;
+}
+
+/** The list and the name of a ref; undefined: it is none. */
+export function splitRef(ref: string): { readonly list: ListName; readonly name: string } | undefined {
+  const slash = ref.indexOf("/");
+  const list = LISTS.find((one) => one === ref.slice(0, slash));
+  return list === undefined || slash === ref.length - 1 ? undefined : { list, name: ref.slice(slash + 1) };
+}
+
+/** The offers of a catalogue by ref, indexed once. */
+export const offersOf = memoize(
+  (catalogue: Catalogue): ReadonlyMap<OfferRef, Offer> =>
+    new Map(LISTS.flatMap((list) => catalogue[list].map((offer): [OfferRef, Offer] => [refOf(list, offer.name), offer]))),
+);
+
+/** How names of joined surfaces are put together, and which are valid. */
 export interface Names {
   readonly separator: string;
   /** What every tool's and prompt's name must match. */
@@ -24,7 +44,7 @@ export function joinName(names: Names, prefix: string, name: string): string {
 
 const RESOURCE_NAME = /^[^\p{Cc}]{1,256}$/u;
 
-/** Throws `BAD_NAME` where a client could not call the offer. Resources are asked for by URI: their names are only bounded. */
+/** Throws `BAD_NAME` if a client could not use the name. Resources are requested by URI: their names are only bounded. */
 export function checkName(names: Names, list: ListName, name: string, whose: string): void {
   const pattern = list === "resources" ? RESOURCE_NAME : names.pattern;
   if (pattern.test(name)) return;
@@ -35,7 +55,7 @@ export function checkName(names: Names, list: ListName, name: string, whose: str
 }
 
 const URI = /^([A-Za-z][A-Za-z0-9+.-]*:)(\/\/)?(.*)$/s;
-// Of these the authority means a host, which a segment must not displace.
+// The authority of these is a host, which a segment must not replace.
 const HOSTED = new Set(["http:", "https:", "ws:", "wss:", "ftp:", "file:"]);
 
 /** The URI with one more first segment: `game://player/state` → `game://SEGMENT/player/state`. The segment is written as given. */
@@ -52,7 +72,7 @@ export function withSegment(uri: string, segment: string): string {
   return `${scheme}${slashes}${segment}/${rest}`;
 }
 
-/** Puts `alias` for every `{alias}`. */
+/** Replaces every `{alias}`. */
 export function fillAlias(uri: string, alias: string): string {
   return uri.replaceAll("{alias}", () => alias);
 }
@@ -61,4 +81,46 @@ export function fillAlias(uri: string, alias: string): string {
 export function uriOf(definition: { readonly [key: string]: unknown }): string {
   const uri = definition["uri"] ?? definition["uriTemplate"];
   return typeof uri === "string" ? uri : "";
+}
+
+const named = new WeakMap<Source, string>();
+
+/** Sets the words by which errors name a source. */
+export function describeSource(source: Source, words: string): void {
+  named.set(source, words);
+}
+
+/** How errors name a source: by its own words, or by its position among others. */
+export function sourceWords(source: Source, position: number): string {
+  return named.get(source) ?? `source ${position + 1}`;
+}
+
+interface Under {
+  /** All its names begin with this. */
+  readonly head: string;
+  readonly inside: Source;
+}
+
+const prefixed = new WeakMap<Source, Under>();
+
+/** A source under a prefix has the instructions of the source inside, which does not know the prefix. */
+export function describePrefix(source: Source, under: Under): void {
+  prefixed.set(source, under);
+}
+
+/** The instructions of several sources, each once, with the prefix that its names have here. */
+export function joinInstructions(sources: readonly Source[]): string | undefined {
+  const heads = new Map<string, string[]>();
+  for (const source of sources) {
+    const under = prefixed.get(source);
+    const text = (under?.inside ?? source).instructions;
+    if (text === undefined || text === "") continue;
+    heads.set(text, [...(heads.get(text) ?? []), under?.head ?? ""]);
+  }
+  const texts = [...heads].map(([text, among]) => (among.includes("") ? text : `${aboutNames(among)}\n${text}`));
+  return texts.length === 0 ? undefined : texts.join("\n\n");
+}
+
+function aboutNames(heads: readonly string[]): string {
+  return `About everything here whose name begins with ${heads.map((head) => JSON.stringify(head)).join(" or ")}:`;
 }

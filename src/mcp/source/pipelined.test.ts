@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
 import { test } from "node:test";
-import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import type { Viewer } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { cast } from "./index.ts";
+import * as z from "zod";
 
 const lamp = actor("lamp", {
   describe: "A lamp.",

@@ -1,16 +1,15 @@
-// Owns: which offers a root's kinds and links can lead to, before any state is read. Does not own: states (sight.ts).
+// Owns: which offers a root's kinds and links can lead to, before any state is read. Does not own: states (actor-view.ts).
 
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
 import { scopesOf } from "../../core/contract/internal.ts";
-import { handleOffers, withHandle } from "./handle.ts";
-import { checkName, joinName, type Names, fillAlias, uriOf } from "./names.ts";
-import { LISTS, refOf } from "./offers.ts";
+import { handleOffers, withHandle } from "./handles.ts";
 import { sameJson } from "./json.ts";
+import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf } from "./names.ts";
 
-/** Where an actor may stand in a viewer's cast: a root, or the end of a chain of links. */
-export interface Place {
+/** A position in a viewer's cast that an actor may have: a root, or the end of a path of links. */
+export interface Slot {
   readonly behaviour: Behaviour;
-  readonly parent?: Place;
+  readonly parent?: Slot;
   /** The link's prefix in the parent's surface; "" for a root. */
   readonly link: string;
   /** All prefixes from the root on, joined. */
@@ -20,45 +19,47 @@ export interface Place {
   /** Its root is addressed by a handle. */
   readonly handled: boolean;
   readonly depth: number;
-  readonly children: readonly Place[];
+  readonly children: readonly Slot[];
 }
 
-/** One of the offers a name may stand for. Several only where at most one of their places can be taken. */
-export interface Way {
-  readonly place: Place;
+/** One of the actors' offers that a name may mean. A name has several only where at most one of their slots can have an actor. */
+export interface Route {
+  readonly slot: Slot;
   readonly offer: Offer;
   readonly inner: OfferRef;
 }
 
-export interface Planned {
+export interface PlannedOffer {
   readonly ref: OfferRef;
   readonly list: ListName;
   readonly shown: Offer;
-  readonly ways: readonly Way[];
+  readonly routes: readonly Route[];
+  /** The root that a handle addresses; undefined: no handle is needed. */
+  readonly handleRoot: Slot | undefined;
   /** What its caller's token must have. */
   readonly scopes: readonly string[];
 }
 
 /** A tool that mints or ends handles. */
 export interface HandleTool {
-  readonly root: Place;
+  readonly root: Slot;
   readonly does: "start" | "end";
 }
 
-/** All a viewer can ever meet, computed once: names, definitions, and where each comes from. */
+/** All that a viewer can ever be offered, computed once: names, definitions, and where each comes from. */
 export interface Plan {
-  readonly roots: readonly Place[];
-  readonly offers: ReadonlyMap<OfferRef, Planned>;
+  readonly roots: readonly Slot[];
+  readonly offers: ReadonlyMap<OfferRef, PlannedOffer>;
   readonly handleTools: ReadonlyMap<OfferRef, HandleTool>;
   readonly catalogue: Catalogue;
-  /** Some kind does not say ahead what it shows or links to. */
+  /** The catalogue or links of some kind are not known ahead. */
   readonly open: boolean;
 }
 
 export interface PlanOptions {
   readonly kinds: ReadonlyMap<string, Behaviour>;
   readonly names: Names;
-  /** Of handles, in milliseconds, where the kind's policy has none. */
+  /** After how many milliseconds handles expire, where the kind's policy does not say. */
   readonly expireMs: number;
   /** For viewers with a principal, or for those without. */
   readonly known: boolean;
@@ -71,7 +72,7 @@ export interface PlanOptions {
 export const MAX_DEPTH = 8;
 const MAX_OFFERS = 1_000;
 
-/** Whether the kind does not say ahead which actors may join it. */
+/** Whether the links of the kind are not known ahead. */
 export function isOpen(behaviour: Behaviour): boolean {
   return behaviour.catalogue?.links === undefined;
 }
@@ -82,60 +83,60 @@ function aliasOf(behaviour: Behaviour, path: string): string {
   return behaviour.per === "user" ? "me" : behaviour.kind;
 }
 
-/** A place below another. A kind joins once on the way from a root: a room reached through a room is not shown again. */
-export function placeBelow(parent: Place, link: string, behaviour: Behaviour, names: Names): Place {
+/** The slot that a link leads to. */
+export function slotBelow(parent: Slot, link: string, behaviour: Behaviour, names: Names): Slot {
   const path = joinName(names, parent.path, link);
-  const children: Place[] = [];
   const { handled, depth } = parent;
-  return { behaviour, parent, link, path, alias: aliasOf(behaviour, path), handled, depth: depth + 1, children };
+  return { behaviour, parent, link, path, alias: aliasOf(behaviour, path), handled, depth: depth + 1, children: [] };
 }
 
-function isOnWay(place: Place | undefined, behaviour: Behaviour): boolean {
-  for (let at = place; at !== undefined; at = at.parent) if (at.behaviour === behaviour) return true;
+function isOnPath(slot: Slot | undefined, behaviour: Behaviour): boolean {
+  for (let at = slot; at !== undefined; at = at.parent) if (at.behaviour === behaviour) return true;
   return false;
 }
 
-function grow(place: Place, options: PlanOptions): Place {
-  const links = place.behaviour.catalogue?.links ?? {};
-  const children: Place[] = [];
-  const grown: Place = { ...place, children };
+function grow(slot: Slot, options: PlanOptions): Slot {
+  const links = slot.behaviour.catalogue?.links ?? {};
+  const children: Slot[] = [];
+  const grown: Slot = { ...slot, children };
   for (const [link, kinds] of Object.entries(links)) {
     for (const kind of kinds) {
       const behaviour = options.kinds.get(kind);
       if (behaviour === undefined) {
         throw new TroupeError(
           "BAD_DEFINITION",
-          `${place.behaviour.kind} links to the kind ${kind}, which this cast does not have: add it to \`kinds\`.`,
+          `${slot.behaviour.kind} links to the kind ${kind}, which this cast does not have: add it to \`kinds\`.`,
         );
       }
-      if (isOnWay(grown, behaviour)) continue;
+      // A kind is joined once on a path: a room reached through a room is not shown again.
+      if (isOnPath(grown, behaviour)) continue;
       if (grown.depth >= MAX_DEPTH)
         throw new TroupeError("BAD_DEFINITION", `${kind} is more than ${MAX_DEPTH} links away: link to it from nearer.`);
-      children.push(grow(placeBelow(grown, link, behaviour, options.names), options));
+      children.push(grow(slotBelow(grown, link, behaviour, options.names), options));
     }
   }
   return grown;
 }
 
-function describePlace(place: Place): string {
-  return place.parent === undefined ? place.behaviour.kind : `${place.behaviour.kind} (linked from ${describePlace(place.parent)})`;
+function describeSlot(slot: Slot): string {
+  return slot.parent === undefined ? slot.behaviour.kind : `${slot.behaviour.kind} (linked from ${describeSlot(slot.parent)})`;
 }
 
-// At their first parting, both follow the same link to different kinds: never both are there.
-function excludeEachOther(a: Place, b: Place): boolean {
-  const [left, right] = [wayTo(a), wayTo(b)];
-  const at = left.findIndex((place, i) => place !== right[i]);
+// Where their paths part, both follow the same link, to different kinds: at most one of them has an actor.
+function excludeEachOther(a: Slot, b: Slot): boolean {
+  const [left, right] = [pathTo(a), pathTo(b)];
+  const at = left.findIndex((slot, i) => slot !== right[i]);
   const [one, other] = [left[at], right[at]];
   return at > 0 && one !== undefined && other !== undefined && one.link === other.link && one.behaviour !== other.behaviour;
 }
 
-/** `crowded`: under a handle another has the URI that it would have. */
-function shownAs(offer: Offer, list: ListName, place: Place, names: Names, crowded = false): Offer {
-  const name = joinName(names, place.path, offer.name);
-  checkName(names, list, name, describePlace(place));
+/** `isUriTaken`: another offer under the same handle has the shorter URI. */
+function shownAs(offer: Offer, list: ListName, slot: Slot, names: Names, isUriTaken = false): Offer {
+  const name = joinName(names, slot.path, offer.name);
+  checkName(names, list, name, describeSlot(slot));
   let { definition } = offer;
-  if (place.handled) definition = withHandle(list, offer, { kind: rootOf(place).behaviour.kind, path: crowded ? place.path : "" });
-  else if (list === "resources") definition = filled(definition, place.alias);
+  if (slot.handled) definition = withHandle(list, offer, rootOf(slot).behaviour.kind, isUriTaken ? slot.path : "");
+  else if (list === "resources") definition = filled(definition, slot.alias);
   if (name !== offer.name) definition = withoutName(definition, offer.name);
   return name === offer.name && definition === offer.definition ? offer : { ...offer, name, definition };
 }
@@ -151,27 +152,27 @@ function filled(definition: Offer["definition"], alias: string): Offer["definiti
   return definition;
 }
 
-/** A name that only repeats the offer's own goes, so that what it was joined under shows. */
+/** Drops a name that only repeats the offer's own, so that the joined name is shown. */
 export function withoutName(definition: Offer["definition"], own: string): Offer["definition"] {
   if (definition["name"] !== own) return definition;
   const { name: _name, ...rest } = definition;
   return rest;
 }
 
-export function rootOf(place: Place): Place {
-  return place.parent === undefined ? place : rootOf(place.parent);
+export function rootOf(slot: Slot): Slot {
+  return slot.parent === undefined ? slot : rootOf(slot.parent);
 }
 
-/** The places from the root on, the place itself last. */
-export function wayTo(place: Place): readonly Place[] {
-  return place.parent === undefined ? [place] : [...wayTo(place.parent), place];
+/** The slots from the root to this one. */
+export function pathTo(slot: Slot): readonly Slot[] {
+  return slot.parent === undefined ? [slot] : [...pathTo(slot.parent), slot];
 }
 
-/** Collects offers, refusing two that would answer to one name or one URI. */
+/** Collects offers, and refuses two with the same name or URI. */
 export class Offers {
   readonly #names: Names;
-  readonly #offers = new Map<OfferRef, Planned & { readonly ways: Way[] }>();
-  readonly #uris = new Map<string, { readonly ref: OfferRef; readonly place: Place }>();
+  readonly #offers = new Map<OfferRef, PlannedOffer & { readonly routes: Route[] }>();
+  readonly #uris = new Map<string, { readonly ref: OfferRef; readonly slot: Slot }>();
   readonly #handleTools = new Map<OfferRef, HandleTool>();
   readonly #own: Offer[] = [];
 
@@ -179,60 +180,61 @@ export class Offers {
     this.#names = names;
   }
 
-  add(place: Place, catalogue: Catalogue): void {
-    for (const list of LISTS) for (const offer of catalogue[list]) this.#addOffer(place, list, offer);
+  add(slot: Slot, catalogue: Catalogue): void {
+    for (const list of LISTS) for (const offer of catalogue[list]) this.#addOffer(slot, list, offer);
   }
 
-  addHandleTool(root: Place, does: "start" | "end", offer: Offer): void {
+  addHandleTool(root: Slot, does: "start" | "end", offer: Offer): void {
     this.#handleTools.set(refOf("tools", offer.name), { root, does });
     this.#own.push(offer);
   }
 
-  #addOffer(place: Place, list: ListName, offer: Offer): void {
-    const alone = shownAs(offer, list, place, this.#names);
-    const shown = place.handled && this.#takerOf(alone, place) !== undefined ? shownAs(offer, list, place, this.#names, true) : alone;
+  #addOffer(slot: Slot, list: ListName, offer: Offer): void {
+    const alone = shownAs(offer, list, slot, this.#names);
+    const shown = slot.handled && this.#takerOf(alone, slot) !== undefined ? shownAs(offer, list, slot, this.#names, true) : alone;
     const ref = refOf(list, shown.name);
-    const way: Way = { place, offer, inner: refOf(list, offer.name) };
+    const route: Route = { slot, offer, inner: refOf(list, offer.name) };
     const minting = this.#handleTools.get(ref);
-    if (minting !== undefined) throw collision(ref, place, minting.root);
+    if (minting !== undefined) throw collision(ref, slot, minting.root);
     const known = this.#offers.get(ref);
-    const first = known?.ways[0];
+    const first = known?.routes[0];
     if (known === undefined || first === undefined) {
-      this.#checkUri(shown, ref, place);
+      this.#checkUri(shown, ref, slot);
       if (this.#offers.size >= MAX_OFFERS) {
         throw new TroupeError("BAD_DEFINITION", `A viewer would meet more than ${MAX_OFFERS} offers: link to fewer kinds, or offer less.`);
       }
-      this.#offers.set(ref, { ref, list, shown, ways: [way], scopes: scopesOf(shown.definition) });
+      const handleRoot = slot.handled ? rootOf(slot) : undefined;
+      this.#offers.set(ref, { ref, list, shown, routes: [route], handleRoot, scopes: scopesOf(shown.definition) });
       return;
     }
-    const clash = known.ways.find((other) => !excludeEachOther(other.place, place));
-    if (clash !== undefined) throw collision(ref, place, clash.place);
+    const clash = known.routes.find((other) => !excludeEachOther(other.slot, slot));
+    if (clash !== undefined) throw collision(ref, slot, clash.slot);
     if (!sameJson(known.shown.definition, shown.definition)) {
       throw new TroupeError(
         "NAME_COLLISION",
-        `${ref} of ${describePlace(place)} is defined otherwise than that of ${describePlace(first.place)}, whose place it takes: define both alike, or rename one.`,
+        `${ref} of ${describeSlot(slot)} is defined otherwise than that of ${describeSlot(first.slot)}, whose place it takes: define both alike, or rename one.`,
       );
     }
-    known.ways.push(way);
+    known.routes.push(route);
   }
 
-  #checkUri(shown: Offer, ref: OfferRef, place: Place): void {
+  #checkUri(shown: Offer, ref: OfferRef, slot: Slot): void {
     const uri = uriOf(shown.definition);
     if (uri === "") return;
-    const other = this.#takerOf(shown, place);
+    const other = this.#takerOf(shown, slot);
     if (other !== undefined) {
       throw new TroupeError(
         "NAME_COLLISION",
-        `${ref} of ${describePlace(place)} and ${other.ref} of ${describePlace(other.place)} have the same URI ${uri}: put {alias} in one that has none, or change one.`,
+        `${ref} of ${describeSlot(slot)} and ${other.ref} of ${describeSlot(other.slot)} have the same URI ${uri}: put {alias} in one that has none, or change one.`,
       );
     }
-    this.#uris.set(uri, { ref, place });
+    this.#uris.set(uri, { ref, slot });
   }
 
-  /** Who has its URI already, and may be there too. */
-  #takerOf({ definition }: Offer, place: Place): { readonly ref: OfferRef; readonly place: Place } | undefined {
+  /** The offer that already has its URI, if both may have an actor. */
+  #takerOf({ definition }: Offer, slot: Slot): { readonly ref: OfferRef; readonly slot: Slot } | undefined {
     const other = this.#uris.get(uriOf(definition));
-    return other === undefined || excludeEachOther(other.place, place) ? undefined : other;
+    return other === undefined || excludeEachOther(other.slot, slot) ? undefined : other;
   }
 
   finish(): Pick<Plan, "offers" | "handleTools" | "catalogue"> {
@@ -246,27 +248,27 @@ export class Offers {
   }
 }
 
-function collision(ref: OfferRef, one: Place, other: Place): TroupeError {
+function collision(ref: OfferRef, one: Slot, other: Slot): TroupeError {
   return new TroupeError(
     "NAME_COLLISION",
-    `${ref} is offered by ${describePlace(one)} and by ${describePlace(other)}: rename one, or give one a prefix (of its link, or with prefix()).`,
+    `${ref} is offered by ${describeSlot(one)} and by ${describeSlot(other)}: rename one, or give one a prefix (of its link, or with prefix()).`,
   );
 }
 
-/** All that a place, and those planned below it, are known ahead to show. */
-export function addPlanned(offers: Offers, place: Place): void {
-  if (place.behaviour.catalogue !== undefined) offers.add(place, place.behaviour.catalogue);
-  for (const child of place.children) addPlanned(offers, child);
+/** Adds the catalogues of a slot and those below it, where they are known ahead. */
+export function addPlanned(offers: Offers, slot: Slot): void {
+  if (slot.behaviour.catalogue !== undefined) offers.add(slot, slot.behaviour.catalogue);
+  for (const child of slot.children) addPlanned(offers, child);
 }
 
-function someOpen(place: Place): boolean {
-  return isOpen(place.behaviour) || place.children.some(someOpen);
+function someOpen(slot: Slot): boolean {
+  return isOpen(slot.behaviour) || slot.children.some(someOpen);
 }
 
-/** Plans what viewers can meet; throws `NAME_COLLISION`, `BAD_NAME` and `BAD_DEFINITION`, each naming who is meant. */
+/** Plans what viewers can be offered. Throws `NAME_COLLISION`, `BAD_NAME` and `BAD_DEFINITION`. */
 export function makePlan(options: PlanOptions): Plan {
   const offers = new Offers(options.names);
-  const roots: Place[] = [];
+  const roots: Slot[] = [];
   for (const behaviour of options.kinds.values()) {
     const { per } = behaviour;
     const { as, only = behaviour.kind } = options;
@@ -280,7 +282,7 @@ export function makePlan(options: PlanOptions): Plan {
         `${behaviour.kind} is addressed by a handle, so its lists cannot follow its state: give it a catalogue.`,
       );
     }
-    const seed: Place = { behaviour, link: "", path: "", alias: aliasOf(behaviour, ""), handled, depth: 0, children: [] };
+    const seed: Slot = { behaviour, link: "", path: "", alias: aliasOf(behaviour, ""), handled, depth: 0, children: [] };
     const root = grow(seed, options);
     roots.push(root);
     if (handled) {

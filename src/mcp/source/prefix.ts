@@ -15,33 +15,45 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { memoize } from "../../core/contract/internal.ts";
-import { describePrefix, joinInstructions, describeSource, sourceWords } from "./source-description.ts";
+import { unknownOffer } from "./access.ts";
 import { Lru } from "./lru.ts";
-import { checkName, dotted, joinName, type Names, withSegment } from "./names.ts";
+import {
+  checkName,
+  describePrefix,
+  describeSource,
+  dotted,
+  joinInstructions,
+  joinName,
+  LISTS,
+  type Names,
+  refOf,
+  sourceWords,
+  splitRef,
+  withSegment,
+} from "./names.ts";
 import { withoutName } from "./plan.ts";
-import { LISTS, refOf, splitRef, unknownOffer } from "./offers.ts";
 
 /**
- * A source whose names all begin with a prefix, and whose URIs have it as their first segment, so that it can be merged
- * with another of its kind. `names` says what stands between, and what a name may be: `dotted` (`town.look`) or `strict` (`town__look`).
- * What becomes a name that clients refuse is left out, and is in the catalogue's `missing` (`BAD_NAME`); thrown where nothing is left.
+ * The source with a prefix on all names, which is also the first segment of all URIs, so that it can be merged with another of its kind.
+ * `names`: the separator and the valid names, `dotted` (`town.look`, default) or `strict` (`town__look`). An offer whose new name clients
+ * would refuse is omitted, and is in the catalogue's `missing` (`BAD_NAME`); where none remains, `surface` throws that.
  */
 export function prefix(name: string, source: Source, names: Names = dotted): Source {
-  const prefixed = new Prefixed(name, source, names);
+  const prefixed = new PrefixedSource(name, source, names);
   describePrefix(prefixed, { head: headOf(names, name), inside: source });
   describeSource(prefixed, `${sourceWords(source, 0)} under ${JSON.stringify(name)}`);
   return prefixed;
 }
 
-class Prefixed implements Source {
+class PrefixedSource implements Source {
   readonly #name: string;
-  /** What all names begin with. */
+  /** The prefix with its separator. */
   readonly #head: string;
   readonly #source: Source;
   readonly #names: Names;
   readonly #catalogueOf = memoize((inner: Catalogue) => this.#renamed(inner));
   readonly #surfaceOf = memoize((inner: Surface) => this.#outside(inner));
-  /** By their sentence: the same again is the same object, and is logged once. */
+  /** By message: an equal error again is the same object, so it is logged once. */
   readonly #refused = new Lru<string, TroupeError>(1_000);
   readonly complete?: NonNullable<Source["complete"]>;
 
@@ -91,10 +103,10 @@ class Prefixed implements Source {
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
     const inner = only === undefined ? undefined : this.#inside(only.ref);
     if (only !== undefined && inner === undefined) return () => undefined;
-    const heard = (ref?: OfferRef): void => dirty(ref === undefined ? undefined : this.#outsideRef(ref));
+    const onDirty = (ref?: OfferRef): void => dirty(ref === undefined ? undefined : this.#outsideRef(ref));
     return this.#source.watch(
       viewer,
-      heard,
+      onDirty,
       only === undefined || inner === undefined ? undefined : { ref: inner, args: only.args },
       contents,
     );
@@ -132,7 +144,7 @@ class Prefixed implements Source {
     };
   }
 
-  // One name that no client could use must not take the others with it: whose they are may be a server we know nothing of.
+  // One name that no client could use must not disable the others: they may come from any server.
   #rename(list: ListName, offer: Offer, missing: TroupeError[]): readonly Offer[] {
     const name = joinName(this.#names, this.#name, offer.name);
     try {

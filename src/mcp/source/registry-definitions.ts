@@ -1,7 +1,7 @@
 // Owns: what an author writes in a registry's definitions, and what a handler is given. Does not own: their checks, or when handlers run.
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Bag, TaskSupport, Viewer, CallOptions, Json, Log, Progress } from "../../core/contract/index.ts";
+import type { Bag, CallOptions, Json, Log, Progress, TaskSupport, Viewer } from "../../core/contract/index.ts";
 import type { Schema } from "../../core/schema/index.ts";
 import { ON_TIMEOUT, type Timeoutable } from "../../core/contract/internal.ts";
 
@@ -11,7 +11,7 @@ export type Complete = (value: string, others: Bag, viewer: Viewer) => readonly 
 /** Variables of a template, arguments of a prompt: all text. */
 export type Texts = Readonly<Record<string, string>>;
 
-export interface Described {
+interface Described {
   readonly describe?: string;
   readonly title?: string;
   readonly icons?: readonly Bag[];

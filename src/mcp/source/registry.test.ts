@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as z from "zod";
 import { elicit, refuse } from "../../core/actor/index.ts";
 import type { CallOptions, Clock, Json, OfferRef, Reply, Source, Viewer } from "../../core/contract/index.ts";
 import { listed, merge, meta, prefix, registry, strict, tool } from "./index.ts";
+import * as z from "zod";
 
 const viewer: Viewer = { principal: "ana", scopes: [] };
 

@@ -1,14 +1,19 @@
-// Owns: calls to offers without actors, and notification of their subscribers. Does not own: the offers (registry-index.ts).
+// Owns: calls to offers without actors, what they return, and notification of subscribers. Does not own: the offers (registry-entries.ts).
 
 import {
   abortSignalOf,
   type Bag,
+  BARE_RESULT,
   type CallOptions,
   type Catalogue,
   type Clock,
+  CONTENT,
   type ContentOf,
   type Dirty,
   EngineError,
+  isBag,
+  isBareResult,
+  isList,
   type Json,
   type ListName,
   type OfferRef,
@@ -20,16 +25,13 @@ import {
   untilAborted,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { isRefusal, ON_TIMEOUT, Listeners, notify } from "../../core/contract/internal.ts";
-import { dotted, type Names } from "./names.ts";
-import { contextFor, isNeeds, type Definitions } from "./registry-definitions.ts";
-import { RegistryIndex } from "./registry-index.ts";
-import type { Handler } from "./registry-entry.ts";
-import { Settled, settle } from "./registry-result.ts";
-import { refused, unknownOffer } from "./offers.ts";
-import { sameJson, check, type Misfit } from "./json.ts";
-import { lacksScope, scopeRefusal } from "./access.ts";
-import { describeSource } from "./source-description.ts";
+import { invalidInBlock, isContent, isRefusal, Listeners, notify, ON_TIMEOUT } from "../../core/contract/internal.ts";
+import { isStandard, type Schema } from "../../core/schema/index.ts";
+import { lacksScope, refused, scopeRefusal, unknownOffer } from "./access.ts";
+import { check, type Misfit, sameJson, toJson } from "./json.ts";
+import { describeSource, dotted, type Names } from "./names.ts";
+import { contextFor, type Definitions, isNeeds } from "./registry-definitions.ts";
+import { type Handler, RegistryIndex } from "./registry-entries.ts";
 
 export interface RegistryOptions extends Definitions {
   readonly instructions?: string;
@@ -40,35 +42,35 @@ export interface RegistryOptions extends Definitions {
   readonly timeoutMs?: number;
   readonly clock?: Clock;
   /**
-   * What a watcher threw, or rejected with: the others are told all the same. And `OUT_OF_ORDER`, once of each, for a `when` that threw
-   * or gave what it cannot give: its offer is off, the others are at work. Default: nobody is told.
+   * Receives what a watcher threw or rejected with; the others are notified all the same. And `OUT_OF_ORDER`, once for each `when` that
+   * threw or returned something else: its offer is off, the others work. Default: ignored.
    */
   readonly onFault?: (error: unknown) => void;
 }
 
-/** A source without actors: what it does is written in no chain. */
+/** A source without actors. Its calls are not recorded in a chain. */
 export interface Registry extends Source {
-  /** Undefined always: said here so that nobody waits for receipts or history. */
+  /** Always undefined: there are no receipts and no history. */
   readonly chain: undefined;
-  /** At once: no state is asked. */
+  /** At once: no state is read. */
   surface(viewer: Viewer): Surface;
   catalogue(viewer: Viewer): Catalogue;
-  /** All watchers' lists are dirty. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`. Returns its undo. */
+  /** Adds offers and notifies the watchers of lists. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`. Returns its undo. */
   add(more: Definitions): () => void;
   /** False: there was none. */
   remove(ref: OfferRef): boolean;
   has(ref: OfferRef): boolean;
-  /** How many there are, whoever may see them. */
+  /** How many there are, visible or not. */
   count(list: ListName): number;
   /** The content of a resource changed: under these template variables, or under any. */
   changed(resource: string, args?: Bag): void;
   /** What a `when` looks at changed. */
   relist(): void;
-  /** Aborts every handler that runs: whoever waits for it is told that the server has closed. */
+  /** Aborts every running handler. Its callers get the error that the server has closed. */
   abandon(): void;
 }
 
-/** For who called, which may be a model: nothing of what failed, and what to do now. */
+/** For the caller, which may be a model: nothing about the failure itself, and what to do now. */
 const FAILED =
   "failed inside the server, with arguments that fit. What it did until then may stay: look before you call it again, and if it fails again, tell whoever runs the server.";
 
@@ -80,19 +82,19 @@ interface Listener {
 
 /** Tools, resources and prompts that belong to no actor, static or added and removed while it runs. */
 export function registry(options: RegistryOptions): Registry {
-  const source = new Listed(options);
+  const source = new RegistrySource(options);
   describeSource(source, options.name === undefined ? "a registry" : `the registry ${JSON.stringify(options.name)}`);
   return source;
 }
 
-class Listed implements Registry {
+class RegistrySource implements Registry {
   readonly chain = undefined;
   readonly instructions?: string;
   readonly #timeoutMs: number;
   readonly #clock: Clock;
-  readonly #fault: (error: unknown) => void;
+  readonly #onFault: (error: unknown) => void;
   readonly #listeners = new Listeners<Listener>();
-  /** Who listens to one offer's content. */
+  /** By the one resource that they subscribe to. */
   readonly #ofContents = new Map<OfferRef, Listeners<Listener>>();
   readonly #index: RegistryIndex;
   readonly #running = new Set<AbortController>();
@@ -101,8 +103,8 @@ class Listed implements Registry {
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.#timeoutMs = options.timeoutMs ?? 60_000;
     this.#clock = options.clock ?? systemClock;
-    this.#fault = options.onFault ?? (() => undefined);
-    this.#index = new RegistryIndex(options.names ?? dotted, (error) => this.#fault(error));
+    this.#onFault = options.onFault ?? (() => undefined);
+    this.#index = new RegistryIndex(options.names ?? dotted, (error) => this.#onFault(error));
     this.#index.add(options);
   }
 
@@ -118,7 +120,7 @@ class Listed implements Registry {
     const entry = this.#index.entry(ref);
     if (entry === undefined) return unknownOffer;
     const { handler, scopes } = entry;
-    const why = this.#index.whyOff(ref, viewer);
+    const why = this.#index.whyOff(entry, viewer);
     if (why === true) return unknownOffer;
     if (lacksScope(scopes, viewer)) return scopeRefusal(scopes, viewer);
     if (why !== undefined) return refused("NOT_NOW", why);
@@ -187,7 +189,7 @@ class Listed implements Registry {
       complete === undefined ||
       lacksScope(entry.scopes, viewer) ||
       !Object.hasOwn(complete, argument) ||
-      this.#index.whyOff(ref, viewer) !== undefined
+      this.#index.whyOff(entry, viewer) !== undefined
     )
       return [];
     return [...((await complete[argument]?.(value, others, viewer)) ?? [])];
@@ -195,22 +197,22 @@ class Listed implements Registry {
 
   add(more: Definitions): () => void {
     const added = this.#index.add(more);
-    this.#dirty();
+    this.#notifyLists();
     return () => {
-      // What was removed since, and is there anew, is somebody else's.
-      const removed = added.filter((entry) => this.#index.has(entry) && this.#index.remove(entry.ref));
-      if (removed.length > 0) this.#dirty();
+      // Not what has been removed and added again since.
+      const removed = added.filter((entry) => this.#index.entry(entry.ref) === entry && this.#index.remove(entry.ref));
+      if (removed.length > 0) this.#notifyLists();
     };
   }
 
   remove(ref: OfferRef): boolean {
     const removed = this.#index.remove(ref);
-    if (removed) this.#dirty();
+    if (removed) this.#notifyLists();
     return removed;
   }
 
   has(ref: OfferRef): boolean {
-    return this.#index.knows(ref);
+    return this.#index.entry(ref) !== undefined;
   }
 
   count(list: ListName): number {
@@ -219,36 +221,89 @@ class Listed implements Registry {
 
   relist(): void {
     this.#index.renew();
-    this.#dirty();
+    this.#notifyLists();
   }
 
   changed(resource: string, args?: Bag): void {
     const ref: OfferRef = `resources/${resource}`;
-    if (!this.#index.knows(ref))
+    if (!this.has(ref))
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
-    this.#flag(this.#listeners, ({ contents }) => contents, ref);
-    this.#flag(this.#ofContents.get(ref), ({ only }) => args === undefined || sameJson(args, only?.args), ref);
+    this.#notify(this.#listeners, ({ contents }) => contents, ref);
+    this.#notify(this.#ofContents.get(ref), ({ only }) => args === undefined || sameJson(args, only?.args), ref);
   }
 
-  #dirty(): void {
-    this.#flag(this.#listeners, () => true);
+  #notifyLists(): void {
+    this.#notify(this.#listeners, () => true);
   }
 
-  #flag(listeners: Listeners<Listener> | undefined, isMeant: (listener: Listener) => boolean, ref?: OfferRef): void {
+  #notify(listeners: Listeners<Listener> | undefined, isConcerned: (listener: Listener) => boolean, ref?: OfferRef): void {
     if (listeners === undefined) return;
     const list = listeners.list();
-    for (const listener of list) if (listeners.has(listener, list) && isMeant(listener)) notify(listener.dirty, ref, this.#fault);
+    for (const listener of list) if (listeners.has(listener, list) && isConcerned(listener)) notify(listener.dirty, ref, this.#onFault);
   }
 }
 
-/** Whether a handler's throw is an outcome like any other: a refusal, or what its client is asked first. */
+const NOTHING: readonly Json[] = [];
+
+/** A result that its handler has already settled, to learn what is wrong with it. */
+export class Settled {
+  readonly value: Json;
+  constructor(value: Json) {
+    this.value = value;
+  }
+}
+
+/**
+ * What a handler returned, as its callers get it: JSON, as made by the tool's `output`. Throws `STATE_NOT_JSON`, and `BAD_TURN` for what
+ * no client can read; neither quotes a value.
+ */
+export function settle(value: unknown, ref: string, output?: Schema): Json | Promise<Json> {
+  const where = `What ${ref} returned`;
+  if (typeof value === "object" && value !== null && ref.startsWith("tools/") && isBareResult(value))
+    throw new TroupeError("BAD_TURN", `${where} ${BARE_RESULT}.`);
+  if (output !== undefined) return fitting(value, where, output).then((made) => readable(made, ref, where));
+  return readable(toJson(value, where), ref, where);
+}
+
+/** Checks the blocks of a result: clients refuse all of it over one that they cannot read. */
+function readable(made: Json, ref: string, where: string): Json {
+  if (!isBag(made)) return made;
+  for (const [at, block] of blocksIn(made, ref).entries()) {
+    const wrong = isBag(block) ? invalidInBlock(block) : undefined;
+    if (wrong !== undefined)
+      throw new TroupeError("BAD_TURN", `${where} has a block no client can read, /${at}: ${wrong}. Make blocks with text(), image(), ….`);
+  }
+  return made;
+}
+
+function blocksIn(made: Bag, ref: string): readonly Json[] {
+  if (isContent(made)) return made[CONTENT];
+  const { messages } = made;
+  if (!isList(messages) || !ref.startsWith("prompts/")) return NOTHING;
+  return messages.map((one) => (isBag(one) ? (one["content"] ?? null) : null));
+}
+
+async function fitting(value: unknown, where: string, output: Schema): Promise<Json> {
+  if (!isContent(value)) return toJson(await fitted(value, where, output), where);
+  if (value["isError"] === true) return toJson(value, where);
+  return toJson({ ...value, structured: await fitted(value["structured"], where, output) }, where);
+}
+
+async function fitted(value: unknown, where: string, output: Schema): Promise<unknown> {
+  // A library's own schema may take more than JSON, and make JSON of it.
+  const checked = await check(output, isStandard(output) ? value : toJson(value, where));
+  if ("value" in checked) return checked.value;
+  throw new TroupeError("BAD_TURN", `${where} is not its \`output\`: ${checked.wrong}.`);
+}
+
+/** Whether what a handler threw is a normal outcome: a refusal, or questions to the client. */
 export const isOutcome = (error: unknown): boolean => replyOf(error) !== undefined;
 
 const invalid = ({ wrong, issues }: Misfit): Reply => ({
   refused: { code: "INVALID", message: `Invalid arguments: ${wrong}.`, ...(issues !== undefined && { data: { issues } }) },
 });
 
-/** What a handler said by throwing; undefined: it failed. */
+/** The reply that a handler made by throwing; undefined: it failed. */
 function replyOf(error: unknown): Reply | undefined {
   if (isNeeds(error)) return { needs: error.needs };
   if (!isRefusal(error)) return undefined;

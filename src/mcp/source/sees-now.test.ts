@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import { type ActorId, type Snapshot, type Source, type Surface, TroupeError, type Viewer } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
 import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
+import * as z from "zod";
 
 const gate = actor("gate", {
   describe: "A gate.",

@@ -1,7 +1,7 @@
 // What stands behind a template: one resource for each value, under a URI that the template takes.
 import { test } from "node:test";
 import type { Bag } from "../../core/contract/index.ts";
-import { templateEntries } from "./posture.ts";
+import { templateEntries } from "./lists.ts";
 
 import assert from "node:assert/strict";
 import * as fc from "fast-check";

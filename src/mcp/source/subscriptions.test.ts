@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
 import type { ActorId, Behaviour, Message, OfferRef, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
 import { until } from "../../testing/index.ts";
-import { markStatic, isStatic } from "../../core/contract/internal.ts";
+import { isStatic, markStatic } from "../../core/contract/internal.ts";
 import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
+import * as z from "zod";
 
 const viewers = (count: number): readonly Viewer[] => Array.from({ length: count }, (_, i) => ({ principal: `v${i}`, scopes: [] }));
 

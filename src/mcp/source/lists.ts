@@ -1,6 +1,7 @@
 // Owns: the lists of a surface as clients see them, and which lists differ. Does not own: surfaces, or when they are sent.
 
 import {
+  type Bag,
   type Catalogue,
   isBag,
   type Json,
@@ -8,22 +9,21 @@ import {
   type Offer,
   type OfferRef,
   type Surface,
-  type Bag,
 } from "../../core/contract/index.ts";
-import { memoize, getOwn, templatesOf, MAX_URI } from "../../core/contract/internal.ts";
-import { LISTS, refOf } from "./offers.ts";
+import { getOwn, MAX_URI, memoize, templatesOf } from "../../core/contract/internal.ts";
 import { sameJson } from "./json.ts";
+import { LISTS, refOf } from "./names.ts";
 
 /**
- * `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue without what is hidden (off without a reason),
- * and a call out of turn is refused with the reason. What stands behind a template that is `listed` follows the state in both.
+ * `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue without hidden offers (off without a reason), and
+ * a call out of turn is refused with the reason. The listed values of a template follow the state in both.
  */
 export type Posture = "dynamic" | "gated";
 
 /** An entry of an MCP list in its newest shape. */
 export type Entry = { readonly name: string } & { readonly [key: string]: Json };
 
-/** The lists of a surface. Equal contents of one catalogue are the same array while anybody holds it. */
+/** The lists of a surface. Equal lists of one catalogue are the same array for as long as it is in use. */
 export interface Lists {
   readonly tools: readonly Entry[];
   readonly resources: readonly Entry[];
@@ -31,7 +31,7 @@ export interface Lists {
   readonly prompts: readonly Entry[];
 }
 
-// What a dynamic list shows, in one text: which offers, the choices its schemas carry, and those that are resources.
+// A fingerprint of a dynamic list: one sign per offer, then the choices in schemas and those listed as resources.
 function printList(surface: Surface, list: ListName): string {
   let shown = "";
   const filled: Json[] = [];
@@ -50,7 +50,7 @@ function printList(surface: Surface, list: ListName): string {
 
 type Choices = Readonly<Record<string, readonly string[]>>;
 
-// An empty choice is left out: several clients refuse a schema with an empty `enum`, and the turn refuses the call anyway.
+// An empty choice is omitted: several clients refuse a schema with an empty `enum`, and the turn refuses the call anyway.
 function visibleChoices(offer: Offer, choices: Choices): readonly (readonly [string, readonly string[]])[] {
   const properties = propertiesOf(offer);
   return Object.entries(choices)
@@ -80,23 +80,23 @@ function entryOf(offer: Offer, choices: Choices | undefined): Entry {
   return { ...plainEntry(offer), inputSchema: { ...(isBag(schema) ? schema : {}), properties } };
 }
 
-// A resource may be listed by another name than it is known by: clients ask for its URI.
+// A resource's definition may have another name than its offer: clients request it by URI.
 const plainEntry = memoize((offer: Offer): Entry => {
-  // What a mounted server says of tasks is about itself: here only what its offer says can be kept.
+  // A mounted server's `execution` is about its own tasks; only the offer says what is possible here.
   const { execution: _, ...definition } = offer.definition;
   return { name: offer.name, ...definition, ...(offer.task !== undefined && { execution: { taskSupport: offer.task } }) };
 });
 
-const MOST_LISTS = 64;
-/** In these together: what stands behind templates may be very much, and others with each turn. */
-const MOST_ENTRIES = 50_000;
+const MAX_LISTS = 64;
+/** In these together: the values of templates may be very many, and others after each turn. */
+const MAX_ENTRIES = 50_000;
 
-/** Lists of one catalogue by what they show: a few are kept, the others live as long as anybody holds them. */
+/** Lists of one catalogue by fingerprint: the recent ones are cached, others for as long as they are in use. */
 class Listings {
   readonly #byPrint = new Map<string, WeakRef<readonly Entry[]>>();
   readonly #recent: (readonly Entry[])[] = [];
   #entries = 0;
-  readonly #gone = new FinalizationRegistry<string>((print) => {
+  readonly #collected = new FinalizationRegistry<string>((print) => {
     if (this.#byPrint.get(print)?.deref() === undefined) this.#byPrint.delete(print);
   });
 
@@ -105,10 +105,10 @@ class Listings {
     if (known !== undefined) return known;
     const made = Object.freeze(make());
     this.#byPrint.set(print, new WeakRef(made));
-    this.#gone.register(made, print);
+    this.#collected.register(made, print);
     this.#recent.push(made);
     this.#entries += made.length;
-    while (this.#recent.length > MOST_LISTS || this.#entries > MOST_ENTRIES) this.#entries -= this.#recent.shift()?.length ?? 0;
+    while (this.#recent.length > MAX_LISTS || this.#entries > MAX_ENTRIES) this.#entries -= this.#recent.shift()?.length ?? 0;
     return made;
   }
 }
@@ -143,44 +143,44 @@ function resourcesIn({ catalogue, choices }: Surface, visible: readonly Offer[])
 
 const dynamicLists = memoize((surface: Surface): Lists => {
   const { catalogue } = surface;
-  const kept = listingsOf(catalogue);
+  const lists = listingsOf(catalogue);
   const print = printsOf(surface);
   const visible = (list: ListName): readonly Offer[] =>
     catalogue[list].filter((offer) => !Object.hasOwn(surface.off, refOf(list, offer.name)));
   return {
-    tools: kept.get(`t${print.tools}`, () =>
+    tools: lists.get(`t${print.tools}`, () =>
       visible("tools").map((offer) => entryOf(offer, getOwn(surface.choices, refOf("tools", offer.name)))),
     ),
-    resources: kept.get(`r${print.resources}`, () => resourcesIn(surface, visible("resources"))),
-    // What stands behind them is no part of them: a print begins with a sign for each offer.
-    resourceTemplates: kept.get(`u${print.resources.slice(0, catalogue.resources.length)}`, () =>
+    resources: lists.get(`r${print.resources}`, () => resourcesIn(surface, visible("resources"))),
+    // Their values are not part of them: only the signs at the beginning of the fingerprint count.
+    resourceTemplates: lists.get(`u${print.resources.slice(0, catalogue.resources.length)}`, () =>
       visible("resources").filter(isTemplate).map(plainEntry),
     ),
-    prompts: kept.get(`p${print.prompts}`, () => visible("prompts").map(plainEntry)),
+    prompts: lists.get(`p${print.prompts}`, () => visible("prompts").map(plainEntry)),
   };
 });
 
-/** What is read under these is what has them for its own, there or off, as under those that another template says more of. */
+/** The URIs of fixed resources: no template lists them, since a read finds the fixed resource first, on or off. */
 const fixedUris = memoize(
   ({ resources }: Catalogue): ReadonlySet<unknown> => new Set(resources.map(({ definition }) => definition["uri"])),
 );
 
-const listsBehind = memoize((catalogue: Catalogue): boolean => catalogue.resources.some((offer) => offer.listed));
+const listsValues = memoize((catalogue: Catalogue): boolean => catalogue.resources.some((offer) => offer.listed));
 
 const bare = memoize((catalogue: Catalogue): Surface => ({ catalogue, off: {} }));
 
-/** All of the catalogue, and of the state what stands behind its templates. */
+/** The whole catalogue, and of the state only the listed values of templates. */
 const whole = memoize(({ catalogue, choices }: Surface): Surface => {
-  const kept: Record<OfferRef, Choices> = {};
+  const values: Record<OfferRef, Choices> = {};
   for (const offer of catalogue.resources) {
     const ref = refOf("resources", offer.name);
     const given = offer.listed === true ? getOwn(choices, ref) : undefined;
-    if (given !== undefined) kept[ref] = given;
+    if (given !== undefined) values[ref] = given;
   }
-  return { catalogue, off: {}, choices: kept };
+  return { catalogue, off: {}, choices: values };
 });
 
-/** Offers that are off without a reason are in no list, and each such set of them has lists of its own. */
+/** The whole catalogue without hidden offers. Each set of hidden offers has lists of its own. */
 const withoutHidden = memoize((surface: Surface): Surface => {
   const off: Record<OfferRef, true> = {};
   for (const list of LISTS)
@@ -197,23 +197,23 @@ export const hidesOffers = memoize(({ off }: Surface): boolean => Object.values(
 function shownOf(surface: Surface, posture: Posture): Surface {
   if (posture === "dynamic") return surface;
   if (hidesOffers(surface)) return withoutHidden(surface);
-  return listsBehind(surface.catalogue) ? whole(surface) : bare(surface.catalogue);
+  return listsValues(surface.catalogue) ? whole(surface) : bare(surface.catalogue);
 }
 
 /**
- * The entries of the lists. Definitions are never changed: choices are filled as `enum` over a copy of the one
- * property. Arrays and entries are shared and frozen in meaning: serialise them once and hang the text on their identity.
+ * The entries of the lists. Choices are an `enum` in a copy of the property: definitions never change. Arrays and entries are shared and
+ * must not be changed, so their serialised text can be cached by identity.
  */
 export function listed(surface: Surface, posture: Posture): Lists {
   return dynamicLists(shownOf(surface, posture));
 }
 
-/** Which of the three lists a client would find changed. Reasons and empty choices are not seen in a list. */
+/** Which of the three lists a client would find changed. No list shows reasons or empty choices. */
 export function changedLists(before: Surface, after: Surface, posture: Posture): readonly ListName[] {
   const [one, other] = [shownOf(before, posture), shownOf(after, posture)];
   if (one === other) return [];
-  // Of what stands behind templates a print says what was given: twice, or under no URI that could be read.
-  if (one.catalogue === other.catalogue && !listsBehind(one.catalogue)) {
+  // For listed values a fingerprint is too strict: it has duplicates, and values that are not listed for want of a valid URI.
+  if (one.catalogue === other.catalogue && !listsValues(one.catalogue)) {
     const [was, is] = [printsOf(one), printsOf(other)];
     return LISTS.filter((list) => was[list] !== is[list]);
   }
@@ -225,10 +225,10 @@ export function changedLists(before: Surface, after: Surface, posture: Posture):
 
 const EXPRESSION = /\{(\+?)([^{}]*)\}/g;
 
-/** By value, as it was listed last, for as long as nobody needs the memory: a list is long, and with each turn nearly what it was. */
+/** The entries that were listed last, by value, until memory is needed: a list is long, and hardly changes with a turn. */
 const lastOf = memoize((_offer: Offer): { entries?: WeakRef<ReadonlyMap<string, Entry>> } => ({}));
 
-/** A resource for each value that the one variable of a template may have now, by that value's name. */
+/** A resource for each value that the template's one variable may have now, named by that value. */
 export function templateEntries(offer: Offer, choices: Readonly<Record<string, readonly string[]>> | undefined): readonly Entry[] {
   const { uriTemplate, name: _name, title, size: _size, ...shared } = offer.definition;
   if (typeof uriTemplate !== "string") return [];
@@ -237,8 +237,8 @@ export function templateEntries(offer: Offer, choices: Readonly<Record<string, r
   const [text, operator = "", variable = ""] = expression;
   const [before = "", after = ""] = uriTemplate.split(text);
   const made = (value: string): Entry | undefined => {
-    const uri = isNamed(value) ? before + (operator === "+" ? reserved(value) : simple(value)) + after : undefined;
-    return uri !== undefined && isRead(uri) ? resourceOf(uri, value, title, shared) : undefined;
+    const uri = isValue(value) ? before + (operator === "+" ? reserved(value) : simple(value)) + after : undefined;
+    return uri !== undefined && isReadable(uri) ? resourceOf(uri, value, title, shared) : undefined;
   };
   const last = lastOf(offer);
   const known = last.entries?.deref();
@@ -251,14 +251,14 @@ export function templateEntries(offer: Offer, choices: Readonly<Record<string, r
   return [...entries.values()];
 }
 
-// Nothing could be read under the empty text: no URI would fit the template.
-const isNamed = (value: string): boolean => value !== "" && value.isWellFormed();
+// No URI with an empty variable matches the template.
+const isValue = (value: string): boolean => value !== "" && value.isWellFormed();
 
-/** RFC 3986 §5.2.4: clients that read URIs take them away, and ask for another. */
+/** RFC 3986 §5.2.4: clients that parse URIs remove these segments, and would request another URI. */
 const DOT_SEGMENT = /\/\.\.?(?:[/?#]|$)/;
 
-// Some clients refuse the whole list over one URI that they cannot read, as of a value that stands where a host does.
-const isRead = (uri: string): boolean => uri.length <= MAX_URI && URL.canParse(uri) && !DOT_SEGMENT.test(uri);
+// Some clients refuse the whole list over one URI that they cannot parse, for example with a value in place of a host.
+const isReadable = (uri: string): boolean => uri.length <= MAX_URI && URL.canParse(uri) && !DOT_SEGMENT.test(uri);
 
 const resourceOf = (uri: string, name: string, title: Json | undefined, shared: Bag): Entry => ({
   name,
@@ -270,7 +270,7 @@ const resourceOf = (uri: string, name: string, title: Json | undefined, shared: 
 /** RFC 6570 §3.2.2. */
 const simple = (value: string): string => encodeURIComponent(value).replaceAll(/[!'()*]/g, encoded);
 
-/** RFC 6570 §3.2.3, but that a percent sign is never taken for one that begins an escape. */
+/** RFC 6570 §3.2.3, except that a percent sign never begins an escape. */
 const reserved = (value: string): string => encodeURI(value).replaceAll("%5B", "[").replaceAll("%5D", "]");
 
 const encoded = (sign: string): string => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;

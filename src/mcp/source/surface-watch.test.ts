@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as fc from "fast-check";
-import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
-import type { Json, OfferRef, Source, Viewer } from "../../core/contract/index.ts";
+import type { ActorId, Change, Json, OfferRef, Snapshot, Source, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
 import { player, room } from "../../../test/source/rooms.ts";
 import { until } from "../../testing/index.ts";
 import { cast, type CastOptions, changedLists, listed, type Posture } from "./index.ts";
+import * as fc from "fast-check";
+import * as z from "zod";
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 const bob: Viewer = { principal: "bob", scopes: [] };
@@ -48,6 +48,74 @@ const ENGINES = [
   ["read later", FakeEngine],
   ["read on the spot", QuickEngine],
 ] as const;
+
+const lamp = actor("lamp", {
+  describe: "A lamp.",
+  state: z.object({ on: z.boolean().default(false) }),
+  tools: {
+    flip: {
+      describe: "Flips it.",
+      run({ state }) {
+        state.on = !state.on;
+      },
+    },
+    read: { describe: "Reads by it.", when: ({ on }) => on, run: () => null },
+  },
+  resources: { light: { uri: "lamp://light", view: ({ on }) => on } },
+});
+
+/** What happens during a call by ana that changes a list, in order: she and bob subscribe to lists and contents. */
+async function traceOf(Fake: typeof FakeEngine, lateMs?: number): Promise<readonly string[]> {
+  const trace: string[] = [];
+  class Traced extends Fake {
+    override watch(topic: ActorId, listener: (change: Change) => void): () => void {
+      return super.watch(topic, (change) => {
+        trace.push("change");
+        listener(change);
+      });
+    }
+    protected override snapshot(id: ActorId): Snapshot | undefined {
+      trace.push("read");
+      return super.snapshot(id);
+    }
+  }
+  const kind: typeof lamp = {
+    ...lamp,
+    surface: (...given) => {
+      trace.push("surface");
+      return lamp.surface(...given);
+    },
+  };
+  const engine = new Traced([kind]);
+  engine.put("lamp/main", { on: false });
+  const source = cast({ engine, kinds: [kind] });
+  for (const viewer of [ana, bob]) source.watch(viewer, (ref) => trace.push(`${viewer.principal} ${ref ?? "lists"}`));
+  await quiet();
+  trace.length = 0;
+  engine.lateMs = lateMs;
+  await source.act(ana, "tools/flip", {}, {});
+  trace.push("reply");
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await quiet();
+  return trace;
+}
+
+describe("C8 a call's change is read, computed and notified before its reply", () => {
+  const notified = ["ana lists", "bob lists", "ana resources/light", "bob resources/light"];
+
+  it("C8 where the engine reads later", async () => {
+    assert.deepEqual(await traceOf(FakeEngine), ["change", "read", "surface", ...notified, "reply"]);
+  });
+
+  it("C8 where the engine reads at once", async () => {
+    assert.deepEqual(await traceOf(QuickEngine), ["change", "read", "surface", "read", ...notified, "reply"]);
+  });
+
+  it("C8 where the engine announces after the reply", async () => {
+    for (const Fake of [FakeEngine, QuickEngine])
+      assert.deepEqual(await traceOf(Fake, 1), ["read", "surface", ...notified, "reply", "change", "read"]);
+  });
+});
 
 for (const [how, Fake] of ENGINES)
   describe(`C8 a viewer is told only of what its own surface may show, ${how}`, () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import * as fc from "fast-check";
 import type { Catalogue, Offer, OfferRef, Surface } from "../../core/contract/index.ts";
 import { changedLists, listed } from "./index.ts";
+import * as fc from "fast-check";
 
 function tool(name: string, properties: { readonly [key: string]: { readonly type: string } } = {}): Offer {
   return { name, action: name, readOnly: false, definition: { description: name, inputSchema: { type: "object", properties } } };

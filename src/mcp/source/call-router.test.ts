@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as z from "zod";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { actor } from "../../core/actor/index.ts";
 import type { OfferRef, Receipt, Reply, Source, Viewer } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { cast } from "./index.ts";
+import * as z from "zod";
 
 /** A walker is in a room; each step leads on to the next one, and is told only when the walker has arrived. */
 const walker = actor("walker", {

@@ -1,0 +1,382 @@
+// Owns: the way of one call from a viewer to an actor. Does not own: access rules (access.ts), turns (core/engine).
+
+import {
+  type ActorId,
+  type Bag,
+  type Behaviour,
+  type CallOptions,
+  type CancelSignal,
+  type Clock,
+  type Engine,
+  EngineError,
+  isBag,
+  type Json,
+  type Log,
+  type Offer,
+  type Outgoing,
+  type Progress,
+  type Receipt,
+  type Reply,
+  type Snapshot,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, isActorId, kindOf, memoize } from "../../core/contract/internal.ts";
+import { isPassing, refused, type Refused, rootActor, unknownOffer } from "./access.ts";
+import type { ActorView, ActorViews, OnFault } from "./actor-view.ts";
+import type { Handles } from "./handles.ts";
+import { noActorThere, offNow } from "./link-graph.ts";
+import { Lru } from "./lru.ts";
+import { pathTo, type PlannedOffer, rootOf, type Route, type Slot } from "./plan.ts";
+import type { ViewerRoots } from "./viewers.ts";
+
+/** The actor that a call goes to, by the links as they are now. */
+interface Target {
+  readonly route: Route;
+  readonly id: ActorId;
+  readonly self: ActorId;
+  /** The root has not started yet. */
+  readonly notStarted: boolean;
+  /** Of the target itself; absent where its turn decides anyway. */
+  readonly view?: ActorView;
+}
+
+export interface CallRouterOptions {
+  readonly engine: Pick<Engine, "call" | "callNow" | "keyed" | "read" | "readNow">;
+  readonly clock: Clock;
+  readonly views: ActorViews;
+  readonly handles: Handles;
+  /** C8: settles when the subscribers of this viewer have been notified; undefined: they have been, or there are none. */
+  readonly notifyFirst: (viewer: Viewer, self: ActorId, receipt: Receipt) => Promise<unknown> | undefined;
+  readonly onFault: OnFault;
+}
+
+// Shorter than any engine remembers keyed replies, so that a routed retry is never applied as a first call.
+const RETRY_MS = 600_000;
+
+/** Sends calls to the actors that answer them. */
+export class CallRouter {
+  readonly #options: CallRouterOptions;
+  /**
+   * C4: keys are scoped to the actor, and links change. A retry goes to the actor of the first call, or the actor that is linked now would
+   * apply it again. Where another process took the first call, the engine knows.
+   */
+  readonly #retries = new Lru<string, { readonly id: ActorId; readonly at: number }>(4_096);
+  /** Actors of sessions that are known to exist, or whose start was counted. */
+  readonly #counted = new Lru<ActorId, true>(16_384);
+
+  constructor(options: CallRouterOptions) {
+    this.#options = options;
+  }
+
+  // The common call is to a root, whose turn decides: it needs no look and stays synchronous.
+  act(roots: ViewerRoots, planned: PlannedOffer, args: Json, given: CallOptions): Reply | Promise<Reply> {
+    const [route] = planned.routes;
+    const options = given.key === undefined || roots.viewer.principal !== undefined ? given : withPeerKey(given, planned);
+    const id = route !== undefined && planned.routes.length === 1 && !route.offer.readOnly ? roots.ids.get(route.slot) : undefined;
+    if (route === undefined || id === undefined) return this.#actLinked(roots, planned, args, options);
+    return this.#callCounted(roots, { route, id, self: id, notStarted: false }, args, options);
+  }
+
+  async #actLinked(roots: ViewerRoots, planned: PlannedOffer, args: Json, options: CallOptions): Promise<Reply> {
+    const isRead = planned.routes[0]?.offer.readOnly === true;
+    const target = (await this.#retried(roots, planned, options)) ?? (await this.resolve(roots, planned, isRead));
+    if (typeof target === "string") return refused("NOT_NOW", target);
+    if (target === undefined) {
+      const handled = planned.handleRoot !== undefined && planned.list !== "resources";
+      return handled ? refused("NOT_NOW", `${planned.shown.name} is not possible now.`) : unknownOffer;
+    }
+    const { behaviour } = target.route.slot;
+    if (target.route.offer.readOnly && behaviour.view !== undefined) return this.#view(roots, target, args);
+    if (target.id !== target.self && target.notStarted) {
+      // A call that is sure to be refused starts nothing.
+      const seen = await this.resolve(roots, planned, true);
+      if (typeof seen === "string") return refused("NOT_NOW", seen);
+      const why = seen?.view && offNow(seen.view.surface, seen.route.inner);
+      if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
+      const root = rootOf(target.route.slot);
+      const tooMany = this.#isUncounted(roots.viewer, root, target.self) ? this.#count(roots, root, target.self, options) : undefined;
+      if (tooMany !== undefined) return tooMany;
+      await this.#begin(roots, root, target.self);
+    }
+    return this.#callCounted(roots, target, args, options);
+  }
+
+  /** The first call of an anonymous session starts an actor, which is counted for its peer. */
+  #callCounted(roots: ViewerRoots, target: Target, args: Json, options: CallOptions): Reply | Promise<Reply> {
+    const { id, self, route } = target;
+    const isCounted = id !== self || !this.#isUncounted(roots.viewer, route.slot, id);
+    return isCounted ? this.#call(roots, target, args, options) : this.#countAndCall(roots, target, args, options);
+  }
+
+  // A method of its own: its closure would cost the calls that need none.
+  #countAndCall(roots: ViewerRoots, target: Target, args: Json, options: CallOptions): Reply | Promise<Reply> {
+    const { engine } = this.#options;
+    const { id, route } = target;
+    const call = (snapshot: Snapshot | undefined): Reply | Promise<Reply> => {
+      const exists = snapshot !== undefined && snapshot.status !== "stopped";
+      if (exists) this.#counted.set(id, true);
+      const tooMany = exists ? undefined : this.#count(roots, route.slot, id, options);
+      return tooMany ?? this.#call(roots, target, args, options);
+    };
+    const read = engine.readNow === undefined ? engine.read(id) : engine.readNow(id);
+    return read instanceof Promise ? read.then(call) : call(read);
+  }
+
+  #isUncounted(viewer: Viewer, { behaviour, handled }: Slot, id: ActorId): boolean {
+    return behaviour.per === "user" && !handled && isPassing(viewer) && this.#counted.get(id) === undefined;
+  }
+
+  #count({ viewer }: ViewerRoots, { behaviour }: Slot, id: ActorId, { peer }: CallOptions): Refused | undefined {
+    // Of concurrent calls of a session that all found no actor, only the first is counted.
+    if (this.#counted.get(id) !== undefined) return undefined;
+    const tooMany = this.#options.handles.count(behaviour, viewer, peer);
+    if (tooMany === undefined) this.#counted.set(id, true);
+    return tooMany;
+  }
+
+  /** Follows the links as they are now, not as a list showed them (law 3). `look`: reads the target too. Text: why links lead nowhere. */
+  async resolve(roots: ViewerRoots, planned: PlannedOffer, look: boolean): Promise<Target | string | undefined> {
+    let why: string | undefined;
+    for (const route of planned.routes) {
+      const target = await this.#follow(roots, route, look);
+      if (typeof target === "object") return target;
+      why ??= target;
+    }
+    return why;
+  }
+
+  async #follow(roots: ViewerRoots, route: Route, look: boolean): Promise<Target | string | undefined> {
+    const steps = pathTo(route.slot);
+    const self = roots.ids.get(rootOf(route.slot));
+    if (self === undefined) return undefined;
+    let id = self;
+    let notStarted = false;
+    for (const [i, slot] of steps.entries()) {
+      const isLast = i === steps.length - 1;
+      if (isLast && !look) return { route, id, self, notStarted };
+      const view = await this.#options.views.see({ behaviour: slot.behaviour, id, viewer: roots.as(self), begins: i === 0 });
+      if (view === undefined) return i === 0 ? undefined : noActorThere(slot.behaviour);
+      notStarted ||= i === 0 && view.seq === 0;
+      if (isLast) return { route, id, self, notStarted, view };
+      const next = steps[i + 1];
+      if (next === undefined) return undefined;
+      const target = view.surface.links?.[next.link];
+      // A behaviour that is not an actor() may link to what is not an id.
+      if (!isActorId(target) || kindOf(target) !== next.behaviour.kind) return getOwn(view.surface.linksOff, next.link);
+      id = target;
+    }
+    return undefined;
+  }
+
+  /** Law 2: reads the last durable state. No mailbox, no event. */
+  #view(roots: ViewerRoots, { route, id, self, view }: Target, args: Json): Reply {
+    const { behaviour } = route.slot;
+    if (view === undefined || behaviour.view === undefined) return unknownOffer;
+    const why = offNow(view.surface, route.inner);
+    if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
+    try {
+      return hideUnknown(behaviour.view(view.state, route.offer.action, args, roots.as(self), id));
+    } catch (cause) {
+      const refusal = invalidMessageReply(cause, { args });
+      if (refusal !== undefined) return refusal;
+      if (cause instanceof EngineError) throw cause;
+      this.#options.onFault(cause, id);
+      throw new EngineError("CRASHED", `Looking at ${route.inner} of ${behaviour.kind} failed; nothing was changed.`, { cause });
+    }
+  }
+
+  #call(roots: ViewerRoots, { route, id, self }: Target, args: Json, options: CallOptions): Reply | Promise<Reply> {
+    const { slot } = route;
+    const { clock, engine } = this.#options;
+    const { viewer } = roots;
+    const isRoot = id === self;
+    const mayBegin = isRoot || slot.behaviour.begins === true || rootActor(slot.behaviour, viewer) === id;
+    const retry = isRoot || options.key === undefined ? undefined : retryKey(viewer, self, route, options.key);
+    if (retry !== undefined) this.#retries.set(retry, { id, at: clock.now() });
+    const message = messageTo(id, route.offer.action, namedArguments(route.offer, args), roots.as(self), mayBegin);
+    const policy = isRoot ? this.#policy(viewer, slot) : undefined;
+    const { trace, deliver } = options;
+    const whole =
+      policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
+    const sent = new SentOptions(options);
+    const attempt: CallAttempt = { sent, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot.behaviour };
+    try {
+      const reply = deliver?.(whole, sent) ?? engine.callNow?.(whole, sent) ?? engine.call(whole, sent);
+      return reply instanceof Promise ? this.#answeredLater(reply, attempt) : this.#answered(reply, attempt);
+    } catch (error) {
+      return this.#failed(error, attempt);
+    }
+  }
+
+  // A method of its own: its closures would cost the calls that are answered at once.
+  #answeredLater(reply: Promise<Reply>, attempt: CallAttempt): Promise<Reply> {
+    return reply.then(
+      (one) => this.#answered(one, attempt),
+      (error: unknown) => this.#failed(error, attempt),
+    );
+  }
+
+  // C8: the caller's own subscribers are notified before the reply. Without any, nothing is awaited.
+  #answered(reply: Reply, { sent: { committed }, viewer, self, retry }: CallAttempt): Reply | Promise<Reply> {
+    if (committed === undefined) {
+      if (hasOwn(reply, "ok")) return reply;
+      if (retry !== undefined) this.#retries.delete(retry);
+      return hideUnknown(reply);
+    }
+    const notified = this.#options.notifyFirst(viewer, self, committed);
+    return notified === undefined ? hideUnknown(reply) : notified.then(() => hideUnknown(reply));
+  }
+
+  #failed(error: unknown, { retry, mayBegin, id, linked }: CallAttempt): Reply {
+    // A key that another call used still routes the retries of that call.
+    const notApplied = error instanceof EngineError && error.applied === false && error.code !== "KEY_REUSED";
+    if (retry !== undefined && notApplied) this.#retries.delete(retry);
+    // The actor is another viewer's, or has ended since the link was read.
+    if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
+      return linked === undefined ? unknownOffer : refused("NOT_NOW", noActorThere(linked));
+    throw linked !== undefined && error instanceof EngineError ? withoutId(error, id, linked) : error;
+  }
+
+  // The root must exist before a linked actor replies to it, with the owner and expiry that a handle gives.
+  async #begin(roots: ViewerRoots, slot: Slot, self: ActorId): Promise<void> {
+    const policy = this.#policy(roots.viewer, slot);
+    await this.#options.engine.call({ to: self, action: BEGIN_ACTION, args: null, viewer: roots.as(self), start: null, ...policy });
+  }
+
+  #policy(viewer: Viewer, { behaviour, handled }: Slot): Pick<Outgoing, "policy"> | undefined {
+    const { handles } = this.#options;
+    if (handled) return { policy: handles.policy(behaviour, viewer) };
+    return behaviour.per === "user" && isPassing(viewer) ? { policy: handles.passing(behaviour) } : undefined;
+  }
+
+  async #retried(roots: ViewerRoots, { routes }: PlannedOffer, { key }: CallOptions): Promise<Target | undefined> {
+    if (key === undefined) return undefined;
+    const { clock, engine } = this.#options;
+    for (const route of routes) {
+      const { behaviour, parent } = route.slot;
+      const self = roots.ids.get(rootOf(route.slot));
+      const isRead = route.offer.readOnly && behaviour.view !== undefined;
+      if (self === undefined || parent === undefined || isRead) continue;
+      const retry = this.#retries.get(retryKey(roots.viewer, self, route, key));
+      const known = retry !== undefined && clock.now() - retry.at < RETRY_MS ? retry.id : undefined;
+      const id = known ?? (await engine.keyed?.(behaviour.kind, roots.as(self), key));
+      if (id !== undefined) return { route, id, self, notStarted: false };
+    }
+    return undefined;
+  }
+}
+
+/** The error without the id of a linked actor, whose key may be another user's name. */
+function withoutId(error: EngineError, id: ActorId, { kind }: Behaviour): EngineError {
+  if (!error.message.includes(id)) return error;
+  const { code, applied, data } = error;
+  const message = error.message.replaceAll(id, `the ${kind}`).replace(/^t/, "T");
+  return new EngineError(code, message, { applied, cause: error, ...(data === undefined ? {} : { data }) });
+}
+
+/** Law 3: an offer that its actor hides answers like one that never was, without the actor's name for it. */
+const hideUnknown = (reply: Reply): Reply => (hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? unknownOffer : reply);
+
+const NO_ARGUMENTS: Bag = Object.freeze({});
+
+/** Keywords of JSON Schema that allow members which `properties` does not name. */
+const OPEN_KEYWORDS = [
+  "additionalProperties",
+  "patternProperties",
+  "unevaluatedProperties",
+  "propertyNames",
+  "dependentSchemas",
+  "dependencies",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "$ref",
+  "$dynamicRef",
+  "$recursiveRef",
+];
+
+/** The arguments that an offer names; null: it may take others too. */
+const namesIn = memoize(({ definition }: Offer): ReadonlySet<string> | null => {
+  const schema = definition["inputSchema"];
+  const properties = isBag(schema) ? schema["properties"] : undefined;
+  if (!isBag(schema) || !isBag(properties) || OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))) return null;
+  return new Set(Object.keys(properties));
+});
+
+/**
+ * Drops arguments that the offer does not name: its actor would ignore them, and its chain would store them forever. No arguments are one
+ * frozen object for all calls, since a turn freezes its arguments, which takes time.
+ */
+function namedArguments(offer: Offer, args: Json): Json {
+  if (!isBag(args)) return args;
+  const names = namesIn(offer);
+  let any = false;
+  for (const name in args) {
+    if (names?.has(name) === false) return Object.fromEntries(Object.entries(args).filter(([one]) => names.has(one)));
+    any = true;
+  }
+  return any ? args : NO_ARGUMENTS;
+}
+
+function messageTo(to: ActorId, action: string, args: Json, viewer: Viewer, mayBegin: boolean): Outgoing {
+  return mayBegin ? { to, action, args, viewer, start: null } : { to, action, args, viewer };
+}
+
+/** What the end of a call needs to know of it. */
+interface CallAttempt {
+  readonly sent: SentOptions;
+  readonly viewer: Viewer;
+  readonly self: ActorId;
+  readonly retry: string | undefined;
+  readonly mayBegin: boolean;
+  readonly id: ActorId;
+  /** The kind of the actor, if a link leads to it. */
+  readonly linked: Behaviour | undefined;
+}
+
+/** The options as the engine gets them; notes what was committed. */
+class SentOptions implements CallOptions {
+  readonly key: string | undefined;
+  readonly answers: Bag | undefined;
+  readonly can: readonly string[] | undefined;
+  readonly trace: Bag | undefined;
+  readonly signal: CancelSignal | undefined;
+  readonly onProgress: Progress | undefined;
+  readonly onLog: Log | undefined;
+  readonly onReceipt: (receipt: Receipt) => void;
+  #committed: Receipt | undefined;
+
+  constructor({ key, answers, can, trace, signal, onProgress, onLog, onReceipt }: CallOptions) {
+    this.key = key;
+    this.answers = answers;
+    this.can = can;
+    this.trace = trace;
+    this.signal = signal;
+    this.onProgress = onProgress;
+    this.onLog = onLog;
+    this.onReceipt = (receipt) => {
+      this.#committed = receipt;
+      onReceipt?.(receipt);
+    };
+  }
+
+  get committed(): Receipt | undefined {
+    return this.#committed;
+  }
+}
+
+/**
+ * C4: callers without a principal share no keys, which one could guess of another. A handle tells callers apart, else the peer does. A
+ * caller that cannot be told apart has no key.
+ */
+function withPeerKey(options: CallOptions, { handleRoot }: PlannedOffer): CallOptions {
+  const { key, peer } = options;
+  if (handleRoot !== undefined) return options;
+  return { ...options, key: peer === undefined ? undefined : `${peer} ${key}` };
+}
+
+function retryKey({ principal }: Viewer, self: ActorId, { slot, inner }: Route, key: string): string {
+  return JSON.stringify([principal ?? null, self, slot.path, slot.behaviour.kind, inner, key]);
+}

@@ -17,10 +17,19 @@ import {
   type Progress,
   type Receipt,
   type Reply,
-  type Snapshot,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, isActorId, kindOf, memoize } from "../../core/contract/internal.ts";
+import {
+  andThen,
+  andThenElse,
+  BEGIN_ACTION,
+  getOwn,
+  hasOwn,
+  invalidMessageReply,
+  isActorId,
+  kindOf,
+  memoize,
+} from "../../core/contract/internal.ts";
 import { isPassing, refused, type Refused, rootActor, unknownOffer } from "./access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-view.ts";
 import type { Handles } from "./handles.ts";
@@ -112,14 +121,12 @@ export class CallRouter {
   #countAndCall(roots: ViewerRoots, target: Target, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const { engine } = this.#options;
     const { id, route } = target;
-    const call = (snapshot: Snapshot | undefined): Reply | Promise<Reply> => {
+    return andThen(engine.readNow === undefined ? engine.read(id) : engine.readNow(id), (snapshot) => {
       const exists = snapshot !== undefined && snapshot.status !== "stopped";
       if (exists) this.#counted.set(id, true);
       const tooMany = exists ? undefined : this.#count(roots, route.slot, id, options);
       return tooMany ?? this.#call(roots, target, args, options);
-    };
-    const read = engine.readNow === undefined ? engine.read(id) : engine.readNow(id);
-    return read instanceof Promise ? read.then(call) : call(read);
+    });
   }
 
   #isUncounted(viewer: Viewer, { behaviour, handled }: Slot, id: ActorId): boolean {
@@ -202,18 +209,18 @@ export class CallRouter {
     const attempt: CallAttempt = { sent, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot.behaviour };
     try {
       const reply = deliver?.(whole, sent) ?? engine.callNow?.(whole, sent) ?? engine.call(whole, sent);
-      return reply instanceof Promise ? this.#answeredLater(reply, attempt) : this.#answered(reply, attempt);
+      return andThenElse(reply, CallRouter.#onReply, CallRouter.#onError, this, attempt);
     } catch (error) {
       return this.#failed(error, attempt);
     }
   }
 
-  // A method of its own: its closures would cost the calls that are answered at once.
-  #answeredLater(reply: Promise<Reply>, attempt: CallAttempt): Promise<Reply> {
-    return reply.then(
-      (one) => this.#answered(one, attempt),
-      (error: unknown) => this.#failed(error, attempt),
-    );
+  static #onReply(this: void, reply: Reply, router: CallRouter, attempt: CallAttempt): Reply | Promise<Reply> {
+    return router.#answered(reply, attempt);
+  }
+
+  static #onError(this: void, error: unknown, router: CallRouter, attempt: CallAttempt): Reply {
+    return router.#failed(error, attempt);
   }
 
   // C8: the caller's own subscribers are notified before the reply. Without any, nothing is awaited.

@@ -28,7 +28,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { checkNeeded, getOwn, hasOwn, kindOf, KINDS } from "../../core/contract/internal.ts";
+import { andThen, checkNeeded, getOwn, hasOwn, kindOf, KINDS } from "../../core/contract/internal.ts";
 import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./access.ts";
 import { ActorViews, type OnFault } from "./actor-view.ts";
 import { CallRouter } from "./call-router.ts";
@@ -155,8 +155,7 @@ class ActorSource implements Source {
   surface(viewer: Viewer): Surface | Promise<Surface> {
     const { graphs, roots, subscriptions } = this.#groupOf(viewer);
     const of = roots.of(viewer);
-    const surface = graphs.surfaceFor(of);
-    return surface instanceof Promise ? handOutLater(surface, subscriptions, of) : handOut(surface, subscriptions, of);
+    return andThen(graphs.surfaceFor(of), handOut, subscriptions, of);
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {
@@ -263,10 +262,6 @@ class ActorSource implements Source {
 function handOut(surface: Surface, subscriptions: Subscriptions, roots: ViewerRoots): Surface {
   subscriptions.handedOut(roots, surface);
   return surface;
-}
-
-async function handOutLater(surface: Promise<Surface>, subscriptions: Subscriptions, roots: ViewerRoots): Promise<Surface> {
-  return handOut(await surface, subscriptions, roots);
 }
 
 /**

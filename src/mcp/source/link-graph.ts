@@ -9,7 +9,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { getOwn, isActorId, kindOf, memoize } from "../../core/contract/internal.ts";
+import { andThen, getOwn, isActorId, kindOf, memoize } from "../../core/contract/internal.ts";
 import { rootActor } from "./access.ts";
 import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState } from "./actor-view.ts";
 import { sameJson } from "./json.ts";
@@ -165,10 +165,7 @@ export class LinkGraphs {
   surfaceFor(roots: ViewerRoots): Surface | Promise<Surface> {
     const slot = this.#single;
     const id = slot && roots.ids.get(slot);
-    if (slot === undefined || id === undefined) {
-      const graph = this.of(roots);
-      return graph instanceof Promise ? graph.then(({ surface }) => surface) : graph.surface;
-    }
+    if (slot === undefined || id === undefined) return andThen(this.of(roots), surfaceIn);
     const dependencies = new ViewerDependencies();
     const view = this.#options.views.see({ behaviour: slot.behaviour, id, viewer: roots.as(id), begins: true, dependencies });
     return view instanceof Promise
@@ -223,8 +220,8 @@ export class LinkGraphs {
       }
       return pending.length === 0 ? undefined : Promise.all(pending);
     };
-    const pending = follow([...roots.ids].map(([slot, id]) => ({ slot, id, self: id, above: [] })));
-    return pending === undefined ? this.#join(roots, at, dependencies) : pending.then(() => this.#join(roots, at, dependencies));
+    const all = follow([...roots.ids].map(([slot, id]) => ({ slot, id, self: id, above: [] })));
+    return andThen(all, () => this.#join(roots, at, dependencies));
   }
 
   #reportTooMany(actor: ActorId): void {
@@ -335,6 +332,8 @@ export class LinkGraphs {
     return surface;
   }
 }
+
+const surfaceIn = ({ surface }: LinkGraph): Surface => surface;
 
 function isMadeOf({ surface, of }: JoinedSurface, { catalogue }: Joined, at: ReadonlyMap<Slot, ActorView>): boolean {
   if (surface.catalogue !== catalogue || of.size !== at.size) return false;

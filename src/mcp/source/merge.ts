@@ -17,7 +17,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, MultiMap } from "../../core/contract/internal.ts";
+import { andThen, hasOwn, MultiMap } from "../../core/contract/internal.ts";
 import { unknownOffer } from "./access.ts";
 import { describeSource, joinInstructions, LISTS, offersOf, sourceWords, uriOf } from "./names.ts";
 
@@ -118,13 +118,11 @@ class MergedSource implements Source {
       return catalogue !== undefined && offersOf(catalogue).has(ref);
     });
     if (owner === undefined) return this.#actAmong(this.#sources, viewer, ref, args, options);
-    const orAnother = (reply: Reply): Reply | Promise<Reply> => {
+    return andThen(owner.actNow?.(viewer, ref, args, options) ?? owner.act(viewer, ref, args, options), (reply) => {
       if (!isUnknown(reply)) return reply;
       const others = this.#sources.filter((source) => source !== owner);
       return this.#actAmong(others, viewer, ref, args, options);
-    };
-    const reply = owner.actNow?.(viewer, ref, args, options) ?? owner.act(viewer, ref, args, options);
-    return reply instanceof Promise ? reply.then(orAnother) : orAnother(reply);
+    });
   }
 
   async #actAmong(sources: readonly Source[], viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {

@@ -12,7 +12,7 @@ import {
   type Surface,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, memoize, missingScopes, missingScopesMessage, scopesOf } from "../../core/contract/internal.ts";
+import { andThen, hasOwn, memoize, missingScopes, missingScopesMessage, omitUndefined, scopesOf } from "../../core/contract/internal.ts";
 import { judgesMisfits } from "../../core/schema/index.ts";
 import { lacksScope, refused, scopeRefusal, unknownOffer } from "./access.ts";
 import { checkJson } from "./json.ts";
@@ -75,8 +75,7 @@ class MetaSource implements Source {
   }
 
   surface(viewer: Viewer): Surface | Promise<Surface> {
-    const inner = this.#source.surface(viewer);
-    return inner instanceof Promise ? inner.then(surfaceIn) : surfaceIn(inner);
+    return andThen(this.#source.surface(viewer), surfaceIn);
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {
@@ -139,12 +138,10 @@ const noAction = (action: string): Reply =>
 
 const TOOLS: readonly Offer[] = Object.freeze([ACTIONS, ACT]);
 
-const catalogueIn = memoize(({ resources, prompts, missing }: Catalogue): Catalogue => ({
-  tools: TOOLS,
-  resources,
-  prompts,
-  ...(missing === undefined ? {} : { missing }),
-}));
+const catalogueIn = memoize((catalogue: Catalogue): Catalogue => {
+  const { links: _, ...rest } = catalogue;
+  return { ...rest, tools: TOOLS };
+});
 
 const surfaceIn = memoize(({ catalogue, off, choices = {} }: Surface): Surface => ({
   catalogue: catalogueIn(catalogue),
@@ -152,14 +149,8 @@ const surfaceIn = memoize(({ catalogue, off, choices = {} }: Surface): Surface =
   choices: withoutTools(choices),
 }));
 
-function describeAction(entry: Entry): Json {
-  const { description, inputSchema } = entry;
-  return {
-    action: entry.name,
-    ...(description === undefined ? {} : { description }),
-    ...(inputSchema === undefined ? {} : { arguments: inputSchema }),
-  };
-}
+const describeAction = ({ name, description, inputSchema }: Entry): Json =>
+  omitUndefined({ action: name, description, arguments: inputSchema });
 
 function withoutTools<T>(record: Readonly<Record<OfferRef, T>>): Record<OfferRef, T> {
   const result: Record<OfferRef, T> = {};

@@ -14,7 +14,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { memoize } from "../../core/contract/internal.ts";
+import { andThen, memoize } from "../../core/contract/internal.ts";
 import { unknownOffer } from "./access.ts";
 import { Lru } from "./lru.ts";
 import {
@@ -74,16 +74,15 @@ class PrefixedSource implements Source {
   }
 
   surface(viewer: Viewer): Surface | Promise<Surface> {
-    const inner = this.#source.surface(viewer);
-    return inner instanceof Promise ? inner.then((late) => this.#shown(late)) : this.#shown(inner);
+    return andThen(this.#source.surface(viewer), this.#shown);
   }
 
-  #shown(inner: Surface): Surface {
+  readonly #shown = (inner: Surface): Surface => {
     const outer = this.#surfaceOf(inner);
     const [fault] = outer.catalogue.missing ?? [];
     if (fault !== undefined && LISTS.every((list) => outer.catalogue[list].length === 0)) throw fault;
     return outer;
-  }
+  };
 
   catalogue(viewer: Viewer): Catalogue | undefined {
     const inner = this.#source.catalogue?.(viewer);

@@ -25,6 +25,7 @@ import {
   isTexts,
   nameOf,
   OBJECT,
+  omitUndefined,
   scopesOf,
   setOwn,
   shapeOf,
@@ -132,44 +133,37 @@ function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definitions, na
   return [
     ...named("tools", tools).map(([name, one]) => {
       const definition = toolDefinition(one, name);
+      const { input, output } = one;
       return entryOf("tools", name, one, definition, one.annotations?.["readOnlyHint"] === true, {
         run: (args, context) => one.run(bagOf(args), context),
-        ...(one.input === undefined ? {} : { input: one.input, shown: definition["inputSchema"] ?? {} }),
-        ...(one.output === undefined ? {} : { output: one.output }),
+        ...omitUndefined({ input, output, shown: input && definition["inputSchema"] }),
       });
     }),
     ...named("resources", resources).map(([name, one]) =>
       entryOf("resources", name, one, resourceDefinition(one, name), true, {
         run: (args, context) => one.read(textsOf(args), context),
-        ...(one.complete === undefined ? {} : { complete: one.complete }),
+        ...omitUndefined({ complete: one.complete }),
       }),
     ),
     ...named("prompts", prompts).map(([name, one]) =>
       entryOf("prompts", name, one, promptDefinition(one, name), true, {
         run: (args, context) => one.get(textsOf(args), context),
         input: promptSchema(one),
-        ...(one.complete === undefined ? {} : { complete: one.complete }),
+        ...omitUndefined({ complete: one.complete }),
       }),
     ),
   ];
 }
 
-function common({ describe, title, icons, meta }: Described): Bag {
-  return {
-    ...(title === undefined ? {} : { title }),
-    ...(describe === undefined ? {} : { description: describe }),
-    ...(icons === undefined ? {} : { icons }),
-    ...(meta === undefined ? {} : { _meta: meta }),
-  };
-}
+const common = ({ describe, title, icons, meta }: Described): Bag => omitUndefined({ title, description: describe, icons, _meta: meta });
 
 function toolDefinition({ input, output, annotations }: RegistryTool, name: string): Bag {
-  return {
+  return omitUndefined({
     inputSchema:
       input === undefined ? { type: "object", properties: {} } : ofObject(toJsonSchema(input, "input", `The input of ${name}`), name),
-    ...(output === undefined ? {} : { outputSchema: toJsonSchema(output, "output", `The output of ${name}`) }),
-    ...(annotations === undefined ? {} : { annotations }),
-  };
+    outputSchema: output && toJsonSchema(output, "output", `The output of ${name}`),
+    annotations,
+  });
 }
 
 function ofObject(schema: Bag, name: string): Bag {
@@ -183,21 +177,12 @@ function ofObject(schema: Bag, name: string): Bag {
 function resourceDefinition({ uri, mimeType, annotations, size, complete }: RegistryResource, name: string): Bag {
   const variables = templateVariables(uri, `resources/${JSON.stringify(name)}`);
   checkVariables("resources", name, variables, complete);
-  return {
-    [variables.length > 0 ? "uriTemplate" : "uri"]: uri,
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(size === undefined ? {} : { size }),
-  };
+  return { [variables.length > 0 ? "uriTemplate" : "uri"]: uri, ...omitUndefined({ mimeType, annotations, size }) };
 }
 
 function promptDefinition({ arguments: known, complete }: RegistryPrompt, name: string): Bag {
-  checkVariables(
-    "prompts",
-    name,
-    (known ?? []).map((argument) => argument.name),
-    complete,
-  );
+  const variables = known?.map((argument) => argument.name) ?? [];
+  checkVariables("prompts", name, variables, complete);
   return known === undefined ? {} : { arguments: known.map((argument) => ({ ...argument })) };
 }
 

@@ -182,7 +182,7 @@ const product: readonly Requirement[] = [
     tests: [
       "law 3: an argument outside its choices is refused in the turn, and the choices are named",
       "law 3: choices bind the variables of resources and the arguments of prompts alike",
-      "postures › the dynamic list is the catalogue without what is off, with choices as enums over a copy",
+      "lists by posture › the dynamic list is the catalogue without what is off, with choices as enums over a copy",
     ],
   },
   {
@@ -287,7 +287,7 @@ const product: readonly Requirement[] = [
     says: "An actor of its starter does not exist for others",
     tests: [
       "${name}: callers › an actor of its starter does not exist for others",
-      "cast: roots › owner starter: the actor of another does not exist",
+      "cast: roots › owner starter: another viewer's actor does not exist",
     ],
   },
   {
@@ -636,8 +636,8 @@ const product: readonly Requirement[] = [
     id: "sources.cast",
     says: "A cast serves the actors a viewer meets: shared, by principal, by handle, by link",
     tests: [
-      "cast: roots › serves a shared actor without handle and prefix, before it exists",
-      "cast: roots › keeps a user's actor by principal, percent-encoded, or hashed where too long",
+      "cast: roots › serves a shared actor without handle or prefix before it exists",
+      "cast: roots › keys a user's actor by its principal, percent-encoded, or hashed if too long",
       "cast: links › joins the surface of the linked actor, with its choices, as one constant catalogue",
     ],
   },
@@ -645,9 +645,9 @@ const product: readonly Requirement[] = [
     id: "sources.registry",
     says: "A registry serves handlers, with schemas, refusals, progress, completion and change at run time",
     tests: [
-      "registry › checks arguments, with a schema's defaults, and keeps a JSON Schema word for word",
-      "registry › turns a refusal into a refusal, a request into needs, and any other throw into a fault without its words",
-      "registry › adds and removes at run time, and tells whoever listens",
+      "registry › checks arguments, with a schema's defaults, and shows a JSON Schema unchanged",
+      "registry › a thrown refusal refuses, a request needs answers, and any other throw is a fault without its message",
+      "registry › adds and removes at run time, and notifies watchers",
       "registry › reads resources by template, gets prompts, completes both",
     ],
   },
@@ -655,29 +655,29 @@ const product: readonly Requirement[] = [
     id: "sources.merge",
     says: "Sources merge, and two of one name are refused naming both",
     tests: [
-      "merge and prefix › serve several sources as one, each name at its own source",
+      "merge and prefix › serve several sources as one, and route each name to its source",
       "merge and prefix › refuse two offers of one name, or of one URI, naming both sources",
     ],
   },
   {
     id: "sources.prefix",
     says: "Names and URIs go under a prefix and come back",
-    tests: ["merge and prefix › put names and URIs under a prefix, and take it away again for the source"],
+    tests: ["merge and prefix › put names and URIs under a prefix, and remove it for the source"],
   },
   {
     id: "sources.links",
     says: "Links join other actors' surfaces, and cycles end",
     tests: [
       "cast: links › acts on the linked actor as it is linked now, with the player as self",
-      "cast: links › joins under a prefix, also with strict names, and cuts cycles of kinds",
-      "cast: kinds that do not say ahead › are shown as they are now, are never taken for constant, and link without end nowhere",
+      "cast: links › joins links under a prefix, also with strict names, and cuts cycles of kinds",
+      "cast: kinds whose catalogues are not known ahead › are shown by their state, are not treated as static, and are not followed in cycles",
     ],
   },
   {
     id: "sources.posture.dynamic",
     says: "Dynamic: the list is the surface",
     tests: [
-      "postures › the dynamic list is the catalogue without what is off, with choices as enums over a copy",
+      "lists by posture › the dynamic list is the catalogue without what is off, with choices as enums over a copy",
       "a door of one's own › has a list that changes with it, told before the reply on one stream: SDK ${which.sdk}",
     ],
   },
@@ -685,7 +685,7 @@ const product: readonly Requirement[] = [
     id: "sources.posture.gated",
     says: "Gated: all that is not hidden, a call out of turn refused with the reason",
     tests: [
-      "postures › the gated list is all that is not hidden, the same object for every viewer",
+      "lists by posture › the gated list has all that is not hidden, and is one object for all viewers",
       "results of 2026-07-28 › a gated list keeps what is off with a reason; dynamic only with a principal",
       "a door of one's own › is behind a handle for a client of 2026-07-28 without a name, whose list never changes and whose refusals say why",
     ],
@@ -694,8 +694,8 @@ const product: readonly Requirement[] = [
     id: "sources.posture.meta",
     says: "Meta: two tools that never change",
     tests: [
-      "meta › has two tools that never change, and says what is possible and why other things are not",
-      "meta › acts, checks the arguments, and answers what is not there in words a model can use",
+      "meta › has two tools that never change, which list what is possible and why others are not",
+      "meta › acts, checks arguments, and refuses unknown actions in words for a model",
       "a door of one's own › tells at /mcp/meta what is possible now, and why the rest is not",
     ],
   },
@@ -703,7 +703,7 @@ const product: readonly Requirement[] = [
     id: "sources.choices",
     says: "Choices fill enums over a copy of the schema, never an empty one, and complete",
     tests: [
-      "postures › leaves an empty choice out of the schema: several clients refuse an empty enum",
+      "lists by posture › omits an empty choice from the schema: several clients refuse an empty enum",
       "cast: links › completes from the choices of the actor that is linked now",
     ],
   },
@@ -711,15 +711,15 @@ const product: readonly Requirement[] = [
     id: "sources.handles.minting",
     says: "A handle is minted by a tool and stands in tools, prompts and URIs",
     tests: [
-      "cast: handles › asks for a handle on every tool and prompt, and has it as first segment of every URI",
-      "cast: handles › plays with a handle, through links too, and keeps players apart",
+      "cast: handles › every tool and prompt takes a handle, which is the first segment of every URI",
+      "cast: handles › handles address separate players, also through links",
     ],
   },
   {
     id: "sources.handles.binding",
     says: "A handle is bound to its starter's principal",
     tests: [
-      "cast: handles › binds a handle to its starter's principal, before and after its first use",
+      "cast: handles › a handle is bound to its starter's principal, before and after its first use",
       "a handle › is of no use to anybody but its starter's principal, used or not, and answers like one that never was",
     ],
   },
@@ -727,7 +727,7 @@ const product: readonly Requirement[] = [
     id: "sources.handles.expiry",
     says: "Unknown, ended and expired handles are a tool error that says how to start anew",
     tests: [
-      "cast: handles › refuses a handle nobody minted, one of another kind of text, one that ended and one that expired, each as a tool error",
+      "cast: handles › refuses unknown, malformed, ended and expired handles, each as a tool error",
       "a server that was started again › knows the handles it gave, also those nobody has used yet",
     ],
   },
@@ -735,8 +735,8 @@ const product: readonly Requirement[] = [
     id: "sources.flags",
     says: "Dirty flags reach exactly those whose lists or resources changed",
     tests: [
-      "C8 exactness, ${how} › C8 after any act, a viewer's lists are flagged iff they are others than before, and a resource iff its content or place is",
-      "C8 a viewer is told only of what its own surface may show, ${how} › C8 the flag precedes the reply, however late the engine announces",
+      "C8 exactness, ${how} › C8 after any act, lists are notified of iff they changed, and resources iff content or actor did",
+      "C8 a viewer is notified only of what its own surface may show, ${how} › C8 the notification precedes the reply, however late the engine announces",
       "C8 1,000 random acts by five players: a list is flagged once to exactly those whose lists changed, and every item stays in one place",
     ],
   },
@@ -1074,8 +1074,8 @@ const product: readonly Requirement[] = [
     id: "secure.handles",
     says: "Handles carry 128 random bits and cannot be made up",
     tests: [
-      "a handle carries 128 random bits, its minute, and a proof of kind and starter that no flipped bit survives",
-      "cast: handles › refuses a handle nobody minted, one of another kind of text, one that ended and one that expired, each as a tool error",
+      "a handle has 128 random bits, its minute, and a proof that fails for any flipped bit",
+      "cast: handles › refuses unknown, malformed, ended and expired handles, each as a tool error",
     ],
   },
   {
@@ -1180,7 +1180,7 @@ const product: readonly Requirement[] = [
     says: "--tool-names strict keeps to letters, digits, _ and -",
     tests: [
       "troupe serve › a strict host gets names of letters, digits and underscores",
-      "merge and prefix › keep to strict names where asked, and refuse what does not fit",
+      "merge and prefix › use strict names on request, and refuse names that do not fit",
     ],
   },
   {
@@ -1639,7 +1639,7 @@ const specification: readonly Requirement[] = [
     id: "spec.1.independent",
     says: "Each player has a state of its own, kept on the server",
     tests: [
-      "cast: roots › keeps a user's actor by principal, percent-encoded, or hashed where too long",
+      "cast: roots › keys a user's actor by its principal, percent-encoded, or hashed if too long",
       "one that opens a session for each call finishes the quest, since its key names the player",
     ],
   },
@@ -1886,7 +1886,7 @@ const specification: readonly Requirement[] = [
     id: "spec.5.resources.room",
     says: "Room resources change when players move",
     tests: [
-      "C8 a viewer is told only of what its own surface may show, ${how} › C8 a move flags the resources of the room that is linked now, and hears that room from then on",
+      "C8 a viewer is notified only of what its own surface may show, ${how} › C8 a move notifies of the newly linked room's resources, and watches that room",
       "two clients in one room, and one elsewhere › one takes the torch: the other's room resource updates and its tools list changes; the one elsewhere hears nothing",
     ],
   },
@@ -1938,7 +1938,7 @@ const specification: readonly Requirement[] = [
     tests: [
       "the security guide has a row for each bullet: the mechanism, or the host's job",
       "destructive acts ask where the client can be asked: the first blow, and giving away what is precious",
-      "cast: roots › law 3: hidden and unknown answer alike, a reason is told, and no list is trusted",
+      "cast: roots › law 3: hidden and unknown offers answer alike, and calls are checked whatever lists showed",
     ],
   },
   {
@@ -1946,7 +1946,7 @@ const specification: readonly Requirement[] = [
     says: "What a viewer can reach is its surface, decided again in the turn",
     tests: [
       "law 3: a stale list's call is decided in the turn: with a reason it says so, without one it is not there",
-      "cast: roots › owner starter: the actor of another does not exist",
+      "cast: roots › owner starter: another viewer's actor does not exist",
     ],
   },
   {
@@ -1970,7 +1970,7 @@ const specification: readonly Requirement[] = [
     says: "Another's state, session, handle and question are not found",
     tests: [
       "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
-      "cast: handles › binds a handle to its starter's principal, before and after its first use",
+      "cast: handles › a handle is bound to its starter's principal, before and after its first use",
       "a client of 2026-07-28 that can be asked › another's question is not to be answered, nor one's own with another argument",
       "two clients in one room, and one elsewhere › in 2026-07-28 without a name, a handle's room is listened to, and no other's",
       "a session › of somebody else is not found, whatever is asked of it, and goes on for its own client",
@@ -1981,7 +1981,7 @@ const specification: readonly Requirement[] = [
     id: "spec.6.privacy.transmission",
     says: "Nothing is sent of a player to others but what the room shows, under an alias",
     tests: [
-      "cast: roots › fills {alias} and never shows a principal",
+      "cast: roots › fills {alias}, and shows no principal",
       "the player state has exactly the specification's fields, and an alias for the player",
       "a player › is met by its own URIs alone, which say nothing of who it is",
     ],
@@ -2052,7 +2052,7 @@ const specification: readonly Requirement[] = [
     says: "Access controls and data protection",
     tests: [
       "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
-      "cast: roots › owner starter: the actor of another does not exist",
+      "cast: roots › owner starter: another viewer's actor does not exist",
       "what is secret in the arguments is secret in the record",
     ],
   },
@@ -2153,7 +2153,7 @@ const specification: readonly Requirement[] = [
     says: "Tool parameters are validated against JSON Schema",
     tests: [
       "arguments that do not fit are refused INVALID, with where and what was expected",
-      "registry › checks arguments, with a schema's defaults, and keeps a JSON Schema word for word",
+      "registry › checks arguments, with a schema's defaults, and shows a JSON Schema unchanged",
     ],
   },
   {
@@ -2228,7 +2228,7 @@ const specification: readonly Requirement[] = [
     id: "spec.7.performance.cache",
     says: "What is asked often is cached",
     tests: [
-      "cast: links › computes a surface once per head and viewer, however often it is asked for",
+      "cast: links › computes a surface once per head and viewer",
       "pages are cut once, follow each other by opaque cursors, and a cursor ends with the list it is of",
     ],
   },
@@ -2236,7 +2236,7 @@ const specification: readonly Requirement[] = [
     id: "spec.7.performance.subscriptions",
     says: "Subscriptions are cheap: flags, however many changes",
     tests: [
-      "C8 a viewer is told only of what its own surface may show, ${how} › C8 a thousand changes while it looks are one more look, and undo leaves nothing behind",
+      "C8 a viewer is notified only of what its own surface may show, ${how} › C8 a thousand changes during a look are one more look, and undo ends all watches",
       "the standalone stream › C8 while the client is away or does not read its changes are flags, told once when it can be told",
     ],
   },

@@ -2,10 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
-import { actor } from "../../core/actor/index.ts";
-import type { OfferRef, Receipt, Reply, Source, Viewer } from "../../core/contract/index.ts";
+import { actor, fromJsonSchema } from "../../core/actor/index.ts";
+import {
+  type Bag,
+  type CallOptions,
+  EngineError,
+  isBag,
+  type Json,
+  type OfferRef,
+  type Outgoing,
+  type Receipt,
+  type Reply,
+  type Source,
+  type Viewer,
+} from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
-import { cast } from "./index.ts";
+import { FakeEngine } from "../../../test/source/fake-engine.ts";
+import { cast, merge, prefix, registry } from "./index.ts";
 import * as z from "zod";
 
 /** A walker is in a room; each step leads on to the next one, and is told only when the walker has arrived. */
@@ -63,7 +76,7 @@ const roomOf = async (engine: LocalEngine): Promise<unknown> => (await engine.re
 const step = (source: Source, viewer = ann, key = "one", onReceipt?: (receipt: Receipt) => void) =>
   source.act(viewer, "tools/step", {}, { key, ...(onReceipt === undefined ? {} : { onReceipt }) });
 
-test("C4 a retry finds the first call where the link led then, though its act has changed the link: in this process and in the next", async () => {
+test("C4 a retry goes to the actor of the first call after the link changed, also in another process", async () => {
   const store = memoryStore();
   {
     await using engine = await LocalEngine.start({ kinds, store });
@@ -87,7 +100,7 @@ test("C4 a retry finds the first call where the link led then, though its act ha
   assert.deepEqual(await roomOf(engine), { room: 2 });
 });
 
-test("C4 a key is one viewer's own, also of viewers without a principal who are in one room", async () => {
+test("C4 keys are scoped to their viewer, also without a principal and in one room", async () => {
   await using engine = await LocalEngine.start({ kinds, store: memoryStore() });
   const source = cast({ engine, kinds });
   const nobody: Viewer = { scopes: [] };
@@ -101,7 +114,7 @@ test("C4 a key is one viewer's own, also of viewers without a principal who are 
   assert.deepEqual((await engine.read("room/0"))?.state, { left: 1, called: "" }, "each waved once");
 });
 
-test("C4 callers without a principal share no keys: their peers tell them apart", async () => {
+test("C4 keys of callers without a principal are scoped to their peers", async () => {
   const bell = actor("bell", {
     describe: "Rings.",
     per: "shared",
@@ -122,7 +135,7 @@ test("C4 callers without a principal share no keys: their peers tell them apart"
   assert.deepEqual([await ring(ada, "192.0.2.1"), await ring(ada, "192.0.2.2")], [{ ok: 5 }, { ok: 5 }]);
 });
 
-test("half a character on which a view fails is refused by its path, and is no fault", async () => {
+test("a lone surrogate that a view fails on is refused with its path, and is not a fault", async () => {
   const echo = actor("echo", {
     describe: "Says it again.",
     per: "shared",
@@ -142,7 +155,7 @@ test("half a character on which a view fails is refused by its path, and is no f
   assert.deepEqual(faults, []);
 });
 
-test("a peer's sessions start a bounded number of actors, and go on using those they have", async () => {
+test("the sessions of a peer start a bounded number of actors, and can go on using those", async () => {
   const pad = actor("pad", {
     describe: "Counts.",
     per: "user",
@@ -187,7 +200,7 @@ test("a peer's sessions start a bounded number of actors, and go on using those 
   assert.deepEqual(await from("192.0.2.1", 5_003, "tools/add", later), { ok: 1 });
 });
 
-test("what fails in an actor that a link leads to is told without its key, which may be another user's name", async () => {
+test("errors of a linked actor do not contain its key, which may be another user's name", async () => {
   const diary = actor("diary", {
     describe: "A diary.",
     per: "user",
@@ -223,4 +236,167 @@ test("what fails in an actor that a link leads to is told without its key, which
     applied: false,
     message: /^The diary crashed at event \d+: your call/,
   });
+});
+
+const counter = actor("counter", {
+  describe: "Counts.",
+  per: "user",
+  state: z.object({ count: z.number().default(0) }),
+  tools: {
+    add: {
+      describe: "Adds one.",
+      input: z.object({ by: z.number().optional() }),
+      run({ state }) {
+        state.count += 1;
+        return state.count;
+      },
+    },
+    read: { describe: "Reads.", when: ({ count }) => count < 2, view: ({ count }) => count },
+  },
+});
+
+const ana: Viewer = { principal: "ana", scopes: [] };
+
+/** Answers on the spot what its counters are asked. */
+class Quick extends FakeEngine {
+  readonly asked: Outgoing[] = [];
+  fault: EngineError | undefined;
+
+  callNow(message: Outgoing, options: CallOptions = {}): Reply {
+    this.asked.push(message);
+    if (this.fault !== undefined) throw this.fault;
+    const seq = this.asked.length;
+    this.put(message.to, { count: seq });
+    options.onReceipt?.({ actor: message.to, seq, head: `1.${seq}` });
+    return { ok: seq };
+  }
+}
+
+const now = (source: Source, viewer = ana, ref: "tools/add" | "tools/read" | "tools/c.add" = "tools/add") =>
+  source.actNow?.(viewer, ref, {}, {});
+
+test("a call to a root is answered synchronously if its engine does, also through prefix and merge", () => {
+  const engine = new Quick([counter]);
+  const source = cast({ engine, kinds: [counter] });
+  assert.deepEqual(now(source), { ok: 1 });
+  const inside = merge(registry({}), prefix("c", source));
+  assert.deepEqual(now(inside, ana, "tools/c.add"), { ok: 2 });
+  assert.deepEqual(engine.asked[0], {
+    to: "counter/ana",
+    action: "tools/add",
+    args: {},
+    viewer: { principal: "ana", self: "counter/ana", scopes: [] },
+    start: null,
+  });
+});
+
+test("empty arguments are one frozen object for all calls, others stay as they are", () => {
+  const engine = new Quick([counter]);
+  const source = cast({ engine, kinds: [counter] });
+  const some = { by: 2 };
+  for (const args of [{}, {}, some, null, []]) source.actNow?.(ana, "tools/add", args, {});
+  const asked = engine.asked.map(({ args }) => args);
+  assert.equal(asked[0], asked[1]);
+  assert.ok(Object.isFrozen(asked[0]));
+  assert.equal(asked[2], some);
+  assert.deepEqual(asked.slice(3), [null, []]);
+});
+
+test("reads, and calls of an engine without callNow, are asynchronous", async () => {
+  const quick = cast({ engine: new Quick([counter]), kinds: [counter] });
+  const viewed = now(quick, ana, "tools/read");
+  assert.ok(viewed instanceof Promise);
+  assert.deepEqual(await viewed, { ok: 0 });
+  const slow = now(cast({ engine: new FakeEngine([counter]), kinds: [counter] }));
+  assert.ok(slow instanceof Promise);
+  assert.deepEqual(await slow, { ok: 1 });
+});
+
+test("`actNow` throws what `act` rejects with; another viewer's actor answers as unknown", async () => {
+  const engine = new Quick([counter]);
+  const source = cast({ engine, kinds: [counter] });
+  engine.fault = new EngineError("DRAINING", "closing");
+  assert.throws(() => now(source), { code: "DRAINING" });
+  await assert.rejects(source.act(ana, "tools/add", {}, {}), { code: "DRAINING" });
+  await assert.rejects(merge(registry({}), source).act(ana, "tools/add", {}, {}), { code: "DRAINING" });
+  engine.fault = new EngineError("NO_ACTOR", "not yours");
+  const reply = now(source);
+  assert.ok(reply !== undefined && "refused" in reply && reply.refused.code === "UNKNOWN");
+});
+
+test("C8 the caller's subscribers are notified before a synchronous reply", async () => {
+  const source = cast({ engine: new Quick([counter]), kinds: [counter] });
+  const flags: string[] = [];
+  const undo = source.watch(ana, (ref) => flags.push(ref ?? "lists"));
+  await source.act(ana, "tools/add", {}, {});
+  flags.length = 0;
+  const second = now(source);
+  assert.ok(second instanceof Promise);
+  assert.deepEqual(await second, { ok: 2 });
+  assert.deepEqual(flags, ["lists"]);
+  assert.deepEqual(now(source, { principal: "bob", scopes: [] }), { ok: 3 }, "who listens to another waits for nothing");
+  undo();
+  assert.deepEqual(now(source), { ok: 4 });
+});
+
+test("viewers are compared by principal and scopes, not by object identity", () => {
+  const engine = new Quick([counter]);
+  const source = cast({ engine, kinds: [counter] });
+  const scopes = ["a"];
+  const mine = { principal: "ana", scopes };
+  now(source, mine);
+  scopes.push("b");
+  now(source, mine);
+  mine.principal = "bob";
+  now(source, mine);
+  now(source, { principal: "bob", scopes: [] });
+  assert.deepEqual(
+    engine.asked.map(({ to, viewer }) => [to, viewer?.principal, viewer?.scopes]),
+    [
+      ["counter/ana", "ana", ["a"]],
+      ["counter/ana", "ana", ["a", "b"]],
+      ["counter/bob", "bob", ["a", "b"]],
+      ["counter/bob", "bob", []],
+    ],
+  );
+});
+
+// A turn that changes nothing leaves no event.
+const run = ({ state }: { readonly state: { calls: number } }): number => (state.calls += 1);
+
+const note = actor("note", {
+  describe: "A note.",
+  per: "user",
+  initial: () => ({ calls: 0 }),
+  tools: {
+    closed: { describe: "Takes by.", input: z.object({ by: z.number().optional(), of: z.object({ a: z.number() }).optional() }), run },
+    bare: { describe: "Takes nothing.", run },
+    loose: { describe: "Takes anything beside by.", input: z.looseObject({ by: z.number() }), run },
+    record: { describe: "Takes anything.", input: z.record(z.string(), z.number()), run },
+    union: { describe: "Takes either.", input: z.union([z.object({ a: z.number() }), z.object({ b: z.number() })]), run },
+    plain: { describe: "Takes by.", input: fromJsonSchema<Bag>({ type: "object", properties: { by: { type: "number" } } }), run },
+  },
+});
+test("arguments that a tool's schema does not name are not stored in the chain", async () => {
+  await using engine = await LocalEngine.start({ kinds: [note], store: memoryStore() });
+  const source = cast({ engine, kinds: [note] });
+  const junk: Json = { junk: "x".repeat(10_000), __proto__x: 1, constructor: 2 };
+  const kept = async (tool: string, args: Bag): Promise<unknown> => {
+    assert.ok("ok" in (await source.act(ann, `tools/${tool}`, args, {})), tool);
+    let last: unknown;
+    for await (const { body } of engine.history("note/ann", 0)) {
+      const read: unknown = JSON.parse(body ?? "null");
+      if (isBag(read) && isBag(read["message"])) last = read["message"]["args"];
+    }
+    return last;
+  };
+  assert.deepEqual(await kept("closed", { by: 1, ...junk }), { by: 1 });
+  assert.deepEqual(await kept("closed", JSON.parse('{"__proto__":{"by":5},"toString":1}')), {});
+  assert.deepEqual(await kept("closed", { by: 1, of: { a: 1 } }), { by: 1, of: { a: 1 } });
+  assert.deepEqual(await kept("bare", junk), {});
+  assert.deepEqual(await kept("plain", { by: 1, ...junk }), { by: 1 });
+  // These take more than they name.
+  assert.deepEqual(await kept("loose", { by: 1, more: 2 }), { by: 1, more: 2 });
+  assert.deepEqual(await kept("record", { more: 2 }), { more: 2 });
+  assert.deepEqual(await kept("union", { b: 2 }), { b: 2 });
 });

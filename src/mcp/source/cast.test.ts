@@ -72,7 +72,7 @@ function ringer(kind: string, text: string): Behaviour {
 }
 
 describe("cast: roots", () => {
-  it("serves a shared actor without handle and prefix, before it exists", async () => {
+  it("serves a shared actor without handle or prefix before it exists", async () => {
     const { source, engine } = serve([counter]);
     assert.deepEqual(await tools(source, nobody), ["add", "get"]);
     assert.deepEqual(await act(source, nobody, "tools/get"), { ok: 0 });
@@ -83,7 +83,7 @@ describe("cast: roots", () => {
     assert.deepEqual(await tools(source, ana), ["add", "get", "reset"]);
   });
 
-  it("keeps a user's actor by principal, percent-encoded, or hashed where too long", async () => {
+  it("keys a user's actor by its principal, percent-encoded, or hashed if too long", async () => {
     const { source, engine } = rooms();
     await act(source, { principal: "https://id.example|ä b", scopes: [] }, "tools/move", { to: "cave" });
     await act(source, { principal: "x".repeat(300), scopes: [] }, "tools/move", { to: "cave" });
@@ -92,7 +92,7 @@ describe("cast: roots", () => {
     assert.match(ids[1] ?? "", /^player\/[0-9a-f]{64}$/);
   });
 
-  it("says what it is not given, or would not read", () => {
+  it("reports missing and unknown options", () => {
     const { engine } = serve([counter]);
     const wrong = (options: unknown, message: RegExp): void => assert.throws(() => cast(Object(options)), { code: "DOOR_OPTION", message });
     wrong({ kinds: [counter] }, /^engine has to be an engine: await LocalEngine/);
@@ -101,7 +101,7 @@ describe("cast: roots", () => {
     wrong({ kinds: [counter], engine, onfault: () => undefined }, /^cast has no option "onfault", do you mean "onFault"\?/);
   });
 
-  it("law 3: hidden and unknown answer alike, a reason is told, and no list is trusted", async () => {
+  it("law 3: hidden and unknown offers answer alike, and calls are checked whatever lists showed", async () => {
     const { source } = serve([counter]);
     const hidden = await act(source, ana, "tools/secret");
     const unknown = await act(source, ana, "tools/nothing");
@@ -128,7 +128,7 @@ describe("cast: roots", () => {
     assert.deepEqual(await source.act(ana, "tools/add", {}, { key: "k" }), { ok: 1 });
   });
 
-  it("fills {alias} and never shows a principal", async () => {
+  it("fills {alias}, and shows no principal", async () => {
     const surface = await serve([counter]).source.surface(ana);
     assert.deepEqual(
       listed(surface, "gated").resources.map(({ uri }) => uri),
@@ -138,7 +138,7 @@ describe("cast: roots", () => {
     assert.doesNotMatch(text, /secret-name/);
   });
 
-  it("lets what belongs to a session end by itself after it, and what belongs to somebody stay", async () => {
+  it("actors of anonymous sessions expire, those of principals do not", async () => {
     const own = { ...counter, kind: "own", per: "user" as const };
     const { source, engine } = serve([own]);
     await act(source, { principal: "session|0f", scopes: [] }, "tools/add");
@@ -150,7 +150,7 @@ describe("cast: roots", () => {
     assert.deepEqual(kept.engine.calls.at(-1)?.message.policy, { expireMs: 5 });
   });
 
-  it("owner starter: the actor of another does not exist", async () => {
+  it("owner starter: another viewer's actor does not exist", async () => {
     const mine = { ...counter, kind: "mine", policy: { ...counter.policy, owner: "starter" as const } };
     const { source } = serve([mine]);
     assert.deepEqual(await act(source, ana, "tools/add"), { ok: 1 });
@@ -191,7 +191,7 @@ describe("cast: links", () => {
     assert.equal(code(await act(source, ana, "tools/look")), "UNKNOWN");
   });
 
-  it("C4 a retry goes to the actor that applied the call, whoever is linked meanwhile", async () => {
+  it("C4 a retry goes to the actor that applied the call, though the link changed", async () => {
     const { source } = rooms();
     await act(source, ana, "tools/move", { to: "attic" });
     await act(source, ana, "tools/move", { to: "hall" });
@@ -201,7 +201,7 @@ describe("cast: links", () => {
     assert.equal(code(await source.act(ana, "tools/pick_up", { item: "torch" }, { key: "another" })), "NOT_NOW");
   });
 
-  it("refuses with the link's reason what is offered where the link leads nowhere now, and without one hides it (law 3)", async () => {
+  it("law 3: an offer behind a link that is off is refused with its reason, or hidden without one", async () => {
     const till = ringer("till", "Rings it up.");
     const desk = actor("desk", {
       describe: "A desk.",
@@ -250,7 +250,7 @@ describe("cast: links", () => {
     );
   });
 
-  it("keeps from lists what an actor would offer that is not there, and says why to a call", async () => {
+  it("does not list offers of a linked actor that does not exist, and calls to them get the reason", async () => {
     const { source } = rooms();
     await act(source, ana, "tools/move", { to: "nowhere" });
     assert.deepEqual(await tools(source, ana), ["move", "inventory"]);
@@ -260,7 +260,7 @@ describe("cast: links", () => {
     assert.equal((await source.surface(ana)).off["tools/pick_up"], "There is no room there now.");
   });
 
-  it("joins under a prefix, also with strict names, and cuts cycles of kinds", async () => {
+  it("joins links under a prefix, also with strict names, and cuts cycles of kinds", async () => {
     const node = actor("node", {
       describe: "Links to its like.",
       state: z.object({}),
@@ -297,7 +297,7 @@ describe("cast: links", () => {
     assert.throws(() => serve([player]), isCoded("BAD_DEFINITION"));
   });
 
-  it("lets kinds that take one another's place share an offer they define alike", async () => {
+  it("kinds that exclude each other may share an offer that they define alike", async () => {
     const hub = actor("hub", {
       describe: "Hub.",
       state: z.object({ to: z.string().default("bell/one") }),
@@ -332,7 +332,7 @@ describe("cast: links", () => {
     assert.deepEqual(await source.complete?.(ana, "tools/none", "item", "", {}), []);
   });
 
-  it("lists what as many actors offer as are known ahead, and says so where links lead to more than it looks at", async () => {
+  it("lists all planned actors, and reports links that lead to more than the limit", async () => {
     const kinds = Array.from({ length: 400 }, (_, at) =>
       actor(`kind${at}`, {
         describe: "One of many.",
@@ -381,7 +381,7 @@ describe("cast: links", () => {
     assert.match(faults[0] ?? "", /More than 256 actors can be met by one viewer here/);
   });
 
-  it("computes a surface once per head and viewer, however often it is asked for", async () => {
+  it("computes a surface once per head and viewer", async () => {
     let computed = 0;
     const counting: typeof room = {
       ...room,
@@ -400,7 +400,7 @@ describe("cast: links", () => {
     assert.equal(computed, 2);
   });
 
-  it("keeps the lists of a viewer when an actor it is linked to breaks, and says so", async () => {
+  it("a broken linked actor is reported, and does not break the viewer's lists", async () => {
     const faults: string[] = [];
     const broken: Behaviour = {
       ...room,
@@ -415,7 +415,7 @@ describe("cast: links", () => {
     assert.deepEqual(faults, ["room/hall"]);
   });
 
-  it("tells once of a first state that does not fit, however often and for whomever it is looked at", async () => {
+  it("reports an invalid first state once, for all looks and viewers", async () => {
     const faults: unknown[] = [];
     const broken: Behaviour = {
       ...player,
@@ -428,7 +428,7 @@ describe("cast: links", () => {
     assert.deepEqual(faults, [["Error: no", "player/ana"]]);
   });
 
-  it("tells of a view that throws, whose viewer hears no more than that it failed", async () => {
+  it("reports a view that throws; its caller only learns that it failed", async () => {
     const faults: unknown[] = [];
     const broken: Behaviour = {
       ...player,
@@ -442,7 +442,7 @@ describe("cast: links", () => {
   });
 });
 
-describe("cast: kinds that do not say ahead", () => {
+describe("cast: kinds whose catalogues are not known ahead", () => {
   const guest: Behaviour<{ readonly tools: readonly string[]; readonly to?: string }> = {
     kind: "guest",
     version: 1,
@@ -467,7 +467,7 @@ describe("cast: kinds that do not say ahead", () => {
     }),
   };
 
-  it("are shown as they are now, are never taken for constant, and link without end nowhere", async () => {
+  it("are shown by their state, are not treated as static, and are not followed in cycles", async () => {
     const linked = { ...counter, per: "link" as const };
     const { source, engine } = serve([guest, linked]);
     engine.put("counter/other", { count: 3 });

@@ -44,7 +44,7 @@ const PLACES = {
   "elsewhere, where each look has a copy": async () => new FakeEngine([board]),
 };
 
-test("C8 what an earlier life showed says nothing of a later one, whose states are counted from one again", () => {
+test("C8 members are not compared across lives of an actor, whose numbers begin again", () => {
   for (const copies of [false, true]) {
     const shown = new MembersShown(copies);
     const isSame = (seq: number): boolean => shown.isSame("resources/talk", { id: "board/a", seq, state: { said: 0 } }, ["said"]);
@@ -53,7 +53,7 @@ test("C8 what an earlier life showed says nothing of a later one, whose states a
 });
 
 for (const [where, started] of Object.entries(PLACES))
-  describe(`C8 a resource that reads certain members of a state, kept ${where}`, () => {
+  describe(`C8 a resource that reads certain members of a state that is ${where}`, () => {
     const heard = async (...calls: readonly (readonly [tool: OfferRef, args?: Json])[]): Promise<ReadonlySet<string>> => {
       await using engine = await started();
       const source = cast({ engine, kinds: [board], posture: "dynamic" });
@@ -67,7 +67,7 @@ for (const [where, started] of Object.entries(PLACES))
       return new Set(flags);
     };
 
-    it("C8 is told of where one of them was written, and nowhere else", async () => {
+    it("C8 notifies when a turn wrote one of them, and only then", async () => {
       assert.deepEqual(await heard(["tools/say"]), new Set(["resources/talk", "resources/all", "resources/cell"]));
       assert.deepEqual(await heard(["tools/put", { cell: "a" }]), new Set(["resources/cells", "resources/all", "resources/cell"]));
       assert.deepEqual(
@@ -76,11 +76,11 @@ for (const [where, started] of Object.entries(PLACES))
       );
     });
 
-    it("C8 where the turn changed a list, too", async () => {
+    it("C8 notifies when the turn changed a list too", async () => {
       assert.deepEqual(await heard(["tools/shut"]), new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
     });
 
-    it("C8 where they are again what they were, since what was in between may have been read", async () => {
+    it("C8 notifies when they are restored: the state in between may have been read", async () => {
       const there = await heard(["tools/turn"], ["tools/turn"]);
       assert.deepEqual(there, new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
     });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import type { Catalogue, Offer, OfferRef, Surface } from "../../core/contract/index.ts";
+import { describe, it, test } from "node:test";
+import type { Bag, Catalogue, Offer, OfferRef, Surface } from "../../core/contract/index.ts";
 import { changedLists, listed } from "./index.ts";
+import { templateEntries } from "./lists.ts";
 import * as fc from "fast-check";
 
 function tool(name: string, properties: { readonly [key: string]: { readonly type: string } } = {}): Offer {
@@ -21,7 +22,7 @@ function off(...refs: OfferRef[]): Surface {
   return { catalogue, off: Object.fromEntries(refs.map((ref) => [ref, true as const])) };
 }
 
-describe("postures", () => {
+describe("lists by posture", () => {
   it("the dynamic list is the catalogue without what is off, with choices as enums over a copy", () => {
     const before = JSON.stringify(catalogue);
     const surface: Surface = {
@@ -45,7 +46,7 @@ describe("postures", () => {
     assert.equal(JSON.stringify(catalogue), before);
   });
 
-  it("the gated list is all that is not hidden, the same object for every viewer", () => {
+  it("the gated list has all that is not hidden, and is one object for all viewers", () => {
     const lists = listed({ catalogue, off: { "tools/look": "Not now." }, choices: { "tools/take": { item: ["torch"] } } }, "gated");
     assert.deepEqual(
       lists.tools.map(({ name }) => name),
@@ -61,12 +62,12 @@ describe("postures", () => {
     assert.equal(hiding.tools, listed({ catalogue, off: { "tools/look": true } }, "gated").tools);
   });
 
-  it("leaves an empty choice out of the schema: several clients refuse an empty enum", () => {
+  it("omits an empty choice from the schema: several clients refuse an empty enum", () => {
     const lists = listed({ catalogue, off: {}, choices: { "tools/take": { item: [] } } }, "dynamic");
     assert.equal(lists.tools, listed({ catalogue, off: {} }, "dynamic").tools);
   });
 
-  it("equal contents are the same array, and only the lists that differ are others", () => {
+  it("equal lists are the same array", () => {
     const [one, two, three] = [off("tools/look"), off("tools/look"), off("tools/look", "prompts/start")];
     assert.equal(listed(one, "dynamic").tools, listed(two, "dynamic").tools);
     assert.equal(listed(one, "dynamic").tools, listed(three, "dynamic").tools);
@@ -90,7 +91,7 @@ describe("postures", () => {
     choices: { "resources/note": { id: note }, "resources/page": { id: page } },
   });
 
-  it("lists each URI for what is read under it: a resource of its own, else the template that says most of it", () => {
+  it("lists each URI under what a read finds: a fixed resource, else the most specific template", () => {
     for (const posture of ["dynamic", "gated"] as const) {
       const surface = behind(["all", "a", "a"], ["a", "b", "all", "in/c"]);
       const uris = (of: Surface) => listed(of, posture).resources.map(({ uri }) => uri);
@@ -99,7 +100,7 @@ describe("postures", () => {
     }
   });
 
-  it("what is behind a template has not changed where the same is listed", () => {
+  it("a template's values have not changed where the same resources are listed", () => {
     for (const posture of ["dynamic", "gated"] as const) {
       const changed = (a: Surface, b: Surface) => changedLists(a, b, posture);
       assert.deepEqual(changed(behind(["a"]), behind(["a", "a", "", "all"])), []);
@@ -109,14 +110,14 @@ describe("postures", () => {
     }
   });
 
-  it("templates are the same list, whatever stands behind them", () => {
+  it("the list of templates does not depend on their values", () => {
     const [one, same, other] = [behind(["a"]), behind(["a"]), behind(["b"])].map((surface) => listed(surface, "dynamic"));
     assert.equal(one?.resourceTemplates, other?.resourceTemplates);
     assert.equal(one?.resources, same?.resources);
     assert.notEqual(one?.resources, other?.resources);
   });
 
-  it("a list is said to have changed iff its entries differ, also between catalogues", () => {
+  it("changedLists reports a list iff its entries differ, also between catalogues", () => {
     const refs: readonly OfferRef[] = ["tools/look", "tools/take", "resources/state", "resources/one", "prompts/start"];
     const surfaces = fc
       .tuple(
@@ -142,4 +143,72 @@ describe("postures", () => {
       }),
     );
   });
+});
+
+// What stands behind a template: one resource for each value, under a URI that the template takes.
+
+const offer = (definition: Bag) => ({ name: "note", action: "note", readOnly: true, listed: true, definition });
+const uris = (uriTemplate: string, ...id: string[]): readonly unknown[] =>
+  templateEntries(offer({ uriTemplate }), { id }).map(({ uri }) => uri);
+
+test("each value is an entry with its name and the template's other fields", () => {
+  const shared = { description: "A note.", mimeType: "text/plain", annotations: { priority: 1 }, _meta: { x: 1 } };
+  const definition = { name: "note", uriTemplate: "n://{id}/text", title: "Note", size: 3, ...shared };
+  assert.deepEqual(templateEntries(offer(definition), { id: ["a", "b c"] }), [
+    { name: "a", title: "Note: a", ...shared, uri: "n://a/text" },
+    { name: "b c", title: "Note: b c", ...shared, uri: "n://b%20c/text" },
+  ]);
+  assert.deepEqual(templateEntries(offer({ uriTemplate: "n://{id}" }), { id: ["a"] }), [{ name: "a", uri: "n://a" }]);
+});
+
+test("no entry for values without a URI, one for duplicates, none without exactly one variable", () => {
+  assert.deepEqual(uris("n://{id}", "", "a", "\ud800", "a", "x".repeat(5_000)), ["n://a"]);
+  assert.deepEqual(uris("n://{id}/{part}", "a"), []);
+  assert.deepEqual(uris("n://all", "a"), []);
+  assert.deepEqual(templateEntries(offer({ uriTemplate: "n://{id}" }), undefined), []);
+  assert.deepEqual(templateEntries(offer({ uriTemplate: "n://{id}" }), { other: ["a"] }), []);
+  assert.deepEqual(templateEntries(offer({ uriTemplate: "n://{toString}" }), {}), []);
+});
+
+test("unchanged entries are the same objects when others come or go", () => {
+  const template = offer({ uriTemplate: "n://{id}" });
+  const [a, b] = templateEntries(template, { id: ["a", "b"] });
+  const next = templateEntries(template, { id: ["new", "b", "", "a", "b"] });
+  assert.deepEqual(
+    next.map(({ name }) => name),
+    ["new", "b", "a"],
+  );
+  assert.ok(next[1] === b && next[2] === a);
+});
+
+test("no entry whose URI clients cannot parse, or parse as another", () => {
+  assert.deepEqual(uris("n://{+id}", "[1]", "C:\\x", "a:b", "a/[1]", "a/x:y"), ["n://a/[1]", "n://a/x:y"]);
+  assert.deepEqual(uris("https://{id}/x", "a b", "a"), ["https://a/x"]);
+  assert.deepEqual(uris("n:///{+id}", "..", ".", "a/../b", "a/./b", "../a", "a/..", "..?a", "..a/b..", "a/...", ".git/x"), [
+    "n:///..a/b..",
+    "n:///a/...",
+    "n:///.git/x",
+  ]);
+  assert.deepEqual(uris("n://x/{id}/y", "..", "a"), ["n://x/a/y"]);
+  assert.deepEqual(uris("n://x/a{id}", "..", "/.."), ["n://x/a..", "n://x/a%2F.."]);
+});
+
+test("values are encoded by RFC 6570, so that they are read back", () => {
+  assert.deepEqual(uris("n://{id}", "a/b?c#d", "it's (1*)!", "100%", "é~_-."), [
+    "n://a%2Fb%3Fc%23d",
+    "n://it%27s%20%281%2A%29%21",
+    "n://100%25",
+    "n://%C3%A9~_-.",
+  ]);
+  assert.deepEqual(uris("f:///{+id}", "src/a b.ts", "q?x=[1]#y", "100%41"), ["f:///src/a%20b.ts", "f:///q?x=[1]#y", "f:///100%2541"]);
+  const texts = fc.string({ unit: "binary", minLength: 1, maxLength: 20 }).filter((text) => text.isWellFormed());
+  fc.assert(
+    fc.property(texts, fc.constantFrom("", "+"), (value, operator) => {
+      const [uri] = uris(`n://x/a{${operator}id}`, value);
+      fc.pre(uri !== undefined || !/\/\.\.?(?:[/?#]|$)/.test(value));
+      assert.ok(typeof uri === "string");
+      assert.match(uri, /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/u);
+      assert.equal(decodeURIComponent(uri.slice(7)), value);
+    }),
+  );
 });

@@ -36,8 +36,8 @@ const fragile = (name: string) => {
 
 const tools = async (source: Source): Promise<readonly string[]> => (await source.surface(viewer)).catalogue.tools.map(({ name }) => name);
 
-describe("a source of several that fails", () => {
-  it("leaves no watch of the others behind where it cannot be watched", () => {
+describe("merge: a source that fails", () => {
+  it("leaves no watches of the others when its watch throws", () => {
     let watches = 0;
     const counted: Source = {
       ...own(),
@@ -60,7 +60,7 @@ describe("a source of several that fails", () => {
     assert.equal(watches, 0);
   });
 
-  it("takes no other with it, and its fault is in the catalogue", async () => {
+  it("does not disable the others, and its fault is in the catalogue", async () => {
     const { source: frail, state } = fragile("frail");
     const source = merge(frail, own());
     const { catalogue } = await source.surface(viewer);
@@ -81,7 +81,7 @@ describe("a source of several that fails", () => {
     assert.deepEqual(await source.act(viewer, "tools/frail", {}, {}), { ok: "frail" });
   });
 
-  it("is not waited for by a call of what is offered beside it", async () => {
+  it("does not delay calls to the others", async () => {
     const { source: frail, state } = fragile("frail");
     const source = merge(frail, own());
     assert.equal(source.catalogue?.(viewer), undefined, "nobody knows yet");
@@ -95,7 +95,7 @@ describe("a source of several that fails", () => {
     assert.equal(state.asked, asked);
   });
 
-  it("is told of to who was shown less, once it is there again", async () => {
+  it("notifies viewers who were shown less once it is available again", async () => {
     const { source: frail, state } = fragile("frail");
     const source = merge(own(), frail);
     const heard: (OfferRef | undefined)[] = [];
@@ -112,7 +112,7 @@ describe("a source of several that fails", () => {
     other();
   });
 
-  it("is an error where nothing else is offered, and whatever it threw is a fault", async () => {
+  it("is an error where nothing else is offered; any throw is a fault", async () => {
     await assert.rejects(async () => merge(registry({}), fragile("frail").source).surface(viewer), { message: "frail is down." });
     const broken: Source = {
       ...fragile("broken").source,
@@ -127,13 +127,13 @@ describe("a source of several that fails", () => {
     );
   });
 
-  it("still refuses two of one name", async () => {
+  it("still leads to a refusal of two offers of one name", async () => {
     const source = merge(own(), merge(own(), registry({ tools: { native: { run: () => 1 } } })), fragile("frail").source);
     await assert.rejects(async () => source.surface(viewer), { code: "NAME_COLLISION" });
   });
 });
 
-describe("names that are known ahead", () => {
+describe("merge: names that are known ahead", () => {
   const late = (): Source => {
     const inner = own();
     return {
@@ -143,14 +143,14 @@ describe("names that are known ahead", () => {
     };
   };
 
-  it("meet before anybody asks", () => {
+  it("collide before the first request", () => {
     assert.throws(() => checkNames(own(), late(), own()), {
       code: "NAME_COLLISION",
       message: /tools\/native is offered by the registry "own" and by/,
     });
   });
 
-  it("are those of viewers with a principal, too", () => {
+  it("include those for viewers with a principal", () => {
     const ofKnown: Source = {
       ...late(),
       catalogue: ({ principal }) => (principal === undefined ? NONE : own().catalogue?.({ scopes: [] })),
@@ -158,7 +158,7 @@ describe("names that are known ahead", () => {
     assert.throws(() => checkNames(own(), ofKnown), { code: "NAME_COLLISION" });
   });
 
-  it("are no others: what a source says to its viewers alone, or fails to say, is found there", () => {
+  it("exclude those that a source only gives on request, or fails to give", () => {
     const failing: Source = {
       ...late(),
       catalogue() {
@@ -169,8 +169,8 @@ describe("names that are known ahead", () => {
   });
 });
 
-describe("a name that no client could use", () => {
-  it("is left out under a prefix, and the rest is there", async () => {
+describe("prefix: a name that no client could use", () => {
+  it("is omitted, and the rest is served", async () => {
     const long = "b".repeat(60);
     const inner = registry({ tools: { look: { run: () => "seen" }, [long]: { run: () => "" } } });
     const source = merge(own(), prefix("a", inner, strict), prefix("c".repeat(70), own(), strict));
@@ -190,8 +190,8 @@ describe("a name that no client could use", () => {
   });
 });
 
-describe("the instructions of several sources", () => {
-  it("say what they are about, each text once", () => {
+describe("merge: instructions", () => {
+  it("name the prefixes they are about, each text once", () => {
     const says = (instructions: string) => registry({ instructions });
     const source = merge(says("Be kind."), prefix("one", says("Begin.")), prefix("two", says("Begin."), strict), says("Be kind."));
     assert.equal(source.instructions, 'Be kind.\n\nAbout everything here whose name begins with "one." or "two__":\nBegin.');

@@ -78,7 +78,7 @@ const names = async (source: Source, who = viewer): Promise<readonly string[]> =
   listed(await source.surface(who), "dynamic").tools.map(({ name }) => name);
 
 describe("registry", () => {
-  it("checks arguments, with a schema's defaults, and keeps a JSON Schema word for word", async () => {
+  it("checks arguments, with a schema's defaults, and shows a JSON Schema unchanged", async () => {
     const { source } = example();
     assert.deepEqual(await act(source, "tools/add", { a: 2 }), { ok: 3 });
     const wrong = await act(source, "tools/add", { a: "2" });
@@ -90,7 +90,7 @@ describe("registry", () => {
     assert.deepEqual(echo?.["inputSchema"], { type: "object", properties: { text: { type: "string" } }, required: ["text"] });
   });
 
-  it("turns a refusal into a refusal, a request into needs, and any other throw into a fault without its words", async () => {
+  it("a thrown refusal refuses, a request needs answers, and any other throw is a fault without its message", async () => {
     const { source } = example();
     assert.deepEqual(await act(source, "tools/fail"), { refused: { code: "LATER", message: "Not today.", data: { when: "tomorrow" } } });
     assert.deepEqual(await act(source, "tools/sure"), { needs: { sure: { method: "elicitation/create", params: { message: "Sure?" } } } });
@@ -103,7 +103,7 @@ describe("registry", () => {
     );
   });
 
-  it("law 3: what is off is refused with its reason, hidden and unknown alike", async () => {
+  it("law 3: what is off is refused with its reason, and hidden answers like unknown", async () => {
     const { source, dim } = example();
     dim();
     assert.deepEqual(await act(source, "tools/read"), { refused: { code: "NOT_NOW", message: "It is dark." } });
@@ -113,7 +113,7 @@ describe("registry", () => {
     assert.deepEqual(await act(source, "tools/shy"), { ok: "hello" });
   });
 
-  it("law 3: a `when` that throws, or gives what it cannot give, puts its own offer off, and is told once", async () => {
+  it("law 3: an invalid `when` turns its own offer off, and is reported once", async () => {
     const faults: unknown[] = [];
     const gate = (when: () => unknown) => Object.assign({ run: () => "ran" }, { when: Object(when) });
     const source = registry({
@@ -148,7 +148,7 @@ describe("registry", () => {
     assert.match(said[5] ?? "", /^prompts\/broken .+ gave null/);
   });
 
-  it("gives progress, log, key and what the client can", async () => {
+  it("passes progress, log, key and the client's capabilities", async () => {
     const said: unknown[] = [];
     const options: CallOptions = {
       key: "k",
@@ -163,7 +163,7 @@ describe("registry", () => {
     ]);
   });
 
-  it("aborts a handler that takes too long, or whose caller is gone", async () => {
+  it("aborts a handler that takes too long, or whose caller cancelled", async () => {
     let late: (() => void) | undefined;
     const clock: Clock = {
       now: () => 0,
@@ -195,7 +195,7 @@ describe("registry", () => {
     assert.deepEqual(await source.complete?.(viewer, "prompts/greet", "other", "", {}), []);
   });
 
-  it("adds and removes at run time, and tells whoever listens", async () => {
+  it("adds and removes at run time, and notifies watchers", async () => {
     const { source } = example();
     const flags: (OfferRef | undefined)[] = [];
     const undo = source.watch(viewer, (ref) => flags.push(ref));
@@ -224,7 +224,7 @@ describe("registry", () => {
     assert.throws(() => source.changed("none"), { code: "BAD_NAME" });
   });
 
-  it("lists in the order things came, whatever their names, and makes an offer once", async () => {
+  it("lists in the order of addition, and makes each offer once", async () => {
     const source = registry({});
     for (const name of ["b", "2", "a", "1"]) source.add({ tools: { [name]: { run: () => name } } });
     const [b] = source.surface(viewer).catalogue.tools;
@@ -234,7 +234,7 @@ describe("registry", () => {
     assert.equal(source.surface(viewer).catalogue.tools[0], b);
   });
 
-  it("undoes what was added then, not what has its name since", async () => {
+  it("undo removes what was added, not a later offer of the same name", async () => {
     const source = registry({});
     const undo = source.add({ tools: { a: { run: () => 1 }, b: { run: () => 1 } } });
     source.remove("tools/a");
@@ -247,7 +247,7 @@ describe("registry", () => {
     assert.equal(told, 1);
   });
 
-  it("adds all or nothing, and frees the URI of what is removed", () => {
+  it("adds all or nothing, and frees the URIs of removed resources", () => {
     const source = registry({ resources: { a: { uri: "x://a", read: () => 1 } } });
     assert.throws(() => source.add({ tools: { t: { run: () => 1 } }, resources: { b: { uri: "x://a", read: () => 1 } } }), {
       code: "NAME_COLLISION",
@@ -258,7 +258,7 @@ describe("registry", () => {
     source.add({ resources: { b: { uri: "x://a", read: () => 1 } } });
   });
 
-  it("refuses bad names and two resources of one URI, and says that it has no chain", () => {
+  it("refuses bad names and two resources of one URI, and has no chain", () => {
     assert.throws(() => registry({ tools: { "a b": { run: () => 1 } } }), { code: "BAD_NAME" });
     assert.throws(() => registry({ names: strict, tools: { "a.b": { run: () => 1 } } }), { code: "BAD_NAME" });
     const same = { uri: "x://a", read: () => 1 };
@@ -268,7 +268,7 @@ describe("registry", () => {
 });
 
 describe("merge and prefix", () => {
-  it("serve several sources as one, each name at its own source", async () => {
+  it("serve several sources as one, and route each name to its source", async () => {
     const one = example().source;
     const two = registry({ instructions: "Be quick.", tools: { other: { run: () => "other" } } });
     const source = merge(one, two);
@@ -298,7 +298,7 @@ describe("merge and prefix", () => {
     await assert.rejects(async () => uri.surface(viewer), { code: "NAME_COLLISION", message: /test:\/\/text/ });
   });
 
-  it("put names and URIs under a prefix, and take it away again for the source", async () => {
+  it("put names and URIs under a prefix, and remove it for the source", async () => {
     const { source: inner, dim } = example();
     const source = merge(prefix("a", inner), prefix("b", example().source));
     dim();
@@ -322,7 +322,7 @@ describe("merge and prefix", () => {
     assert.deepEqual(flags, ["resources/a.user", "resources/a.user"]);
   });
 
-  it("keep to strict names where asked, and refuse what does not fit", async () => {
+  it("use strict names on request, and refuse names that do not fit", async () => {
     assert.ok((await names(prefix("a", example().source, strict))).includes("a__add"));
     const tooLong = "a".repeat(70);
     const { tools, missing } = (await prefix(tooLong, example().source, strict).surface(viewer)).catalogue;
@@ -333,7 +333,7 @@ describe("merge and prefix", () => {
 });
 
 describe("meta", () => {
-  it("has two tools that never change, and says what is possible and why other things are not", async () => {
+  it("has two tools that never change, which list what is possible and why others are not", async () => {
     const { source: inner, dim } = example();
     const source = meta(inner);
     const before = listed(await source.surface(viewer), "dynamic").tools;
@@ -351,7 +351,7 @@ describe("meta", () => {
     assert.equal(listed(await source.surface(viewer), "dynamic").resources.length, 1);
   });
 
-  it("gives the reason why an action is off to those alone who have its scopes", async () => {
+  it("gives the reason why an action is off only to callers with its scopes", async () => {
     const scoped = { "troupe/scopes": ["keeper"] };
     const source = meta(registry({ tools: { open: { meta: scoped, when: () => "The king sleeps here.", run: () => null } } }));
     const whys = async (scopes: readonly string[]): Promise<unknown> =>
@@ -361,7 +361,7 @@ describe("meta", () => {
     assert.deepEqual(await whys([]), { possible: [], impossible: [{ action: "open", why }] });
   });
 
-  it("acts, checks the arguments, and answers what is not there in words a model can use", async () => {
+  it("acts, checks arguments, and refuses unknown actions in words for a model", async () => {
     const source = meta(example().source);
     assert.deepEqual(await act(source, "tools/act", { action: "add", arguments: { a: 4 } }), { ok: 5 });
     const wrong = await act(source, "tools/act", { action: "add", arguments: { a: "4" } });
@@ -380,8 +380,8 @@ describe("meta", () => {
   });
 });
 
-describe("C8 who watches a registry", () => {
-  it("is told though another of them throws or rejects, and nothing else fails for it", async () => {
+describe("C8 a watcher of a registry", () => {
+  it("is notified though another one throws or rejects", async () => {
     const mine = new Error("mine");
     const faults: unknown[] = [];
     const source = registry({ resources: { text: { uri: "t://t", read: () => "t" } }, onFault: (error) => void faults.push(error) });
@@ -403,7 +403,7 @@ describe("C8 who watches a registry", () => {
     );
   });
 
-  it("is told once of a change where it leaves and comes back whenever it is", () => {
+  it("is notified once of a change though it re-subscribes each time", () => {
     const source = registry({});
     let told = 0;
     let undo = (): void => undefined;
@@ -418,7 +418,7 @@ describe("C8 who watches a registry", () => {
   });
 });
 
-describe("a handler that asks", () => {
+describe("a handler that asks its client", () => {
   const source = registry({
     tools: {
       build: {
@@ -436,14 +436,14 @@ describe("a handler that asks", () => {
   const build = (answers?: CallOptions["answers"]): Promise<Reply> =>
     source.act(viewer, "tools/build", {}, answers === undefined ? {} : { answers });
 
-  it("asks what a turn asks, and requests as MCP writes them", async () => {
+  it("asks with elicit and sample, or with raw MCP requests", async () => {
     const reply = await build({ raw: { roots: [] } });
     assert.ok("needs" in reply);
     assert.deepEqual(Object.keys(reply.needs), ["sure"]);
     assert.match(JSON.stringify(reply.needs), /"method":"elicitation\/create".*"message":"How high\?".*"floors"/);
   });
 
-  it("has the answers it asked for: those of a question read, and refused where they do not fit", async () => {
+  it("gets the answers, parsed, and refused where they do not fit", async () => {
     const raw = { roots: [] };
     assert.deepEqual(await build({ raw, sure: { action: "accept", content: { floors: 2 } }, other: 1 }), { ok: { floors: 2, raw } });
     assert.deepEqual(await build({ raw, sure: { action: "decline" } }), { ok: { floors: 0, raw } });
@@ -452,7 +452,7 @@ describe("a handler that asks", () => {
   });
 });
 
-it("who listens to other contents is not looked at when one has changed", () => {
+it("a change of one resource iterates over no watchers of others", () => {
   const notes = registry({ resources: Object.fromEntries(["a", "b"].map((name) => [name, { uri: `note://${name}`, read: () => name }])) });
   let looks = 0;
   const told: string[] = [];
@@ -474,7 +474,7 @@ it("who listens to other contents is not looked at when one has changed", () => 
   assert.deepEqual([told.length, looks - before], [3, 0]);
 });
 
-it("how many there are of a list, and whether there is one, follow what comes and goes", () => {
+it("count and has follow additions and removals", () => {
   const tools = registry({ tools: { a: { run: () => "a" } }, prompts: { a: { get: () => "a" } } });
   const undo = tools.add({ tools: { b: { run: () => "b" }, c: { run: () => "c" } } });
   assert.throws(() => tools.add({ tools: { d: { run: () => "d" }, a: { run: () => "a" } } }), { code: "NAME_COLLISION" });

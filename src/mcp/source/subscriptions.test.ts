@@ -57,8 +57,8 @@ const gate = actor("gate", {
 
 const main: ActorId = "gate/main";
 
-describe("C8 viewers alike are shown the same, and looked for once", () => {
-  it("C8 many viewers alike share one surface and one look for each change, and each is flagged", async () => {
+describe("C8 viewers who agree share surfaces and looks", () => {
+  it("C8 viewers who agree share one surface and one look per change, and each is notified", async () => {
     const { kind, asked } = counted(gate);
     const engine = new FakeEngine([kind]);
     engine.put(main, { open: true, owner: "" });
@@ -83,7 +83,7 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     "a cast": (source: Source) => source,
     "sources joined, under a prefix and behind meta tools": (source: Source) => meta(merge(prefix("a", source), registry({}))),
   }))
-    it(`C8 of ${how}, who listens to the lists alone is told of them and of no contents, whoever beside is`, async () => {
+    it(`C8 of ${how}, a subscriber to lists alone is not notified of contents`, async () => {
       const engine = new FakeEngine([gate]);
       engine.put(main, { open: true, owner: "" });
       const source = around(cast({ engine, kinds: [gate] }));
@@ -107,7 +107,7 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
       assert.equal(engine.listeners, 0);
     });
 
-  it("C8 viewers who turn out to differ are told apart before anybody is told, and none is shown another's", async () => {
+  it("C8 viewers who turn out to differ are regrouped before anyone is notified", async () => {
     const engine = new FakeEngine([gate]);
     engine.put(main, { open: true, owner: "" });
     const source = cast({ engine, kinds: [gate] });
@@ -138,7 +138,7 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     assert.deepEqual(await names(source, { principal: "bob", scopes: ["admin"] }), ["rule"]);
   });
 
-  it("C8 a flag says to each what it is shown when it is told, and of several sources joined nothing", async () => {
+  it("C8 a notification carries the viewer's surface, except through merge and meta", async () => {
     const engine = new FakeEngine([gate]);
     engine.put(main, { open: true, owner: "" });
     const source = cast({ engine, kinds: [gate] });
@@ -170,7 +170,7 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     for (const one of undo) one();
   });
 
-  it("whatever way an author looks at its viewer is noticed", async () => {
+  it("every way to read the viewer is tracked", async () => {
     const ways: readonly ((viewer: Viewer) => boolean)[] = [
       (viewer) => viewer.principal === "ana",
       (viewer) => ({ ...viewer }).principal === "ana",
@@ -194,7 +194,7 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     }
   });
 
-  it("what a beginning looks at of its viewer tells viewers apart too", async () => {
+  it("what `initial` reads of the viewer counts too", async () => {
     const kind = actor("kind", {
       describe: "One.",
       initial: ({ viewer }) => ({ by: viewer?.principal ?? "" }),
@@ -206,7 +206,7 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     assert.deepEqual(await names(source, { principal: "bob", scopes: [] }), []);
   });
 
-  it("C8 a beginning that keeps its viewer, or its message, shows it to nobody else", async () => {
+  it("C8 a first state that holds its viewer or message is shown to no other viewer", async () => {
     const begin = (initial: Behaviour["initial"]): Behaviour => ({
       ...gate,
       initial,
@@ -222,7 +222,7 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
     }
   });
 
-  it("C8 what belongs to its starter is nobody else's, also where both listen", async () => {
+  it("C8 an actor with an owner is not shown to another subscriber", async () => {
     const engine = new FakeEngine([gate]);
     const source = cast({ engine, kinds: [gate] });
     const [ana, bob]: readonly Viewer[] = viewers(2);
@@ -240,8 +240,8 @@ describe("C8 viewers alike are shown the same, and looked for once", () => {
   });
 });
 
-describe("C8 whoever listens", () => {
-  it("C8 is flagged before a reply, also where the look that flags it parts it from the others", async () => {
+describe("C8 a subscriber", () => {
+  it("C8 is notified before the reply, also when the look regroups it", async () => {
     const engine = new FakeEngine([gate]);
     engine.put(main, { open: true, owner: "" });
     const source = cast({ engine, kinds: [gate] });
@@ -260,7 +260,7 @@ describe("C8 whoever listens", () => {
     assert.ok(ears[1]?.flags.includes("lists"), "before the reply");
   });
 
-  it("C8 is flagged though another of them throws, and the watch goes on", async () => {
+  it("C8 is notified though another one throws, and the watch goes on", async () => {
     const engine = new FakeEngine([gate]);
     engine.put(main, { open: true, owner: "" });
     const faults: unknown[] = [];
@@ -284,7 +284,7 @@ describe("C8 whoever listens", () => {
     assert.ok(faults.length >= 4 && faults.every((fault) => fault === bad));
   });
 
-  it("C8 is flagged once where it leaves and comes back whenever it is", async () => {
+  it("C8 is notified once though it re-subscribes each time", async () => {
     const engine = new FakeEngine([gate]);
     engine.put(main, { open: true, owner: "" });
     const source = cast({ engine, kinds: [gate] });
@@ -305,7 +305,7 @@ describe("C8 whoever listens", () => {
     assert.equal(told, 1);
   });
 
-  it("C8 is told of what stands behind links once they can be read, though the first look failed", async () => {
+  it("C8 is notified of linked actors once they can be read, though the first look failed", async () => {
     const room = actor("room", {
       describe: "A room.",
       per: "link",
@@ -335,8 +335,8 @@ describe("C8 whoever listens", () => {
   });
 });
 
-describe("C8 a list read between two changes", () => {
-  it("C8 is told of, though the second took the first back before anybody looked", async () => {
+describe("C8 a list that was read between two changes", () => {
+  it("C8 is notified of, though the second change reversed the first before a look", async () => {
     const engine = new FakeEngine([gate]);
     engine.put(main, { open: true, owner: "" });
     const source = cast({ engine, kinds: [gate] });
@@ -368,13 +368,13 @@ const steady = actor("steady", {
   resources: { count: { uri: "steady://count", view: ({ count }) => count } },
 });
 
-describe("C8 a kind that shows the same in every state", () => {
-  it("says so itself, and no other does", () => {
+describe("C8 a kind with a static surface", () => {
+  it("is marked, and others are not", () => {
     assert.equal(isStatic(steady), true);
     assert.equal(isStatic(gate), false);
   });
 
-  it("C8 with another surface it is none: what it shows may be for some only", async () => {
+  it("C8 is not static with another surface, which may depend on the viewer", async () => {
     const own: Behaviour = {
       ...steady,
       surface: (state, viewer) =>
@@ -387,7 +387,7 @@ describe("C8 a kind that shows the same in every state", () => {
     assert.deepEqual(await names(source, { principal: "ana", scopes: [] }), []);
   });
 
-  it("C8 its changes flag what it contains, each once, no list, and are not looked at", async () => {
+  it("C8 its changes notify of contents once each, of no list, and without a look", async () => {
     const { kind, asked } = counted(steady);
     const engine = new FakeEngine([kind]);
     const source = cast({ engine, kinds: [kind] });
@@ -410,7 +410,7 @@ describe("C8 a kind that shows the same in every state", () => {
     assert.deepEqual(await source.act(bob, "resources/count", {}, {}), { ok: 4 });
   });
 
-  it("C8 its end and its next life are looked at: it may be another's then", async () => {
+  it("C8 its end and its next life are looked at: it may have another owner then", async () => {
     const engine = new FakeEngine([steady]);
     const source = cast({ engine, kinds: [steady] });
     const [ana, bob] = viewers(2);
@@ -428,8 +428,8 @@ describe("C8 a kind that shows the same in every state", () => {
   });
 });
 
-describe("C8 a change that no list shows, of an actor that is read on the spot", () => {
-  it("C8 is told of before the turn is over, and nothing but that actor is looked at", async () => {
+describe("C8 a change that no list shows, of an actor that is read synchronously", () => {
+  it("C8 notifies during the commit, and only that actor is read", async () => {
     const { kind, asked } = counted(gate);
     const bell = actor("bell", {
       describe: "A bell.",
@@ -453,7 +453,7 @@ describe("C8 a change that no list shows, of an actor that is read on the spot",
     undo();
   });
 
-  it("C8 is not looked at either where it is the reason that changed: no list tells it", async () => {
+  it("C8 takes no look where only a reason changed: no list shows it", async () => {
     const lamp = actor("lamp", {
       describe: "A lamp.",
       state: z.object({ oil: z.number().default(0) }),
@@ -476,7 +476,7 @@ describe("C8 a change that no list shows, of an actor that is read on the spot",
     undo();
   });
 
-  it("C8 parts those who turn out to differ, though the one who was looked for sees what it saw", async () => {
+  it("C8 regroups viewers who turn out to differ, though the first one's lists are unchanged", async () => {
     const shed = actor("shed", {
       describe: "A shed.",
       state: z.object({ open: z.boolean().default(true), owner: z.string().default("") }),
@@ -500,7 +500,7 @@ describe("C8 a change that no list shows, of an actor that is read on the spot",
     for (const { undo } of ears) undo();
   });
 
-  it("C8 is looked at where the actor cannot be read", async () => {
+  it("C8 takes a look where the actor cannot be read", async () => {
     const engine = new QuickEngine([gate]);
     const faults: unknown[] = [];
     engine.put(main, { open: true, owner: "" });
@@ -515,7 +515,7 @@ describe("C8 a change that no list shows, of an actor that is read on the spot",
   });
 });
 
-it("C8 a viewer that a door changes afterwards is another: who listens to what a handle shows stays who it was", async () => {
+it("C8 a viewer object that changes later does not change its subscriptions by handle", async () => {
   const till = actor("till", {
     describe: "A till.",
     per: "handle",
@@ -569,7 +569,7 @@ for (const [how, Engine] of [
   ["read on the spot", QuickEngine],
   ["read later", FakeEngine],
 ] as const)
-  describe(`C8 a subscriber to one resource of an actor ${how}`, () => {
+  describe(`C8 a subscriber to one resource of an actor that is ${how}`, () => {
     const id: ActorId = "shelf/main";
     const none = { books: [], hands: 0, owner: "" };
 
@@ -594,7 +594,7 @@ for (const [how, Engine] of [
       return told;
     }
 
-    it("C8 is told once where the content it reads changed, and not where it stayed", async () => {
+    it("C8 is notified once where its content changed, and not where it is the same", async () => {
       const states = [
         { books: ["a"] },
         { books: ["a"] },
@@ -615,16 +615,16 @@ for (const [how, Engine] of [
       ]);
     });
 
-    it("C8 is told where the content is again what it was, since it may have been read in between", async () => {
+    it("C8 is notified where its content is restored, since it may have read the one in between", async () => {
       assert.deepEqual(await toldOf([{ books: ["a"] }, {}, {}]), ["books count lettera", "books count lettera", ""]);
     });
 
-    it("C8 is not told where an actor begins as it was shown before", async () => {
+    it("C8 is not notified where an actor starts with the state that was shown", async () => {
       assert.deepEqual(await toldOf([{}, { books: ["b"] }], false), ["", "books count letterb"]);
     });
   });
 
-it("C8 what many subscribers read is computed once per turn for all who agree in what the view looks at", async () => {
+it("C8 a resource is computed once per turn for all subscribers who agree in its dependencies", async () => {
   let [all, own] = [0, 0];
   const board = actor("board", {
     describe: "A board.",
@@ -649,7 +649,7 @@ it("C8 what many subscribers read is computed once per turn for all who agree in
   assert.deepEqual([...told.values()], [50, 50]);
 });
 
-it("C8 a subscriber is told where the view throws, once, and again when it does not any more", async () => {
+it("C8 a subscriber is notified once when the view throws, and again when it works", async () => {
   const jar = actor("jar", {
     describe: "A jar.",
     state: z.object({ broken: z.boolean().default(false), n: z.number().default(0) }),

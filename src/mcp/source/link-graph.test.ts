@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, test } from "node:test";
+import { queryObjects } from "node:v8";
 import { actor } from "../../core/actor/index.ts";
-import { type ActorId, type Snapshot, type Source, type Surface, TroupeError, type Viewer } from "../../core/contract/index.ts";
+import { type ActorId, type Json, type Snapshot, type Source, type Surface, TroupeError, type Viewer } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
 import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
@@ -36,8 +37,8 @@ const names = (surface: Surface): readonly string[] => listed(surface, "dynamic"
 
 const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-describe("a source whose engine reads on the spot", () => {
-  it("law 2: shows on the spot what the last durable state allows, through a prefix, a merge and meta-tools too", async () => {
+describe("a source whose engine reads synchronously", () => {
+  it("law 2: shows the last durable state synchronously, also through prefix, merge and meta", async () => {
     const engine = new QuickEngine([gate]);
     const source = cast({ engine, kinds: [gate] });
     const inside = merge(registry({ tools: { note: { describe: "Notes.", run: () => null } } }), prefix("g", source));
@@ -52,7 +53,7 @@ describe("a source whose engine reads on the spot", () => {
     assert.deepEqual(names(hereOf(source, { principal: "bob", scopes: [] })), ["shut", "knock"]);
   });
 
-  it("shows what one that is waited for shows", async () => {
+  it("shows the same as one whose engine reads asynchronously", async () => {
     const [quick, slow] = [new QuickEngine([gate]), new FakeEngine([gate])];
     for (const open of [undefined, true, false]) {
       if (open !== undefined) for (const engine of [quick, slow]) engine.put("gate/ana", { open });
@@ -62,7 +63,7 @@ describe("a source whose engine reads on the spot", () => {
     }
   });
 
-  it("C8 what was shown on the spot between two changes, of which the second takes the first back, is told of", async () => {
+  it("C8 notifies of a surface that was read between a change and its reversal", async () => {
     const engine = new QuickEngine([gate]);
     engine.put("gate/ana", { open: true });
     const source = cast({ engine, kinds: [gate] });
@@ -79,7 +80,7 @@ describe("a source whose engine reads on the spot", () => {
     undo();
   });
 
-  it("law 3: how an actor would begin is asked again, and its list follows", async () => {
+  it("law 3: the first state of an actor is computed again after a second, and its list follows", async () => {
     let now = 0;
     const shop = actor("shop", {
       describe: "A shop.",
@@ -103,7 +104,7 @@ describe("a source whose engine reads on the spot", () => {
     undo();
   });
 
-  it("throws on the spot what cannot be read, and a merge leaves out what throws", async () => {
+  it("throws read errors synchronously, and a merge omits the source", async () => {
     const engine = new QuickEngine([gate]);
     const source = cast({ engine, kinds: [gate] });
     engine.failReads = true;
@@ -113,7 +114,7 @@ describe("a source whose engine reads on the spot", () => {
     assert.equal(hereOf(both).catalogue.missing?.length, 1);
   });
 
-  it("two names that meet are refused though another source is waited for, and fails", async () => {
+  it("a name collision is refused though another source fails asynchronously", async () => {
     const twice = (): Source =>
       merge(
         registry({ tools: { note: { describe: "Notes.", run: () => null } } }),
@@ -125,7 +126,7 @@ describe("a source whose engine reads on the spot", () => {
     await assert.rejects(async () => all.surface(ana), { code: "NAME_COLLISION" });
   });
 
-  describe("of several actors", () => {
+  describe("with several actors", () => {
     const room = actor("room", {
       describe: "A room.",
       per: "link",
@@ -144,7 +145,7 @@ describe("a source whose engine reads on the spot", () => {
     const lit: readonly string[] = ["leave", "room.read", "ring"];
     const dark: readonly string[] = ["leave", "ring"];
 
-    it("law 2: shows on the spot what stands behind links too, and the same object while it is the same", () => {
+    it("law 2: shows linked actors synchronously too, and an equal surface is the same object", () => {
       const engine = new QuickEngine(kinds);
       const source = cast({ engine, kinds });
       engine.put("room/one", { dark: false });
@@ -167,7 +168,7 @@ describe("a source whose engine reads on the spot", () => {
       }
     }
 
-    it("waits for those that are waited for alone", async () => {
+    it("waits only for the actors that are read asynchronously", async () => {
       const engine = new Half(kinds);
       const source = cast({ engine, kinds });
       engine.put("room/one", { dark: false });
@@ -178,7 +179,7 @@ describe("a source whose engine reads on the spot", () => {
       assert.deepEqual(names(await source.surface(ana)), dark);
     });
 
-    it("rejects where one cannot be read on the spot, and another is waited for and cannot either", async () => {
+    it("rejects when a synchronous and an asynchronous read both fail", async () => {
       class Failing extends QuickEngine {
         override readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
           return id.startsWith("guest/") ? this.read(id) : this.snapshot(id);
@@ -189,7 +190,7 @@ describe("a source whose engine reads on the spot", () => {
       await assert.rejects(async () => cast({ engine, kinds }).surface(ana), { code: "DRAINING" });
     });
 
-    it("meets first what is near, where there is more than is looked at", () => {
+    it("follows links breadth first up to the limit of actors", () => {
       const hub = actor("hub", {
         describe: "A hub.",
         state: z.object({}),
@@ -204,7 +205,7 @@ describe("a source whose engine reads on the spot", () => {
   });
 });
 
-describe("a link that leads to no id", () => {
+describe("a link to what is not an id", () => {
   const room = actor("room", {
     describe: "A room.",
     per: "link",
@@ -224,7 +225,7 @@ describe("a link that leads to no id", () => {
   };
   const wrong: readonly ActorId[] = ["room/%", "room/north hall", "room/é", "room/a/b", `room/${"a".repeat(257)}`, "room/%2f", "room/"];
 
-  it("leaves the lists to those who meet it, told once where it is an actor()'s, as what it is", async () => {
+  it("is reported as a fault, and the lists of its actor stay", async () => {
     for (const id of wrong)
       for (const kind of ["hall", "raw"] as const) {
         const faults: unknown[] = [];
@@ -239,7 +240,7 @@ describe("a link that leads to no id", () => {
       }
   });
 
-  it("is not what a turn that sends to one is: its caller hears which", async () => {
+  it("differs from a send to what is not an id, which the caller learns of", async () => {
     const kinds = [
       actor("guide", {
         describe: "A guide.",
@@ -265,10 +266,49 @@ describe("a link that leads to no id", () => {
     });
   });
 
-  it("is followed where it is one, whatever signs its key has", async () => {
+  it("is followed if it is an id, with any characters in its key", async () => {
     const kinds = [hall(() => room.id("é /%"), "hall"), room];
     await using engine = await LocalEngine.start({ kinds });
     await engine.call({ to: room.id("é /%"), action: "tools/ring", args: {}, start: null });
     assert.deepEqual(names(hereOf(cast({ engine, kinds }))), ["hall_look", "in.ring"]);
   });
+});
+
+const page = actor("page", {
+  describe: "A page.",
+  per: "user",
+  state: z.object({ text: z.string().default("") }),
+  tools: { wipe: { describe: "Wipes it.", when: ({ text }) => text !== "", run: () => null } },
+  resources: { text: { uri: "page://text", view: ({ text }) => text } },
+});
+
+/** A state that can be counted. */
+class Text {
+  readonly [key: string]: Json;
+  readonly text = "long";
+}
+
+/** Each read finds another object, as after the actor was read from the disk again. */
+class Asleep extends QuickEngine {
+  override readNow(id: ActorId): ReturnType<QuickEngine["readNow"]> {
+    const known = super.readNow(id);
+    return known === undefined || known instanceof Promise ? known : { ...known, persistence: "disk", state: new Text() };
+  }
+}
+
+test("caches and subscribers of an actor on disk keep no state in memory", async () => {
+  const engine = new Asleep([page]);
+  engine.put("page/ana", { text: "long" });
+  const source = cast({ engine, kinds: [page] });
+  const undo = source.watch(ana, () => undefined);
+  const surface = await source.surface(ana);
+  assert.equal(await source.surface(ana), surface, "the same surface while nothing has changed");
+  assert.deepEqual(
+    listed(surface, "dynamic").tools.map(({ name }) => name),
+    ["wipe"],
+  );
+  assert.deepEqual(await source.act(ana, "resources/text", {}, {}), { ok: "long" });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(queryObjects(Text, { format: "count" }), 0);
+  undo();
 });

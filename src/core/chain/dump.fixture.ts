@@ -13,7 +13,7 @@ import type {
 } from "../contract/index.ts";
 import { StoreError } from "../contract/index.ts";
 import { ChainWriter, type EntryOptions, messageTo } from "../../testing/index.ts";
-import { DumpSum } from "./dump-sum.ts";
+import { DumpSum } from "./dump-lines.ts";
 import { writeDump } from "./index.ts";
 
 /** An actor as it came, or is to leave. */

@@ -1,8 +1,7 @@
 /** Chains: reading, checking, storing and forking them. What engines make turns of is in `internal.ts`. */
 export { causeTree, rootCause, type Cause, type CauseLookup } from "./causes.ts";
-export { type DumpCounts } from "./dump-format.ts";
-export { type DumpProgress, noProgress, readDump } from "./dump-read.ts";
-export { type DumpOptions, writeDump } from "./dump-write.ts";
+export { type DumpOptions, type DumpProgress, noProgress, readDump, writeDump } from "./dump.ts";
+export { type DumpCounts } from "./dump-lines.ts";
 export { isRedacted, secretsIn, withoutSecrets } from "./entry.ts";
 export { exportLine, importLine, readBody, readHeader, sha256 } from "./event.ts";
 export { apply, diff } from "./patch.ts";

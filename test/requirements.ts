@@ -138,24 +138,21 @@ const product: readonly Requirement[] = [
   {
     id: "actors.rollback",
     says: "A draft that is dropped leaves the state exactly as it was",
-    tests: [
-      "C3 a draft that is dropped leaves the state exactly as it was",
-      "C3 a run that throws, refuses or asks leaves the state identical and no trace of its effects",
-    ],
+    tests: ["C3 dropping a draft leaves the state unchanged", "C3 a run that throws, refuses or asks leaves the state and no effects"],
   },
   {
     id: "actors.draft",
     says: "A draft ends in what the same edits make of a plain object, and late writes reach nothing",
     tests: [
-      "a draft ends in what the same edits make of a plain object, frozen to the bottom",
-      "a late write to a draft does not reach the committed state",
+      "a draft ends in the same state as a plain object after the edits, deeply frozen",
+      "a write after the turn does not reach the committed state",
     ],
   },
   {
     id: "actors.freeze",
     says: "Committed state is frozen to the bottom",
     tests: [
-      "committed states are frozen, also one that came from a disk",
+      "committed states are frozen, also one that was read from disk",
       "${name}: one actor › law 2: what is read is frozen, and stays as it was read",
     ],
   },
@@ -163,7 +160,7 @@ const product: readonly Requirement[] = [
     id: "actors.refuse",
     says: "refuse() ends a turn with a sentence, a code and data, and leaves no trace",
     tests: [
-      "a refusal carries its code and data, also out of a view and in another copy of the package",
+      "a refusal has its code and data, also from a view or another copy of the package",
       "${name}: one actor › C3 a refusal, a throw and `needs` leave no trace",
     ],
   },
@@ -171,17 +168,17 @@ const product: readonly Requirement[] = [
     id: "actors.when",
     says: "`when` decides with a reason, without one, and again in the turn",
     tests: [
-      "law 3: an offer that is off with a reason is refused NOT_NOW with that reason, in turns and in views",
-      "law 3: an offer that is off without a reason answers exactly as one that does not exist",
-      "law 3: what is off or does not fit is refused before any work starts",
+      "law 3: a call of an offer that is off for a reason is refused NOT_NOW with it",
+      "law 3: a call of a hidden offer gets the same reply as one that does not exist",
+      "law 3: an unavailable action or invalid arguments are refused before work starts",
     ],
   },
   {
     id: "actors.choices",
     says: "`choices` are the values an argument may have now, shown as an enum and checked in the turn",
     tests: [
-      "law 3: an argument outside its choices is refused in the turn, and the choices are named",
-      "law 3: choices bind the variables of resources and the arguments of prompts alike",
+      "law 3: an argument that is not among its choices is refused; they are listed",
+      "law 3: choices apply to variables of resources and arguments of prompts too",
       "lists by posture › the dynamic list is the catalogue without what is off, with choices as enums over a copy",
     ],
   },
@@ -189,9 +186,9 @@ const product: readonly Requirement[] = [
     id: "actors.messages",
     says: "Messages of other actors are typed and checked, and on no surface",
     tests: [
-      "a message may be called anything, also what its address is made of",
+      "a message may have any name, also that of a property of its address",
       "types: state, arguments with their defaults, replies and messages are inferred",
-      "arguments that do not fit are refused INVALID, with where and what was expected",
+      "arguments that do not fit are refused INVALID, with paths and what was expected",
     ],
   },
   {
@@ -225,7 +222,7 @@ const product: readonly Requirement[] = [
     says: "A send with replyAs gets its answer as a message, a refusal too, once",
     tests: [
       "${name}: actors that talk to each other › with `replyAs` the reply arrives as a message, a refusal too, and only once",
-      "a reply asked for with `replyAs` arrives typed, and a child's end too",
+      "replies requested with `replyAs`, and a child's end, arrive typed",
     ],
   },
   {
@@ -234,7 +231,7 @@ const product: readonly Requirement[] = [
     tests: [
       "${name}: callers › `later` holds the caller, not the mailbox; a later turn answers",
       "${name}: callers › `later` survives the process: a keyed caller who comes back is answered, once",
-      "`return later()` tells the caller later; any turn may answer it",
+      "`return later()` defers the reply; any later turn may answer",
     ],
   },
   {
@@ -254,7 +251,7 @@ const product: readonly Requirement[] = [
     says: "Work reports progress and log lines to its caller",
     tests: [
       "${name}: one actor › work reports progress and log to its caller, and its receipt names the event",
-      "work writes to its draft across what it awaits, and ends in a turn",
+      "work writes to its draft across awaits, and ends in a turn",
     ],
   },
   {
@@ -271,14 +268,14 @@ const product: readonly Requirement[] = [
     says: "A turn past its time is dropped, whatever it returns later",
     tests: [
       "${name}: callers › work past its time is fenced off: its caller is told, its mailbox goes on, what it returns is dropped",
-      "once work is over its context and its draft write nowhere",
+      "after work, neither its context nor its draft can write",
     ],
   },
   {
     id: "actors.policy",
     says: "A policy has defaults, and one given at the start wins and stays",
     tests: [
-      "policy, place and version have defaults and are checked",
+      "policy, `per` and version have defaults and are checked",
       "${name}: memory actors › a policy given at the start wins over the kind's, and stays",
     ],
   },
@@ -313,7 +310,7 @@ const product: readonly Requirement[] = [
     says: "State is bounded, and what is no JSON is refused by its path",
     tests: [
       "${name}: one actor › state that is not JSON is refused by its path, and state past its bound",
-      "a cycle, a value too deep and one that explodes as text are refused, quickly",
+      "a cycle, a value too deep and one that explodes as text are refused quickly",
     ],
   },
   {
@@ -321,7 +318,7 @@ const product: readonly Requirement[] = [
     says: "A state of an older version is migrated, one of a newer refused",
     tests: [
       "${name}: one actor › a state of an older version is migrated in memory, one of a newer is refused",
-      "an old state is migrated, held against the schema and frozen",
+      "an old state is migrated, checked against the schema and frozen",
       "${name}: failure › an actor whose migration throws has failed, can be read, stopped and, with better code, restarted",
     ],
   },
@@ -379,7 +376,7 @@ const product: readonly Requirement[] = [
     says: "C3 A throw, a refusal or needs leaves no trace",
     tests: [
       "${name}: one actor › C3 a refusal, a throw and `needs` leave no trace",
-      "C3 work that refuses or throws leaves no state, but what it recorded of the outside stays said",
+      "C3 work that refuses or throws leaves no state, but its record",
     ],
   },
   {
@@ -513,26 +510,26 @@ const product: readonly Requirement[] = [
   {
     id: "chain.verify.bits",
     says: "Verify finds a flipped bit anywhere",
-    tests: ["C7 a flipped bit anywhere in a header, a body or an id is found at its event"],
+    tests: ["C7 a flipped bit in a header, a body or an id is detected at its event"],
   },
   {
     id: "chain.verify.order",
     says: "Verify finds dropped, doubled, reordered and foreign events",
-    tests: ["dropped, doubled, reordered and foreign events are found"],
+    tests: ["dropped, repeated, reordered and foreign events are detected"],
   },
   {
     id: "chain.verify.forged",
     says: "Verify finds bodies under other headers, forged events and headers in another form",
     tests: [
-      "a body whose hash fits another header is found, and so is a forged event with right hashes",
-      "a header in another form is refused even where its hash is right: no parser may read it otherwise",
+      "a body of another header, and a forged event with valid hashes, are detected",
+      "a header in another form is refused even if its hash is valid",
     ],
   },
   {
     id: "chain.verify.receipt",
     says: "Given a receipt, verify finds a rolled-back file",
     tests: [
-      "given a receipt, a rolled-back file and another history are found",
+      "with a receipt, a rolled-back file and another history are detected",
       "the chain from the command line › verify finds a file that was rolled back, given a receipt, and a changed byte without one",
     ],
   },
@@ -540,21 +537,21 @@ const product: readonly Requirement[] = [
     id: "chain.state-at",
     says: "The state at any event is told",
     tests: [
-      "the state at any event, and what differs between two",
+      "states at two events, and their differences",
       "the chain from the command line › replay tells the state at any event, and runs pure turns again",
     ],
   },
   {
     id: "chain.diff",
     says: "The difference of two events is told",
-    tests: ["the chain from the command line › diff says where two states differ", "the state at any event, and what differs between two"],
+    tests: ["the chain from the command line › diff says where two states differ", "states at two events, and their differences"],
   },
   {
     id: "chain.reexecute",
     says: "Pure turns are run again and compared with what was recorded",
     tests: [
-      "law 4: pure turns run again leave what was recorded; work and secrets are taken from the record",
-      "another program is found out, turn by turn, each from the recorded state",
+      "law 4: re-executed turns leave the same events; work is taken from the record",
+      "another program is detected in each turn, from the recorded state",
       "law 4: a behaviour's own stop, fork and checkpoint are re-executed; the engine's are read from the chain",
       "the chain from the command line › replay names the turn that another code would have run otherwise",
     ],
@@ -563,7 +560,7 @@ const product: readonly Requirement[] = [
     id: "chain.fork",
     says: "A fork is a chain of its own, muted",
     tests: [
-      "a fork is a chain of its own that names its origin, with the state it had there",
+      "a fork is a chain of its own that names its origin and starts with its state",
       "a fork is muted: its sends are recorded but not delivered, and its state is separate from its origin's",
       "a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked unmuted",
       "the chain from the command line › fork begins a muted copy at any event, and its cause is found",
@@ -573,7 +570,7 @@ const product: readonly Requirement[] = [
     id: "chain.causes",
     says: "Causes are followed across actors",
     tests: [
-      "causes are followed across actors, up to the root and down as a tree, in bounds",
+      "causes are followed across actors, up to the root and down as a tree, with limits",
       "${name}: actors that talk to each other › an event names its cause, across actors",
       "${name}: time › an event that a wake caused names the event that set it, however often it comes",
       "the chain from the command line › fork begins a muted copy at any event, and its cause is found",
@@ -583,8 +580,8 @@ const product: readonly Requirement[] = [
     id: "chain.checkpoint",
     says: "A checkpoint holds the whole state and the head, signed with Ed25519 where a key is set",
     tests: [
-      "a checkpoint holds the whole state and the head; bodies before it may go",
-      "a signed checkpoint proves head and state to whoever has the public key",
+      "a checkpoint has the whole state and the head; bodies before it may be erased",
+      "a signed checkpoint proves head and state to anyone with the public key",
       "a checkpoint goes between two turns, and the next turn follows it",
     ],
   },
@@ -601,33 +598,30 @@ const product: readonly Requirement[] = [
     id: "chain.redact",
     says: "Arguments and records marked secret are never written",
     tests: [
-      "what is secret in the arguments is secret in the record",
+      "secret arguments are redacted in the record too",
       "${name}: one actor › C7 each event names the one before it, and what is secret was never written",
-      "a secret argument is redacted, anything else is left",
+      "secret arguments are redacted, others are not",
     ],
   },
   {
     id: "chain.export",
     says: "An export is one JSON line per event",
     tests: [
-      "an exported line is JSON and comes back as the event it was",
+      "an exported line is JSON and imports as the same event",
       "the chain from the command line › chain prints every event, and exports lines that sha256sum verifies",
     ],
   },
   {
     id: "chain.shell",
     says: "sha256sum and the page of the chain are enough to verify an export",
-    tests: [
-      "the page's shell recipe verifies an export with sha256sum, and finds what was changed",
-      "the page's example of a patch means what it says",
-    ],
+    tests: ["the documented shell recipe verifies an export, and detects changes", "the documented example of a patch is correct"],
   },
   {
     id: "chain.only-storage",
     says: "C7 The chain is the only storage: the state is the last whole one and the patches since",
     tests: [
       "C7 an event's id is the SHA-256 of its header, which names the SHA-256 of its body",
-      "the state is told from the last whole state on",
+      "the state is replayed from the last whole state",
       "law 1: a state is written by its actor's own turns alone: views, readers and other actors cannot, and the chain tells every change",
     ],
   },
@@ -1787,7 +1781,7 @@ const specification: readonly Requirement[] = [
     says: "Prompt arguments are validated",
     tests: [
       "the MUD's prompts › game_help wants a topic it knows, and completes it",
-      "a prompt's arguments come as text and are read as what the schema says",
+      "a prompt's arguments arrive as text and are parsed as the schema says",
       "a prompt's argument that is no scalar is refused by its name",
     ],
   },
@@ -1954,7 +1948,7 @@ const specification: readonly Requirement[] = [
     says: "Offers have titles, descriptions and schemas, refusals their reason in words",
     tests: [
       "the MUD's tools › every tool has an object schema, a description and annotations",
-      "law 3: an offer that is off with a reason is refused NOT_NOW with that reason, in turns and in views",
+      "law 3: a call of an offer that is off for a reason is refused NOT_NOW with it",
     ],
   },
   {
@@ -1990,7 +1984,7 @@ const specification: readonly Requirement[] = [
     id: "spec.6.tools.caution",
     says: "Arguments are checked before an actor sees them, work is bounded",
     tests: [
-      "arguments that do not fit are refused INVALID, with where and what was expected",
+      "arguments that do not fit are refused INVALID, with paths and what was expected",
       "${name}: callers › work past its time is fenced off: its caller is told, its mailbox goes on, what it returns is dropped",
       "hostile arguments are refused or tamed, and leave nothing behind",
     ],
@@ -1999,7 +1993,7 @@ const specification: readonly Requirement[] = [
     id: "spec.6.tools.consent",
     says: "Consent before each tool: confirmation where the client can be asked, else the host's job",
     tests: [
-      "a destructive tool asks a client that can be asked, and runs when it is confirmed",
+      "a tool with `confirm` asks the client, and runs once it is confirmed",
       "a legacy client that can be asked › that cannot be asked is not: its host asks before a destructive tool",
       "the security guide has a row for each bullet: the mechanism, or the host's job",
     ],
@@ -2008,7 +2002,7 @@ const specification: readonly Requirement[] = [
     id: "spec.6.tools.understanding",
     says: "Descriptions are the author's and constant in the catalogue",
     tests: [
-      "the catalogue is built once, in the order of the definition, in the newest shape of MCP, and frozen",
+      "the catalogue is built once, in the definition's order and MCP's newest form, frozen",
       "one of 2026-07-28 without a name finishes the quest by the list it was given first, which never changes",
     ],
   },
@@ -2053,7 +2047,7 @@ const specification: readonly Requirement[] = [
     tests: [
       "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
       "cast: roots › owner starter: another viewer's actor does not exist",
-      "what is secret in the arguments is secret in the record",
+      "secret arguments are redacted in the record too",
     ],
   },
   {
@@ -2067,7 +2061,7 @@ const specification: readonly Requirement[] = [
   {
     id: "spec.6.by-design",
     says: "Secrets are replaced before anything is written, bodies can be erased",
-    tests: ["a secret argument is redacted, anything else is left", "erased bodies are gone from the files"],
+    tests: ["secret arguments are redacted, others are not", "erased bodies are gone from the files"],
   },
   {
     id: "spec.6.trust.desktop",
@@ -2152,7 +2146,7 @@ const specification: readonly Requirement[] = [
     id: "spec.7.validation.tools",
     says: "Tool parameters are validated against JSON Schema",
     tests: [
-      "arguments that do not fit are refused INVALID, with where and what was expected",
+      "arguments that do not fit are refused INVALID, with paths and what was expected",
       "registry › checks arguments, with a schema's defaults, and shows a JSON Schema unchanged",
     ],
   },
@@ -2171,7 +2165,7 @@ const specification: readonly Requirement[] = [
     tests: [
       "the MUD's resources › a resource that is not there is an error of the request",
       "the MUD's prompts › game_help wants a topic it knows, and completes it",
-      "law 3: choices bind the variables of resources and the arguments of prompts alike",
+      "law 3: choices apply to variables of resources and arguments of prompts too",
     ],
   },
   {
@@ -2188,7 +2182,7 @@ const specification: readonly Requirement[] = [
     tests: [
       "the MUD's tools › a step that cannot be is a tool's error that says why",
       "troupe serve › says what is wrong with the command line, with code 2",
-      "arguments that do not fit are refused INVALID, with where and what was expected",
+      "arguments that do not fit are refused INVALID, with paths and what was expected",
     ],
   },
   {

@@ -189,7 +189,7 @@ const tally = actor("tally", {
   },
 });
 
-test("types: a message with an `output` is answered with that, by an engine and in work", async () => {
+test("types: the reply to a message with an `output` is typed, in engines and in work", async () => {
   await using engine = await LocalEngine.start({ kinds: [scale, tally], store: memoryStore() });
   await engine.call(scale.at("x").nudge(null, { start: null }));
   const weighed = await engine.call(scale.at("x").weigh({ item: "axe" }));
@@ -201,7 +201,7 @@ test("types: a message with an `output` is answered with that, by an engine and 
   assert.deepEqual([grams, most, counted, bare], [3, 5, { ok: { n: 0 } }, { ok: null }]);
 });
 
-test("a message's reply that is not its `output` is a crash, and one that is passes through the schema", async () => {
+test("a message's reply is parsed by its `output` schema; one that does not fit is a crash", async () => {
   let value: unknown = 1;
   const kind = actor("odd", {
     describe: "Odd.",

@@ -49,7 +49,7 @@ function refusal(reply: Reply | "later" | undefined): { readonly code: string; r
   return reply.refused;
 }
 
-test("law 3: an offer that is off with a reason is refused NOT_NOW with that reason, in turns and in views", () => {
+test("law 3: a call of an offer that is off for a reason is refused NOT_NOW with it", () => {
   const stage = rehearse(shop);
   assert.deepEqual(stage.surface()?.off, { "tools/audit": true, "tools/vault": true, "resources/office": "Not while the shop is open." });
   assert.deepEqual(refusal(stage.view("resources/office")), { code: "NOT_NOW", message: "Not while the shop is open." });
@@ -60,7 +60,7 @@ test("law 3: an offer that is off with a reason is refused NOT_NOW with that rea
   assert.deepEqual(stage.view("resources/office"), { ok: "papers" });
 });
 
-test("law 3: an offer that is off without a reason answers exactly as one that does not exist", () => {
+test("law 3: a call of a hidden offer gets the same reply as one that does not exist", () => {
   const stage = rehearse(shop);
   const hidden = refusal(stage.turn("tools/audit", { wrong: 1 }).reply);
   const unknown = refusal(stage.turn("tools/nothing", { wrong: 1 }).reply);
@@ -72,7 +72,7 @@ test("law 3: an offer that is off without a reason answers exactly as one that d
   assert.deepEqual(stage.turn("tools/audit", {}, { viewer: { scopes: ["audit"] } }).reply, { ok: "audited" });
 });
 
-test("law 3: an argument outside its choices is refused in the turn, and the choices are named", () => {
+test("law 3: an argument that is not among its choices is refused; they are listed", () => {
   const stage = rehearse(shop, { viewer: { principal: "ann", scopes: [] } });
   assert.deepEqual(stage.surface()?.choices?.["tools/buy"], { item: ["bread", "salt"], also: ["bread", "salt"] });
   const told = refusal(stage.turn("tools/buy", { item: "gold" }).reply);
@@ -87,7 +87,7 @@ test("law 3: an argument outside its choices is refused in the turn, and the cho
   );
 });
 
-test("law 3: choices bind the variables of resources and the arguments of prompts alike", () => {
+test("law 3: choices apply to variables of resources and arguments of prompts too", () => {
   const stage = rehearse(shop);
   assert.deepEqual(stage.view("resources/shelf", { item: "salt" }), { ok: "salt" });
   assert.equal(refusal(stage.view("resources/shelf", { item: "gold" })).code, "INVALID");
@@ -95,7 +95,7 @@ test("law 3: choices bind the variables of resources and the arguments of prompt
   assert.equal(refusal(stage.view("prompts/ad", { item: "gold" })).code, "INVALID");
 });
 
-test("a prompt's arguments come as text and are read as what the schema says", () => {
+test("a prompt's arguments arrive as text and are parsed as the schema says", () => {
   const stage = rehearse(shop);
   assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: "true", times: "3" }), { ok: "salt! 3" });
   assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: true }), { ok: "salt! 1" });
@@ -107,7 +107,7 @@ test("a prompt's arguments come as text and are read as what the schema says", (
   assert.equal(refusal(stage.view("prompts/plain", null)).code, "INVALID");
 });
 
-test("the choices of what asks for scopes are for those who have them", () => {
+test("the choices of an offer with scopes are listed only for viewers that have them", () => {
   const choices = { item: (state: { readonly goods: readonly string[] }) => state.goods };
   const input = z.object({ item: z.string() });
   const guarded = actor("guarded", {
@@ -126,7 +126,7 @@ test("the choices of what asks for scopes are for those who have them", () => {
   assert.deepEqual(shownTo(["staff"]), { "tools/take": given, "tools/ask": given, "resources/shelf": given, "prompts/ad": given });
 });
 
-test("what cannot vary is one frozen surface, shared; what varies is computed anew", () => {
+test("a constant surface is one frozen, shared object; a varying one is computed", () => {
   const still = actor("still", {
     describe: "",
     initial: () => ({ n: 0 }),
@@ -139,7 +139,7 @@ test("what cannot vary is one frozen surface, shared; what varies is computed an
   assert.equal(one.off, rehearse(actor("s", { describe: "", initial: () => ({}) })).surface()?.off);
 });
 
-test("links are part of the surface while they lead somewhere, their kinds part of the catalogue", () => {
+test("active links are in the surface, and the kinds of all links in the catalogue", () => {
   const player = actor("player", {
     describe: "",
     initial: () => ({ room: "" }),
@@ -153,7 +153,7 @@ test("links are part of the surface while they lead somewhere, their kinds part 
   assert.deepEqual(stage.surface()?.links, { "": "room/hall" });
 });
 
-test("a link may say why it leads nowhere, and leads to no kind that it does not declare", () => {
+test("a link may give a reason why it is off, and must lead to a kind it declares", () => {
   const clerk = actor("clerk", {
     describe: "",
     initial: () => ({ at: "" }),
@@ -179,7 +179,7 @@ test("a link may say why it leads nowhere, and leads to no kind that it does not
   ]);
 });
 
-test("a refusal in `when` is a refusal of the turn", () => {
+test("a refusal thrown by `when` refuses the turn", () => {
   const shy = actor("shy", {
     describe: "",
     initial: () => ({}),
@@ -225,7 +225,7 @@ const half = actor("half", {
   prompts: { fine: { describe: "Works.", view: () => "fine" } },
 });
 
-test("law 3: a `when`, `choices` or link that throws puts its own offer out of order, the others work, and the fault is told once", () => {
+test("law 3: a throwing `when`, `choices` or link disables its own offer; reported once", () => {
   const heard: Error[] = [];
   const listen = (error: Error): void => void heard.push(error);
   const stage = rehearse(half);
@@ -251,7 +251,7 @@ test("law 3: a `when`, `choices` or link that throws puts its own offer out of o
   for (const error of heard) assert.match(String(error.stack).split("\n")[1] ?? "", /availability\.test\.ts/);
 });
 
-test("law 3: a `when`, `choices` or link that gives what it cannot give is out of order in the list, and says in the turn what it must give", () => {
+test("law 3: a `when`, `choices` or link with a wrong result is out of order, with advice", () => {
   const wrong = (value: unknown) => () => JSON.parse(JSON.stringify(value));
   const odd = actor("odd", {
     describe: "Written without types.",
@@ -282,7 +282,7 @@ test("law 3: a `when`, `choices` or link that gives what it cannot give is out o
   assert.deepEqual(stage.turn("tools/free").reply, { ok: "done" });
 });
 
-test("all values of a long list are looked for at once among the choices", () => {
+test("a long list of values is compared with the choices in linear time", () => {
   let looks = 0;
   const names = ["bread", "salt"];
   const counted = Object.assign([...names], {

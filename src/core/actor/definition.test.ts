@@ -17,7 +17,7 @@ function badDefinition(pattern: RegExp) {
   return { name: "TroupeError", code: "BAD_DEFINITION", message: pattern };
 }
 
-test("the catalogue is built once, in the order of the definition, in the newest shape of MCP, and frozen", () => {
+test("the catalogue is built once, in the definition's order and MCP's newest form, frozen", () => {
   const kind = actor("thing", {
     describe: "A thing.",
     state: z.object({ n: z.number().default(0) }),
@@ -170,7 +170,7 @@ test("the catalogue is built once, in the order of the definition, in the newest
   assert.ok(Object.isFrozen(kind) && Object.isFrozen(kind.catalogue) && Object.isFrozen(kind.catalogue.tools[0]?.definition));
 });
 
-test("a schema with an id has its arguments and choices like any other", () => {
+test("a schema with an id has arguments and choices like any other", () => {
   const input = z.object({ item: z.string() }).meta({ id: "Item" });
   const choices = { item: () => ["lamp"] };
   const kind = actor("thing", {
@@ -188,7 +188,7 @@ test("a schema with an id has its arguments and choices like any other", () => {
   });
 });
 
-test("a prompt's list of arguments is shown as it was written, also an empty one", () => {
+test("a prompt's explicit list of arguments is listed unchanged, even if empty", () => {
   const view = () => "Hello.";
   const kind = actor("thing", {
     describe: "A thing.",
@@ -200,7 +200,7 @@ test("a prompt's list of arguments is shown as it was written, also an empty one
   assert.equal(absent !== undefined && "arguments" in absent.definition, false);
 });
 
-test("policy, place and version have defaults and are checked", () => {
+test("policy, `per` and version have defaults and are checked", () => {
   const kind = actor("thing", { describe: "A thing.", initial: () => ({}) });
   assert.deepEqual([kind.policy, kind.per, kind.version], [DEFAULT_POLICY, "shared", 1]);
   const own = actor("thing", {
@@ -219,7 +219,7 @@ test("policy, place and version have defaults and are checked", () => {
   }
 });
 
-test("the first state comes from `initial`, or from the schema's defaults, and is frozen", () => {
+test("the initial state comes from `initial` or the schema's defaults, and is frozen", () => {
   const born = actor("thing", {
     describe: "",
     state: z.object({ name: z.string(), at: z.number(), tags: z.array(z.string()).default([]) }),
@@ -237,7 +237,7 @@ test("the first state comes from `initial`, or from the schema's defaults, and i
   assert.deepEqual(bare.initial("x", first), { n: 4 });
 });
 
-test("a definition that cannot begin is refused, and says what to give", () => {
+test("a definition without an initial state is refused with advice", () => {
   assert.throws(() => untyped({ initial: undefined }), badDefinition(/thing has no state: give `state` .* or `initial`/));
   assert.throws(
     () => untyped({ initial: undefined, state: z.object({ n: z.number() }) }),
@@ -248,7 +248,7 @@ test("a definition that cannot begin is refused, and says what to give", () => {
   assert.throws(() => wrong.initial("x", first), badDefinition(/A state of thing does not fit its schema: n: /));
 });
 
-test("a first state that is no JSON is refused where it is written, with its path", () => {
+test("an initial state that is not JSON is refused at the definition, with the path", () => {
   for (const [state, why] of [
     [z.object({ at: z.date().default(() => new Date(0)) }), "/at is a Date"],
     [z.object({ deep: z.object({ seen: z.set(z.string()).default(() => new Set<string>()) }).prefault({}) }), "/deep/seen is a Set"],
@@ -256,7 +256,7 @@ test("a first state that is no JSON is refused where it is written, with its pat
     assert.throws(() => untyped({ state, initial: undefined }), badDefinition(new RegExp(`^The first state of thing is not JSON: ${why}`)));
 });
 
-test("an old state is migrated, held against the schema and frozen", () => {
+test("an old state is migrated, checked against the schema and frozen", () => {
   const kind = actor("thing", {
     describe: "",
     version: 2,
@@ -268,7 +268,7 @@ test("an old state is migrated, held against the schema and frozen", () => {
   assert.ok(!("migrate" in actor("thing", { describe: "", initial: () => ({}) })));
 });
 
-test("a misspelled word is refused, also for authors without a type checker", () => {
+test("a misspelled property is refused at run time, with a suggestion", () => {
   const run = (): void => {};
   assert.throws(
     () => untyped({ ownr: "starter" }),
@@ -293,7 +293,7 @@ test("a misspelled word is refused, also for authors without a type checker", ()
   assert.throws(() => untyped({ messages: { x: { reply: true, run } } }), badDefinition(/^thing: messages\/x: "reply" means nothing here/));
 });
 
-test("a word of another library, or of createServer, is refused with the one it is here", () => {
+test("a property name of another library is refused with the name used here", () => {
   const run = (): void => {};
   for (const [word, here] of [
     ["description", "describe"],
@@ -311,7 +311,7 @@ test("a word of another library, or of createServer, is refused with the one it 
   assert.throws(() => untyped({ messages: { x: { enabled: true, run } } }), badDefinition(/"enabled" means nothing here\. There are /));
 });
 
-test("scopes of an offer are in its definition, beside its own meta, and are a list", () => {
+test("scopes of an offer must be a list, and are in its definition next to its own meta", () => {
   const view = (): string => "x";
   const { catalogue } = actor("thing", {
     describe: "",
@@ -329,7 +329,7 @@ test("scopes of an offer are in its definition, beside its own meta, and are a l
   );
 });
 
-test("exactly one of run, view and work, also for authors without a type checker", () => {
+test("exactly one of run, view and work is required at run time too", () => {
   const rule = badDefinition(/thing: tools\/x must have exactly one of `run`/);
   assert.throws(() => untyped({ tools: { x: { describe: "" } } }), rule);
   assert.throws(() => untyped({ tools: { x: { describe: "", run() {}, view() {} } } }), rule);
@@ -343,7 +343,7 @@ test("exactly one of run, view and work, also for authors without a type checker
   );
 });
 
-test("an argument that is chosen or secret must be one", () => {
+test("`choices` and `secret` must name arguments of the input", () => {
   const input = z.object({ a: z.string() });
   assert.throws(
     () => untyped({ tools: { x: { describe: "", input, choices: { b: () => [] }, run() {} } } }),
@@ -354,7 +354,7 @@ test("an argument that is chosen or secret must be one", () => {
   assert.throws(() => untyped({ prompts: { x: { describe: "", choices: { a: () => [] }, view() {} } } }), badDefinition(/"a"/));
 });
 
-test("an argument that is chosen is text, or a list of texts: no other could ever be among its choices", () => {
+test("an argument with choices must be text or a list of texts", () => {
   const choices = { a: () => ["1"] };
   for (const a of [z.number(), z.object({ b: z.string() }), z.array(z.number()), z.boolean().optional()]) {
     const input = z.object({ a });
@@ -368,7 +368,7 @@ test("an argument that is chosen is text, or a list of texts: no other could eve
     untyped({ tools: { x: { describe: "", input: z.object({ a }), choices, run() {} } } });
 });
 
-test("a schema that cannot be shown to a client is refused, and says what to pass", () => {
+test("a schema without a JSON Schema is refused with advice", () => {
   const silent = { "~standard": { version: 1, vendor: "silent", validate: (value: unknown) => ({ value }) } };
   assert.throws(
     () => untyped({ tools: { x: { describe: "", input: silent, run() {} } } }),
@@ -413,7 +413,7 @@ test("a schema that cannot be shown to a client is refused, and says what to pas
   assert.doesNotThrow(() => untyped({ messages: { x: { input: silent, run() {} } } }));
 });
 
-test("arguments are checked in the dialect that a plain schema names", () => {
+test("arguments are checked in the JSON Schema dialect that the schema names", () => {
   const pair = { type: "array", items: [{ type: "string" }, { type: "number" }] };
   const input = { $schema: "http://json-schema.org/draft-07/schema#", type: "object", properties: { pair } };
   const kind = actor("thing", { describe: "", initial: () => ({}), tools: { x: { describe: "", input, run: () => "taken" } } });
@@ -428,7 +428,7 @@ test("arguments are checked in the dialect that a plain schema names", () => {
   });
 });
 
-test("a schema that waits is refused when it is used", () => {
+test("an asynchronous schema is refused when it is used", () => {
   const waiting = actor("thing", {
     describe: "",
     initial: () => ({}),
@@ -437,7 +437,7 @@ test("a schema that waits is refused when it is used", () => {
   assert.throws(() => rehearse(waiting).turn("x", { a: "b" }), badDefinition(/validates asynchronously/));
 });
 
-test("a schema whose own check throws of what fits it is not only said to wait", () => {
+test("the error for a schema whose check throws names that cause, not only async checks", () => {
   const throwing = z.number().refine((): boolean => {
     throw new Error("mine");
   });
@@ -445,20 +445,20 @@ test("a schema whose own check throws of what fits it is not only said to wait",
   assert.throws(() => rehearse(kind).turn("x", { a: 1 }), badDefinition(/a check in it throws of this value/));
 });
 
-test("a header for an argument, over which clients would leave the tool out, is refused by its path", () => {
+test("an invalid `x-mcp-header` is refused with its path: clients would drop the tool", () => {
   const input = z.object({ a: z.object({ b: z.number().meta({ "x-mcp-header": "B" }) }) });
   const told = badDefinition(/^thing: tools\/x, input: \/properties\/a\/properties\/b\/x-mcp-header is on what has not the type/);
   assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), told);
 });
 
-test("a secret argument is not repeated in a header", () => {
+test("a secret argument must not be repeated in a header", () => {
   const input = z.object({ a: z.object({ b: z.string().meta({ "x-mcp-header": "B" }) }), c: z.string() });
   const told = badDefinition(/^thing: tools\/x: the argument "a\.b" is `secret`, and `x-mcp-header` would repeat it in a header/);
   assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["a"], run() {} } } }), told);
   untyped({ tools: { x: { describe: "", input, secret: ["c"], run() {} } } });
 });
 
-test("a schema of a dialect that is not read here is refused, a draft of JSON Schema is not", () => {
+test("a schema of an unknown dialect is refused; all drafts of JSON Schema are accepted", () => {
   const dialect = (name: string) => ({ $schema: name, type: "object", properties: {} });
   const told = badDefinition(/^thing: tools\/x, input is of a dialect that is not read here, "https:\/\/a\.example\/own": write it in/);
   assert.throws(() => untyped({ tools: { x: { describe: "", input: dialect("https://a.example/own"), run() {} } } }), told);
@@ -467,7 +467,7 @@ test("a schema of a dialect that is not read here is refused, a draft of JSON Sc
     untyped({ tools: { x: { describe: "", input: dialect(`https://json-schema.org/${known}`), run() {} } } });
 });
 
-test("a resource's template has a scheme, the signs of a URI, and of RFC 6570 what is read here", () => {
+test("a resource's URI template must have a scheme and only supported RFC 6570 forms", () => {
   const wrong: readonly (readonly [uri: string, told: RegExp])[] = [
     ["x:a b", /x:a b has signs that no URI has/],
     ["x://straße/{a}", /signs that no URI has/],
@@ -484,7 +484,7 @@ test("a resource's template has a scheme, the signs of a URI, and of RFC 6570 wh
   for (const [uri, told] of wrong) assert.throws(() => untyped({ resources: { x: { uri, view() {} } } }), badDefinition(told), uri);
 });
 
-test("a variable of a URI stands for one value, so it is there once; an alias is everywhere the same", () => {
+test("a variable may occur once in a URI template; `{alias}` may repeat", () => {
   assert.throws(
     () => untyped({ resources: { x: { uri: "x://{a}/{a}", view() {} } } }),
     badDefinition(/^thing: resources\/x: \{a\} is there twice: give each variable a name/),
@@ -497,7 +497,7 @@ test("a variable of a URI stands for one value, so it is there once; an alias is
   assert.deepEqual(rehearse(kind).view("resources/x", { "a.b": "1", "c-d": "2" }), { ok: ["1", "2"] });
 });
 
-test("a secret argument is redacted, anything else is left", () => {
+test("secret arguments are redacted, others are not", () => {
   const kind = actor("thing", {
     describe: "",
     initial: () => ({}),
@@ -516,7 +516,7 @@ test("a secret argument is redacted, anything else is left", () => {
   assert.deepEqual(redacted("nothing", 5), 5);
 });
 
-test("a plain JSON Schema may say its type, and is shown word for word", () => {
+test("a typed plain JSON Schema is listed unchanged", () => {
   const input = {
     type: "object",
     properties: { way: { enum: ["north", "south"], "x-order": 1 }, steps: { type: "integer", default: 2 } },
@@ -549,7 +549,7 @@ test("a plain JSON Schema may say its type, and is shown word for word", () => {
   assert.throws(() => fromJsonSchema({ type: "nonsense" }), badDefinition(/no JSON Schema that can be compiled/));
 });
 
-test("where code fails as code does that finds another shape, the state is held against its schema, and the fault says so", () => {
+test("a TypeError in a handler reports how the state does not fit its schema", () => {
   const items = z.object({ items: z.array(z.string()).default([]) });
   const kind = actor("box", {
     describe: "A box.",

@@ -78,7 +78,7 @@ const wrong: readonly (readonly [what: string, value: unknown, told: RegExp])[] 
 ];
 
 for (const [what, value, told] of wrong)
-  test(`a state is refused by its path, and stays what it was: ${what}`, async () => {
+  test(`a value that is not JSON is refused with its path, the state unchanged: ${what}`, async () => {
     for (const initial of [FLAT, DEEP]) {
       await using stage = await staged(initial);
       const before = await stage.turn(() => undefined);
@@ -91,7 +91,7 @@ for (const [what, value, told] of wrong)
     }
   });
 
-test("a state in memory is held to its bound, however slowly it grows", async () => {
+test("a state in memory is limited in size, however slowly it grows", async () => {
   const kind = actor("tape", {
     describe: "A tape.",
     persistence: "memory",
@@ -115,7 +115,7 @@ test("a state in memory is held to its bound, however slowly it grows", async ()
   assert.equal(await bytes(), 987);
 });
 
-test("a state is refused where a part of it holds itself, or a symbol is its key", async () => {
+test("a state with a cycle or a symbol key is refused", async () => {
   await using stage = await staged(DEEP);
   await assert.rejects(
     stage.turn((state) => (unseen(state["part"]).self = state["part"])),
@@ -142,7 +142,7 @@ test("a state is refused where a part of it holds itself, or a symbol is its key
   );
 });
 
-test("what is no assignment is refused in the author's words: getters, prototypes, names of lists, freezing", async () => {
+test("getters, prototypes, named keys of arrays and freezing are refused with advice", async () => {
   const clumsy: readonly Does[] = [
     (state) => Object.defineProperty(state, "n", { get: () => 1 }),
     (state) => Object.defineProperty(state, "hidden", { value: 1 }),
@@ -156,7 +156,7 @@ test("what is no assignment is refused in the author's words: getters, prototype
   }
 });
 
-test("a key called __proto__ is kept like any other, in flat states too", async () => {
+test("a key called __proto__ is stored like any other, in flat states too", async () => {
   for (const initial of [FLAT, DEEP]) {
     await using stage = await staged(initial);
     for (const value of [5, { polluted: true }]) {
@@ -169,7 +169,7 @@ test("a key called __proto__ is kept like any other, in flat states too", async 
   }
 });
 
-test("an object given to a state twice is there twice, and each place is written alone in later turns", async () => {
+test("an object assigned twice becomes two parts that later turns write separately", async () => {
   for (const given of [{ n: 1, tags: ["x"] }, Object.freeze({ n: 1, tags: ["x"] })]) {
     await using stage = await staged(DEEP);
     await stage.turn((state) => (state["one"] = given));
@@ -186,7 +186,7 @@ test("an object given to a state twice is there twice, and each place is written
   }
 });
 
-test("C3 what a frozen object holds unfrozen is frozen with the state, wherever its draft was put", async () => {
+test("C3 unfrozen parts of an assigned frozen object are frozen with the state", async () => {
   const moves: readonly ((state: State, given: object) => unknown)[] = [
     (state, given) => Object.assign(state, { n: given }),
     (state, given) => Object.assign(state, { n: given }) && unseen(state["n"]).flag,
@@ -213,7 +213,7 @@ test("C3 what a frozen object holds unfrozen is frozen with the state, wherever 
   }
 });
 
-test("what is written to a frozen value after it was put is kept, whatever else it holds", async () => {
+test("writes to a frozen value after it was assigned are part of the state", async () => {
   for (const given of [
     { zero: -0, n: 1 },
     { zero: 0, n: 1 },
@@ -248,7 +248,7 @@ test("what is written to a frozen value after it was put is kept, whatever else 
   assert.deepEqual(next.list[0], { id: 7 });
 });
 
-test("a frozen value that is put again is as it was, and so is what the state held before", async () => {
+test("a frozen value or an old part that is assigned again is unchanged", async () => {
   await using stage = await staged(DEEP);
   const before = unseen(await stage.turn(() => undefined));
   const given = unseen(Object.freeze({ n: 1 }));
@@ -267,7 +267,7 @@ test("a frozen value that is put again is as it was, and so is what the state he
   assert.deepEqual(next, { ...DEEP, n: { n: 1 } });
 });
 
-test("an item that is deleted from a list, and leaves a hole, is refused", async () => {
+test("a hole left by deleting an item of an array is refused", async () => {
   await using stage = await staged(DEEP);
   const before = await stage.turn(() => undefined);
   await assert.rejects(
@@ -281,7 +281,7 @@ test("an item that is deleted from a list, and leaves a hole, is refused", async
   assert.equal(await stage.state(), before);
 });
 
-test("a list that was cut and stretched to its old length has holes, and is refused", async () => {
+test("an array that was truncated and extended to its old length has holes: refused", async () => {
   await using stage = await staged(DEEP);
   await stage.turn(() => undefined);
   await assert.rejects(
@@ -291,7 +291,7 @@ test("a list that was cut and stretched to its old length has holes, and is refu
   assert.deepEqual(await stage.state(), DEEP);
 });
 
-test("what no text carries is refused where it takes the place of an object or a list, too", async () => {
+test("a value that is not JSON is refused in place of an object or array too", async () => {
   const hidden = (value: object) => Object.defineProperty(value, "hid", { value: 1 });
   const puts: readonly (readonly [Does, RegExp])[] = [
     [(state) => (state["part"] = hidden({ inner: { n: 1 } })), /^state\.part\.hid is hidden/],
@@ -308,7 +308,7 @@ test("what no text carries is refused where it takes the place of an object or a
   }
 });
 
-test("what no text carries is refused in a frozen value too that holds a draft or is written to", async () => {
+test("a value that is not JSON is refused inside a frozen value with drafts or writes", async () => {
   const hidden = (value: object) => Object.defineProperty(value, "hid", { value: 1 });
   const symbol = (value: object) => Object.defineProperty(value, Symbol("x"), { value: 1 });
   const getter = (value: object) => Object.defineProperty(value, "now", { get: () => 1, enumerable: true });
@@ -357,7 +357,7 @@ test("a getter that returns a draft is refused as a getter", async () => {
   }
 });
 
-test("a list's length that is deleted is refused, and the sentence says how to empty a list", async () => {
+test("deleting an array's length is refused with advice on how to empty it", async () => {
   await using stage = await staged(DEEP);
   await assert.rejects(
     stage.turn((state) => Reflect.deleteProperty(unseen(state["list"]), "length")),
@@ -365,7 +365,7 @@ test("a list's length that is deleted is refused, and the sentence says how to e
   );
 });
 
-test("a draft that is cloned is told how to copy it", async () => {
+test("the error for cloning a draft says how to copy it", async () => {
   await using stage = await staged(DEEP);
   await assert.rejects(
     stage.turn((state) => structuredClone(state["list"])),
@@ -379,7 +379,7 @@ test("a draft that is cloned is told how to copy it", async () => {
   assert.deepEqual(await stage.state(), { ...DEEP, copy: DEEP["list"] });
 });
 
-test("a draft is shown as what it holds, in a log too", async () => {
+test("a draft is printed as what it holds, in logs too", async () => {
   await using stage = await staged(DEEP);
   const shown: string[] = [];
   await stage.turn((state) => {
@@ -389,7 +389,7 @@ test("a draft is shown as what it holds, in a log too", async () => {
   assert.deepEqual(shown, [inspect({ ...DEEP, n: 2 }, { depth: 5 }), inspect(DEEP["list"]), inspect([DEEP["part"]], { depth: 5 })]);
 });
 
-test("one object at two places: what is put from the one to the other is what it was there", async () => {
+test("a part moved between two places that share an object keeps its own value", async () => {
   await using stage = await staged(DEEP);
   await stage.turn((state) => (state["twin"] = state["part"]));
   const next = unseen(
@@ -401,7 +401,7 @@ test("one object at two places: what is put from the one to the other is what it
   assert.deepEqual(next, { ...DEEP, twin: DEEP["part"] });
 });
 
-test("a descriptor hands out a draft, and what is written to that is written", async () => {
+test("a property descriptor's value is a draft that can be written to", async () => {
   await using stage = await staged(DEEP);
   const before = await stage.turn(() => undefined);
   const next = unseen(await stage.turn((state) => (unseen(Object.getOwnPropertyDescriptor(state, "part")?.value).inner.n = 7)));
@@ -409,7 +409,7 @@ test("a descriptor hands out a draft, and what is written to that is written", a
   assert.deepEqual(before, DEEP);
 });
 
-test("a list takes as many items at once as an array does", async () => {
+test("a draft of an array takes as many items at once as an array", async () => {
   await using stage = await staged({ list: [] });
   const many = Array.from({ length: 62_500 }, (_, n) => n);
   const next = unseen(await stage.turn((state) => unseen(state["list"]).push(...many)));
@@ -423,13 +423,13 @@ test("a wide object keeps its keys and their order", async () => {
   assert.equal(JSON.stringify(next), JSON.stringify({ ["__proto__"]: 1, ...wide, key7: { n: 8 } }));
 });
 
-test("-0 is kept as the 0 its text says", async () => {
+test("-0 becomes 0, as in JSON text", async () => {
   await using stage = await staged(DEEP);
   const next = unseen(await stage.turn((state) => Object.assign(state, { n: -0, given: [-0] })));
   assert.ok(Object.is(next.n, 0) && Object.is(next.given[0], 0));
 });
 
-test("a draft of a turn that threw is dead too", async () => {
+test("the draft of a turn that threw is revoked too", async () => {
   await using stage = await staged(FLAT);
   let kept: State = {};
   await assert.rejects(
@@ -441,7 +441,7 @@ test("a draft of a turn that threw is dead too", async () => {
   assert.throws(() => (kept["n"] = 9), { name: "TypeError", message: /revoked/ });
 });
 
-test("C3 a hint that no draft made, or that is about another state, does not keep a state from being checked", async () => {
+test("C3 a forged hint, or one about another state, does not prevent checks of a state", async () => {
   const inner = actor("inner", {
     describe: "Inner.",
     initial: (): State => ({ n: 1 }),
@@ -476,7 +476,7 @@ test("C3 a hint that no draft made, or that is about another state, does not kee
   }
 });
 
-test("a hint that is used again counts for its own two states only", async () => {
+test("a hint that is used again applies to its own two states only", async () => {
   const inner = actor("inner", {
     describe: "Inner.",
     initial: (): State => ({ n: 1, m: 1 }),

@@ -89,7 +89,7 @@ function assertFrozen(value: unknown): void {
   for (const item of Object.values(value)) assertFrozen(item);
 }
 
-test("C3 a draft that is dropped leaves the state exactly as it was", () => {
+test("C3 dropping a draft leaves the state unchanged", () => {
   fc.assert(
     fc.property(tree, fc.array(edit), (state, edits) => {
       const before = structuredClone(state);
@@ -100,7 +100,7 @@ test("C3 a draft that is dropped leaves the state exactly as it was", () => {
   );
 });
 
-test("a draft ends in what the same edits make of a plain object, frozen to the bottom", () => {
+test("a draft ends in the same state as a plain object after the edits, deeply frozen", () => {
   fc.assert(
     fc.property(tree, fc.array(edit), (state, edits) => {
       const plain = structuredClone(state);
@@ -118,7 +118,7 @@ test("a draft ends in what the same edits make of a plain object, frozen to the 
   );
 });
 
-test("what the edits did not touch is shared with the state before, and nothing touched is the state itself", () => {
+test("unchanged parts are shared with the base; without edits there are no changes", () => {
   const base = freezeDeep({ a: { n: 1 }, b: { n: 2 }, list: [1] });
   const draft = openDraft(base);
   Object.assign(draft.state, { a: { n: 9 } });
@@ -134,7 +134,7 @@ test("what the edits did not touch is shared with the state before, and nothing 
   assert.equal(same.finish(), undefined);
 });
 
-test("a flat state takes new names, loses names and takes objects", () => {
+test("keys can be added to and removed from a flat state, and objects assigned", () => {
   const base = freezeDeep({ a: 1, b: null });
   const draft = openDraft(base);
   Reflect.deleteProperty(draft.state, "a");
@@ -144,7 +144,7 @@ test("a flat state takes new names, loses names and takes objects", () => {
   assertFrozen(next);
 });
 
-test("a late write to a draft does not reach the committed state", () => {
+test("a write after the turn does not reach the committed state", () => {
   const flat = openDraft(freezeDeep({ n: 1 }));
   Object.assign(flat.state, { n: 2 });
   const flatNext = flat.finish()?.after;
@@ -163,7 +163,7 @@ test("a late write to a draft does not reach the committed state", () => {
   assert.deepEqual(deepNext, { list: [4], rows: [{ id: 1 }] });
 });
 
-test("freezing ends where a value holds itself, and goes beneath what its author froze already", () => {
+test("freezing ends at cycles and continues below values that are frozen already", () => {
   const self: { me?: unknown; other?: unknown } = {};
   self.me = self;
   self.other = Object.freeze({ back: self, open: { n: 1 } });
@@ -180,7 +180,7 @@ function assertFrozenOnce(value: object, seen = new Set<object>()): void {
   for (const item of Object.values(value)) if (typeof item === "object" && item !== null) assertFrozenOnce(item, seen);
 }
 
-test("to move the items of a list drafts none of them but those that go, and they can be written where they came to", () => {
+test("moving items of an array drafts only those removed; moved ones can be written", () => {
   const base = freezeDeep({ list: Array.from({ length: 1_000 }, (_, at) => ({ at, tags: ["a"] })) });
   const draft = openDraft(base);
   const list: unknown = Reflect.get(draft.state, "list");
@@ -214,7 +214,7 @@ test("to move the items of a list drafts none of them but those that go, and the
   assert.throws(() => list.shift(), TypeError, "the draft is dead");
 });
 
-test("a text or a number is looked for below the draft, with what was written, and an object as the draft that it is", () => {
+test("searches in a draft find written texts and numbers, and objects by their draft", () => {
   const draft = openDraft(freezeDeep({ list: ["a", "b", 1, Number.MAX_VALUE, { n: 1 }, "b"] }));
   const list: unknown = Reflect.get(draft.state, "list");
   assert.ok(Array.isArray(list));
@@ -252,7 +252,7 @@ function untyped(base: object) {
   return { state, finish: () => draft.finish()?.after ?? base };
 }
 
-test("a key that a draft does not hold reads as absent, whatever objects inherit", () => {
+test("a key that a draft does not have is undefined, whatever objects inherit", () => {
   for (const key of KEYS)
     for (const base of [{ in: {} }, { in: { a: {}, b: {} } }, { in: [] }, { in: [{}] }]) {
       const { state } = untyped(base);
@@ -306,7 +306,7 @@ test("an object put into a draft in the same turn takes any key as data, also be
   assert.deepEqual(intrinsics(), before);
 });
 
-test("a list's draft finds the author's own object that was put there, and its draft", () => {
+test("an array's draft finds an assigned object, and its draft", () => {
   const { state } = untyped({ in: [{ n: 1 }] });
   const list: unknown = state["in"];
   assert.ok(Array.isArray(list));
@@ -336,7 +336,7 @@ test("a write below any inherited member of a draft changes no prototype", () =>
   assert.deepEqual(intrinsics(), before);
 });
 
-test("a draft of a list has the methods of a list, also through call, apply and bind", () => {
+test("an array's draft has the methods of arrays, through call, apply and bind too", () => {
   const { state, finish } = untyped({ in: [3, 1, 2] });
   const list: unknown = state["in"];
   assert.ok(Array.isArray(list));
@@ -357,7 +357,7 @@ test("a draft of a list has the methods of a list, also through call, apply and 
   assert.deepEqual(finish(), { in: [0, 3, 1, 2, 5, 4, 6] });
 });
 
-test("the text of a draft is that of the object or list", () => {
+test("a draft converts to text like its object or array", () => {
   const { state } = untyped({ list: [1, [2, 3], { n: 1 }], part: {} });
   const text = (value: unknown): string => String(value);
   assert.deepEqual([text(state["list"]), text(state["part"])], ["1,2,3,[object Object]", "[object Object]"]);

@@ -112,7 +112,7 @@ test("a mistake with the context has a code and a sentence: the key of a tool's 
   });
 });
 
-test("what repeats does so no oftener than the kind's policy says", () => {
+test("a timer repeats no more often than the kind's policy allows", () => {
   const at = (minEveryMs: number | undefined, everyMs: number) =>
     rehearse(
       actor("beating", {
@@ -129,7 +129,7 @@ test("what repeats does so no oftener than the kind's policy says", () => {
   assert.equal(DEFAULT_POLICY.minEveryMs, 100);
 });
 
-test("once a turn is over its state is not to be had: TURN_OVER", () => {
+test("reading the state after the turn throws TURN_OVER", () => {
   let kept: { readonly state: unknown } | undefined;
   const stage = stageOf((ctx) => {
     ctx.state.list.push(1);
@@ -139,12 +139,12 @@ test("once a turn is over its state is not to be had: TURN_OVER", () => {
   assert.throws(() => kept?.state, { code: "TURN_OVER" });
 });
 
-test("a message to nobody is BAD_ID, and says how ids are made", () => {
+test("a message to an invalid id is BAD_ID, with advice on how ids are made", () => {
   for (const to of [undefined, null, 3, {}, "nobody"])
     assert.throws(() => keyOf(unseen(to)?.valueOf()), { code: "BAD_ID", message: /make ids with `kind\.id\(key\)`/ });
 });
 
-test("a draft of a turn that is over, and what is frozen, are named as such, where the author wrote to them", () => {
+test("errors for writing to revoked drafts and frozen values point to the author's code", () => {
   let kept: { list: unknown[] } | undefined;
   const keeping = (use: (kept: { list: unknown[] }, ctx: Context) => void): (() => void) => {
     kept = undefined;
@@ -221,7 +221,7 @@ for (const [what, definition, told] of wrong) {
   });
 }
 
-test("a wrong definition is BAD_DEFINITION, and says where: none at all, or a kind without a name", () => {
+test("a missing definition is BAD_DEFINITION, a missing name of the kind BAD_NAME", () => {
   assert.throws(() => actor("odd", unseen(undefined)), { code: "BAD_DEFINITION", message: /needs `describe`/ });
   assert.throws(() => Reflect.apply(actor, undefined, ["odd"]), {
     code: "BAD_DEFINITION",
@@ -230,7 +230,7 @@ test("a wrong definition is BAD_DEFINITION, and says where: none at all, or a ki
   assert.throws(() => Reflect.apply(actor, undefined, [undefined, {}]), { code: "BAD_NAME" });
 });
 
-test("who answers the message that was sent, and not the call that waits, is told which id it takes", () => {
+test("answering the id of a sent message is refused and names the id to use", () => {
   const kind = actor("asker", {
     describe: "Asks.",
     initial: () => ({}),

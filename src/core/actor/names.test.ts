@@ -10,7 +10,7 @@ const kind = actor("thing", {
   messages: { to: { run() {} }, knock: { run() {} } },
 });
 
-test("every key of 1 to 256 bytes goes into one URI segment and comes back", () => {
+test("every key of 1 to 256 bytes survives as one URI segment", () => {
   fc.assert(
     fc.property(fc.string({ minLength: 1, maxLength: 64, unit: "grapheme" }), (key) => {
       fc.pre(new TextEncoder().encode(key).byteLength <= 256);
@@ -21,7 +21,7 @@ test("every key of 1 to 256 bytes goes into one URI segment and comes back", () 
   );
 });
 
-test("a key that is empty, too long or half a character is BAD_ID", () => {
+test("a key that is empty, too long or has a lone surrogate is BAD_ID", () => {
   for (const key of ["", "x".repeat(257), "é".repeat(129), "\ud800"]) {
     assert.throws(() => kind.id(key), { code: "BAD_ID" });
     assert.throws(() => kind.at(key), { code: "BAD_ID" });
@@ -29,7 +29,7 @@ test("a key that is empty, too long or half a character is BAD_ID", () => {
   assert.equal(kind.id("é".repeat(128)).length, "thing/".length + 128 * 6);
 });
 
-test("a key that is no text, as code without types may have one, is BAD_ID and says what it is", () => {
+test("a key that is not text is BAD_ID, and its type is named", () => {
   for (const key of [5, undefined, null, ["a"]] as const) {
     // @ts-expect-error a key is text
     assert.throws(() => kind.id(key), {
@@ -45,7 +45,7 @@ test("an id without kind or key, or with broken percent-encoding, is BAD_ID", ()
   for (const id of ["", "thing", "thing/", "/x", "thing/%zz", "thing/%ff"]) assert.throws(() => keyOf(id), { code: "BAD_ID" });
 });
 
-test("a message may be called anything, also what its address is made of", () => {
+test("a message may have any name, also that of a property of its address", () => {
   assert.deepEqual(kind.at("x").to(), { to: "thing/x", action: "to", args: null });
   const { knock } = { knock: kind.at("y/z").knock({ loud: true }, { replyAs: "heard", start: null }) };
   assert.deepEqual(knock, { to: "thing/y%2Fz", action: "knock", args: { loud: true }, replyAs: "heard", start: null });

@@ -49,7 +49,7 @@ function refusal(given: Reply | "later" | undefined): { readonly code: string; r
   return given.refused;
 }
 
-test("a destructive tool asks a client that can be asked, and runs when it is confirmed", () => {
+test("a tool with `confirm` asks the client, and runs once it is confirmed", () => {
   const stage = rehearse(chest);
   const asked = stage.turn("tools/burn", { coins: 5 }, can);
   assert.deepEqual(asked, {
@@ -68,7 +68,7 @@ test("a destructive tool asks a client that can be asked, and runs when it is co
   assert.deepEqual(stage.turn("tools/burn", { coins: 5 }, { ...can, answers: { confirm: accepted({ confirm: true }) } }).reply, { ok: 0 });
 });
 
-test("C3 what is declined, cancelled or not ticked is refused without a trace", () => {
+test("C3 a declined, cancelled or unticked confirmation is a refusal without a trace", () => {
   const stage = rehearse(chest);
   for (const confirm of [{ action: "decline" }, { action: "cancel" }, accepted({ confirm: false })]) {
     const turn = stage.turn("tools/burn", { coins: 5 }, { ...can, answers: { confirm } });
@@ -80,7 +80,7 @@ test("C3 what is declined, cancelled or not ticked is refused without a trace", 
   assert.equal(stage.state.gold, 5);
 });
 
-test("a client that cannot be asked, and an act that needs no confirmation, go on at once", () => {
+test("without a question, or a client that can be asked, a tool runs at once", () => {
   const stage = rehearse(chest);
   assert.deepEqual(stage.turn("tools/burn", { coins: 2 }, can).reply, { ok: 3 });
   assert.deepEqual(stage.turn("tools/burn", { coins: 3 }).reply, { ok: 0 });
@@ -94,7 +94,7 @@ test("work is confirmed before it starts", async () => {
   assert.equal(stage.state.gold, 0);
 });
 
-test("a tool that is confirmed is shown as destructive, unless its author says otherwise", () => {
+test("a tool with `confirm` is listed as destructive unless its annotations say otherwise", () => {
   const annotations = Object.fromEntries(chest.catalogue.tools.map((tool) => [tool.name, tool.definition["annotations"]]));
   assert.deepEqual(annotations, {
     burn: { destructiveHint: true },
@@ -105,7 +105,7 @@ test("a tool that is confirmed is shown as destructive, unless its author says o
   });
 });
 
-test("C3 `ask` ends the turn with what it needs, and runs again from the top with the answers", () => {
+test("C3 `ask` ends the turn with `needs`; with the answers it runs again from the top", () => {
   const stage = rehearse(chest);
   assert.deepEqual(stage.turn("tools/paint").reply, { ok: "grey" });
   const { reply } = stage.turn("tools/paint", {}, can);
@@ -140,7 +140,7 @@ test("C3 `ask` ends the turn with what it needs, and runs again from the top wit
   assert.match(wrong.message, /^The answer does not fit: name: /);
 });
 
-test("asking a client that cannot be asked is refused, and says what is missing", () => {
+test("`ask` is refused if the client lacks a capability, which is named", () => {
   const stage = rehearse(chest);
   const { code, message, data } = refusal(stage.turn("tools/think").reply);
   assert.deepEqual([code, data], ["CANNOT_ASK", { capability: "sampling", capabilities: ["sampling", "roots"] }]);
@@ -159,7 +159,7 @@ test("asking a client that cannot be asked is refused, and says what is missing"
   });
 });
 
-test("what MCP has beside forms, and what an extension asks, takes its own capability", () => {
+test("questions other than forms, and those of extensions, need their own capability", () => {
   const stage = rehearse(
     actor("asker", {
       describe: "Asks in MCP's own words.",
@@ -183,7 +183,7 @@ test("what MCP has beside forms, and what an extension asks, takes its own capab
   assert.deepEqual(short.data, { capability: "elicitation.url", capabilities: all });
 });
 
-test("the key of a tool's own confirmation is taken", () => {
+test("the key of a tool's own confirmation is reserved", () => {
   const answers = { confirm: accepted({ confirm: true }) };
   assert.throws(() => rehearse(chest).turn("tools/clash", {}, { ...can, answers }), /"confirm" is the key/);
 });
@@ -200,7 +200,7 @@ test("a form whose schema has an id is a form like any other", () => {
   );
 });
 
-test("a form is sent with every field that MCP allows", () => {
+test("a form may have every field that MCP allows", () => {
   const zod = z.object({
     name: z.string().min(1).optional(),
     mail: z.email(),
@@ -260,7 +260,7 @@ const unfit: readonly (readonly [what: string, schema: object, told: RegExp])[] 
 ];
 
 for (const [what, schema, told] of unfit)
-  test(`a form that MCP does not allow is refused where it is written: ${what}`, () => {
+  test(`a form that MCP does not allow is refused when it is created: ${what}`, () => {
     assert.throws(() => elicit("?", schema), { code: "BAD_DEFINITION", message: told });
   });
 
@@ -269,7 +269,7 @@ for (const [what, schema, told] of unfit)
 const question = sample({ messages: [{ role: "user", content: { type: "text", text: "Well?" } }], maxTokens: 9, temperature: 0 });
 const textBlock = (said: string): Json => ({ type: "text", text: said });
 
-test("the model's answer is as it came, typed, with its text beside it", () => {
+test("the model's answer is returned unchanged and typed, with its text added", () => {
   assert.equal(question.request.params["temperature"], 0);
   const one = question.read({ role: "assistant", model: "m", content: textBlock("Yes."), stopReason: "endTurn", _meta: { n: 1 } });
   const typed: { readonly text: string; readonly model: string; readonly stopReason?: string } = one;
@@ -286,13 +286,13 @@ test("the model's answer is as it came, typed, with its text beside it", () => {
   assert.equal(question.read({ role: "assistant", model: "m", content: image }).text, "");
 });
 
-test("the folders are as they came, typed", () => {
+test("the client's folders are returned unchanged and typed", () => {
   const given = roots().read({ roots: [{ uri: "file:///a", name: "a" }, { uri: "file:///b" }] });
   const typed: readonly { readonly uri: string; readonly name?: string }[] = given.roots;
   assert.deepEqual(typed, [{ uri: "file:///a", name: "a" }, { uri: "file:///b" }]);
 });
 
-test("what is no such answer is refused, not handed on", () => {
+test("an answer of another form is refused", () => {
   const answer = { role: "assistant", model: "m", content: textBlock("Yes.") };
   for (const wrong of [
     null,

@@ -18,7 +18,7 @@ test("law 4: the same seed gives the same numbers and ids", () => {
   );
 });
 
-test("ids are UUIDs of version 4 and do not depend on how many numbers were drawn", () => {
+test("ids are version 4 UUIDs and do not depend on how many numbers were drawn", () => {
   fc.assert(
     fc.property(seed, fc.nat(20), (text, draws) => {
       const one = seeded(text);
@@ -41,14 +41,14 @@ function counts(draw: (index: number) => number): number[] {
   return bins;
 }
 
-test("numbers lie in [0, 1) and spread evenly, over the draws of one seed and over the first draws of many", () => {
+test("numbers are in [0, 1) and uniform, per seed and across first draws of many seeds", () => {
   const { random } = seeded("00000000000000000000000000000001");
   for (const bin of counts(random)) assert.ok(Math.abs(bin - 2_000) < 250, String(bin));
   for (const bin of counts((index) => seeded(index.toString(16).padStart(32, "0")).random()))
     assert.ok(Math.abs(bin - 2_000) < 250, String(bin));
 });
 
-test("different seeds give different ids, and what is no seed does not throw", () => {
+test("different seeds give different ids, and an invalid seed does not throw", () => {
   const ids = new Set(Array.from({ length: 1_000 }, (_, index) => seeded(index.toString(16).padStart(32, "0")).id()));
   assert.equal(ids.size, 1_000);
   assert.equal(typeof seeded("").random(), "number");

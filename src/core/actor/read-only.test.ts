@@ -17,7 +17,7 @@ interface Open {
 /** As author code sees it. */
 const seen = (base: object): Open => Object(readOnly(freezeDeep(base)));
 
-test("a key that a state does not hold reads as absent, whatever objects inherit", () => {
+test("a key that a state does not have is undefined, whatever objects inherit", () => {
   for (const key of INHERITED)
     for (const base of [{ in: {} }, { in: { a: {}, b: {} } }, { in: [] }, { in: [{}] }]) {
       const state = seen(base);
@@ -30,7 +30,7 @@ test("a key that a state does not hold reads as absent, whatever objects inherit
     }
 });
 
-test("a key that a state holds is data, whatever its name", () => {
+test("a key that a state has is data, whatever its name", () => {
   for (const key of INHERITED) {
     const state = seen(JSON.parse(`{${JSON.stringify(key)}:{${JSON.stringify(key)}:1}}`));
     assert.deepEqual(Object.keys(state), [key]);
@@ -39,7 +39,7 @@ test("a key that a state holds is data, whatever its name", () => {
   }
 });
 
-test("whatever an author's function is handed of a state, text from a caller finds only data in it", () => {
+test("author code that indexes a state by a caller's text finds only data", () => {
   const met: string[] = [];
   const meet = (state: { readonly players: Readonly<Record<string, unknown>> }, name: string): void => {
     if (state.players[name] !== undefined || Object(state)[name] !== undefined) met.push(name);
@@ -86,7 +86,7 @@ test("whatever an author's function is handed of a state, text from a caller fin
   assert.deepEqual(met, []);
 });
 
-test("a state that is read compares, prints and iterates as plain objects and lists do", () => {
+test("a read-only state compares, prints and iterates like plain objects and arrays", () => {
   const base = freezeDeep({ list: [{ n: 1 }, { n: 2 }], map: { a: { n: 3 } }, n: 4, none: null });
   const state = Object(readOnly(base));
   assert.deepStrictEqual(
@@ -106,7 +106,7 @@ test("a state that is read compares, prints and iterates as plain objects and li
   assert.equal(frozenOf(state.list), base.list);
 });
 
-test("a part of a state that a view returns is that part, not a copy", () => {
+test("a part of the state that a view returns is not copied", () => {
   const kind = actor("shelf", {
     describe: "A shelf.",
     initial: () => ({ goods: [{ name: "bread" }], place: { room: "kitchen" } }),
@@ -122,7 +122,7 @@ test("a part of a state that a view returns is that part, not a copy", () => {
   assert.deepStrictEqual(stage.view("tools/mixed"), { ok: { first: { name: "bread" }, room: "kitchen" } });
 });
 
-test("every way of writing to a state that is read is refused, and changes nothing", () => {
+test("every way of writing to a read-only state is refused and changes nothing", () => {
   const base = freezeDeep({ list: [1, 2], map: { a: 1 } });
   const state = Object(readOnly(base));
   for (const write of [
@@ -143,7 +143,7 @@ test("every way of writing to a state that is read is refused, and changes nothi
   assert.equal(JSON.stringify(seen({ list: [], map: {} })), '{"list":[],"map":{}}');
 });
 
-test("a part that was kept of a state that was read is put into a later draft, found there, and written there", () => {
+test("a retained part of a read-only state can be assigned to a later draft and found", () => {
   let kept: unknown;
   const part = (): Open => Object(kept);
   const kind = actor("shelf", {
@@ -183,7 +183,7 @@ test("a part that was kept of a state that was read is put into a later draft, f
   assert.deepEqual(stage.turn("tools/find").reply, { ok: [true, 1] });
 });
 
-test("a proxy of the author's that has a value for every key is replied as what it holds", () => {
+test("an author's proxy with a value for every key is replied as what it holds", () => {
   const kind = actor("counts", {
     describe: "Counts.",
     initial: () => ({ words: ["a", "a"] }),

@@ -44,11 +44,11 @@ const refused: readonly (readonly [what: string, set: (ctx: Context) => unknown,
 ];
 
 for (const [what, set, told] of refused)
-  test(`a wake that could not be understood is refused where it is set: ${what}`, () => {
+  test(`a timer with an invalid message is refused when it is set: ${what}`, () => {
     assert.throws(() => stageOf(set).turn("tools/set"), { code: "BAD_TURN", message: told });
   });
 
-test("a wake keeps its arguments as they were given", () => {
+test("a timer stores its arguments as they were given", () => {
   const stage = stageOf(({ wake }) => {
     wake("w", { afterMs: 1, action: "due", args: { title: "x" } });
     wake("any", { afterMs: 1, action: "tick", args: [1] });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { toJson } from "./to-json.ts";
 
-test("JSON comes out as it went in, and shares nothing that can change", () => {
+test("JSON is copied unchanged, and the copy shares nothing writable", () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: "grapheme" }), (value) => {
       const copy = toJson(value, "it");
@@ -16,14 +16,14 @@ test("JSON comes out as it went in, and shares nothing that can change", () => {
   assert.deepEqual(copy, [1, { a: 2 }]);
 });
 
-test("what is frozen to the bottom is kept, not copied", () => {
+test("a deeply frozen value is returned, not copied", () => {
   const frozen = Object.freeze({ a: Object.freeze([1, "x"]) });
   assert.equal(toJson(frozen, "it"), frozen);
   const half = Object.freeze({ a: [1] });
   assert.notEqual(toJson(half, "it"), half);
 });
 
-test("an absent property is left out, an absent value is null, __proto__ is a name like any other", () => {
+test("an undefined property is left out, an undefined value is null, __proto__ is a key", () => {
   assert.deepEqual(toJson({ a: undefined, b: 1 }, "it"), { b: 1 });
   assert.equal(toJson(undefined, "it"), null);
   const parsed: unknown = JSON.parse('{"__proto__": {"polluted": true}}');
@@ -32,7 +32,7 @@ test("an absent property is left out, an absent value is null, __proto__ is a na
   assert.equal(Reflect.get({}, "polluted"), undefined);
 });
 
-test("what is no JSON is refused by path, with what to do", () => {
+test("a value that is not JSON is refused with its path and advice", () => {
   const self: unknown[] = [];
   self.push(self);
   const cases: readonly [unknown, RegExp][] = [
@@ -50,7 +50,7 @@ test("what is no JSON is refused by path, with what to do", () => {
   for (const [value, pattern] of cases) assert.throws(() => toJson(value, "reply"), { code: "BAD_TURN", message: pattern });
 });
 
-test("a value that holds the same lists again and again is refused before all are copied", () => {
+test("a value that shares the same lists too often is refused before all are copied", () => {
   let shared: unknown = [];
   for (let n = 0; n < 40; n += 1) shared = [shared, shared];
   assert.throws(() => toJson(shared, "it"), { code: "BAD_TURN", message: /it holds more than 1000000 lists and objects/ });

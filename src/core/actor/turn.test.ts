@@ -57,7 +57,7 @@ function busy({ state, args, random, id, send, wake, record, emit, answer, ask }
   return state.list;
 }
 
-test("C3 a run that throws, refuses or asks leaves the state identical and no trace of its effects", () => {
+test("C3 a run that throws, refuses or asks leaves the state and no effects", () => {
   const kind = kindThat(busy);
   fc.assert(
     fc.property(seed, ends, fc.nat(3), (text, end, before) => {
@@ -86,7 +86,7 @@ test("C3 a run that throws, refuses or asks leaves the state identical and no tr
   );
 });
 
-test("law 4: the same message on the same state gives the same turn, and leaves neither changed", () => {
+test("law 4: the same message and state give the same turn, and neither is changed", () => {
   const kind = kindThat(busy);
   fc.assert(
     fc.property(seed, fc.nat(), (text, at) => {
@@ -103,7 +103,7 @@ function turnOf<S>(given: Turn<S> | ((...context: never[]) => unknown)): Turn<S>
   return given;
 }
 
-test("a turn is all it did, as data", () => {
+test("a turn has all its effects, as data", () => {
   const stage = stageOf(({ state, send, wake, cancel, record, emit, answer, stop, self, key, now, from, viewer, can, message }) => {
     state.deep.a.b = 2;
     send({ to: "other/x", action: "ping", args: { n: 1 } }, { replyAs: "tick" });
@@ -135,13 +135,13 @@ test("a turn is all it did, as data", () => {
   });
 });
 
-test("a turn that does nothing is empty: nothing is committed", () => {
+test("a turn without effects is empty: nothing is committed", () => {
   assert.deepEqual(stageOf(() => undefined).turn("tools/act"), {});
   assert.deepEqual(stageOf(({ state }) => void (state.n += 0)).turn("tools/act"), {});
   assert.deepEqual(stageOf(({ state }) => state.list.length).turn("tools/act"), { reply: { ok: 1 } });
 });
 
-test("a reply made of the draft is read out of it, as it stood at the end", () => {
+test("a reply with drafts in it is copied as they are at the end of the turn", () => {
   const stage = stageOf(({ state }) => {
     const list = state.list;
     state.list.push({ id: "second" });
@@ -151,7 +151,7 @@ test("a reply made of the draft is read out of it, as it stood at the end", () =
   assert.deepEqual(given, { ok: { list: [{ id: "first" }, { id: "second" }], deep: { b: 1 } } });
 });
 
-test("`return later()` tells the caller later; any turn may answer it", () => {
+test("`return later()` defers the reply; any later turn may answer", () => {
   assert.deepEqual(
     stageOf(({ later, state }) => {
       state.n = 1;
@@ -161,7 +161,7 @@ test("`return later()` tells the caller later; any turn may answer it", () => {
   );
 });
 
-test("a turn reports how far what will be answered later is, and the commit refuses what is no such step", async () => {
+test("a turn reports progress of a deferred reply; the commit refuses invalid progress", async () => {
   const kind = actor("job", {
     describe: "A job.",
     state: z.object({ of: z.string().default("") }),
@@ -194,7 +194,7 @@ test("a turn reports how far what will be answered later is, and the commit refu
   });
 });
 
-test("once the turn is over its context writes nowhere", () => {
+test("after the turn its context cannot write anywhere", () => {
   const kept: RunContext<State, { what: Json }>[] = [];
   const states: State[] = [];
   const kind = kindThat((context) => {
@@ -223,7 +223,7 @@ test("once the turn is over its context writes nowhere", () => {
   assert.deepEqual(turn.state, { n: 1, list: [{ id: "first" }], deep: { a: { b: 1 } } });
 });
 
-test("committed states are frozen, also one that came from a disk", () => {
+test("committed states are frozen, also one that was read from disk", () => {
   const stage = stageOf(({ state }) => void (state.n += 1));
   stage.turn("tools/act");
   assert.throws(() => (stage.state.n = 5), TypeError);
@@ -237,7 +237,7 @@ test("committed states are frozen, also one that came from a disk", () => {
   assert.deepEqual(naughty.view(structuredClone(loaded), "tools/look", {}, { scopes: [] }), { ok: false });
 });
 
-test("a promise out of `run` is a crash that says what to do", () => {
+test("a promise returned by `run` is a crash with advice", () => {
   const stage = stageOf(() => Promise.reject(new Error("never heard of")));
   assert.throws(() => stage.turn("tools/act"), {
     code: "BAD_TURN",
@@ -245,7 +245,7 @@ test("a promise out of `run` is a crash that says what to do", () => {
   });
 });
 
-test("what is no JSON is a crash that names it, in replies, sends, records and answers", () => {
+test("a value that is not JSON in replies, sends, records or answers is a named crash", () => {
   assert.throws(() => stageOf(() => ({ when: new Date() })).turn("tools/act"), /What tools\/act replied is not JSON: \/when is a Date/);
   assert.throws(
     () => stageOf(({ send }) => send("other/x", "ping", { n: Number.NaN })).turn("tools/act"),
@@ -268,7 +268,7 @@ test("a wake needs an action of its kind, a time and a name; a send needs an id"
   assert.throws(() => stageOf(({ send }) => send("other/", "ping")).turn("tools/act"), { code: "BAD_ID" });
 });
 
-test("a refusal carries its code and data, also out of a view and in another copy of the package", () => {
+test("a refusal has its code and data, also from a view or another copy of the package", () => {
   assert.deepEqual(refusal(stageOf(() => refuse("No.", { code: "SHUT", data: { until: 9 } })).turn("tools/act").reply), {
     code: "SHUT",
     message: "No.",
@@ -288,7 +288,7 @@ test("a refusal carries its code and data, also out of a view and in another cop
   );
 });
 
-test("arguments that do not fit are refused INVALID, with where and what was expected", () => {
+test("arguments that do not fit are refused INVALID, with paths and what was expected", () => {
   const kind = actor("thing", {
     describe: "",
     initial: () => ({}),
@@ -332,7 +332,7 @@ test("arguments that do not fit are refused INVALID, with where and what was exp
   assert.equal(refusal(stage.turn("tools/json", []).reply).code, "INVALID");
 });
 
-test("a reply that is not its `output` is a crash, one that is passes through the schema", () => {
+test("a reply is parsed by its `output` schema; one that does not fit is a crash", () => {
   let value: unknown = { n: 1, stray: true };
   const kind = actor("thing", {
     describe: "",
@@ -366,7 +366,7 @@ test("content and bytes are marked, never guessed", () => {
   assert.deepEqual(blob("AgM="), { "troupe/blob": "AgM=" });
 });
 
-test("a block that no client can read is the author's mistake, by its place", () => {
+test("a content block that clients cannot read is BAD_TURN with its index", () => {
   const kind = actor("thing", {
     describe: "",
     initial: () => ({ blocks: [{ type: "image", data: "AA==", mime_type: "image/png" }] }),
@@ -383,7 +383,7 @@ test("a block that no client can read is the author's mistake, by its place", ()
   assert.throws(() => stage.turn("tools/run"), { code: "BAD_TURN", message: /\/1: mimeType/ });
 });
 
-test("a reply asked for with `replyAs` arrives typed, and a child's end too", () => {
+test("replies requested with `replyAs`, and a child's end, arrive typed", () => {
   const kind = actor("parent", {
     describe: "",
     initial: () => ({ heard: [""] }),

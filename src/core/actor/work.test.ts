@@ -65,7 +65,7 @@ async function run(work: (context: WorkContext<State, { url: string }>) => Promi
   return workOf(kind.receive(kind.initial("x", message()), message()))(heard.context);
 }
 
-test("work writes to its draft across what it awaits, and ends in a turn", async () => {
+test("work writes to its draft across awaits, and ends in a turn", async () => {
   const heard = listening();
   const turn = await run(async ({ state, args, call, progress, log, signal, send, record }) => {
     state.n = 1;
@@ -94,7 +94,7 @@ test("work writes to its draft across what it awaits, and ends in a turn", async
   ]);
 });
 
-test("a call of work to a missing actor is answered by a refusal, other faults are thrown", async () => {
+test("a call in work to a missing actor returns a refusal; other faults are thrown", async () => {
   const failing = (fault: EngineError): ReturnType<typeof listening> => {
     const heard = listening();
     return { ...heard, context: { ...heard.context, call: () => Promise.reject(fault) } };
@@ -114,7 +114,7 @@ test("a call of work to a missing actor is answered by a refusal, other faults a
     );
 });
 
-test("C3 work that refuses or throws leaves no state, but what it recorded of the outside stays said", async () => {
+test("C3 work that refuses or throws leaves no state, but its record", async () => {
   const refused = await run(async ({ state, record, send }) => {
     state.n = 5;
     record("was there");
@@ -131,14 +131,14 @@ test("C3 work that refuses or throws leaves no state, but what it recorded of th
   assert.deepEqual(before, { n: 0, list: [] });
 });
 
-test("C3 work that asks ends with what it needs", async () => {
+test("C3 work that asks ends with `needs`", async () => {
   const kind = kindThat(async ({ ask }) => ask({ a: { method: "elicitation/create", params: {} } }));
   const given = message({ can: ["elicitation"] });
   const turn = await workOf(kind.receive(kind.initial("x", given), given))(listening().context);
   assert.deepEqual(turn, { reply: { needs: { a: { method: "elicitation/create", params: {} } } } });
 });
 
-test("law 3: what is off or does not fit is refused before any work starts", () => {
+test("law 3: an unavailable action or invalid arguments are refused before work starts", () => {
   const kind = kindThat(async () => "never");
   const state = { n: 10, list: [] };
   assert.deepEqual(kind.receive(state, message()), { reply: { refused: { code: "NOT_NOW", message: "Tired." } } });
@@ -151,7 +151,7 @@ test("law 3: what is off or does not fit is refused before any work starts", () 
   );
 });
 
-test("once work is over its context and its draft write nowhere", async () => {
+test("after work, neither its context nor its draft can write", async () => {
   const kept: WorkContext<State, { url: string }>[] = [];
   const drafts: State[] = [];
   const turn = await run(async (context) => {
@@ -169,7 +169,7 @@ test("once work is over its context and its draft write nowhere", async () => {
   assert.deepEqual(turn.state, { n: 0, list: [1] });
 });
 
-test("a message may be work as well", async () => {
+test("a message may be work too", async () => {
   const kind = kindThat(async () => "x");
   const given = message({ action: "refresh", args: { n: 4 } satisfies Json });
   const turn = await workOf(kind.receive(kind.initial("x", given), given))(listening().context);

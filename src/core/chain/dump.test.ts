@@ -48,7 +48,7 @@ function isBeginning({ actors, undelivered, letters }: World): void {
   assert.deepEqual(letters, world.letters.slice(0, letters.length));
 }
 
-test("C7 an export comes back as what it was, in chunks of whatever size, with each state told from its events", async () => {
+test("C7 an export imports unchanged, in chunks of any size, states replayed from events", async () => {
   for (const size of [1, 7, 65_536]) {
     const { error, importer, progress } = await read(whole, undefined, size);
     assert.equal(error, undefined);
@@ -58,7 +58,7 @@ test("C7 an export comes back as what it was, in chunks of whatever size, with e
   }
 });
 
-test("a second import finds everything there, and an actor with another chain is refused where it stands", async () => {
+test("a second import finds everything present; an actor with another chain is refused", async () => {
   const { importer } = await read(whole);
   const again = await read(whole, importer);
   assert.equal(again.error, undefined);
@@ -72,13 +72,13 @@ test("a second import finds everything there, and an actor with another chain is
   assert.deepEqual(differing.actors, [other, world.actors[0]]);
 });
 
-test("of one kind: its actors, and the messages to them", async () => {
+test("an export of one kind has its actors and the messages to them", async () => {
   const { error, importer } = await read(bytesOf(await linesFrom(world, "door")));
   assert.equal(error, undefined);
   assert.deepEqual(importer.world, { actors: world.actors.slice(2), undelivered: world.undelivered.slice(0, 1), letters: [] });
 });
 
-test("two exports of the same data are the same from the second line on, whose sum a shell can tell", async () => {
+test("two exports of the same data are equal from line 2, and a shell can compute the sum", async () => {
   assert.deepEqual(resealed(changed(0, '"at":5', '"at":6')).slice(1), lines.slice(1));
   const text = lines
     .slice(1)
@@ -87,7 +87,7 @@ test("two exports of the same data are the same from the second line on, whose s
   assert.ok(text.endsWith(`,"sum":"${sha256(text.slice(0, -75))}"}\n`));
 });
 
-describe("what was changed in an export is refused in words, and nothing half is kept", () => {
+describe("a changed export is refused with the reason, and no partial actor is stored", () => {
   const cases: readonly (readonly [title: string, lines: readonly string[], says: RegExp, actors?: number])[] = [
     ["an empty file", [], /empty/],
     ["another file", ["hello"], /no export/],
@@ -172,13 +172,13 @@ describe("what was changed in an export is refused in words, and nothing half is
         );
     });
 
-  test("a compressed file that nobody unpacked", async () => {
+  test("a compressed file", async () => {
     const { error } = await read(gzipSync(whole));
     assert.ok(error instanceof StoreError);
     assert.match(error.message, /This is no export.*unpacked/);
   });
 
-  test("a line without an end", async () => {
+  test("a line without a newline", async () => {
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield bytesOf(lines.slice(0, 1));
       for (let chunk = 0; chunk < 300; chunk += 1) yield Buffer.alloc(65_536, "x");
@@ -191,7 +191,7 @@ describe("what was changed in an export is refused in words, and nothing half is
   });
 });
 
-test("a place that fails at any step keeps what was flushed before, and nothing of the actor at hand", async () => {
+test("an importer that fails at any step keeps what was flushed, not the current actor", async () => {
   const failing = (importer: Collected, steps: number): Importer => {
     let left = steps;
     const step = <T>(run: () => Promise<T>): Promise<T> =>
@@ -228,7 +228,7 @@ test("a place that fails at any step keeps what was flushed before, and nothing 
   }
 });
 
-test("an event whose action looks like the end of a header is exported and comes back", async () => {
+test("an event whose action looks like the end of a header is exported and imported", async () => {
   const first = actorOf("door/a", [{}]);
   const [plain] = first.events;
   assert.ok(plain?.body !== undefined);
@@ -241,7 +241,7 @@ test("an event whose action looks like the end of a header is exported and comes
   assert.deepEqual(importer.world, only);
 });
 
-test("an export refuses what could not come back: a broken chain, actors out of order, a line too long", async () => {
+test("an export refuses a broken chain, unordered actors and a line that is too long", async () => {
   const [first, second, third] = world.actors;
   assert.ok(first && second && third);
   const broken = { ...first, events: first.events.map((event) => ({ ...event, body: event.body?.replace("[2]", "[7]") ?? "" })) };
@@ -256,7 +256,7 @@ test("an export refuses what could not come back: a broken chain, actors out of 
   await assert.rejects(linesFrom({ ...world, actors: [large] }), { code: "STORE_FULL" });
 });
 
-test("C7 whatever byte is flipped, cut away or put in, an import is refused, and what is kept is a whole beginning", async () => {
+test("C7 an import with any byte changed, removed or added is refused, its start stored", async () => {
   const places = fc.nat({ max: whole.length - 1 });
   await fc.assert(
     fc.asyncProperty(places, fc.integer({ min: 1, max: 255 }), async (place, mask) => {

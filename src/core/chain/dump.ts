@@ -86,22 +86,22 @@ type MutableCounts = { -readonly [K in keyof DumpCounts]: DumpCounts[K] };
 async function* linesOfActor(actor: Leaving, counts: MutableCounts): AsyncGenerator<string> {
   const { id, row, seq, head } = actor;
   yield textOf({ line: "actor", actor: { id, row, seq, head } }, id);
-  const check = new ActorCheck(actor);
+  const checked = new ActorCheck(actor);
   try {
     for await (const event of actor.events()) {
-      check.event(event);
-      const line = bounded(exportLine(event), `${id}, event ${check.seq}`);
-      if (importLine(line).header !== event.header) throw unexpected(`event ${check.seq} cannot be written as a line`);
+      checked.event(event);
+      const line = bounded(exportLine(event), `${id}, event ${checked.seq}`);
+      if (importLine(line).header !== event.header) throw unexpected(`event ${checked.seq} cannot be written as a line`);
       counts.events += 1;
       yield line;
     }
-    check.end();
+    checked.end();
     for await (const call of actor.calls()) {
       counts.calls += 1;
       yield textOf({ line: "key", call }, `${id}, the reply to ${call.key}`);
     }
   } catch (error) {
-    throw ofActor(id, error, check.seq);
+    throw ofActor(id, error, checked.seq);
   }
   counts.actors += 1;
 }

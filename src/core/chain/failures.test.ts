@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { afterCrash } from "./failures.ts";
 
-test("without a bound crashes never fail an actor", () => {
+test("without a limit crashes never fail an actor", () => {
   let times: readonly number[] = [];
   for (let at = 0; at < 5_000; at += 1) {
     const after = afterCrash(times, at, undefined);
@@ -13,7 +13,7 @@ test("without a bound crashes never fail an actor", () => {
   assert.ok(times.length <= 1_001, "and are not remembered without end");
 });
 
-test("up to `max` crashes within the window go on, one more fails", () => {
+test("an actor continues after `max` crashes within the window and fails after one more", () => {
   const bound = { max: 2, withinMs: 100 };
   const one = afterCrash([], 0, bound);
   const two = afterCrash(one.times, 50, bound);

@@ -4,13 +4,13 @@ import * as fc from "fast-check";
 import { callHash, keyOf } from "./messages.ts";
 
 // The first test: no id may have been read yet.
-test("the first id that is read is BAD_ID where it is empty", () => {
+test("an empty id is BAD_ID, also as the first one", () => {
   assert.throws(() => keyOf(""), { code: "BAD_ID" });
   // @ts-expect-error an id is text
   assert.throws(() => keyOf(undefined), { code: "BAD_ID" });
 });
 
-test("a key has one id, and the id gives it back", () => {
+test("a key survives the round trip through its id", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }), (key) => {
       fc.pre(Buffer.byteLength(key) <= 256);
@@ -19,7 +19,7 @@ test("a key has one id, and the id gives it back", () => {
   );
 });
 
-test("another writing of a key, which would be a second actor of it, is BAD_ID", () => {
+test("another encoding of a key, which would be a second actor, is BAD_ID", () => {
   for (const id of [
     "room/%41",
     "room/a%2fb",
@@ -37,7 +37,7 @@ test("another writing of a key, which would be a second actor of it, is BAD_ID",
   assert.equal(keyOf("room/a%3Ab"), "a:b");
 });
 
-test("C4 a call is told from another by its action and arguments, not by the order of their keys", () => {
+test("C4 the hash of a call depends on action and arguments, not on the order of keys", () => {
   const hash = callHash("add", { a: [1, { b: null, c: "x" }], d: true });
   assert.match(hash, /^[0-9a-f]{16}$/);
   assert.equal(callHash("add", { d: true, a: [1, { c: "x", b: null }] }), hash);

@@ -70,7 +70,7 @@ function holds(before: Json, after: Json): void {
   assert.equal(JSON.stringify(before), wasText);
 }
 
-test("applying a diff gives what it was made for, order of keys included, also through JSON text", () => {
+test("applying a diff gives the new value, order of keys included, through text too", () => {
   fc.assert(
     fc.property(arbitrary, arbitrary, (before, after) => holds(json(before), json(after))),
     { numRuns: 2_000 },
@@ -84,11 +84,11 @@ test("applying a diff of an edited copy gives the copy", () => {
   );
 });
 
-test("a diff of equal values is nothing, whether they are the same object or not", () => {
+test("the diff of equal values is undefined, whether they are the same object or not", () => {
   fc.assert(fc.property(arbitrary, (value) => assert.equal(diff(json(value), json(value)), undefined)));
 });
 
-test("a patch shares what did not change and never writes to the state before it", () => {
+test("applying a patch shares what did not change and never writes to the old state", () => {
   const before = json({ a: { deep: [1, 2, 3] }, b: { n: 1 } });
   freezeNew(undefined, before);
   const after = apply(before, { b: { n: [2] } });
@@ -136,7 +136,7 @@ const wrong: readonly [string, unknown, string][] = [
   ["a promise", { a: Promise.resolve(1) }, "state.a"],
 ];
 for (const [what, value, path] of wrong)
-  test(`${what} in a state is refused by its path`, () => {
+  test(`${what} in a state is refused with its path`, () => {
     for (const before of [{}, { a: 1 }, { a: {} }, { a: { b: 1 } }, { a: [1, 2] }, 1, [1]])
       assert.throws(
         () => diff(before, value),
@@ -146,7 +146,7 @@ for (const [what, value, path] of wrong)
     assert.throws(() => check(value), { code: "STATE_NOT_JSON" });
   });
 
-test("a cycle, a value too deep and one that explodes as text are refused, quickly", () => {
+test("a cycle, a value too deep and one that explodes as text are refused quickly", () => {
   const cycle: Record<string, unknown> = { a: 1 };
   cycle["self"] = { again: [cycle] };
   assert.throws(() => diff({}, cycle), /state\.self\.again\[0\] contains itself/u);
@@ -170,7 +170,7 @@ test("a key called __proto__ is a key like any other", () => {
   assert.equal(result.polluted, undefined);
 });
 
-test("a malformed patch is refused and nothing else happens", () => {
+test("a malformed patch is refused without other effects", () => {
   const bad: readonly [Json, Json][] = [
     [{ a: 1 }, 0],
     [{ a: 1 }, 3],
@@ -200,7 +200,7 @@ test("a malformed patch is refused and nothing else happens", () => {
   for (const [state, patch] of bad) assert.throws(() => apply(state, patch), { code: "STORE_CORRUPT" }, JSON.stringify(patch));
 });
 
-test("only what is new is frozen, and -0 becomes the 0 its text says", () => {
+test("only new parts are frozen, and -0 becomes 0, as in text", () => {
   const shared = Object.freeze({ x: 1 });
   const before: Json = Object.freeze({ shared, n: 1 });
   const after = { shared, n: -0, list: [{ y: 1 }] };
@@ -242,7 +242,7 @@ test("a header's text is JSON whatever its names contain", () => {
   );
 });
 
-test("the state is told from the last whole state on", () => {
+test("the state is replayed from the last whole state", () => {
   const one = seal(header, { message: null, state: { n: 1 }, version: 1, sent: [] });
   const two = seal({ ...header, seq: 2, parent: one.id }, { message: null, patch: { n: [2] }, version: 1, sent: [] });
   const three = seal({ ...header, seq: 3, parent: two.id }, { message: null, version: 2, sent: [] });

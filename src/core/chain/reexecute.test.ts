@@ -7,7 +7,7 @@ import { diffStates, readBody, reexecute, stateAt, secretsIn, withoutSecrets, ca
 
 const chain = await richChain();
 
-test("law 4: pure turns run again leave what was recorded; work and secrets are taken from the record", () => {
+test("law 4: re-executed turns leave the same events; work is taken from the record", () => {
   assert.deepEqual(reexecute(counter(), chain), {
     run: 11,
     taken: { work: 1, version: 0, redacted: 1, erased: 0, engine: 0 },
@@ -15,7 +15,7 @@ test("law 4: pure turns run again leave what was recorded; work and secrets are 
   });
 });
 
-test("another program is found out, turn by turn, each from the recorded state", () => {
+test("another program is detected in each turn, from the recorded state", () => {
   const { mismatches } = reexecute(counter(1), chain);
   assert.deepEqual(
     mismatches.map(({ seq, what }) => `${seq} ${what}`),
@@ -25,7 +25,7 @@ test("another program is found out, turn by turn, each from the recorded state",
   assert.deepEqual(first, { seq: 1, what: "state", recorded: { n: 5, log: ["5 at 1000"] }, now: { n: 6, log: ["6 at 1000"] } });
 });
 
-test("a changed record with right hashes is found by running the turn again", () => {
+test("a changed record with valid hashes is detected by re-execution", () => {
   const event = chain[1];
   assert.ok(event);
   const body = readBody(event);
@@ -38,7 +38,7 @@ test("a changed record with right hashes is found by running the turn again", ()
   );
 });
 
-test("erased bodies are taken as gone until a whole state; another version's turns are taken from the record", async () => {
+test("re-execution skips erased bodies up to a whole state, and turns of other versions", async () => {
   const erased = chain.map(({ id, header, body }, index): ChainEvent =>
     index < 4 || body === undefined ? { id, header } : { id, header, body },
   );
@@ -50,7 +50,7 @@ test("erased bodies are taken as gone until a whole state; another version's tur
   assert.deepEqual([newer.run, newer.taken.version, newer.mismatches], [0, 13, []]);
 });
 
-test("a turn that throws now, or has no effect now, is told", async () => {
+test("a turn that throws now, or has no effect now, is a mismatch", async () => {
   const scribe = new Scribe(counter());
   await scribe.tell("add", {}, { start: null });
   await scribe.tell("add");
@@ -67,7 +67,7 @@ test("a turn that throws now, or has no effect now, is told", async () => {
   assert.deepEqual(idle.mismatches, [{ seq: 2, what: "nothing" }]);
 });
 
-test("an event of an old chain that tells of nothing, as of a write that was undone, is what its turn leaves now", async () => {
+test("an old event without effect, as of an undone write, is no mismatch", async () => {
   const picky = counter();
   const undone = (state: unknown): Turn<unknown> => ({ state: structuredClone(state), reply: { ok: 7 } });
   const kept = (): Turn<unknown> => ({ reply: { ok: 7 } });
@@ -85,7 +85,7 @@ test("an event of an old chain that tells of nothing, as of a write that was und
   assert.deepEqual(reexecute(heard(other), scribe.events).mismatches, [{ seq: 2, what: "nothing" }]);
 });
 
-test("a turn run again is given a state as frozen as an engine's: what writes to it throws, whatever event it was left by", async () => {
+test("a re-executed turn gets a deeply frozen state, as in an engine", async () => {
   const scribe = new Scribe(counter());
   await scribe.tell("add", {}, { start: null });
   await scribe.tell("add");
@@ -113,7 +113,7 @@ function fail(): never {
   throw new Error("not today");
 }
 
-test("the state at any event, and what differs between two", () => {
+test("states at two events, and their differences", () => {
   assert.deepEqual(stateAt(chain, 2).state, { n: 6, log: ["5 at 1000", "1 at 2000"] });
   assert.deepEqual(stateAt(chain.slice(6), 9).state, { n: 114, log: ["5 at 1000", "1 at 2000", "3 at 7000", "4 at 9000"], asked: "m4" });
   assert.throws(() => stateAt(chain, 14), { code: "STORE_CORRUPT" });
@@ -140,7 +140,7 @@ test("the state at any event, and what differs between two", () => {
   );
 });
 
-test("what is secret in the arguments is secret in the record", () => {
+test("secret arguments are redacted in the record too", () => {
   const login = chain[7];
   assert.ok(login);
   assert.ok(!login.body?.includes("hunter2!"));
@@ -158,7 +158,7 @@ test("what is secret in the arguments is secret in the record", () => {
   ]);
 });
 
-test("causes are followed across actors, up to the root and down as a tree, in bounds", async () => {
+test("causes are followed across actors, up to the root and down as a tree, with limits", async () => {
   const events = new Map<string, ChainEvent>();
   let count = 0;
   const make = (actor: string, cause?: string): string => {

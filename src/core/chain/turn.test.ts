@@ -31,7 +31,7 @@ const sendsOf = (turn: Turn<unknown>): readonly (readonly [string, unknown])[] =
   return (plan?.sends ?? []).map(({ to, trace }) => [to, trace]);
 };
 
-test("all that follows from a message carries its trace, its reply and the word of its end included, unless a send has one of its own", () => {
+test("sends, replies and the `ended` message carry the trace of their cause", () => {
   const own = { traceparent: "00-3-4-01" };
   const send = [
     { to: "bell/c", action: "ring", args: null },
@@ -58,7 +58,7 @@ for (const [what, value, told] of [
   ["what is too deep", deep, /nested deeper/],
   ["a date", new Date(0), /is a Date/],
 ] as const)
-  test(`a reply, a record or a line that is no JSON is the behaviour's mistake, in words: ${what}`, () => {
+  test(`a reply, record or emitted line that is not JSON is BAD_TURN with a reason: ${what}`, () => {
     const at = { code: "BAD_TURN", name: "TroupeError" };
     const unchecked = (turn: object): Turn<unknown> => turn;
     assert.throws(() => sendsOf(unchecked({ reply: { ok: value } })), { ...at, message: told });
@@ -70,7 +70,7 @@ for (const [what, value, told] of [
     assert.throws(() => sendsOf(unchecked({ send: [{ to: "bell/c", action: "ring", args: null, start: { value } }] })), /start/);
   });
 
-test("a reply of another shape is the behaviour's mistake, in words", () => {
+test("a reply of another form is BAD_TURN with a reason", () => {
   const at = { code: "BAD_TURN", name: "TroupeError", message: /`ok`, `refused` or `needs`/ };
   class Told {
     readonly value = 5;
@@ -86,7 +86,7 @@ test("a reply of another shape is the behaviour's mistake, in words", () => {
   assert.deepEqual(sendsOf({ reply: { needs: {} } }), []);
 });
 
-test("a reply is read once, so that what was checked is what is kept; null says as much as none", () => {
+test("a reply is read only once, so the checked value is stored; null is the same as none", () => {
   const { base, now } = begun(false);
   const { replyAs: _, ...told } = message;
   const job = { message: told, key: undefined, wake: undefined };

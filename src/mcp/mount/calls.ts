@@ -21,7 +21,7 @@ import type { Wire } from "./wire.ts";
 // Owns: calls that run in a mounted server, their progress, and what the server asks the client of a call.
 // Does not own: the connection (wire.ts), the handshake and short requests (conversation.ts).
 
-/** What a client has to have declared for this; undefined: nothing a server may ask. */
+/** The client capability that a request needs; undefined: servers may not make it. */
 function capabilityOf(method: string, params: Bag): string | undefined {
   if (method === "roots/list") return "roots";
   if (method === "sampling/createMessage") return params["tools"] === undefined ? "sampling" : "sampling.tools";
@@ -29,10 +29,10 @@ function capabilityOf(method: string, params: Bag): string | undefined {
   return undefined;
 }
 
-/** All that our own clients may have: whether this one has it is found out when it is asked. */
+/** Declared to the server, since clients differ: whether a client has one is checked per request. */
 export const EVERY_CAPABILITY: Bag = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 
-/** What a request says beside what it asks, the client gets anew from us. */
+/** Removes `_meta`: the client gets one from this server. */
 function withoutMeta(params: Bag): Bag {
   const { _meta, ...rest } = params;
   return isBag(_meta) || _meta === undefined ? rest : params;
@@ -40,7 +40,7 @@ function withoutMeta(params: Bag): Bag {
 
 const RESOURCES = "resources/";
 
-/** The URI a ref and what its template's expressions stand for came from. Resources are known by their URI or template. */
+/** The URI of a resource, or of a template with its variables expanded. */
 export function uriOf(ref: OfferRef, args: Json): string {
   const name = ref.slice(RESOURCES.length);
   if (!isBag(args)) return name;
@@ -52,15 +52,15 @@ export function uriOf(ref: OfferRef, args: Json): string {
 
 const listIn = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
 
-/** A result of `tools/call`, `resources/read` or `prompts/get` as what a source replies. */
+/** A result of `tools/call`, `resources/read` or `prompts/get` as a source's reply. */
 export function valueOf(list: ListName, result: Bag): Json {
   const meta = isBag(result["_meta"]) ? { meta: result["_meta"] } : undefined;
   if (list === "resources")
     return { [CONTENT]: listIn(result["contents"]).map((one): Json => ({ type: "resource", resource: one })), ...meta };
   if (list === "prompts") {
     const { description } = result;
-    const said = typeof description === "string" ? { description } : undefined;
-    return { [CONTENT]: [], messages: listIn(result["messages"]), ...said, ...meta };
+    const text = typeof description === "string" ? { description } : undefined;
+    return { [CONTENT]: [], messages: listIn(result["messages"]), ...text, ...meta };
   }
   const { isError, structuredContent: structured } = result;
   return {
@@ -71,7 +71,7 @@ export function valueOf(list: ListName, result: Bag): Json {
   };
 }
 
-/** A question of the server in the course of a call: what it is answered by. */
+/** A request of the server to the client of a call. */
 interface Question {
   readonly request: Bag;
   answer(result: Json): void;
@@ -84,15 +84,15 @@ export interface RunningOptions {
   readonly clock: Clock;
   readonly callMs: number;
   readonly askMs: number;
-  /** The server is told that nobody waits any more, and why. */
+  /** Notifies the server that the call is cancelled, and why. */
   readonly cancel: (reason: string) => void;
-  /** Nothing is to come of it any more. */
+  /** The call is over. */
   readonly ended: () => void;
 }
 
 /**
- * A call that runs in the server, from its client's first asking to its reply. Where the server asks the client something,
- * the call stands still there, and goes on once the same call comes with the answer: the handler runs once.
+ * A call in the server, from its first request to its reply. When the server asks the client something, the reply is `needs`; the
+ * handler waits, and continues when the client repeats the call with the answers. So the handler runs once.
  */
 export class RunningCall {
   readonly #own: RunningOptions;
@@ -114,21 +114,21 @@ export class RunningCall {
     return this.#options;
   }
 
-  /** Whether this is that call again. */
+  /** Identifies the call when it is repeated. */
   get about(): Pick<RunningOptions, "ref" | "args" | "principal"> {
     return this.#own;
   }
 
-  /** The reply, or what the client has to be asked. Answers to what was asked go to the server first. */
+  /** The reply, or the questions for the client. Answers in `options` are sent to the server first. */
   next(options: CallOptions): Promise<Reply> {
     if (this.#round !== undefined) return this.#round.promise;
     const round = Promise.withResolvers<Reply>();
     this.#round = round;
     this.#undo?.();
-    if (this.#options !== options) this.#takeOver(options);
+    if (this.#options !== options) this.#repeated(options);
     if (this.#over) return round.promise;
-    this.#undo = this.#own.clock.after(this.#own.callMs, () => this.#late());
-    if (this.#outcome !== undefined) this.#tell(this.#outcome);
+    this.#undo = this.#own.clock.after(this.#own.callMs, () => this.#timeOut());
+    if (this.#outcome !== undefined) this.#settle(this.#outcome);
     else if (this.#questions.size > 0) this.#ask();
     return round.promise;
   }
@@ -138,7 +138,7 @@ export class RunningCall {
     this.#ask();
   }
 
-  /** The server does not wait for that answer any more. */
+  /** The server has cancelled the question. */
   withdraw(key: string): void {
     this.#questions.delete(key);
   }
@@ -146,10 +146,10 @@ export class RunningCall {
   finish(outcome: { readonly reply: Reply } | { readonly error: unknown }): void {
     if (this.#over || this.#outcome !== undefined) return;
     this.#outcome = outcome;
-    if (this.#round !== undefined) this.#tell(outcome);
+    if (this.#round !== undefined) this.#settle(outcome);
   }
 
-  #takeOver(options: CallOptions): void {
+  #repeated(options: CallOptions): void {
     this.#options.signal?.removeEventListener("abort", this.#aborted);
     this.#options = options;
     if (options.signal?.aborted === true) return this.#aborted();
@@ -162,7 +162,7 @@ export class RunningCall {
     }
   }
 
-  // What is asked at once goes to the client at once.
+  // Questions of one tick go to the client together.
   #ask(): void {
     if (this.#asking) return;
     this.#asking = true;
@@ -172,29 +172,29 @@ export class RunningCall {
       if (round === undefined || this.#questions.size === 0) return;
       this.#round = undefined;
       this.#undo?.();
-      this.#undo = this.#own.clock.after(this.#own.askMs, () => this.#drop("Its client did not answer in time."));
+      this.#undo = this.#own.clock.after(this.#own.askMs, () => this.#cancel("Its client did not answer in time."));
       round.resolve({ needs: Object.fromEntries([...this.#questions].map(([key, { request }]) => [key, request])) });
     });
   }
 
   readonly #aborted = (): void => {
-    this.#drop("The client has left.");
+    this.#cancel("The client has left.");
   };
 
-  #late(): void {
+  #timeOut(): void {
     const { ref, callMs } = this.#own;
     const error = new EngineError("WORK_TIMEOUT", `${ref} took longer than ${callMs} ms and was cancelled.`, { applied: "unknown" });
     this.#own.cancel("It took too long.");
-    this.#tell({ error });
+    this.#settle({ error });
   }
 
-  #drop(reason: string): void {
+  #cancel(reason: string): void {
     if (this.#over) return;
     this.#own.cancel(reason);
-    this.#tell({ error: new EngineError("CANCELLED", `${this.#own.ref} was cancelled.`, { applied: "unknown" }) });
+    this.#settle({ error: new EngineError("CANCELLED", `${this.#own.ref} was cancelled.`, { applied: "unknown" }) });
   }
 
-  #tell(outcome: { readonly reply: Reply } | { readonly error: unknown }): void {
+  #settle(outcome: { readonly reply: Reply } | { readonly error: unknown }): void {
     if (this.#over) return;
     this.#over = true;
     this.#undo?.();
@@ -213,18 +213,18 @@ export interface CallsOptions {
   readonly options: McpServerOptions;
 }
 
-interface Asked {
+interface PendingQuestion {
   readonly call: RunningCall;
-  /** The request of the server, until it is answered. */
+  /** The id of the server's request. */
   readonly id: number | string;
 }
 
-/** What runs in one server, and what it asks the clients of what runs. */
+/** The calls that run in one server, and its questions to their clients. */
 export class Calls {
   readonly #own: CallsOptions;
   readonly #running = new Map<number, RunningCall>();
-  /** By the key the client's answer comes under. */
-  readonly #asked = new Map<string, Asked>();
+  /** By the key of the client's answer. */
+  readonly #pending = new Map<string, PendingQuestion>();
 
   constructor(own: CallsOptions) {
     this.#own = own;
@@ -233,32 +233,32 @@ export class Calls {
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions, extra: object): Promise<Reply> {
     if (options.signal?.aborted === true) throw new EngineError("CANCELLED", `${ref} was cancelled before it began.`);
     if (options.answers === undefined || Object.keys(options.answers).length === 0)
-      return this.#begin(viewer, ref, args, options, extra).next(options);
+      return this.#start(viewer, ref, args, options, extra).next(options);
     const keys = Object.keys(options.answers);
-    const call = keys.map((key) => this.#asked.get(key)?.call).find((one) => one !== undefined);
+    const call = keys.map((key) => this.#pending.get(key)?.call).find((one) => one !== undefined);
     const same =
       call !== undefined && call.about.ref === ref && call.about.principal === viewer.principal && sameJson(call.about.args, args);
     if (same) return call.next(options);
-    // A handler that ran once shall not run again under the answers of another run.
+    // A handler must not run again with the answers of another run.
     return { refused: { code: "NOT_NOW", message: "What was asked is not waited for any more: call again from the beginning." } };
   }
 
-  /** Of the call in whose course something was said. */
+  /** The options of a running call. */
   options(within: number | undefined): CallOptions | undefined {
     return within === undefined ? undefined : this.#running.get(within)?.options;
   }
 
-  /** False: no server asks this of a client. */
-  asked(id: number | string, method: string, params: Bag, within: number | undefined): boolean {
+  /** False: servers cannot request this of clients. */
+  onRequest(id: number | string, method: string, params: Bag, within: number | undefined): boolean {
     const capability = capabilityOf(method, params);
     if (capability === undefined) return false;
     const call = within === undefined ? undefined : this.#running.get(within);
     if (call === undefined) return this.#refuse(id, `Client cannot be asked outside of a call: ${method}`);
     if (call.options.can?.includes(capability) !== true) return this.#refuse(id, `Client does not support ${capability}`);
     const { entropy, options } = this.#own;
-    if (this.#asked.size >= (options.maxAsking ?? 1_000)) return this.#refuse(id, "Too many calls wait for their clients already");
+    if (this.#pending.size >= (options.maxAsking ?? 1_000)) return this.#refuse(id, "Too many calls wait for their clients already");
     const key = `sdk-${entropy.hex(16)}`;
-    this.#asked.set(key, { call, id });
+    this.#pending.set(key, { call, id });
     call.question(key, {
       request: { method, params: withoutMeta(params) },
       answer: (result) => this.#own.wire.respond(id, { result }),
@@ -266,14 +266,14 @@ export class Calls {
     return true;
   }
 
-  /** Progress, and questions taken back. */
-  told(method: string, params: Bag): void {
+  /** Progress, and cancelled questions. */
+  onNotification(method: string, params: Bag): void {
     if (method === "notifications/progress") this.#progress(params);
     if (method !== "notifications/cancelled") return;
-    for (const [key, { call, id }] of this.#asked) if (id === params["requestId"]) call.withdraw(key);
+    for (const [key, { call, id }] of this.#pending) if (id === params["requestId"]) call.withdraw(key);
   }
 
-  /** The server has gone: also what waits for a client is over, and says so when that comes. */
+  /** The server has closed: all calls fail, those that wait for clients when these answer. */
   close(): void {
     for (const call of this.#running.values()) call.finish({ error: faultOf(new Closed("The server has closed."), call.about.ref) });
     this.#running.clear();
@@ -290,7 +290,7 @@ export class Calls {
     onProgress?.(progress, typeof total === "number" ? total : undefined, typeof message === "string" ? message : undefined);
   }
 
-  #begin(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions, extra: object): RunningCall {
+  #start(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions, extra: object): RunningCall {
     const { wire, clock, options: own } = this.#own;
     const list = listOf(ref);
     const meta = (id: number): Bag => ({
@@ -310,19 +310,19 @@ export class Calls {
         cancel: (reason) => sent.id !== undefined && wire.cancel(sent.id, reason),
         ended: () => {
           if (sent.id !== undefined) this.#running.delete(sent.id);
-          for (const [key, asked] of this.#asked) if (asked.call === call) this.#asked.delete(key);
+          for (const [key, pending] of this.#pending) if (pending.call === call) this.#pending.delete(key);
         },
       },
       options,
     );
-    // A server may answer, or ask, before `request` returns: the call is known by then.
-    const begun = (id: number): Bag => {
+    // A server may answer or ask before `request` returns, so the call is registered first.
+    const params = (id: number): Bag => {
       sent.id = id;
       this.#running.set(id, call);
       const _meta = meta(id);
       return { ...paramsOf(list, ref, args), ...(Object.keys(_meta).length === 0 ? undefined : { _meta }) };
     };
-    wire.request(METHODS[list], begun, extra).result.then(
+    wire.request(METHODS[list], params, extra).result.then(
       (result) => call.finish({ reply: { ok: valueOf(list, result) } }),
       (error: unknown) => call.finish(error instanceof RpcError ? { reply: refusalOf(error) } : { error: faultOf(error, ref) }),
     );

@@ -1,14 +1,14 @@
 import { type Json, type Bag, EngineError, isBag, isList, type Reply, TroupeError } from "../../core/contract/index.ts";
 
-// Owns: what can go wrong with a mounted server, and what the caller reads then.
+// Owns: the errors of mounted servers, and what callers get for them.
 
-/** JSON-RPC's numbers as a foreign server answers with them, and is answered. */
+/** JSON-RPC error codes, in both directions. */
 export const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 const RESOURCE_NOT_FOUND = -32002;
 const URL_ELICITATION_REQUIRED = -32042;
 
-/** What a server answered in place of a result. */
+/** An error response of a server. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
@@ -20,7 +20,7 @@ export class RpcError extends Error {
   }
 }
 
-/** A message beyond the bound. */
+/** A message longer than the limit. */
 export class TooLong extends Error {
   override readonly name = "TooLong";
   constructor(maxLength: number) {
@@ -28,21 +28,21 @@ export class TooLong extends Error {
   }
 }
 
-/** Nothing is answered any more. */
+/** The connection is closed. */
 export class Closed extends Error {
   override readonly name = "Closed";
 }
 
-/** A server's error as a refusal: its sentence reaches the caller, its number as data where MCP has no place for it. */
+/** A server's error as a refusal: the caller gets its message, and its code as data unless MCP has a refusal for it. */
 export function refusalOf({ code, message, data }: RpcError): Reply {
   if (code === RESOURCE_NOT_FOUND) return { refused: { code: "UNKNOWN", message } };
   if (code === INVALID_PARAMS) return { refused: { code: "INVALID_PARAMS", message, ...(data === undefined ? undefined : { data }) } };
   if (code === URL_ELICITATION_REQUIRED && isBag(data)) {
     const pages = isList(data["elicitations"]) ? data["elicitations"].filter(isPage) : [];
     if (pages.length > 0) {
-      // Who is told no more than the sentence needs the addresses all the same.
-      const said = pages.map(({ url, message: why }) => `${why} ${url}`).join(" ");
-      return { refused: { code: "URL_ELICITATION", message: `${message} ${said}`, data: { elicitations: pages } } };
+      // The message contains the addresses too, for clients that show nothing else.
+      const links = pages.map(({ url, message: why }) => `${why} ${url}`).join(" ");
+      return { refused: { code: "URL_ELICITATION", message: `${message} ${links}`, data: { elicitations: pages } } };
     }
   }
   return { refused: { code: "REFUSED", message, data: { code, ...(data === undefined ? undefined : { data }) } } };
@@ -57,12 +57,12 @@ function isPage(one: Json): one is Page & Json {
   return isBag(one) && typeof one["url"] === "string" && typeof one["message"] === "string" && typeof one["elicitationId"] === "string";
 }
 
-/** What went wrong while a server was asked, as an error whose sentence a caller may read. */
+/** A failed request to a server, as an error whose message callers may read. */
 export function faultOf(error: unknown, what: string): TroupeError {
   if (error instanceof TroupeError) return error;
   const cause = { applied: "unknown", cause: error } as const;
   if (error instanceof Closed) return new EngineError("CRASHED", `${what}: the server behind it has closed its connection.`, cause);
   if (error instanceof TooLong) return new EngineError("CRASHED", `${what} failed: ${error.message}`, cause);
   if (error instanceof RpcError) return new EngineError("CRASHED", `${what} failed: ${error.message}`, cause);
-  return new EngineError("CRASHED", `${what} failed: the server behind it did what is no MCP.`, cause);
+  return new EngineError("CRASHED", `${what} failed: the server behind it did not follow MCP.`, cause);
 }

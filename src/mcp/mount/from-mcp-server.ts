@@ -21,35 +21,34 @@ import { MountedServer } from "./mounted-server.ts";
 import type { McpServerOptions, SdkServer } from "./options.ts";
 import { describeSource } from "../source/index.ts";
 
-// Owns: `fromMcpServer`, and one mounted server for each principal.
-// Does not own: what a single server does (mounted-server.ts).
+// Owns: `fromMcpServer`, and one mounted server for each principal. Does not own: a single server (mounted-server.ts).
 
-/** The server a viewer meets. Asked once for each principal with the same scopes, and again after it was idle for long. */
+/** Makes the server for a viewer. Called once per principal and scopes, and again after the server was idle for long. */
 export type SdkServerFor = (viewer: Viewer) => SdkServer | Promise<SdkServer>;
 
-interface Met {
+interface ServerEntry {
   readonly mounted: Promise<MountedServer>;
-  /** Where it is there already: lists then cost nothing. */
+  /** The server, once it is connected. */
   ready: MountedServer | undefined;
-  /** Calls that run, lists that are read. */
+  /** Calls that run and lists that are being read. */
   users: number;
-  /** Nobody has asked it anything for `idleMs`. */
+  /** There were no requests for `idleMs`. */
   idle: boolean;
   undoIdle: (() => void) | undefined;
 }
 
-const NOBODY: Viewer = { scopes: [] };
+const ANONYMOUS: Viewer = { scopes: [] };
 
 /**
- * For each viewer a server of its own; those without a principal share one. Who only listens may have gone without a word: a server
- * stays for that as long as its place is not wanted, and who listened hears the next one.
+ * One server per principal; viewers without one share a server. A viewer that only listens may have disconnected silently, so a server
+ * with listeners is closed only to make room; its listeners are attached to the next one.
  */
 class MountedServers implements Source, AsyncDisposable {
   readonly ready: Promise<void>;
   readonly #make: SdkServerFor;
   readonly #options: McpServerOptions;
   /** The idlest first. */
-  readonly #met = new Map<string, Met>();
+  readonly #servers = new Map<string, ServerEntry>();
   readonly #listeners = new ServerListeners();
   readonly #closing = new Set<Promise<void>>();
   #instructions: string | undefined;
@@ -59,7 +58,7 @@ class MountedServers implements Source, AsyncDisposable {
     this.#make = make;
     this.#options = options;
     this.#instructions = options.instructions;
-    this.ready = options.instructions === undefined ? this.#learn() : Promise.resolve();
+    this.ready = options.instructions === undefined ? this.#readInstructions() : Promise.resolve();
     this.ready.catch((error: unknown) => options.onFault?.(error));
   }
 
@@ -72,7 +71,7 @@ class MountedServers implements Source, AsyncDisposable {
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {
-    return this.#met.get(keyOf(viewer))?.ready?.catalogue();
+    return this.#servers.get(keyOf(viewer))?.ready?.catalogue();
   }
 
   act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
@@ -86,23 +85,23 @@ class MountedServers implements Source, AsyncDisposable {
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
     const key = keyOf(viewer);
     const listener: Listener = { viewer, dirty, only, contents };
-    this.#listeners.add(key, listener, this.#met.get(key)?.ready);
-    // Whoever asks for the surface hears of it.
+    this.#listeners.add(key, listener, this.#servers.get(key)?.ready);
+    // An error is reported by the next request for the surface.
     this.#use(viewer, async () => undefined).catch(() => undefined);
     return () => {
       this.#listeners.remove(key, listener);
-      if (this.#met.get(key)?.idle === true && !this.#listeners.has(key)) this.#release(key);
+      if (this.#servers.get(key)?.idle === true && !this.#listeners.has(key)) this.#close(key);
     };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    for (const key of this.#met.keys()) this.#release(key);
+    for (const key of this.#servers.keys()) this.#close(key);
     await Promise.all(this.#closing);
   }
 
-  async #learn(): Promise<void> {
-    await this.#use(NOBODY, async (mounted) => {
+  async #readInstructions(): Promise<void> {
+    await this.#use(ANONYMOUS, async (mounted) => {
       await mounted.ready;
       this.#instructions = mounted.instructions;
     });
@@ -110,83 +109,83 @@ class MountedServers implements Source, AsyncDisposable {
 
   async #use<T>(viewer: Viewer, run: (mounted: MountedServer) => Promise<T>): Promise<T> {
     const key = keyOf(viewer);
-    const met = this.#meet(key, viewer);
-    met.users += 1;
-    met.undoIdle?.();
-    met.undoIdle = undefined;
-    met.idle = false;
+    const entry = this.#entryFor(key, viewer);
+    entry.users += 1;
+    entry.undoIdle?.();
+    entry.undoIdle = undefined;
+    entry.idle = false;
     try {
-      const mounted = await met.mounted.catch((error: unknown) => {
+      const mounted = await entry.mounted.catch((error: unknown) => {
         throw faultOf(error, "Making this viewer's server");
       });
       return await run(mounted);
     } finally {
-      met.users -= 1;
-      if (met.users === 0) this.#leave(key, met);
+      entry.users -= 1;
+      if (entry.users === 0) this.#startIdleTimer(key, entry);
     }
   }
 
-  #meet(key: string, viewer: Viewer): Met {
+  #entryFor(key: string, viewer: Viewer): ServerEntry {
     if (this.#closed) throw new EngineError("DRAINING", "The server behind this has been closed.");
-    let met = this.#met.get(key);
-    // One that closed of its own accord is not asked again.
-    if (met?.ready?.closed === true) {
-      this.#release(key);
-      met = undefined;
+    let entry = this.#servers.get(key);
+    // The server has closed itself: make a new one.
+    if (entry?.ready?.closed === true) {
+      this.#close(key);
+      entry = undefined;
     }
-    if (met === undefined) {
+    if (entry === undefined) {
       this.#makeRoom();
-      met = { mounted: this.#open(viewer), ready: undefined, users: 0, idle: false, undoIdle: undefined };
-      void this.#know(key, met);
+      entry = { mounted: this.#open(viewer), ready: undefined, users: 0, idle: false, undoIdle: undefined };
+      void this.#attach(key, entry);
     }
-    this.#met.delete(key);
-    this.#met.set(key, met);
-    return met;
+    this.#servers.delete(key);
+    this.#servers.set(key, entry);
+    return entry;
   }
 
-  async #know(key: string, met: Met): Promise<void> {
+  async #attach(key: string, entry: ServerEntry): Promise<void> {
     try {
-      met.ready = await met.mounted;
-      if (this.#met.get(key) === met) this.#listeners.attach(key, met.ready);
+      entry.ready = await entry.mounted;
+      if (this.#servers.get(key) === entry) this.#listeners.attach(key, entry.ready);
     } catch {
-      // The next to ask tries again.
-      if (this.#met.get(key) === met) this.#met.delete(key);
+      // The next request tries again.
+      if (this.#servers.get(key) === entry) this.#servers.delete(key);
     }
   }
 
   #makeRoom(): void {
     const { maxServers = 1_000 } = this.#options;
-    if (this.#met.size < maxServers) return;
-    const unused = [...this.#met].filter(([, { users }]) => users === 0);
+    if (this.#servers.size < maxServers) return;
+    const unused = [...this.#servers].filter(([, { users }]) => users === 0);
     const idlest = unused.find(([key]) => !this.#listeners.has(key)) ?? unused.find(([, { idle }]) => idle);
     if (idlest === undefined) throw new EngineError("MAILBOX_FULL", `All ${maxServers} servers are in use: call again later.`);
-    this.#release(idlest[0]);
+    this.#close(idlest[0]);
   }
 
   async #open(viewer: Viewer): Promise<MountedServer> {
     const { clock = systemClock, entropy = systemEntropy, listMs = 10_000, onFault } = this.#options;
     const made = Promise.resolve(this.#make(viewer));
-    // Nobody meets one that comes later.
-    const late = (): void => void made.then((server) => server.close()).catch((error: unknown) => onFault?.(error));
-    const server = await inTime({ clock, ms: listMs, late }, "was not made", made);
+    // A server that is made too late is closed.
+    const onTimeout = (): void => void made.then((server) => server.close()).catch((error: unknown) => onFault?.(error));
+    const server = await inTime({ clock, ms: listMs, onTimeout }, "was not made", made);
     return new MountedServer(server, this.#options, viewer, entropy.uuid());
   }
 
-  #leave(key: string, met: Met): void {
-    if (this.#met.get(key) !== met) return;
+  #startIdleTimer(key: string, entry: ServerEntry): void {
+    if (this.#servers.get(key) !== entry) return;
     const { clock = systemClock, idleMs = 1_800_000 } = this.#options;
-    met.undoIdle = clock.after(idleMs, () => {
-      met.idle = true;
-      if (!this.#listeners.has(key)) this.#release(key);
+    entry.undoIdle = clock.after(idleMs, () => {
+      entry.idle = true;
+      if (!this.#listeners.has(key)) this.#close(key);
     });
   }
 
-  #release(key: string): void {
-    const met = this.#met.get(key);
-    if (met === undefined) return;
-    this.#met.delete(key);
-    met.undoIdle?.();
-    const close = async (): Promise<void> => (await met.mounted)[Symbol.asyncDispose]();
+  #close(key: string): void {
+    const entry = this.#servers.get(key);
+    if (entry === undefined) return;
+    this.#servers.delete(key);
+    entry.undoIdle?.();
+    const close = async (): Promise<void> => (await entry.mounted)[Symbol.asyncDispose]();
     const closing = close()
       .catch((error: unknown) => this.#options.onFault?.(error))
       .finally(() => this.#closing.delete(closing));
@@ -196,17 +195,17 @@ class MountedServers implements Source, AsyncDisposable {
 
 const keyOf = ({ principal, scopes }: Viewer): string => (principal === undefined ? "" : JSON.stringify([principal, ...scopes.toSorted()]));
 
-/** A source that is a client of another's server, until it is disposed of, and the server with it. It has no chain (law 1). */
+/** A source that is a client of a mounted server, and closes it when disposed. It has no chain (law 1). */
 export interface McpServerSource extends Source, AsyncDisposable {
-  /** Settles once the server has said what it is; rejects with why it cannot be asked. Nobody has to wait for it. */
+  /** Settles once the handshake is done; rejects with why it failed. Awaiting it is optional. */
   readonly ready: Promise<void>;
 }
 
 /**
  * Serves a server of the official SDK, v1 or v2, `McpServer` or `Server`, which must not be connected yet: its tools, resources,
- * templates, prompts, completions, logs and questions. Given a server, all viewers share it and whatever it keeps; given a
- * function, each principal gets its own. Calls fail with `CRASHED` where the server closed or said what is no MCP, with
- * `WORK_TIMEOUT` where it was too slow; what it answers with an error is a refusal in its own words.
+ * templates, prompts, completions, logs and requests to clients. All viewers share a given server and its state; with a function, each
+ * principal gets a server of its own. Calls fail with `CRASHED` if the server closed or violated MCP, and with `WORK_TIMEOUT` if it was
+ * too slow; an error response of the server is a refusal with its message.
  */
 export function fromMcpServer(server: SdkServer | SdkServerFor, options: McpServerOptions = {}): McpServerSource {
   const source = typeof server === "function" ? new MountedServers(server, options) : new MountedServer(server, options, { scopes: [] });

@@ -17,7 +17,7 @@ import { METHOD_NOT_FOUND, RpcError, faultOf } from "./failures.ts";
 
 type Ask = (method: string, params: Bag) => Promise<Bag>;
 
-/** What a server lists, as a catalogue. */
+/** The lists of a server as a catalogue. */
 export interface Listed {
   readonly catalogue: Catalogue;
   readonly offers: ReadonlyMap<OfferRef, Offer>;
@@ -25,22 +25,22 @@ export interface Listed {
 
 interface ListingOptions {
   readonly ask: Ask;
-  /** What the server said it has. */
+  /** The server's capabilities. */
   readonly capabilities: Bag;
   readonly maxListed: number;
-  /** An entry that is left out, and why. */
+  /** Called for each entry that is omitted, with the reason. */
   readonly fault: (error: unknown) => void;
 }
 
-interface Place {
+interface ListMethod {
   readonly capability: ListName;
   readonly method: string;
   readonly member: string;
-  /** By what an entry is known here: a resource's name may be another's, its URI is not. */
+  /** The member that identifies an entry: names of resources are not unique, their URIs are. */
   readonly key: "name" | "uri" | "uriTemplate";
 }
 
-const PLACES: readonly Place[] = [
+const LIST_METHODS: readonly ListMethod[] = [
   { capability: "tools", method: "tools/list", member: "tools", key: "name" },
   { capability: "resources", method: "resources/list", member: "resources", key: "uri" },
   { capability: "resources", method: "resources/templates/list", member: "resourceTemplates", key: "uriTemplate" },
@@ -64,41 +64,42 @@ const RULES: Readonly<Record<ListName, Readonly<Record<string, OptionRule>>>> = 
   prompts: { ...EVERY, arguments: ARGUMENTS },
 };
 
-// What a longer one is called by, no client could ask for.
+// Longer names could not be requested by clients.
 const MAX_NAME = 256;
 const MAX_URI = 4_096;
 
-/** All pages of all lists. What is as before is the same object: what hangs on a catalogue is kept. Rejects where a list cannot be had. */
+/** Reads all pages of all lists. Unchanged offers are the same objects, so that caches by catalogue stay valid. Rejects if a list cannot be read. */
 async function readLists(options: ListingOptions, before: Listed | undefined): Promise<Listed> {
   const lists: Record<ListName, Offer[]> = { tools: [], resources: [], prompts: [] };
   const offers = new Map<OfferRef, Offer>();
-  for (const place of PLACES) {
-    if (options.capabilities[place.capability] === undefined) continue;
-    for (const entry of await entriesOf(place, options)) {
-      const offer = offerOf(place, fitting(place, entry, options.fault));
-      const ref: OfferRef = `${place.capability}/${offer?.name ?? ""}`;
+  for (const method of LIST_METHODS) {
+    if (options.capabilities[method.capability] === undefined) continue;
+    for (const entry of await entriesOf(method, options)) {
+      const offer = offerOf(method, validMembers(method, entry, options.fault));
+      const ref: OfferRef = `${method.capability}/${offer?.name ?? ""}`;
       if (offer === undefined || offers.has(ref)) {
         options.fault(
-          new Error(`${place.method} has an entry ${offer === undefined ? "without a usable name" : "twice"}, which is left out.`),
+          new Error(`${method.method} has an entry ${offer === undefined ? "without a usable name" : "twice"}, which is left out.`),
         );
         continue;
       }
       const known = before?.offers.get(ref);
-      const kept = known !== undefined && JSON.stringify(known.definition) === JSON.stringify(offer.definition) ? known : offer;
-      offers.set(ref, kept);
-      lists[place.capability].push(kept);
+      const result = known !== undefined && JSON.stringify(known.definition) === JSON.stringify(offer.definition) ? known : offer;
+      offers.set(ref, result);
+      lists[method.capability].push(result);
     }
   }
-  if (before !== undefined && PLACES.every(({ capability }) => sameOffers(before.catalogue[capability], lists[capability]))) return before;
+  if (before !== undefined && LIST_METHODS.every(({ capability }) => sameOffers(before.catalogue[capability], lists[capability])))
+    return before;
   return { catalogue: Object.freeze(lists), offers };
 }
 
 const sameOffers = (a: readonly Offer[], b: readonly Offer[]): boolean => a.length === b.length && a.every((one, at) => one === b[at]);
 
-async function entriesOf({ method, member }: Place, { ask, maxListed, fault }: ListingOptions): Promise<readonly Bag[]> {
+async function entriesOf({ method, member }: ListMethod, { ask, maxListed, fault }: ListingOptions): Promise<readonly Bag[]> {
   const entries: Bag[] = [];
   let cursor: string | undefined;
-  // A cursor that comes again leads nowhere, and one of many pages without entries neither.
+  // Stop at a repeated cursor, and after many pages.
   for (const seen = new Set<string>(); ; seen.add(cursor)) {
     let page: Bag;
     try {
@@ -119,39 +120,39 @@ async function entriesOf({ method, member }: Place, { ask, maxListed, fault }: L
   }
 }
 
-/** Clients refuse a whole list, what others serve in it too, over one member of one entry: such a member is left out. */
-function fitting({ capability, method, key }: Place, entry: Bag, fault: (error: unknown) => void): Bag {
-  const kept: Record<string, Json> = { ...entry };
+/** Omits invalid members: clients would refuse the whole list, with the entries of other sources in it, because of one. */
+function validMembers({ capability, method, key }: ListMethod, entry: Bag, fault: (error: unknown) => void): Bag {
+  const result: Record<string, Json> = { ...entry };
   for (const [member, rule] of Object.entries(RULES[capability])) {
     const why = firstInvalidField(entry, { [member]: rule });
     if (why === undefined) continue;
-    delete kept[member];
+    delete result[member];
     fault(new Error(`${method}, ${JSON.stringify(entry[key])?.slice(0, 100)}: ${why}, and is left out.`));
   }
-  return kept;
+  return result;
 }
 
-function offerOf({ capability, key }: Place, entry: Bag): Offer | undefined {
+function offerOf({ capability, key }: ListMethod, entry: Bag): Offer | undefined {
   const name = entry[key];
   if (typeof name !== "string" || name === "" || name.length > (key === "name" ? MAX_NAME : MAX_URI)) return undefined;
-  const { name: shown, ...rest } = entry;
+  const { name: title, ...rest } = entry;
   const { annotations } = entry;
   return Object.freeze({
     name,
     action: name,
     readOnly: capability !== "tools" || (isBag(annotations) && annotations["readOnlyHint"] === true),
-    definition: Object.freeze(key === "name" || shown === undefined ? rest : { ...rest, name: shown }),
+    definition: Object.freeze(key === "name" || title === undefined ? rest : { ...rest, name: title }),
     ...(capability === "tools" ? { checksArguments: true } : undefined),
     ...(key === "uriTemplate" ? { rawVariables: true } : undefined),
   });
 }
 
 export interface ListsOptions extends Omit<ListingOptions, "capabilities"> {
-  /** What the server said of itself, once it has. */
-  readonly said: () => Promise<Bag>;
+  /** The result of the handshake. */
+  readonly connected: () => Promise<Bag>;
 }
 
-/** A server's lists as they were read last. */
+/** A server's lists as they were last read. */
 export class Lists {
   readonly #own: ListsOptions;
   #listed: Listed | undefined;
@@ -162,17 +163,17 @@ export class Lists {
     this.#own = own;
   }
 
-  /** Undefined: they have to be read first. */
+  /** Undefined if they have to be read first. */
   get known(): Listed | undefined {
     return this.#stale ? undefined : this.#listed;
   }
 
-  /** The server told that they are others now. */
+  /** The server has notified of changes. */
   changed(): void {
     this.#stale = true;
   }
 
-  /** Read once for all who ask meanwhile. Rejects where they were never read. */
+  /** Concurrent callers share one read. Rejects only if the lists were never read. */
   async get(): Promise<Listed> {
     if (this.known !== undefined) return this.known;
     this.#reading ??= this.#read().finally(() => {
@@ -181,9 +182,9 @@ export class Lists {
     return this.#reading;
   }
 
-  // What changes while it is read is read again, but not for ever.
+  // Lists that change while they are read are read again, at most twice.
   async #read(): Promise<Listed> {
-    const said = await this.#own.said().catch((error: unknown) => {
+    const said = await this.#own.connected().catch((error: unknown) => {
       throw faultOf(error, "initialize");
     });
     const capabilities = isBag(said["capabilities"]) ? said["capabilities"] : {};
@@ -194,7 +195,7 @@ export class Lists {
       } catch (error) {
         this.#stale = true;
         if (this.#listed === undefined) throw faultOf(error, "Reading its lists");
-        // What is served beside it must not go with it.
+        // An outdated list is better than none, which would fail the other sources too.
         this.#own.fault(error);
         return this.#listed;
       }

@@ -22,17 +22,17 @@ import type { McpServerOptions, SdkServer } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { Wire } from "./wire.ts";
 
-// Owns: one mounted server as a source: its parts, and what each notification means to them.
+// Owns: one mounted server as a source: its parts, and which of them handles which message.
 // Does not own: one server per principal (from-mcp-server.ts).
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/** What is no level of MCP's is told as `info`. */
-function levelOf(said: Json | undefined): LogLevel {
-  return LEVELS.find((level) => level === said) ?? "info";
+/** Unknown levels count as `info`. */
+function levelOf(given: Json | undefined): LogLevel {
+  return LEVELS.find((level) => level === given) ?? "info";
 }
 
-const NOTHING: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
+const UNKNOWN_OFFER: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
 
 /** One server of the SDK over one connection of its own. */
 export class MountedServer implements Source, AsyncDisposable {
@@ -44,14 +44,14 @@ export class MountedServer implements Source, AsyncDisposable {
   readonly #lists: Lists;
   #surface: Surface | undefined;
 
-  /** `whose`: in whose name it is greeted, and asked for its lists. */
-  constructor(server: SdkServer, options: McpServerOptions, whose: Viewer, sessionId?: string) {
+  /** `viewer`: for whom the handshake is made and lists are read. */
+  constructor(server: SdkServer, options: McpServerOptions, viewer: Viewer, sessionId?: string) {
     const { clock = systemClock, entropy = systemEntropy, maxLength = 4 * 1_048_576, maxListed = 10_000 } = options;
     const fault = (error: unknown): void => options.onFault?.(error);
     const wire = new Wire(
       {
-        request: (id, method, params, within) => this.#asked(id, method, params, within),
-        notification: (method, params, within) => this.#told(method, params, within),
+        request: (id, method, params, within) => this.#onRequest(id, method, params, within),
+        notification: (method, params, within) => this.#onNotification(method, params, within),
         closed: () => this.#calls.close(),
         fault,
       },
@@ -61,7 +61,7 @@ export class MountedServer implements Source, AsyncDisposable {
     this.#options = options;
     this.#wire = wire;
     this.#calls = new Calls({ wire, clock, entropy, options });
-    // What connects may be heard at once: whoever hears it is there before.
+    // These handle the server's messages, so they are created before it connects.
     this.#subscriptions = new Subscriptions({
       subscribes: () => bagIn(this.#conversation.capabilities, "resources")?.["subscribe"] === true,
       ask: (method, params, viewer) => this.#conversation.ask(method, params, viewer),
@@ -69,15 +69,15 @@ export class MountedServer implements Source, AsyncDisposable {
       fault,
     });
     this.#lists = new Lists({
-      said: () => this.#conversation.connected,
-      ask: (method, params) => this.#conversation.request(method, params, whose),
+      connected: () => this.#conversation.connected,
+      ask: (method, params) => this.#conversation.request(method, params, viewer),
       maxListed,
       fault,
     });
-    this.#conversation = new Conversation({ server, wire, clock, options, whose, fault });
+    this.#conversation = new Conversation({ server, wire, clock, options, viewer, fault });
   }
 
-  /** Settles once the server has said what it is; rejects with why it does not. */
+  /** Settles once the handshake is done; rejects with why it failed. */
   get ready(): Promise<void> {
     return this.#conversation.connected.then(() => undefined);
   }
@@ -102,7 +102,7 @@ export class MountedServer implements Source, AsyncDisposable {
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     const { offers } = await this.#lists.get();
-    return offers.has(ref) ? this.#calls.act(viewer, ref, args, options, this.#conversation.extra(viewer)) : NOTHING;
+    return offers.has(ref) ? this.#calls.act(viewer, ref, args, options, this.#conversation.extra(viewer)) : UNKNOWN_OFFER;
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents = true): () => void {
@@ -124,23 +124,23 @@ export class MountedServer implements Source, AsyncDisposable {
     return this.#conversation.close();
   }
 
-  #asked(id: number | string, method: string, params: Bag, within: number | undefined): void {
+  #onRequest(id: number | string, method: string, params: Bag, within: number | undefined): void {
     if (method === "ping") return this.#wire.respond(id, { result: {} });
-    if (this.#calls.asked(id, method, params, within)) return;
+    if (this.#calls.onRequest(id, method, params, within)) return;
     this.#wire.respond(id, { error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` } });
   }
 
-  #told(method: string, params: Bag, within: number | undefined): void {
+  #onNotification(method: string, params: Bag, within: number | undefined): void {
     if (method === "notifications/resources/updated") {
       if (typeof params["uri"] === "string") this.#subscriptions.updated(params["uri"]);
     } else if (method.endsWith("/list_changed")) {
       this.#lists.changed();
       this.#subscriptions.changed();
-    } else if (method === "notifications/message") this.#logged(params, within);
-    else this.#calls.told(method, params);
+    } else if (method === "notifications/message") this.#onLog(params, within);
+    else this.#calls.onNotification(method, params);
   }
 
-  #logged({ level, data = null, logger }: Bag, within: number | undefined): void {
+  #onLog({ level, data = null, logger }: Bag, within: number | undefined): void {
     const call = this.#calls.options(within);
     const log = call === undefined ? this.#options.onLog : call.onLog;
     log?.(levelOf(level), data, ...(typeof logger === "string" ? [logger] : []));

@@ -1,8 +1,10 @@
 import type { Bag, Clock, Entropy, Log, Viewer } from "../../core/contract/index.ts";
 
+// Owns: the types of the official SDK that are used here, and the options of a mounted server.
+
 /**
- * A server of the official SDK, v1 or v2, `McpServer` or the low-level `Server`: whatever connects to a transport. Structural,
- * so that neither version is imported, at run time or by types.
+ * A server of the official SDK, v1 or v2, `McpServer` or the low-level `Server`: anything that connects to a transport. Structural, so
+ * that neither version is imported, not even for types.
  */
 export interface SdkServer {
   connect(transport: SdkTransport): Promise<void>;
@@ -23,40 +25,40 @@ export interface SdkTransport {
 export interface McpServerOptions {
   /** Text for the client's model. Default: the server's own. */
   readonly instructions?: string;
-  /** What a handler finds as `extra.authInfo` (v2: `ctx.http.authInfo`). Default: `defaultAuthInfo`'s. */
+  /** Makes the `extra.authInfo` of handlers (v2: `ctx.http.authInfo`). Default: `defaultAuthInfo`. */
   readonly authInfo?: (viewer: Viewer) => object | undefined;
-  /** What the server is told its client can; each call's own client is asked all the same. Default: elicitation, sampling, roots. */
+  /** The client capabilities that the server sees; each call's real client is checked too. Default: elicitation, sampling, roots. */
   readonly clientCapabilities?: Bag;
-  /** A call that has not ended by then is cancelled, not counting the time its client is asked. Default 60,000. */
+  /** Time limit of a call in milliseconds, without the time its client is asked. Default 60,000. */
   readonly callMs?: number;
-  /** A factory's making, connecting, one page of a list, a completion, closing. Default 10,000. */
+  /** Time limit in milliseconds for a factory, connecting, one page of a list, a completion, and closing. Default 10,000. */
   readonly listMs?: number;
-  /** A call waits so long for what its client was asked. Default 600,000. */
+  /** How long a call waits for its client's answer, in milliseconds. Default 600,000. */
   readonly askMs?: number;
-  /** With a factory: a server nobody has called for so long is closed, or, where somebody listens to it, once its place is wanted. Default 1,800,000. */
+  /** With a factory: a server without calls for this many milliseconds is closed; if it has listeners, only to make room. Default 1,800,000. */
   readonly idleMs?: number;
-  /** With a factory: servers at once; beyond, the idlest goes; where all are called or listened to within `idleMs`, the newcomer is refused. Default 1,000. */
+  /** With a factory: the most servers at a time. Beyond that the idlest is closed; if all are in use, new ones are refused. Default 1,000. */
   readonly maxServers?: number;
-  /** Calls that wait for their clients at once, per server. Default 1,000. */
+  /** The most calls of one server that may wait for their clients. Default 1,000. */
   readonly maxAsking?: number;
-  /** Entries of one list. Default 10,000. */
+  /** The most entries of one list. Default 10,000. */
   readonly maxListed?: number;
-  /** Characters of one message's JSON. Default 4 Mi. */
+  /** The most characters of one message's JSON. Default 4 Mi. */
   readonly maxLength?: number;
-  /** What the server logs outside of any call. Default: nobody is told. */
+  /** Called with what the server logs outside of any call. Default: ignored. */
   readonly onLog?: Log;
-  /** What the server did that is no MCP, or went wrong behind no call. Default: nobody is told. */
+  /** Called with violations of MCP, and with errors outside of any call. Default: ignored. */
   readonly onFault?: (error: unknown) => void;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
 }
 
 /**
- * The viewer as the SDK's `AuthInfo`; undefined: nobody was authenticated. `clientId` is the principal; `token` is empty, since
- * tokens end at the door.
+ * The viewer as the SDK's `AuthInfo`; undefined if it was not authenticated. `clientId` is the principal; `token` is empty, since no
+ * code behind the transport gets tokens.
  */
 export function defaultAuthInfo({ principal, scopes }: Viewer): object | undefined {
-  // A session of a client without a token is no identity.
+  // The session of a client without a token is not an identity.
   if (principal === undefined || principal.startsWith("session|")) return undefined;
   return { token: "", clientId: principal, scopes: [...scopes], extra: { principal } };
 }

@@ -2,7 +2,7 @@ import type { ContentOf, Dirty, Viewer, Bag, OfferRef } from "../../core/contrac
 import type { MountedServer } from "./mounted-server.ts";
 import { uriOf } from "./calls.ts";
 
-// Owns: who listens to mounted servers, and what the servers are subscribed to.
+// Owns: listeners of mounted servers, and the subscriptions of the servers.
 
 export interface Listener {
   readonly viewer: Viewer;
@@ -16,38 +16,38 @@ interface Attached {
   undo(): void;
 }
 
-/** Who listens, by the server they would hear: also while there is none. */
+/** Listeners by the key of their server, also while that server does not exist. */
 export class ServerListeners {
-  readonly #by = new Map<string, Map<Listener, Attached | undefined>>();
+  readonly #byServer = new Map<string, Map<Listener, Attached | undefined>>();
 
   has(key: string): boolean {
-    return this.#by.has(key);
+    return this.#byServer.has(key);
   }
 
   add(key: string, listener: Listener, to: MountedServer | undefined): void {
-    const among = this.#by.get(key) ?? new Map<Listener, Attached | undefined>();
-    this.#by.set(key, among);
-    among.set(listener, to && this.#attached(listener, to));
+    const listeners = this.#byServer.get(key) ?? new Map<Listener, Attached | undefined>();
+    this.#byServer.set(key, listeners);
+    listeners.set(listener, to && this.#attached(listener, to));
   }
 
   remove(key: string, listener: Listener): void {
-    const among = this.#by.get(key);
-    const attached = among?.get(listener);
-    if (among?.delete(listener) !== true) return;
-    if (among.size === 0) this.#by.delete(key);
+    const listeners = this.#byServer.get(key);
+    const attached = listeners?.get(listener);
+    if (listeners?.delete(listener) !== true) return;
+    if (listeners.size === 0) this.#byServer.delete(key);
     if (attached?.to.closed === false) attached.undo();
   }
 
-  /** A new server is there. Who heard another is told to look: what changed in between nobody can say. */
+  /** A new server exists. Listeners of an earlier one are notified, since they may have missed changes in between. */
   attach(key: string, to: MountedServer): void {
-    const among = this.#by.get(key);
-    for (const [listener, before] of among ?? []) {
-      among?.set(listener, this.#attached(listener, to));
+    const listeners = this.#byServer.get(key);
+    for (const [listener, before] of listeners ?? []) {
+      listeners?.set(listener, this.#attached(listener, to));
       if (before !== undefined) listener.dirty(listener.only?.ref);
     }
   }
 
-  // What the server before still says in its closing is nobody's.
+  // Notifications of an earlier server that is being closed are ignored.
   #attached(listener: Listener, to: MountedServer): Attached {
     const { viewer, dirty, only, contents } = listener;
     const attached: Attached = { to, undo: () => undo() };
@@ -57,7 +57,7 @@ export class ServerListeners {
 }
 
 export interface SubscriptionsOptions {
-  /** Whether the server takes subscriptions; where not, what it tells of its own accord is all there is. */
+  /** Whether the server supports subscriptions; if not, it may still send notifications. */
   readonly subscribes: () => boolean;
   readonly ask: (method: string, params: Bag, viewer: Viewer) => Promise<unknown>;
   readonly ready: () => Promise<void>;
@@ -70,7 +70,7 @@ interface ResourceListener {
   readonly contents: boolean;
 }
 
-/** Who listens to a server. It is subscribed to a URI once, whoever and however many listen. */
+/** The listeners of one server. A URI is subscribed to once, however many listeners it has. */
 export class Subscriptions {
   readonly #own: SubscriptionsOptions;
   readonly #listeners = new Set<ResourceListener>();
@@ -105,15 +105,15 @@ export class Subscriptions {
     const count = before + by;
     if (count === 0) this.#counts.delete(uri);
     else this.#counts.set(uri, count);
-    if (before === 0) this.#tell("resources/subscribe", uri, viewer);
-    else if (count === 0) this.#tell("resources/unsubscribe", uri, viewer);
+    if (before === 0) this.#request("resources/subscribe", uri, viewer);
+    else if (count === 0) this.#request("resources/unsubscribe", uri, viewer);
   }
 
-  #tell(method: string, uri: string, viewer: Viewer): void {
-    const tell = async (): Promise<void> => {
+  #request(method: string, uri: string, viewer: Viewer): void {
+    const request = async (): Promise<void> => {
       await this.#own.ready();
       if (this.#own.subscribes()) await this.#own.ask(method, { uri }, viewer);
     };
-    tell().catch(this.#own.fault);
+    request().catch(this.#own.fault);
   }
 }

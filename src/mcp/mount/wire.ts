@@ -3,39 +3,42 @@ import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
 import { Closed, RpcError, TooLong } from "./failures.ts";
 import type { SdkTransport } from "./options.ts";
 
-/** Who hears what a server says that is no answer. `within`: the request in whose course it was said; undefined: in none's. */
-export interface WireEars {
+// Owns: the in-memory connection to a mounted server: ids, responses, and during which request a message was sent.
+// Does not own: what messages mean (mounted-server.ts).
+
+/** Handles the server's requests and notifications. `within`: the request during which it was sent; undefined: none. */
+export interface WireListener {
   request(id: number | string, method: string, params: Bag, within: number | undefined): void;
   notification(method: string, params: Bag, within: number | undefined): void;
-  /** Once. */
+  /** Called once. */
   closed(): void;
-  /** What is no message, or nobody's answer. */
+  /** An invalid message, or an unexpected response. */
   fault(error: unknown): void;
 }
 
-interface Waiting {
+interface PendingRequest {
   resolve(result: Bag): void;
   reject(error: unknown): void;
 }
 
-// `server.elicitInput()` does not say in whose course it asks: what runs on behalf of a request is followed.
-const course = new AsyncLocalStorage<{ readonly wire: Wire; readonly id: number }>();
+// `server.elicitInput()` does not say for which request it asks, so the request is tracked with async context.
+const context = new AsyncLocalStorage<{ readonly wire: Wire; readonly id: number }>();
 
-/** The client's end of an in-memory transport, and the server's. What passes is copied as JSON: neither holds the other's objects. */
+/** Both ends of an in-memory transport. Messages are copied as JSON, so no object is shared. */
 export class Wire implements SdkTransport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: object, extra?: object) => void) | undefined;
   sessionId?: string | undefined;
-  readonly #ears: WireEars;
+  readonly #listener: WireListener;
   readonly #maxLength: number;
-  readonly #waiting = new Map<number, Waiting>();
-  // From 1: v1 takes a cancelled request 0 for none.
+  readonly #pending = new Map<number, PendingRequest>();
+  // From 1, since v1 ignores the cancellation of request 0.
   #next = 1;
   #closed = false;
 
-  constructor(ears: WireEars, maxLength: number) {
-    this.#ears = ears;
+  constructor(listener: WireListener, maxLength: number) {
+    this.#listener = listener;
     this.#maxLength = maxLength;
   }
 
@@ -45,14 +48,14 @@ export class Wire implements SdkTransport {
 
   async start(): Promise<void> {}
 
-  /** From the server. Rejects what is no JSON, or too long, and fails the request that it would have answered. */
+  /** Called by the server. Rejects a message that is not JSON or too long, and fails the request that it answers. */
   async send(message: object, options?: object): Promise<void> {
     if (this.#closed) throw new Closed("The transport is closed.");
     let copy: Json;
     try {
       copy = plain(message, this.#maxLength);
     } catch (error) {
-      this.#ears.fault(error);
+      this.#listener.fault(error);
       const id: unknown = "id" in message ? message.id : undefined;
       if (!("method" in message) && typeof id === "number") this.#take(id)?.reject(error);
       throw error;
@@ -60,55 +63,55 @@ export class Wire implements SdkTransport {
     this.#receive(copy, relatedIn(options));
   }
 
-  /** By the server, or by us: whatever waits is over. */
+  /** Called by either end: fails all pending requests. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
     try {
       this.onclose?.();
     } catch (error) {
-      this.#ears.fault(error);
+      this.#listener.fault(error);
     }
-    for (const one of waiting) one.reject(new Closed("The server has closed."));
-    this.#ears.closed();
+    for (const one of pending) one.reject(new Closed("The server has closed."));
+    this.#listener.closed();
   }
 
-  /** Rejects with `RpcError`, `Closed`, or what the answer broke. Returns the request's id, too: what cancels it. */
+  /** The result rejects with `RpcError`, `Closed`, or the error of an invalid response. The id is for `cancel`. */
   request(method: string, params: (id: number) => Bag, extra: object): { readonly id: number; readonly result: Promise<Bag> } {
     const id = this.#next;
     this.#next += 1;
     const { promise, resolve, reject } = Promise.withResolvers<Bag>();
-    this.#waiting.set(id, { resolve, reject });
+    this.#pending.set(id, { resolve, reject });
     try {
       this.#deliver({ jsonrpc: "2.0", id, method, params: params(id) }, extra, id);
     } catch (error) {
-      this.#waiting.delete(id);
+      this.#pending.delete(id);
       reject(error);
     }
     return { id, result: promise };
   }
 
-  /** Whatever it still answers is nobody's. */
+  /** A later response is ignored. */
   cancel(id: number, reason: string): void {
-    if (!this.#waiting.delete(id)) return;
+    if (!this.#pending.delete(id)) return;
     this.notify("notifications/cancelled", { requestId: id, reason });
   }
 
   notify(method: string, params: Bag): void {
-    this.#tell({ jsonrpc: "2.0", method, params });
+    this.#send({ jsonrpc: "2.0", method, params });
   }
 
   respond(id: number | string, answer: { readonly result: Json } | { readonly error: Bag }): void {
-    this.#tell({ jsonrpc: "2.0", id, ...answer });
+    this.#send({ jsonrpc: "2.0", id, ...answer });
   }
 
-  #tell(message: Bag): void {
+  #send(message: Bag): void {
     try {
       this.#deliver(message, {}, undefined);
     } catch (error) {
-      this.#ears.fault(error);
+      this.#listener.fault(error);
     }
   }
 
@@ -116,41 +119,41 @@ export class Wire implements SdkTransport {
     if (this.#closed) throw new Closed("The server has closed.");
     const copy: object = JSON.parse(JSON.stringify(message));
     const run = (): void => this.onmessage?.(copy, extra);
-    // An answer goes on with what asked, in the course the SDK itself kept for it.
-    if (id === undefined) course.exit(run);
-    else course.run({ wire: this, id }, run);
+    // Responses continue in the context that the SDK has retained for them.
+    if (id === undefined) context.exit(run);
+    else context.run({ wire: this, id }, run);
   }
 
   #receive(message: Json, related: number | undefined): void {
-    if (!isBag(message)) return this.#ears.fault(new Error("The server sent what is no message."));
+    if (!isBag(message)) return this.#listener.fault(new Error("The server sent something that is not a message."));
     const { id, method } = message;
     const params = isBag(message["params"]) ? message["params"] : {};
-    const followed = course.getStore();
+    const followed = context.getStore();
     const within = related ?? (followed?.wire === this ? followed.id : undefined);
     if (typeof method === "string") {
-      if (typeof id === "number" || typeof id === "string") this.#ears.request(id, method, params, within);
-      else this.#ears.notification(method, params, within);
+      if (typeof id === "number" || typeof id === "string") this.#listener.request(id, method, params, within);
+      else this.#listener.notification(method, params, within);
       return;
     }
-    const waiting = typeof id === "number" ? this.#take(id) : undefined;
-    // A second answer, or one to what was cancelled.
-    if (waiting === undefined) return this.#ears.fault(new Error("The server answered what nobody waits for."));
+    const pending = typeof id === "number" ? this.#take(id) : undefined;
+    // A second response, or one to a cancelled request.
+    if (pending === undefined) return this.#listener.fault(new Error("The server answered a request that is not pending."));
     const { error, result } = message;
-    if (isBag(result)) waiting.resolve(result);
-    else if (isBag(error)) waiting.reject(errorIn(error));
-    else waiting.reject(new Error("The server answered with neither a result nor an error."));
+    if (isBag(result)) pending.resolve(result);
+    else if (isBag(error)) pending.reject(errorIn(error));
+    else pending.reject(new Error("The server answered with neither a result nor an error."));
   }
 
-  #take(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    return waiting;
+  #take(id: number): PendingRequest | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
   }
 }
 
 function plain(message: object, maxLength: number): Json {
   const text = JSON.stringify(message);
-  if (text === undefined) throw new Error("The server sent what is no message.");
+  if (text === undefined) throw new Error("The server sent something that is not a message.");
   if (text.length > maxLength) throw new TooLong(maxLength);
   const copy: Json = JSON.parse(text);
   return copy;
@@ -162,6 +165,6 @@ function relatedIn(options: object | undefined): number | undefined {
 }
 
 function errorIn({ code, message, data }: Bag): RpcError {
-  const said = typeof message === "string" ? message : "The server failed.";
-  return new RpcError(typeof code === "number" ? code : 0, said, data);
+  const text = typeof message === "string" ? message : "The server failed.";
+  return new RpcError(typeof code === "number" ? code : 0, text, data);
 }

@@ -223,3 +223,14 @@ export async function untilAborted<T>(signal: AbortSignal, run: () => T | Promis
     signal.removeEventListener("abort", abort);
   }
 }
+
+/** Settles like `promise`, but after `ms` like `onTimeout`, which may throw. */
+export async function withTimeout<T, L>(clock: Clock, ms: number, promise: Promise<T>, onTimeout: () => L): Promise<T | L> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>();
+  const undo = clock.after(ms, resolve);
+  try {
+    return await Promise.race([promise, timeout.then(onTimeout)]);
+  } finally {
+    undo();
+  }
+}

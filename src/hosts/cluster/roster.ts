@@ -1,8 +1,8 @@
 import type { Member } from "../../core/contract/index.ts";
+import { withTimeout } from "../../core/contract/internal.ts";
 import { nameOf } from "./name-of.ts";
 import { isNodeName, type ClusterOptions, type Settings } from "./options.ts";
 import { peerUrl } from "./peer-url.ts";
-import { within } from "./within.ts";
 
 /** Keeps this node in the registry, and says who else is there. A registry that is away changes nothing. */
 export class Roster {
@@ -24,7 +24,7 @@ export class Roster {
     const { self, url, clock, limits, log } = this.#settings;
     const every = Math.max(1, Math.floor(limits.forMs / 3));
     try {
-      const found: unknown = await within(clock, every, () => this.#members.seen({ node: self, url }, limits.forMs));
+      const found: unknown = await withTimeout(clock, every, this.#members.seen({ node: self, url }, limits.forMs), noAnswer);
       this.#failing = false;
       if (!this.#stopped) this.#listed(this.#others(found));
     } catch (error) {
@@ -40,7 +40,7 @@ export class Roster {
     this.#stopped = true;
     this.#undo?.();
     try {
-      await within(clock, limits.greetMs, () => this.#members.left(self));
+      await withTimeout(clock, limits.greetMs, this.#members.left(self), noAnswer);
     } catch (error) {
       log("warning", { event: "members-unreachable", name: nameOf(error) });
     }
@@ -58,3 +58,7 @@ export class Roster {
     return others;
   }
 }
+
+const noAnswer = (): never => {
+  throw new RangeError("The store of members did not answer in time.");
+};

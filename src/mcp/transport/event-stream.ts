@@ -7,22 +7,22 @@ import { wellFormed } from "../../core/contract/internal.ts";
 import type { OpenStream } from "./open-streams.ts";
 
 // Owns: responses of node:http that are streams: server-sent events, and lines of JSON.
-// Does not own: how many streams may be open (open-streams.ts), streams of web responses (web/web-stream.ts).
+// Does not own: how many streams may be open (open-streams.ts), streams of web responses (web/fetch-handler.ts).
 
-/** The way out of a response whose head has been sent. */
+/** The output of a response whose head has been sent. */
 abstract class ResponseWriteQueue extends WriteQueue {
   protected readonly response: ServerResponse;
-  // Kept: of very many streams each response that is looked at is a wait for the memory.
+  // Cached: with very many streams, each access to a response is a cache miss.
   #known: Socket | ServerResponse | null;
 
-  /** `chunked`: false for HTTP/1.0, which knows no chunks. */
+  /** `chunked`: false for HTTP/1.0, which has no chunks. */
   constructor(response: ServerResponse, chunked: boolean, door: WriteQueueOptions) {
     super(door);
     this.response = response;
     this.#known = chunked ? response.socket : response;
   }
 
-  /** Whoever writes frames the chunks. A pipelined response has no socket until those before it have ended. */
+  /** Chunks are framed here. False while a pipelined response has no socket, because those before it have not ended. */
   protected get direct(): boolean {
     return this.#way !== this.response;
   }
@@ -48,29 +48,29 @@ abstract class ResponseWriteQueue extends WriteQueue {
   }
 }
 
-/** A comment: no event. */
+/** A comment, which is not an event. */
 export const KEEP_ALIVE = ": keep-alive\n\n";
 const LINE_BREAK = /\r\n|\r|\n/g;
 
-/** One server-sent event as text. An empty text with an id is the event that primes a stream. */
+/** One server-sent event. An empty text with an id is the event that starts a resumable stream. */
 export function frameEvent(message: string, eventId?: string, retryMs?: number, event?: string): string {
   let head = event === undefined ? "" : `event: ${event}\n`;
-  // An id that breaks the line would let its author write events of its own.
+  // A line break in an id would let its author inject events.
   if (eventId !== undefined && !/[\r\n\0]/.test(eventId)) head += `id: ${eventId}\n`;
   if (retryMs !== undefined) head += `retry: ${retryMs}\n`;
   const text = wellFormed(message);
-  // JSON may be laid out over lines; within an event every line needs its own field.
+  // JSON may contain line breaks, and in an event each line needs a field of its own.
   const data = text.includes("\n") || text.includes("\r") ? text.replace(LINE_BREAK, "\ndata: ") : text;
   return `${head}data: ${data}\n\n`;
 }
 
-/** A piece of a response in the chunked coding. */
+/** A chunk of a response in the chunked transfer coding. */
 const asChunk = (payload: string): string => `${Buffer.byteLength(payload).toString(16)}\r\n${payload}\r\n`;
 
 const ALIVE = Buffer.from(asChunk(KEEP_ALIVE));
 
-// A broadcast sends the same few texts to one stream after another, which then share their bytes. Short ones only: a long one is an
-// answer, and comes once.
+// A broadcast sends the same few texts to many streams, which then share their bytes. Only short texts: long ones are answers, and
+// are sent once.
 const SHARED_CHARACTERS = 512;
 const SHARED = 64;
 const shared = new Map<string, Buffer>();
@@ -87,27 +87,26 @@ function chunkOf(text: string, eventId?: string, retryMs?: number, event?: strin
   return chunk;
 }
 
-/** What the streams of one door share: there may be very many that do nothing. */
+/** Shared by all streams of one server, since there may be very many idle ones. */
 export interface StreamDoor extends WriteQueueOptions {
-  /** Its response is over, whoever ended it. */
+  /** The response has ended. */
   readonly onEnd: (stream: OpenStream, response: ServerResponse) => void;
 }
 
 /**
- * A response as a stream of events. Chunks are framed here and written straight
- * to the socket, which costs half of `response.write` and shows at once whether
- * the client reads. The head must have been sent. Its own way out, since there
- * may be very many, and each object of one is a wait for the memory.
+ * A response as a stream of events. Chunks are framed here and written directly to the socket, which costs half of `response.write`
+ * and shows at once whether the client reads. The head must have been sent. It extends its queue because there may be very many
+ * streams, and each further object would be a cache miss.
  */
 export class EventStream extends ResponseWriteQueue implements Channel, OpenStream {
   readonly #onEnd: StreamDoor["onEnd"];
   readonly #gone = new Cancellation();
 
-  /** The response is open. `chunked`: false for HTTP/1.0, which knows no chunks. */
+  /** The response must be open. `chunked`: false for HTTP/1.0, which has no chunks. */
   constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
     super(response, chunked, door);
     this.#onEnd = door.onEnd;
-    // Not `once`, which holds three times as much: it is emitted once.
+    // Not `once`, which needs three times the memory; the event is emitted only once.
     response.on("close", () => this.#closed());
   }
 
@@ -120,7 +119,7 @@ export class EventStream extends ResponseWriteQueue implements Channel, OpenStre
     this.write(this.direct ? chunkOf(text, eventId, retryMs, event) : frameEvent(text, eventId, retryMs, event));
   }
 
-  /** A comment, so that nothing between here and the client takes the silence for an end. */
+  /** Sends a comment, so that no intermediary closes a silent connection. */
   keepAlive(): void {
     if (!this.ready) return;
     this.write(this.direct ? ALIVE : KEEP_ALIVE);
@@ -131,7 +130,7 @@ export class EventStream extends ResponseWriteQueue implements Channel, OpenStre
     if (!this.response.writableEnded) this.response.end();
   }
 
-  /** As `close`, by the server's own decision: whoever feeds the stream learns that it is gone. */
+  /** Like `close`, by the server's decision: the code that writes to the stream is notified by `gone`. */
   evict(): void {
     this.close();
     this.#gone.abort();
@@ -153,8 +152,8 @@ class LineWriteQueue extends ResponseWriteQueue {
 }
 
 /**
- * A response as lines of JSON, each written as soon as it is sent. The head must
- * have been sent. Nothing keeps it alive: not every reader passes over an empty line.
+ * A response as lines of JSON, each written as soon as it is sent. The head must have been sent. There is no keep-alive, since not
+ * every reader ignores empty lines.
  */
 export function lineStream(response: ServerResponse, chunked: boolean, door: StreamDoor): Channel & OpenStream {
   const channel = new LineChannel({ queue: new LineWriteQueue(response, chunked, door), end: () => void response.end() });

@@ -7,7 +7,7 @@ import { type BodyRequest, STATUS_CODES, joined } from "./http-body.ts";
 
 const decoder = new TextDecoder();
 
-/** An answer's body as one text: the last message of a stream. */
+/** An answer's body as one text, as the last message of a stream. */
 export function textOf(body: NonNullable<Answer["body"]>): string {
   if (typeof body === "string") return body;
   if (body instanceof Uint8Array) return decoder.decode(body);
@@ -27,7 +27,7 @@ function writtenBody({ body }: Answer): Answer["body"] {
   return typeof body === "string" || body instanceof Uint8Array ? written(body) : body.map(written);
 }
 
-/** Writes a whole answer; a cached list goes out as it is, only what is new is made. */
+/** Writes a complete answer. The parts of a body are written as they are, since they may be cached. */
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
   const { headers } = answer;
   const body = writtenBody(answer);
@@ -50,12 +50,12 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
     response.cork();
     const last = body.length - 1;
     for (let at = 0; at < last; at += 1) response.write(body[at] ?? "");
-    // Ended without its last piece, a response has an empty one more.
+    // `end()` without data would write an empty chunk more.
     response.end(body[last]);
   }
 }
 
-/** An answer as it stands on the wire, where there is no response to write it to; the connection ends with it. */
+/** An answer as text for a bare socket; the connection ends with it. */
 export function lastAnswer({ status, headers, body }: Answer): string {
   const text = typeof body === "string" ? wellFormed(body) : "";
   const all = { "content-type": JSON_TYPE, "content-length": String(lengthOf(text)), ...headers, connection: "close" };
@@ -64,13 +64,12 @@ export function lastAnswer({ status, headers, body }: Answer): string {
 }
 
 const LINGER_BYTES = 16 * 1_048_576;
-// What a piece counts for at least: it costs a call, however small it is.
+// The least a chunk counts: even a small one costs a call.
 const LINGER_PIECE_BYTES = 1_024;
 
 /**
- * Refuses an upload that is still coming. Closing a socket with unread bytes
- * resets it, and the client would lose the answer: so the rest is read and thrown
- * away for a moment before the end.
+ * Refuses an upload that is still being sent. Closing a socket with unread bytes resets it, and the client would lose the answer, so
+ * the rest is read and discarded for a moment first.
  */
 export function refuseUpload(request: BodyRequest, response: ServerResponse, answer: Answer, lingerMs: number, clock: Clock): void {
   const body = typeof answer.body === "string" ? wellFormed(answer.body) : "";
@@ -104,7 +103,7 @@ function bytesOf(body: NonNullable<Answer["body"]>): Uint8Array<ArrayBuffer> {
   );
 }
 
-/** A whole answer as a web response. `also`: headers of the door. */
+/** A complete answer as a web response. `also`: headers of the transport. */
 export function responseOf({ status, headers, body }: Answer, also: Headers, head: boolean): Response {
   if (body === undefined) return new Response(null, { status, headers: { ...headers, ...also } });
   const bytes = bytesOf(body);

@@ -12,13 +12,13 @@ export const { createServer, STATUS_CODES } = http;
 
 // This many chunks at the end are joined into one.
 const JOIN_COUNT = 256;
-// A chunk costs a call, and a line of its own on the wire.
+// Below this many chunks their size does not matter.
 const CHUNKS_MIN = 4_096;
 const AVERAGE_BYTES_MIN = 16;
 
-/** Gathers chunks of any size. Each chunk is an object, so a body sent byte by byte would take four hundred times its size: chunks are joined as they come. */
+/** Collects chunks of any size. Each chunk is an object, so a body sent byte by byte would take 400 times its size: chunks are joined as they come. */
 export class ChunkBuffer {
-  readonly #pieces: Uint8Array[] = [];
+  readonly #chunks: Uint8Array[] = [];
   #loose = 0;
   #size = 0;
   #count = 0;
@@ -32,19 +32,19 @@ export class ChunkBuffer {
     return this.#count > CHUNKS_MIN && this.#size < this.#count * AVERAGE_BYTES_MIN;
   }
 
-  push(piece: Uint8Array): void {
-    this.#size += piece.byteLength;
+  push(chunk: Uint8Array): void {
+    this.#size += chunk.byteLength;
     this.#count += 1;
-    this.#pieces.push(piece);
+    this.#chunks.push(chunk);
     this.#loose += 1;
     if (this.#loose < JOIN_COUNT) return;
-    this.#pieces.push(joined(this.#pieces.splice(-JOIN_COUNT)));
+    this.#chunks.push(joined(this.#chunks.splice(-JOIN_COUNT)));
     this.#loose = 0;
   }
 
   /** All chunks joined. */
   whole(): Uint8Array<ArrayBuffer> {
-    return joined(this.#pieces);
+    return joined(this.#chunks);
   }
 }
 
@@ -70,30 +70,74 @@ export function refuseBody(why: BodyRefusal, limit: number): Answer {
 }
 
 const EMPTY = Buffer.alloc(0);
-// More than any body, and still a small integer.
-const UNLIMITED = 2 ** 31 - 1;
 const NO_HEADERS = Object.freeze({});
 
-type Reader = (body: Uint8Array | BodyRefusal) => void;
-
-/**
- * A request whose body bypasses Readable, which costs a tenth of a small request: the parser's chunks are gathered here up to a
- * limit, and dropped if nothing reads them. As a stream it has no data.
- */
-export class BodyRequest extends http.IncomingMessage {
-  #limit = UNLIMITED;
-  /** Up to this size nothing is checked. */
-  #free = UNLIMITED;
-  #uploads: UploadBudget | undefined;
+/** Gathers one body that comes in chunks: refuses it once it is too long, too fragmented, or evicted from the upload budget. */
+export class BodyReader {
+  readonly #limit: number;
+  readonly #uploads: UploadBudget;
+  readonly #peer: string | undefined;
+  readonly #onRefused: (why: BodyRefusal) => void;
+  #chunks = new ChunkBuffer();
   #upload: Upload | undefined;
   #refused: BodyRefusal | undefined;
-  #reader: Reader | undefined;
-  /** Nearly every body is one chunk. */
-  #first: Buffer | undefined;
-  #pieces: ChunkBuffer | undefined;
-  #size = 0;
+
+  /** `peer`: the client's address, if it is known. `onRefused` is called at most once. */
+  constructor(limit: number, uploads: UploadBudget, peer: string | undefined, onRefused: (why: BodyRefusal) => void) {
+    this.#limit = limit;
+    this.#uploads = uploads;
+    this.#peer = peer;
+    this.#onRefused = onRefused;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#refused !== undefined) return;
+    this.#chunks.push(chunk);
+    const { size } = this.#chunks;
+    if (size > this.#limit) return this.#refuse("too-large");
+    if (this.#chunks.fragmented) return this.#refuse("too-many-pieces");
+    if (size <= FREE_BYTES) return;
+    this.#upload ??= this.#uploads.begin(this.#peer, (why) => this.#refuse(why));
+    this.#upload.holds(size);
+  }
+
+  get refused(): BodyRefusal | undefined {
+    return this.#refused;
+  }
+
+  /** The body as received so far, or why it was refused. */
+  get outcome(): Uint8Array | BodyRefusal {
+    return this.#refused ?? this.#chunks.whole();
+  }
+
+  /** No more chunks will come: releases the room of the upload. Idempotent. */
+  end(): void {
+    this.#upload?.end();
+  }
+
+  #refuse(why: BodyRefusal): void {
+    this.#refused = why;
+    this.#chunks = new ChunkBuffer();
+    this.end();
+    this.#onRefused(why);
+  }
+}
+
+type OnBody = (body: Uint8Array | BodyRefusal) => void;
+
+/**
+ * A request whose body bypasses Readable, which costs a tenth of a small request. Chunks of the parser are gathered from `hold` on,
+ * and dropped before it and after `throwAway`. As a stream it has no data.
+ */
+export class BodyRequest extends http.IncomingMessage {
+  #limit = 0;
+  #uploads: UploadBudget | undefined;
+  /** Nearly every body is one small chunk. */
+  #only: Buffer | undefined;
+  /** Made for a second chunk, or for a large first one. */
+  #reader: BodyReader | undefined;
+  #onBody: OnBody | undefined;
   #ended = false;
-  #dropping = false;
   #onDropped: ((bytes: number) => void) | undefined;
   #onEnd: (() => void) | undefined;
 
@@ -103,13 +147,18 @@ export class BodyRequest extends http.IncomingMessage {
     this._read(0);
   }
 
-  /** Calls `reader` once, with the body or with why it was refused; never if the client leaves first. */
-  readBody(limit: number, uploads: UploadBudget, reader: Reader): void {
-    this.hold(limit, uploads);
-    this.#reader = reader;
-    if (this.#refused !== undefined) this.#refuse(this.#refused);
-    else if (this.#size > this.#free && !this.#fits()) return;
-    else if (this.#ended) this.#hand();
+  /** Gathers the body within these limits, from now on. */
+  hold(limit: number, uploads: UploadBudget): void {
+    this.#limit = limit;
+    this.#uploads = uploads;
+  }
+
+  /** Calls `onBody` once, with the body or with why it was refused; never if the client leaves first. */
+  readBody(onBody: OnBody): void {
+    const refused = this.#reader?.refused;
+    if (refused !== undefined) return onBody(refused);
+    this.#onBody = onBody;
+    if (this.#ended) this.#hand();
   }
 
   /** Discards the rest of the body, and counts it. */
@@ -120,13 +169,6 @@ export class BodyRequest extends http.IncomingMessage {
     this.#onEnd = onEnd;
   }
 
-  /** Limits what is retained before `readBody`. */
-  hold(limit: number, uploads: UploadBudget): void {
-    this.#limit = limit;
-    this.#free = Math.min(limit, FREE_BYTES);
-    this.#uploads = uploads;
-  }
-
   /** Frees the headers while a stream goes on: they may be long, tokens above all. */
   forget(): void {
     this.rawHeaders = [];
@@ -135,40 +177,28 @@ export class BodyRequest extends http.IncomingMessage {
 
   override push(chunk: Buffer | null): boolean {
     if (chunk === null) this.#end();
-    else if (this.#dropping) this.#onDropped?.(chunk.length);
-    else {
-      this.#size += chunk.length;
-      if (this.#size > this.#free && !this.#fits()) return true;
-      if (this.#first === undefined) this.#first = chunk;
-      else this.#more(this.#first, chunk);
-    }
+    else if (this.#uploads === undefined) this.#onDropped?.(chunk.length);
+    else if (this.#reader === undefined && this.#only === undefined && chunk.length <= Math.min(this.#limit, FREE_BYTES))
+      this.#only = chunk;
+    else this.#more(chunk, this.#uploads);
     return true;
   }
 
-  #more(first: Buffer, chunk: Buffer): void {
-    if (this.#pieces === undefined) {
-      this.#pieces = new ChunkBuffer();
-      this.#pieces.push(first);
-    }
-    this.#pieces.push(chunk);
-    if (this.#pieces.fragmented) this.#refuse("too-many-pieces");
+  #more(chunk: Buffer, uploads: UploadBudget): void {
+    const reader = (this.#reader ??= this.#gather(uploads));
+    if (this.#only !== undefined) reader.push(this.#only);
+    this.#only = undefined;
+    reader.push(chunk);
   }
 
-  /** False: it was refused. */
-  #fits(): boolean {
-    if (this.#size > this.#limit) {
-      this.#refuse("too-large");
-      return false;
-    }
-    this.#upload ??= this.#arrive();
-    return this.#upload?.holds(this.#size) ?? true;
-  }
-
-  #arrive(): Upload | undefined {
-    const upload = this.#uploads?.begin(this.socket.remoteAddress, (why) => this.#refuse(why));
-    // Released at the latest here.
-    if (upload !== undefined) this.once("close", () => upload.end());
-    return upload;
+  #gather(uploads: UploadBudget): BodyReader {
+    const reader = new BodyReader(this.#limit, uploads, this.socket.remoteAddress, (why) => {
+      const onBody = this.#onBody;
+      this.#discard();
+      onBody?.(why);
+    });
+    this.once("close", () => reader.end());
+    return reader;
   }
 
   #end(): void {
@@ -178,76 +208,17 @@ export class BodyRequest extends http.IncomingMessage {
   }
 
   #hand(): void {
-    const reader = this.#reader;
-    this.#reader = undefined;
-    reader?.(this.#body());
-  }
-
-  #refuse(why: BodyRefusal): void {
-    const reader = this.#reader;
-    this.#refused = why;
-    this.#discard();
-    reader?.(why);
+    const [onBody, only, reader] = [this.#onBody, this.#only, this.#reader];
+    if (onBody === undefined) return;
+    this.#onBody = this.#only = this.#reader = undefined;
+    reader?.end();
+    onBody(reader?.outcome ?? only ?? EMPTY);
   }
 
   #discard(): void {
-    this.#dropping = true;
-    this.#reader = undefined;
-    this.#first = this.#pieces = undefined;
-    this.#upload?.end();
-  }
-
-  #body(): Uint8Array {
-    const [first, pieces] = [this.#first, this.#pieces];
-    this.#first = this.#pieces = undefined;
-    this.#upload?.end();
-    return pieces === undefined ? (first ?? EMPTY) : pieces.whole();
-  }
-}
-
-/** A body that comes in pieces, within its bounds. */
-export class BodyReader {
-  readonly #limit: number;
-  readonly #uploads: UploadBudget;
-  readonly #from: string | undefined;
-  readonly #onRefused: () => void;
-  #pieces = new ChunkBuffer();
-  #upload: Upload | undefined;
-  #refused: BodyRefusal | undefined;
-
-  /** `from`: an address, where one is known. `onRefused`: once, where it cannot be taken whole. */
-  constructor(limit: number, uploads: UploadBudget, from: string | undefined, onRefused: () => void) {
-    this.#limit = limit;
-    this.#uploads = uploads;
-    this.#from = from;
-    this.#onRefused = onRefused;
-  }
-
-  push(piece: Uint8Array): void {
-    if (this.#refused !== undefined) return;
-    this.#pieces.push(piece);
-    const { size } = this.#pieces;
-    if (size > this.#limit) return this.#refuse("too-large");
-    if (this.#pieces.fragmented) return this.#refuse("too-many-pieces");
-    if (size <= FREE_BYTES) return;
-    this.#upload ??= this.#uploads.begin(this.#from, (why) => this.#refuse(why));
-    this.#upload.holds(size);
-  }
-
-  /** The body, where that was all of it, or why it was not taken. */
-  get outcome(): Uint8Array | BodyRefusal {
-    return this.#refused ?? this.#pieces.whole();
-  }
-
-  /** Nothing comes any more. */
-  end(): void {
-    this.#upload?.end();
-  }
-
-  #refuse(why: BodyRefusal): void {
-    this.#refused = why;
-    this.#pieces = new ChunkBuffer();
-    this.end();
-    this.#onRefused();
+    this.#uploads = this.#onBody = this.#only = undefined;
+    this.#reader?.end();
+    // A refusal is reported by `readBody`.
+    if (this.#reader?.refused === undefined) this.#reader = undefined;
   }
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { hostName, isAddress, isLoopback } from "./address.ts";
-import { memoizeByString } from "../../core/contract/internal.ts";
-import type { Answer, Gateway } from "../../core/contract/index.ts";
+import { isTexts, memoizeByString } from "../../core/contract/internal.ts";
+import type { Answer, Gateway, OptionRule } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 
-// Owns: what is wrong with a request as far as its head says, in the order in which it is checked: headers, Host and Origin,
-// method and CORS, media types. Does not own: the order of all steps of a request (http-core.ts), tokens (auth/).
+// Owns: the checks of a request's head: headers, Host and Origin, method and CORS, media types; and the options for them.
+// Does not own: the order of all steps of a request (http-core.ts), tokens (auth/).
 
 /** Headers that must not be repeated: with two values, an intermediary could see another request than this server (request smuggling). */
 const ONCE = new Set([
@@ -19,7 +19,7 @@ const ONCE = new Set([
   "transfer-encoding",
 ]);
 
-/** By lower-case names. */
+/** Keys are lower-case names. */
 type HeaderMap = Readonly<Record<string, string | string[] | undefined>>;
 
 /** A request's headers. Lookups use the map that node:http has made already; building another would be a second pass. */
@@ -37,14 +37,14 @@ export class HeaderList {
     return this.#raw.length / 2;
   }
 
-  /** By its lower-case name; several of a kind that may be repeated are joined by commas. */
+  /** By its lower-case name; the values of a header that may be repeated are joined by commas. */
   get(name: string): string | undefined {
     const value = this.#map[name];
     if (typeof value === "string") return value;
     return Array.isArray(value) ? value.join(", ") : undefined;
   }
 
-  /** The lower-case name of a header that was sent twice and must not be. */
+  /** The lower-case name of a header that was sent twice although it must not be repeated. */
   duplicated(): string | undefined {
     // If the map has as many names as were sent, none was repeated.
     let names = 0;
@@ -83,7 +83,7 @@ export interface GuardOptions {
   readonly allowedHosts: readonly string[];
   /** Origins whose pages may call, `https://app.example`, of any scheme; `*` for any. */
   readonly allowedOrigins: readonly string[];
-  /** Where clients know the server by, when that is another name. */
+  /** The address by which clients know the server, if it is another one. */
   readonly resource: string | undefined;
 }
 
@@ -94,7 +94,7 @@ export interface GuardOptions {
 export interface HttpGuard {
   /** True: the request names a host this server answers to. */
   host(value: string | undefined): boolean;
-  /** True: no web page sent it, or one of an allowed origin. */
+  /** True: it was not sent by a web page, or by one of an allowed origin. */
   origin(value: string | undefined, host: string): boolean;
   /** True: pages of that origin may read answers. */
   cors(value: string | undefined): value is string;
@@ -133,6 +133,24 @@ export function httpGuard({ host, allowedHosts, allowedOrigins, resource }: Guar
     cors: (value): value is string => value !== undefined && listed(value),
   };
 }
+
+// URLs and patterns are refused: no Host header could match them.
+const isHost = (text: string): boolean => text === "*" || isAddress(text) || (!text.includes("*") && hostName(text) !== undefined);
+
+/** The rule for `allowedHosts`. */
+export const HOSTS: OptionRule = [
+  'a list of hosts, each a name as "mcp.example", with a port where that one alone counts, or "*"',
+  (value) => isTexts(value) && value.every(isHost),
+];
+
+/** The rule for `allowedOrigins`. */
+export const ORIGINS: OptionRule = [
+  'a list of origins, each of scheme and host as "https://app.example" or "chrome-extension://<id>", or "*"',
+  (value) => isTexts(value) && value.every((one) => one === "*" || ORIGIN.test(one)),
+];
+
+// RFC 6454, 6.2: any scheme. Not `null`, which pages of every site can have, and no patterns, which would match nothing.
+const ORIGIN = /^(?:https?:\/\/[^/?#@*\s]+|(?!https?:)[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s]*)\/?$/i;
 
 export interface HeadRules {
   readonly guard: HttpGuard;
@@ -210,7 +228,7 @@ export function answerVerb(method: string, verbs: readonly string[], guard: Http
   return asks ? preflight(headers, verbs) : { status: 204, headers: allow };
 }
 
-/** What an `Accept` header admits. */
+/** The media types that an `Accept` header admits. */
 interface Admits {
   readonly json: boolean;
   readonly events: boolean;

@@ -13,6 +13,7 @@ import { refusal } from "../gateway/index.ts";
 import {
   type Authenticator,
   type ChallengeContext,
+  type Refused,
   refuseToken,
   type Verdict,
   verdictOn,
@@ -27,8 +28,8 @@ import type { Route, Routes } from "./http-routes.ts";
 import { Expiry, type OpenStream, type OpenStreams, type StreamLease } from "./open-streams.ts";
 
 // Owns: what every HTTP request passes, and in which order: head, path, verb, token, media types, size; then its exchange with the
-// gateway. The order keeps low what strangers can learn and cost.
-// Does not own: bytes and sockets. node-http-handler.ts and web/fetch-handler.ts take requests in and write answers out.
+// gateway. The order limits what unauthenticated clients can learn and cost.
+// Does not own: bytes and sockets. node-http-handler.ts, web/fetch-handler.ts and websocket.ts receive requests and write answers.
 
 /** A request before its body was read. */
 export interface RequestHead {
@@ -39,30 +40,30 @@ export interface RequestHead {
   readonly path: string;
   readonly headers: HeaderList;
   readonly peer: string | undefined;
-  /** A framework has undone the body's `Content-Encoding` already; the header is still there. */
+  /** A framework has decoded the body already; its `Content-Encoding` header is still there. */
   readonly unpacked?: boolean;
 }
 
-/** A request that is answered before anybody looks at its token. */
+/** A request that is answered before its token is checked. */
 export interface Rejection {
   readonly refused: Answer;
-  /** `head`: it could be read in two ways, so nothing behind it on its connection is trusted. */
+  /** `head`: the head is ambiguous, so what follows on its connection is not trusted. */
   readonly why: "head" | "route" | "closing";
 }
 
 export interface HttpCoreOptions {
   /** In log lines. */
-  readonly door: "http" | "web";
+  readonly door: "http" | "web" | "websocket";
   readonly routes: Routes;
-  /** Of the MCP endpoint. */
+  /** The path of the MCP endpoint. */
   readonly path: string;
   readonly guard: HttpGuard;
   readonly streams: OpenStreams;
   readonly auth: Authenticator | undefined;
-  /** The resource tokens are made for; empty if it is not configured. */
+  /** The audience of tokens; empty if it is not configured. */
   readonly resource: string;
   readonly challenge: ChallengeContext;
-  /** Pages of some origins may read answers. */
+  /** CORS is configured: pages of some origins may read answers. */
   readonly cors: boolean;
   readonly closing: () => boolean;
   readonly limits: Pick<HttpLimits, "headers" | "bodyBytes">;
@@ -71,6 +72,7 @@ export interface HttpCoreOptions {
 }
 
 const ANONYMOUS: Verified = { caller: { scopes: Object.freeze([]) } };
+export const CLOSING = refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later.");
 const INTERNAL: Answer = { ...refusal("INTERNAL", "Something failed here."), status: 500 };
 const VARY = { vary: "Origin" };
 
@@ -92,33 +94,41 @@ export class HttpCore {
     return cors ? VARY : undefined;
   }
 
-  /** Step 1, from the head alone: may it be talking to this server, and about what? */
+  /** The answer to a head that is malformed, ambiguous, or not meant for this server. */
+  refuseHead({ headers, url }: Pick<RequestHead, "headers" | "url">): Answer | undefined {
+    const { guard, limits } = this.#options;
+    return refuseHead({ guard, headers: limits.headers }, headers, url);
+  }
+
+  /** Step 1, from the head alone: is the request meant for this server, and for which route? */
   route(head: RequestHead): Route | Rejection {
-    const { guard, limits, routes, path, closing } = this.#options;
-    const malformed = refuseHead({ guard, headers: limits.headers }, head.headers, head.url);
+    const { guard, routes, path, closing } = this.#options;
+    const malformed = this.refuseHead(head);
     if (malformed !== undefined) return { refused: malformed, why: "head" };
     const route = routes.find(head.path);
     if (route === undefined) return { refused: refusal("PATH", `There is nothing at this path: MCP is at ${path}.`), why: "route" };
     const answered = answerVerb(head.method, route.verbs, guard, head.headers);
     if (answered !== undefined) return { refused: answered, why: "route" };
-    if (!closing() || !route.guarded) return route;
-    return { refused: refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."), why: "closing" };
+    return closing() && route.guarded ? { refused: CLOSING, why: "closing" } : route;
   }
 
   /** Step 2: who is calling? A promise while a signature is verified. */
-  authenticate({ headers, peer }: RequestHead, route: Route): Verdict | Promise<Verdict> {
+  authenticate({ headers, peer }: Pick<RequestHead, "headers" | "peer">, { guarded }: Pick<Route, "guarded">): Verdict | Promise<Verdict> {
     const { auth, resource } = this.#options;
-    if (auth === undefined || !route.guarded) return ANONYMOUS;
+    if (auth === undefined || !guarded) return ANONYMOUS;
     return verdictOn(auth, headers.get("authorization"), resource, peer);
+  }
+
+  /** The answer to a request whose token is missing or was refused. */
+  refuseToken(verdict: Refused): Answer {
+    const { log, door, challenge } = this.#options;
+    log?.("notice", { event: "request-refused", door, why: verdict.refused });
+    return refuseToken(verdict, challenge);
   }
 
   /** Step 3: a valid token, and media types that can be served. Returns the answer if not. */
   admit({ method, headers, unpacked }: RequestHead, route: Route, verdict: Verdict): Verified | Answer {
-    const { log, door, challenge } = this.#options;
-    if (hasOwn(verdict, "refused")) {
-      log?.("notice", { event: "request-refused", door, why: verdict.refused });
-      return refuseToken(verdict, challenge);
-    }
+    if (hasOwn(verdict, "refused")) return this.refuseToken(verdict);
     const unsupported = route.mcp ? refuseMedia(method, headers, route) : undefined;
     if (unsupported !== undefined) return unsupported;
     return (method === "POST" && unpacked !== true ? refusePacked(headers) : undefined) ?? verdict;
@@ -171,17 +181,17 @@ export class HttpCore {
     return false;
   }
 
-  /** Last step without a stream: the answer, with what only this server knows. */
+  /** Last step without a stream: adds the metadata address to the answer. */
   finalAnswer(exchange: HttpExchange, answer: Answer): Answer {
     return withMetadata(exchange.streamRefused ? withoutStream(answer) : answer, this.#options.challenge);
   }
 
-  /** What a client reads whose request failed here. */
+  /** The answer to a request whose handler threw. */
   get failure(): Answer {
     return INTERNAL;
   }
 
-  /** The error's name only: a message may quote what a caller sent. */
+  /** Logs the error's name only, since its message may quote what a caller sent. */
   reportFailure(error: unknown): void {
     const { log, door } = this.#options;
     log?.("error", { event: "exchange-failed", door, name: error instanceof Error ? error.name : typeof error });
@@ -202,16 +212,16 @@ export interface ExchangeParts {
   readonly tokenChecked: boolean;
 }
 
-/** One request and what answers it. Adapters say how a stream opens, and when the client has left. */
+/** One request, as its handler sees it. Adapters define how a stream is opened, and when the client has disconnected. */
 export abstract class HttpExchange implements DoorRequest {
   readonly verb: Exchange["verb"];
   readonly body?: Uint8Array;
   readonly caller: Caller;
   readonly posture?: "meta";
   readonly clientPath: string | undefined;
-  /** Of the token, in milliseconds since 1970. */
+  /** When the token expires, in milliseconds since 1970. */
   readonly expiresAt: number | undefined;
-  /** If the token that opened the stream expires. */
+  /** Set for a stream whose token expires. */
   expiry: Expiry | undefined;
   readonly #head: RequestHead;
   readonly #tokenChecked: boolean;
@@ -220,7 +230,7 @@ export abstract class HttpExchange implements DoorRequest {
 
   constructor({ head, clientPath, body, verified, posture, tokenChecked }: ExchangeParts) {
     const { method, peer } = head;
-    // HEAD is answered as GET; the adapter leaves its body out.
+    // HEAD is handled as GET; the adapter omits the body.
     this.verb = method === "POST" || method === "DELETE" ? method : "GET";
     this.caller = peer === undefined ? verified.caller : { ...verified.caller, peer };
     this.expiresAt = verified.expiresAt;
@@ -231,7 +241,7 @@ export abstract class HttpExchange implements DoorRequest {
     if (posture !== undefined) this.posture = posture;
   }
 
-  /** Aborted when the client closed the connection before it had its answer. */
+  /** Aborted if the client closes the connection before it has its answer. */
   abstract get gone(): CancelSignal;
 
   /** Answers with a stream; undefined: this request cannot have one. */
@@ -275,10 +285,10 @@ export abstract class HttpExchange implements DoorRequest {
   }
 }
 
-/** Stands for a stream that was refused. */
+/** Represents a stream that was refused. */
 const NO_STREAM: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
 
 export const TOO_MANY_STREAMS = refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" });
 
-/** For a caller whose stream was refused: the answer, unless it was nothing but the stream. */
+/** The answer for a caller whose stream was refused; an error if the stream was the whole answer. */
 const withoutStream = (answer: Answer): Answer => (answer.status === 200 && answer.body === undefined ? TOO_MANY_STREAMS : answer);

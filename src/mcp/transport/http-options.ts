@@ -5,33 +5,33 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 export interface HttpLimits {
   /** The longest body, and the longest message of a WebSocket, in bytes. Default 4 MiB. */
   readonly bodyBytes: number;
-  /** All bodies and messages that have begun and are not whole yet, together; of each what is beyond 16 KiB. Default 256 MiB. */
+  /** Limit for all incomplete bodies and messages together, in bytes; the first 16 KiB of each are not counted. Default 256 MiB. */
   readonly arrivingBytes: number;
-  /** A request's head. Default 16 KiB. */
+  /** The longest head of a request, in bytes. Default 16 KiB. */
   readonly headerBytes: number;
-  /** How many headers. Default 100. */
+  /** The most headers of a request. Default 100. */
   readonly headers: number;
-  /** The head must have come within this time. Default 10 s. */
+  /** The head must arrive within this time. Default 10 s. */
   readonly headersMs: number;
-  /** The whole request must have come within this time, and each message of a WebSocket. Default 30 s. */
+  /** A request, or a message of a WebSocket, must arrive completely within this time. Default 30 s. */
   readonly requestMs: number;
-  /** A connection without a request is closed. Default 30 s. */
+  /** A connection without a request is closed after this time. Default 30 s. */
   readonly idleMs: number;
-  /** Connections altogether. Default 20,000. */
+  /** Connections in total. Default 20,000. */
   readonly connections: number;
-  /** Connections of one peer beyond loopback. Default 256. */
+  /** Connections of one peer that is not loopback. Default 256. */
   readonly connectionsPerPeer: number;
-  /** Open streams and WebSockets altogether. Default 16,384. */
+  /** Open streams and WebSockets in total. Default 16,384. */
   readonly streams: number;
-  /** Open streams and WebSockets of one principal, or of one peer beyond loopback without any. Default 256. */
+  /** Open streams and WebSockets of one principal, or of one peer without a principal that is not loopback. Default 256. */
   readonly streamsPerCaller: number;
-  /** A comment on each open event stream, so that nothing between takes silence for an end; a ping on each WebSocket, which must be answered before the next. Default 15 s. */
+  /** Interval of the comments on open event streams, so that intermediaries do not close them, and of the pings on WebSockets, each of which must be answered before the next. Default 15 s. */
   readonly keepAliveMs: number;
   /** A client that reads nothing of its stream or WebSocket for this long is dropped. Default 30 s. */
   readonly blockedMs: number;
-  /** What the client of a stream or WebSocket has not read; more drops it. Default 16 MiB. */
+  /** Limit for output that the client of a stream or WebSocket has not read, in bytes; more drops it. Default 16 MiB. */
   readonly queuedBytes: number;
-  /** Answers that were written and not read yet, of all clients together; more drops who has left most of it unread. Default 256 MiB. */
+  /** Limit for unread answers of all clients together, in bytes; beyond it the client with most of it is dropped. Default 256 MiB. */
   readonly unreadBytes: number;
 }
 
@@ -61,24 +61,24 @@ export interface HttpOptions {
   readonly port?: number;
   /** Of the MCP endpoint; `/meta` is appended for the posture of that name. Default `/mcp`. */
   readonly path?: string;
-  /** Who may come in. Without it callers have no principal, and the server keeps to this machine. */
+  /** Authenticates callers. Without it they have no principal, and the server listens on loopback only. */
   readonly auth?: Authenticator;
-  /** Further names clients may use (`name` or `name:port`, `*` for any), beside loopback names and the bound address. */
+  /** Further names that clients may use (`name` or `name:port`, `*` for any), in addition to loopback names and the bound address. */
   readonly allowedHosts?: readonly string[];
   /** Web origins whose pages may call and read answers (`*` for any). Without it there is no CORS. */
   readonly allowedOrigins?: readonly string[];
-  /** Beyond loopback without authentication, knowingly. */
+  /** Allows listening beyond loopback without authentication. */
   readonly insecure?: boolean;
-  /** The deprecated HTTP+SSE transport of 2024-11-05 too, at `/sse` and below the endpoint's path. Default false. */
+  /** Also serves the deprecated HTTP+SSE transport of 2024-11-05, at `/sse` and below the endpoint's path. Default false. */
   readonly sse?: boolean;
   /** False, or a text that says why: `/readyz` answers 503. Default: true until closed. */
   readonly ready?: () => boolean | string;
   readonly limits?: Partial<HttpLimits>;
   readonly doors?: readonly HttpMount[];
-  /** WebSockets, by the same rules and within the same limits. */
+  /** WebSockets, with the same checks and limits. */
   readonly upgrades?: readonly SocketMount[];
   readonly clock?: Clock;
-  /** Of the ids in addresses that `sse` gives. */
+  /** For the ids in addresses of `sse`. */
   readonly entropy?: Entropy;
   readonly log?: Log;
 }
@@ -87,11 +87,11 @@ export interface HttpDoor extends AsyncDisposable {
   /** `http://127.0.0.1:3000/mcp`. */
   readonly url: string;
   readonly port: number;
-  /** Takes no request any more; those running get `graceMs` (default 5 s), then streams and connections end. */
+  /** Accepts no more requests; running ones get `graceMs` (default 5 s), then streams and connections end. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** Those of `HttpLimits` that are not about connections, which the application has. */
+/** The limits that do not concern connections, which belong to the application. */
 export type WebLimits = Pick<
   HttpLimits,
   "bodyBytes" | "arrivingBytes" | "headers" | "requestMs" | "streams" | "streamsPerCaller" | "keepAliveMs" | "blockedMs" | "queuedBytes"
@@ -99,35 +99,35 @@ export type WebLimits = Pick<
 
 export interface WebOptions {
   readonly gateway: Gateway;
-  /** Of the MCP endpoint, as requests carry it; `/` is taken too, since routers take their prefix away. Default `/mcp`. */
+  /** The path of the MCP endpoint; `/` is served too, since routers may strip their prefix. Default `/mcp`. */
   readonly path?: string;
-  /** Who may come in. Without it callers have no principal. Of an issuer it needs a `resource` or `audience`. */
+  /** Authenticates callers. Without it they have no principal. With an issuer it needs a `resource` or `audience`. */
   readonly auth?: Authenticator;
-  /** Names clients may use (`name` or `name:port`, `*` for any), beside loopback names. */
+  /** Names that clients may use (`name` or `name:port`, `*` for any), in addition to loopback names. */
   readonly allowedHosts?: readonly string[];
   /** Web origins whose pages may call and read answers (`*` for any). Without it there is no CORS. */
   readonly allowedOrigins?: readonly string[];
-  /** The deprecated HTTP+SSE transport of 2024-11-05 too, at `/sse` and below the endpoint's path. Default false. */
+  /** Also serves the deprecated HTTP+SSE transport of 2024-11-05, at `/sse` and below the endpoint's path. Default false. */
   readonly sse?: boolean;
   /** False, or a text that says why: `/readyz` answers 503. Default: true until closed. */
   readonly ready?: () => boolean | string;
   readonly limits?: Partial<WebLimits>;
   readonly clock?: Clock;
-  /** Of the ids in addresses that `sse` gives. */
+  /** For the ids in addresses of `sse`. */
   readonly entropy?: Entropy;
   readonly log?: Log;
 }
 
 /** Streamable HTTP, `/healthz` and `/readyz` without a listener: inside an application that has one. Its methods need no `this`. */
 export interface WebDoor extends AsyncDisposable {
-  /** Never rejects. Event streams are the response's body, which is not filled faster than it is read. */
+  /** Never rejects. An event stream is the response's body, with back-pressure. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The same for a caller the application knows already: no token is looked at. */
+  /** The same for a caller that the application has authenticated: tokens are not checked. */
   readonly fetchAs: (caller: Caller, request: Request) => Promise<Response>;
-  /** Settles when the response has ended. `body`: as a framework has parsed it. Default: `request.body` where there is one, else it is read. */
+  /** Settles when the response has ended. `body`: as a framework has parsed it. Default: `request.body` if it exists, else the body is read. */
   readonly node: (request: IncomingMessage, response: ServerResponse, body?: unknown) => Promise<void>;
-  /** The same for a caller the application knows already: no token is looked at. */
+  /** The same for a caller that the application has authenticated: tokens are not checked. */
   readonly nodeAs: (caller: Caller, request: IncomingMessage, response: ServerResponse, body?: unknown) => Promise<void>;
-  /** Answers 503 from now on; what runs gets `graceMs` (default 5 s), then streams end. */
+  /** Answers 503 from now on; running requests get `graceMs` (default 5 s), then streams end. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }

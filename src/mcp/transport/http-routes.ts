@@ -3,10 +3,9 @@ import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
 import type { HttpExchange } from "./http-core.ts";
 import type { HttpSse } from "./http-sse.ts";
 
-// Owns: which paths there are, and what answers each of them.
-// Does not own: the checks before a route answers (http-core.ts).
+// Owns: which paths there are, and the handler of each. Does not own: the checks before a handler is called (http-core.ts).
 
-/** What is at a path. */
+/** A path's handler, and its rules. */
 export interface Route {
   readonly verbs: readonly string[];
   /** Needs a token if the server has authentication. */
@@ -25,7 +24,7 @@ export interface Routes {
   find(path: string): Route | undefined;
 }
 
-/** Whether the server takes work; a text says why not. */
+/** Whether the server accepts requests; a text says why not. */
 type Readiness = boolean | string;
 
 export interface RouteOptions {
@@ -52,7 +51,7 @@ export function checkPath(path: string, what: string): void {
   }
 }
 
-/** Health pages, the MCP endpoints, the metadata for clients that need a token, then what is mounted beside them. */
+/** Health pages, the MCP endpoints, the metadata for clients that need a token, then other mounted handlers. */
 export function routes(options: RouteOptions): Routes {
   const { path, mounted, doors, auth, resource, closing, ready } = options;
   const exact = new Map<string, Route>();

@@ -1,9 +1,11 @@
 import type { Answer, CancelSignal, Channel, Connection, Entropy, Exchange, Gateway } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 
-/** Where a stream was asked for, as its client wrote it. */
-export interface Asked {
-  /** Absent where a router may have taken a prefix away. */
+// Owns: the deprecated HTTP+SSE transport. Does not own: its routes (http-routes.ts), the bytes of streams.
+
+/** The address of a request, as its client wrote it. */
+export interface SseAddress {
+  /** Absent if a router may have stripped a prefix. */
   readonly path: string | undefined;
   /** Without the question mark. */
   readonly query: string;
@@ -24,8 +26,8 @@ async function end({ connection, channel }: Pair): Promise<void> {
 }
 
 /**
- * HTTP+SSE of 2024-11-05, which 2025-03-26 deprecates: a GET opens the way to the client, and its first event says where
- * POSTs go. The two together are one ordered connection to the gateway, which ends with the stream.
+ * HTTP+SSE of 2024-11-05, which 2025-03-26 deprecates: a GET opens a stream to the client, and its first event names the address for
+ * POSTs. Both together are one ordered connection to the gateway, which ends with the stream.
  */
 export class HttpSse {
   readonly #gateway: Gateway;
@@ -38,24 +40,24 @@ export class HttpSse {
     this.#entropy = entropy;
   }
 
-  answer(exchange: Exchange, asked: Asked): Answer {
+  answer(exchange: Exchange, address: SseAddress): Answer {
     if (this.#closing) return refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later.");
-    return exchange.verb === "POST" ? this.#post(exchange, asked) : this.#open(exchange, asked);
+    return exchange.verb === "POST" ? this.#post(exchange, address) : this.#open(exchange, address);
   }
 
-  /** Ends each stream once what was asked on it is answered: at once where nothing runs. */
+  /** Ends each stream once the requests on it have been answered. */
   async drain(): Promise<void> {
     this.#closing = true;
     await Promise.all(Array.from(this.#pairs.values(), end));
     this.#pairs.clear();
   }
 
-  #open(exchange: Exchange, asked: Asked): Answer {
+  #open(exchange: Exchange, address: SseAddress): Answer {
     const { caller } = exchange;
     const stream = exchange.stream();
     if (stream.gone.aborted) return { status: 200 };
     const id = this.#entropy.hex(16);
-    stream.send(endpoint(asked, id), undefined, undefined, "endpoint");
+    stream.send(endpoint(address, id), undefined, undefined, "endpoint");
     const channel = new Messages(stream);
     const connection = this.#gateway.connect(channel, caller);
     this.#pairs.set(id, { principal: caller.principal, connection, channel });
@@ -63,13 +65,13 @@ export class HttpSse {
     return { status: 200, open: true };
   }
 
-  #post(exchange: Exchange, { query }: Asked): Answer {
+  #post(exchange: Exchange, { query }: SseAddress): Answer {
     const id = new URLSearchParams(query).get(SESSION);
-    // By 404 and 405 alone do clients that try what came later first know to open a stream.
+    // Clients that try the newer transport first open a stream only after 404 or 405.
     if (id === null)
       return refusal("VERB", "POST to the address that the stream's endpoint event has: open one with GET.", { allow: "GET" });
     const pair = this.#pairs.get(id);
-    // Whose it is not is told no more than who made an id up.
+    // Another caller's session is answered like an unknown one.
     if (pair === undefined || pair.principal !== exchange.caller.principal)
       return refusal("SESSION_UNKNOWN", "There is no stream of that session: open one with GET, and initialize again.");
     if (exchange.body === undefined || exchange.body.byteLength === 0) return refusal("INVALID_REQUEST", "Send a JSON-RPC message.");
@@ -78,15 +80,15 @@ export class HttpSse {
   }
 }
 
-/** To be resolved against the address of the stream. */
-function endpoint({ path, query }: Asked, id: string): string {
+/** The address for POSTs, relative to that of the stream. */
+function endpoint({ path, query }: SseAddress, id: string): string {
   const parameters = new URLSearchParams(query);
   parameters.set(SESSION, id);
-  // Two slashes at the front would name another host; a backslash is one there.
+  // Two leading slashes would name another host, and a backslash counts as a slash there.
   return `${path?.replace(/^[/\\]+/, "/") ?? ""}?${parameters.toString()}`;
 }
 
-/** Each message as an event of that name. */
+/** Sends each message as an event named "message". */
 class Messages implements Channel {
   readonly #stream: Channel;
 

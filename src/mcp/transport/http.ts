@@ -3,22 +3,20 @@ import type { Duplex } from "node:stream";
 import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../../core/contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
-import { challengeContext } from "./auth/index.ts";
-import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "./door-options.ts";
+import { AUTH, challengeContext, refuseUnaddressed } from "./auth/index.ts";
 import { endRefused, listenAt, refuseOpenDoor } from "./listen.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest, createServer } from "./http-body.ts";
 import { HttpCore } from "./http-core.ts";
 import { NodeHttpHandler } from "./node-http-handler.ts";
-import { httpGuard } from "./http-checks.ts";
+import { HOSTS, httpGuard, ORIGINS } from "./http-checks.ts";
 import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
 import { HttpSse } from "./http-sse.ts";
-import { checkPath, type Routes, routes } from "./http-routes.ts";
+import { checkPath, routes } from "./http-routes.ts";
 import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { rateLimitedLog } from "../../core/contract/internal.ts";
+import { rateLimitedLog, withTimeout } from "../../core/contract/internal.ts";
 import type { WebSocketDoor } from "./websocket.ts";
-import { within } from "./within.ts";
 
 // Owns: the listening HTTP server: its connections, what node:http cannot parse, upgrades, closing.
 // Does not own: requests (node-http-handler.ts), options and their defaults (http-options.ts).
@@ -53,16 +51,15 @@ const REFUSALS: Readonly<Record<string, readonly [kind: FaultKind, message: stri
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ["TOO_LARGE", "The request's chunk extensions are too large."],
 };
 
-/** What a connection is told that sent no request that can be read. */
+/** The last answer on a connection whose request cannot be parsed. */
 function unreadable(code: string | undefined): string {
   const [kind, message] = REFUSALS[code ?? ""] ?? ["INVALID_REQUEST", "This is not an HTTP request that can be read one way only."];
   return lastAnswer(refusal(kind, message));
 }
 
 /**
- * Streamable HTTP and the doors beside it, straight on node:http. Secure by
- * default: this machine only, Host and Origin checked, everything bounded in size
- * and time. Throws `TroupeError` (`DOOR_…`) when it cannot open.
+ * Streamable HTTP, and the handlers mounted next to it, on node:http. Secure by default: loopback only, Host and Origin checked,
+ * everything limited in size and time. Throws `TroupeError` (`DOOR_…`) if it cannot listen.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock } = options;
@@ -72,11 +69,11 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
   const everywhere = host === "0.0.0.0" || host === "::";
-  // Loopback would be the audience of tokens for another server on the client's machine.
+  // A loopback audience would accept tokens that were made for another server on the client's machine.
   if (everywhere) refuseUnaddressed(`HTTP on ${host}`, auth);
   checkPath(path, "the endpoint's path");
 
-  // Before the server listens: whoever asks from then on is heard. Few have such doors.
+  // Loaded on demand, since few servers need it, and before the server listens.
   const Sockets = upgrades.length === 0 ? undefined : (await import("./websocket.ts")).WebSocketDoor;
 
   const server = createServer<typeof BodyRequest>({
@@ -88,15 +85,15 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     connectionsCheckingInterval: Math.min(CHECK_MS, limits.headersMs, limits.requestMs),
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
-    // Both are answered here, with a sentence.
+    // Both are checked here, with a clearer message.
     requireHostHeader: false,
     insecureHTTPParser: false,
-    // What asks for anything else goes on as the plain request it also is; so does what comes behind a request that has no answer
-    // yet: one would be written into the other.
+    // Other upgrades are handled as plain requests. So are upgrades behind a request without an answer yet, since the two responses
+    // would interleave.
     shouldUpgradeCallback: (request) => sockets?.wants(request) === true && !handler.busy(request.socket),
   });
   server.maxConnections = limits.connections;
-  // Above its own count node:http would drop headers in silence.
+  // Above its own limit node:http would drop headers silently.
   server.maxHeadersCount = 0;
 
   const at = await listenAt(server, host, port);
@@ -114,36 +111,38 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   const { allowedHosts = [], allowedOrigins = [] } = options;
   const guard = httpGuard({ host, allowedHosts, allowedOrigins, resource: auth?.resource });
   const served = { gateway, path, mounted: false, doors, auth, resource, sse };
-  let table: Routes;
+  const closing = (): boolean => handler.closing;
+  let core: HttpCore;
   let sockets: WebSocketDoor | undefined;
   try {
-    sockets = Sockets && new Sockets({ upgrades, guard, streams, uploads, auth, resource, challenge, limits, clock, log });
-    table = routes({ ...served, closing: () => handler.closing, ready: options.ready ?? (() => true) });
+    const table = routes({ ...served, closing, ready: options.ready ?? (() => true) });
+    const rules = {
+      routes: table,
+      path,
+      guard,
+      streams,
+      auth,
+      resource,
+      challenge,
+      cors: allowedOrigins.length > 0,
+      closing,
+      limits,
+      clock,
+      log,
+    };
+    core = new HttpCore({ ...rules, door: "http" });
+    const socketCore = new HttpCore({ ...rules, door: "websocket" });
+    sockets = Sockets && new Sockets({ upgrades, core: socketCore, streams, uploads, limits, clock, log });
   } catch (error) {
     server.close();
     throw error;
   }
-  const core = new HttpCore({
-    door: "http",
-    routes: table,
-    path,
-    guard,
-    streams,
-    auth,
-    resource,
-    challenge,
-    cors: allowedOrigins.length > 0,
-    closing: () => handler.closing,
-    limits,
-    clock,
-    log,
-  });
   const handler = new NodeHttpHandler({ core, uploads, authenticated: auth !== undefined, limits, clock, log });
 
-  // node:http takes a connection that has never sent a request for a busy one.
+  // node:http treats a connection that has never sent a request as busy.
   const silent = new Set<Socket>();
   const peers = new ConnectionsPerPeer(limits.connectionsPerPeer);
-  // One function for all: a closure for each would be a tenth of what an idle connection holds.
+  // One function for all: a closure each would be a tenth of the memory of an idle connection.
   const left = function (this: Socket): void {
     silent.delete(this);
     peers.leave(this);
@@ -175,7 +174,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     handler.answer(response, refusal("EXPECTATION", "Only 100-continue may be expected.", { connection: "close" })),
   );
   const unread = new WeakSet<Duplex>();
-  const tellUnreadable = (code: string, socket: Socket): void => {
+  const refuseUnreadable = (code: string, socket: Socket): void => {
     if (!socket.writable || handler.isEnding(socket)) {
       socket.destroy();
       return;
@@ -183,7 +182,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
     endRefused(socket, clock, unreadable(code));
     log?.("notice", { event: "request-unreadable", door: "http", code });
   };
-  // Nobody is a tunnel here, and node:http has let go of the connection.
+  // Tunnels are not supported, and node:http does not manage the connection any more.
   server.on("connect", ({ socket }) => {
     socket.on("error", () => {});
     socket.once("close", () => handler.lost(socket));
@@ -195,16 +194,16 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
       socket.destroy();
       return;
     }
-    // Whatever comes next on the connection is as unreadable.
+    // All that follows on the connection is unreadable too.
     if (unread.has(socket)) return;
     unread.add(socket);
     const { code = error.name } = error;
     setImmediate(() => {
       handler.flush();
-      // Who has left is not answered, as after every other request.
+      // A client that has closed the connection gets no answer.
       if (code === LEFT && handler.busy(socket)) socket.destroy();
-      // While an answer is on its way, an error would be taken for a part of it.
-      else handler.whenIdle(socket, () => tellUnreadable(code, socket));
+      // An error written now would be read as part of a pending answer.
+      else handler.whenIdle(socket, () => refuseUnreadable(code, socket));
     });
   });
   server.on("error", (error) => log?.("error", { event: "listen-failed", door: "http", name: error.name }));
@@ -215,15 +214,15 @@ export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
   let closed: Promise<void> | undefined;
   const shut = async (graceMs: number): Promise<void> => {
     const idle = Promise.all([handler.drain(), sockets?.drain(), sse?.drain()]);
-    // node:http would break off answers that are still on their way: for it they are over once they are written.
-    await within(clock, FLUSH_MS, handler.read());
+    // node:http considers an answer finished once it is written, and would cut it off before it was read.
+    await withTimeout(clock, FLUSH_MS, handler.read(), () => undefined);
     const ended = new Promise<void>((done) => server.close(() => done()));
     for (const socket of silent) socket.destroy();
-    await within(clock, graceMs, idle);
+    await withTimeout(clock, graceMs, idle, () => undefined);
     streams.endAll();
     sockets?.endAll();
     void handler.idle().then(() => server.closeIdleConnections());
-    // Last bytes are on their way; a client that does not take them is not waited for.
+    // The last bytes get a moment; a client that does not read them is cut off.
     const undoFlush = clock.after(FLUSH_MS, () => {
       server.closeAllConnections();
       sockets?.destroyAll();

@@ -23,7 +23,6 @@ export {
 } from "./http-options.ts";
 export { connectInMemory, type MemoryClient } from "./memory.ts";
 export { serveStdio, type StdioDoor, type StdioOptions } from "./stdio.ts";
-export { serveTcp } from "./tcp.ts";
-export { TCP_LIMITS, type TcpDoor, type TcpLimits, type TcpOptions } from "./tcp-options.ts";
-export { AUTHORIZATION_KEY } from "./tcp-token.ts";
+export { serveTcp, TCP_LIMITS, type TcpDoor, type TcpLimits, type TcpOptions } from "./tcp.ts";
+export { AUTHORIZATION_KEY } from "./tcp-connection.ts";
 export { webDoor } from "./web/web-door.ts";

@@ -13,13 +13,12 @@ const NEWLINE = 10;
 const RETURN = 13;
 const FIRST_BYTES = 4_096;
 
-/** Text where that was at hand, else bytes, which may be no UTF-8. */
+/** A text if the line was ASCII, else bytes, which need not be valid UTF-8. */
 export type Line = Uint8Array | string;
 
 /**
- * Cuts a stream of bytes into lines, of ASCII as text, since a piece of text needs neither an object nor a decoder of its own. A line
- * that arrives in many pieces is gathered in one growing buffer, so the work is linear in the bytes however they are cut; a line that
- * is too long is thrown away up to its end, in no memory.
+ * Splits a stream of bytes into lines. ASCII lines are texts: slices of one text need no object or decoder each. A line in many chunks
+ * is collected in one growing buffer, so the time is linear in the number of bytes; the rest of a line that is too long is discarded.
  */
 export class LineSplitter {
   readonly #maxBytes: () => number;
@@ -27,12 +26,12 @@ export class LineSplitter {
   readonly #onTooLong: () => void;
   readonly #begin: (() => Upload) | undefined;
   #upload: Upload | undefined;
-  #gathered = Buffer.alloc(0);
+  #buffer = Buffer.alloc(0);
   #used = 0;
   #skipping = false;
   #stopped = false;
 
-  /** `begin`: where a line that comes in many pieces takes room. Who has none is to be stopped. */
+  /** `begin` reserves room for a line in many chunks. If there is none, the caller has to stop the splitter. */
   constructor(maxBytes: () => number, onLine: (line: Line) => void, onTooLong: () => void, begin?: () => Upload) {
     this.#maxBytes = maxBytes;
     this.#onLine = onLine;
@@ -40,7 +39,7 @@ export class LineSplitter {
     this.#begin = begin;
   }
 
-  /** A line has begun and not ended. */
+  /** A line has started and not ended yet. */
   get partial(): boolean {
     return this.#used > 0 || this.#skipping;
   }
@@ -56,13 +55,13 @@ export class LineSplitter {
     if (!this.#stopped && whole < chunk.length) this.#gather(chunk.subarray(whole));
   }
 
-  /** The stream has ended: what is there counts as a line. */
+  /** The stream has ended: what is left counts as a line. */
   finish(): void {
     if (!this.#stopped && this.#used > 0) this.#end(new Uint8Array());
     this.stop();
   }
 
-  /** No line any more, not even from the chunk at hand. */
+  /** Reports no more lines, not even from the present chunk. */
   stop(): void {
     this.#stopped = true;
     this.#forget();
@@ -104,7 +103,7 @@ export class LineSplitter {
     let line = rest;
     if (this.#used > 0) {
       this.#append(rest);
-      line = this.#gathered.subarray(0, this.#used);
+      line = this.#buffer.subarray(0, this.#used);
       this.#forget();
     }
     const length = line.at(-1) === RETURN ? line.length - 1 : line.length;
@@ -128,54 +127,54 @@ export class LineSplitter {
 
   #append(rest: Uint8Array): void {
     const needed = this.#used + rest.length;
-    if (needed > this.#gathered.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, needed, Math.min(this.#gathered.length * 2, this.#maxBytes())));
-      this.#gathered.copy(larger, 0, 0, this.#used);
-      this.#gathered = larger;
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, needed, Math.min(this.#buffer.length * 2, this.#maxBytes())));
+      this.#buffer.copy(larger, 0, 0, this.#used);
+      this.#buffer = larger;
     }
-    this.#gathered.set(rest, this.#used);
+    this.#buffer.set(rest, this.#used);
     this.#used = needed;
   }
 
-  // The buffer goes with its line: whoever got it may keep it.
+  // The buffer is not reused: the receiver of the line may retain it.
   #forget(): void {
-    this.#gathered = Buffer.alloc(0);
+    this.#buffer = Buffer.alloc(0);
     this.#used = 0;
     this.#upload?.end();
     this.#upload = undefined;
   }
 }
 
-// A client that reads no answers is not listened to until it does.
+// Nothing more is read from a client until it has read its answers.
 const PAUSE_BYTES = 262_144;
 
 export interface LineReaderOptions {
   readonly input: Readable;
   readonly channel: LineChannel;
   readonly clock: Clock;
-  /** Of a door with many clients: acts on what was read. Undefined: what comes now is acted on at once. Once there is one, there always is. */
+  /** Batches the chunks of many clients. Undefined: this chunk is processed at once. Once defined, it has to stay so. */
   readonly batch?: () => TickBatcher<() => void> | undefined;
   /** Without its line end. Never empty. */
   readonly onLine: (line: Line) => void;
-  /** The longest line taken; asked anew for each. */
+  /** The longest line allowed; called for each line. */
   readonly lineBytes: () => number;
   readonly onTooLong: () => void;
-  /** Where a line that comes in many pieces takes room. Absent: it needs none. */
+  /** Reserves room for a line in many chunks. Absent: no limit. */
   readonly begin?: () => Upload;
-  /** A line that was begun must end within this time. Absent: no bound. */
+  /** A line must end within this time after its first byte. Absent: no limit. */
   readonly lineMs?: number;
   readonly onSlow?: () => void;
-  /** Once: the input has ended or failed. */
+  /** Called once, when the input has ended or failed. */
   readonly onEnd: () => void;
 }
 
-/** Reads lines for as long as the client reads what it is answered. Returns its undo. */
+/** Reads lines, and pauses while the client does not read its answers. Returns a function that stops it. */
 export function readLines(options: LineReaderOptions): () => void {
   const { input, channel, clock, batch, lineMs, onSlow } = options;
   const splitter = new LineSplitter(options.lineBytes, options.onLine, options.onTooLong, options.begin);
   let undoReady: (() => void) | undefined;
   let undoSlow: (() => void) | undefined;
-  let gathered: Buffer | undefined;
+  let waiting: Buffer | undefined;
   let ended = false;
 
   const watchSlow = (): void => {
@@ -186,9 +185,9 @@ export function readLines(options: LineReaderOptions): () => void {
     } else undoSlow ??= clock.after(lineMs, onSlow);
   };
 
-  const act = (chunk: Buffer): void => {
+  const processChunk = (chunk: Buffer): void => {
     if (ended) return;
-    // A line that ended within this chunk has kept its time; the next one starts its own.
+    // A line ended within this chunk, so the next one has a new time limit.
     if (undoSlow !== undefined && chunk.includes(10)) {
       undoSlow();
       undoSlow = undefined;
@@ -205,21 +204,21 @@ export function readLines(options: LineReaderOptions): () => void {
     }
   };
 
-  const actOnGathered = (): void => {
-    const chunk = gathered;
-    gathered = undefined;
-    if (chunk !== undefined) act(chunk);
+  const processWaiting = (): void => {
+    const chunk = waiting;
+    waiting = undefined;
+    if (chunk !== undefined) processChunk(chunk);
   };
 
   const onData = (chunk: Buffer): void => {
     const together = batch?.();
-    // One chunk waits, and no more: what is read while nothing is acted on could not be paused.
-    if (together === undefined || gathered !== undefined) {
-      actOnGathered();
-      return act(chunk);
+    // At most one chunk waits: reading can only be paused when chunks are processed.
+    if (together === undefined || waiting !== undefined) {
+      processWaiting();
+      return processChunk(chunk);
     }
-    gathered = chunk;
-    together.add(actOnGathered);
+    waiting = chunk;
+    together.add(processWaiting);
   };
 
   const stop = (): void => {
@@ -234,7 +233,7 @@ export function readLines(options: LineReaderOptions): () => void {
   };
 
   const end = (): void => {
-    actOnGathered();
+    processWaiting();
     if (ended) return;
     splitter.finish();
     stop();
@@ -248,24 +247,24 @@ export function readLines(options: LineReaderOptions): () => void {
   return stop;
 }
 
-// More than this waiting is written at once.
+// A larger batch is written at once.
 const BATCH_CHARACTERS = 65_536;
 
 export interface LineChannelOptions {
   readonly queue: WriteQueue;
-  /** Of a door with many clients. Absent: what is sent within one tick leaves in one write. */
+  /** Batches the writes of many clients. Absent: the messages of one tick are written together. */
   readonly batch?: TickBatcher<LineChannel>;
-  /** Ends the way out after what was written. */
+  /** Ends the output after what was written. */
   readonly end: () => void;
 }
 
-/** One JSON text a line. What is sent within one tick, or one round of the event loop, leaves in one write. */
+/** One JSON text per line. The messages of one tick, or of one event-loop turn, are written together. */
 export class LineChannel implements Channel {
   readonly #queue: WriteQueue;
   readonly #together: TickBatcher<LineChannel> | undefined;
   readonly #end: () => void;
   readonly #gone = new AbortController();
-  /** What is sent together, and how many characters it has with its line ends. */
+  /** The messages that will be written together, and their size in characters, line ends included. */
   #batch: string[] = [];
   #size = 0;
   #ended = false;
@@ -298,7 +297,7 @@ export class LineChannel implements Channel {
     const isFirst = this.#batch.push(text) === 1;
     this.#size += text.length + 1;
     if (this.#size >= BATCH_CHARACTERS) this.flush();
-    // Last: it may be its turn at once.
+    // Last, since the batch may be flushed at once.
     else if (isFirst) this.#later();
     else this.#together?.grown();
   }
@@ -311,7 +310,7 @@ export class LineChannel implements Channel {
     this.#end();
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   lose(): void {
     this.#ended = true;
     this.#forget();
@@ -319,7 +318,7 @@ export class LineChannel implements Channel {
     this.#gone.abort();
   }
 
-  /** What waits is written. */
+  /** Writes the batch now. */
   flush(): void {
     const batch = this.#batch;
     if (batch.length === 0 || this.#ended) return;
@@ -340,15 +339,15 @@ export class LineChannel implements Channel {
 
 const flush = (channel: LineChannel): void => channel.flush();
 
-/** A line each. Looked at once they are one text: by itself each would have to be made one first. */
+/** One line per text. They are joined first, since checking one long text is faster than checking each. */
 function linesOf(texts: readonly string[]): string {
   const lines = `${texts.join("\n")}\n`;
   if (!lines.includes("\r") && !lines.includes("\\ud") && breaksIn(lines, texts.length) === texts.length) return lines;
-  // A line break in JSON is only ever white space between its parts.
+  // In valid JSON a line break can only be white space between tokens.
   return texts.map((text) => `${wellFormed(text).replace(/[\r\n]+/g, " ")}\n`).join("");
 }
 
-/** How many line breaks there are, no further than one more than `enough`. */
+/** The number of line breaks, counted up to `enough` + 1. */
 function breaksIn(lines: string, enough: number): number {
   let count = 0;
   for (let at = lines.indexOf("\n"); at >= 0 && count <= enough; at = lines.indexOf("\n", at + 1)) count += 1;

@@ -14,7 +14,7 @@ const WHY: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no such name",
 };
 
-/** Listens at a host and port; returns the port, which matters when 0 was asked for. */
+/** Listens at a host and port; returns the port, which differs if 0 was requested. */
 export function listenAt(server: Server, host: string, port: number): Promise<number> {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new TroupeError("DOOR_OPTION", `${port} is not a port: give 0 to 65535.`);
@@ -33,7 +33,7 @@ export function listenAt(server: Server, host: string, port: number): Promise<nu
   });
 }
 
-/** Beyond this machine nobody is let in unasked. */
+/** Throws `DOOR_UNSAFE` for a server without authentication that other machines can reach. */
 export function refuseOpenDoor(door: string, host: string, authenticated: boolean, insecure: boolean): void {
   if (authenticated || insecure || isLoopback(host)) return;
   throw new TroupeError(
@@ -44,7 +44,7 @@ export function refuseOpenDoor(door: string, host: string, authenticated: boolea
   );
 }
 
-// What the kernel's address structure holds, its closing zero left out.
+// The length of the kernel's address structure, without the final zero.
 const PATH_BYTES = process.platform === "darwin" ? 103 : 107;
 
 const codeOf = (error: unknown): unknown => (typeof error === "object" && error !== null && "code" in error ? error.code : undefined);
@@ -61,7 +61,7 @@ function listening(server: Server, path: string): Promise<void> {
     };
     server.once("error", onError);
     server.once("listening", onListening);
-    // The file must never be open to others, not even between its making and its chmod.
+    // The file must never be accessible to others, not even between its creation and its chmod.
     const mask = process.umask(0o177);
     try {
       server.listen({ path });
@@ -82,7 +82,7 @@ function answers(path: string): Promise<boolean> {
   });
 }
 
-/** Listens at a path only its owner may open (0600). A socket nobody answers at is replaced; anything else is left alone. */
+/** Listens at a path that only its owner may open (0600). Replaces a socket without a listener; any other file is an error. */
 export async function listenAtPath(server: Server, given: string): Promise<string> {
   const path = resolve(given);
   if (Buffer.byteLength(path) > PATH_BYTES) {
@@ -114,8 +114,8 @@ export async function listenAtPath(server: Server, given: string): Promise<strin
 const LAST_WORDS_MS = 1_000;
 
 /**
- * Ends a connection that was refused, after the answer, if any. What the client still sends is discarded, not left unread: unread
- * bytes would reset the connection and lose the answer. A client that does not close its side is cut off after a second.
+ * Ends a refused connection after the answer, if any. What the client still sends is discarded, since unread bytes would reset the
+ * connection and lose the answer. A client that does not close its side is cut off after a second.
  */
 export function endRefused(socket: Duplex, clock: Clock, answer = ""): void {
   if (socket.destroyed) return;

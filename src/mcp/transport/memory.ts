@@ -1,29 +1,29 @@
 import type { Caller, Channel, Connection, Gateway } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
 
-// Owns: a client in this process. Does not own: bytes, sockets and timeouts, which it leaves out.
+// Owns: a client in this process. There are no bytes, sockets or timeouts.
 
 /** A client in this process. Messages are complete JSON texts. */
 export interface MemoryClient extends AsyncDisposable {
   /** A text as it is, or any JSON value. */
   send(message: string | Uint8Array | object): void;
   /**
-   * Each message from now on; what came before anybody listened is delivered first. Returns its undo. What a listener throws comes out
-   * where its message came in, once the others have been told.
+   * Calls `run` for each message; messages that came before there was a listener are delivered first. Returns its undo. What a listener
+   * throws is thrown from the `send` that caused the message, after the other listeners were called.
    */
   onMessage(run: (text: string) => void): () => void;
-  /** The messages one after the other, to one reader; ends with the connection. */
+  /** The messages in order, for one reader; ends with the connection. */
   readonly messages: AsyncIterable<string>;
   /** Aborted when the gateway has ended the connection. */
   readonly gone: AbortSignal;
-  /** Like a client that does not read: the gateway sees its channel as not ready until resumed. */
+  /** Simulates a client that does not read: the gateway's channel is not ready until `resume`. */
   pause(): void;
   resume(): void;
-  /** Settles when what runs for this client has ended too. */
+  /** Settles when the requests of this client have ended too. */
   close(): Promise<void>;
 }
 
-/** A connection to a gateway in the same process, in order both ways; bytes, sockets and time limits are left out. */
+/** A connection to a gateway in the same process, ordered in both directions. */
 export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Caller = { principal: "local", scopes: [] }): MemoryClient {
   const waiting: string[] = [];
   const listeners = new Set<(text: string) => void>();
@@ -33,9 +33,9 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
   const flow = { paused: false, delivering: false };
   let wake: (() => void) | undefined;
 
-  // Throws what a listener threw first, once all have been told of all.
+  // Throws what a listener threw first, once all listeners have got all messages.
   const deliver = (): void => {
-    // What a listener's own message brings comes after what the others are being told.
+    // A listener may cause another message, which the others get after the present one.
     if (flow.delivering) return;
     flow.delivering = true;
     const thrown: unknown[] = [];

@@ -13,7 +13,7 @@ import type { HttpLimits } from "./http-options.ts";
 import type { Route } from "./http-routes.ts";
 import { type ConnectionWork, PendingResponses, TickBatcher } from "./pipeline.ts";
 
-// Owns: requests of node:http on their way to the gateway and back: bodies, batches of one event-loop turn, keep-alive connections.
+// Owns: requests of node:http from their arrival to their responses: bodies, batches of one event-loop turn, keep-alive connections.
 // Does not own: the checks (http-core.ts), the listening server (http.ts), the bytes of an answer (http-answer.ts).
 
 const LINGER_MS = 1_000;
@@ -30,7 +30,7 @@ export interface NodeHttpHandlerOptions {
   readonly log: Log | undefined;
 }
 
-/** A request whose head has come. */
+/** A request whose head has been received. */
 interface Incoming extends RequestHead {
   readonly request: BodyRequest;
   readonly response: ServerResponse;
@@ -38,7 +38,7 @@ interface Incoming extends RequestHead {
   readonly expectsContinue: boolean;
 }
 
-/** A request that has come whole, and waits for the end of the event-loop turn. */
+/** A complete request that waits for the end of the event-loop turn. */
 interface Received {
   readonly incoming: Incoming;
   readonly route: Route;
@@ -47,7 +47,7 @@ interface Received {
   readonly work: ConnectionWork;
 }
 
-/** A request that was answered, and waits for the end of the event-loop turn. */
+/** An answer that waits for the end of the event-loop turn. */
 interface Answered {
   readonly exchange: NodeExchange;
   readonly work: ConnectionWork;
@@ -58,7 +58,7 @@ export class NodeHttpHandler {
   readonly #options: NodeHttpHandlerOptions;
   readonly #core: HttpCore;
   readonly #pending: PendingResponses;
-  /** Connections that end with an answer they were given. What still comes on them is discarded: it could be read in two ways. */
+  /** Connections that end with an answer that was written. What still arrives on them is discarded, since it is ambiguous. */
   readonly #ending = new Set<Socket>();
   /** Shared by all streams. */
   readonly #streamDoor: StreamDoor;
@@ -93,12 +93,12 @@ export class NodeHttpHandler {
     return this.#closing;
   }
 
-  /** The connection has a response on its way, or will have. */
+  /** The connection has a pending request or response. */
   busy(socket: Socket): boolean {
     return this.#pending.busy(socket) || this.#ending.has(socket);
   }
 
-  /** The connection ends with an answer it was given. */
+  /** The connection ends with an answer that was written. */
   isEnding(socket: Socket): boolean {
     return this.#ending.has(socket);
   }
@@ -108,12 +108,12 @@ export class NodeHttpHandler {
     this.#pending.whenIdle(socket, run);
   }
 
-  /** node:http has let go of the connection, and it has ended. */
+  /** The connection has ended, and node:http did not manage it any more. */
   lost(socket: Socket): void {
     this.#pending.lost(socket);
   }
 
-  /** Handles what has been received, and writes the answers that are known, before a connection may be ended. */
+  /** Handles received requests and writes known answers now, before a connection is ended. */
   flush(): void {
     this.#received.flush();
   }
@@ -132,7 +132,7 @@ export class NodeHttpHandler {
     return this.#pending.answered();
   }
 
-  /** Settles when no response waits to be read. */
+  /** Settles when all written responses have been read. */
   read(): Promise<void> {
     return this.#pending.read();
   }
@@ -151,7 +151,7 @@ export class NodeHttpHandler {
     for (const name in cors) response.setHeader(name, cors[name] ?? "");
     const route = this.#core.route(incoming);
     if (hasOwn(route, "refused")) return this.#reject(incoming, route);
-    // The body may arrive while a token is verified: no more of it is retained than is allowed.
+    // The body may arrive while a token is verified, so its limits apply from now on.
     request.hold(this.#options.limits.bodyBytes, this.#options.uploads);
     const verdict = this.#core.authenticate(incoming, route);
     if (!(verdict instanceof Promise)) return this.#admit(incoming, route, verdict);
@@ -187,7 +187,7 @@ export class NodeHttpHandler {
       return;
     }
     if (expectsContinue) response.writeContinue();
-    request.readBody(this.#options.limits.bodyBytes, this.#options.uploads, (body) => {
+    request.readBody((body) => {
       if (typeof body === "string") this.#refuseUpload(request, response, this.#core.refuseBody(body));
       else this.#receive(incoming, route, admitted, body);
     });
@@ -232,7 +232,7 @@ export class NodeHttpHandler {
     const { response } = exchange;
     if (response.destroyed) return;
     const final = this.#core.finalAnswer(exchange, answer);
-    // While closing, a connection ends with its last answer: requests behind it would get none.
+    // While closing, a connection ends with its last answer: further requests would get none.
     const last = this.#closing && work.answers === 1 && work.background === 0;
     writeAnswer(response, last ? { ...final, headers: { ...final.headers, connection: "close" } } : final);
   }
@@ -241,10 +241,10 @@ export class NodeHttpHandler {
     const { opened, response } = exchange;
     if (opened !== undefined) opened.close();
     else if (!response.headersSent && !response.destroyed) writeAnswer(response, this.#core.failure);
-    // The rest of an answer that was begun is not known.
+    // An answer that was started cannot be completed.
     else if (!response.writableEnded) response.destroy();
     this.#pending.written(work, response);
-    // Last: a log that throws must not cost anyone an answer.
+    // Last, since a log that throws must not prevent an answer.
     this.#core.reportFailure(error);
   }
 
@@ -310,7 +310,7 @@ export class NodeExchange extends HttpExchange {
     this.#openOn = openOn;
   }
 
-  /** Made on demand: few handlers ask. */
+  /** Created on demand, since few handlers need it. */
   override get gone(): CancelSignal {
     return (this.#gone ??= new ResponseClosed(this.response));
   }
@@ -320,7 +320,7 @@ export class NodeExchange extends HttpExchange {
   }
 }
 
-/** The client closed the connection before it had its answer. Listens to the response only if somebody listens here. */
+/** Aborted if the client closes the connection before it has its answer. Listens to the response only if it has a listener. */
 class ResponseClosed extends Cancellation {
   readonly #response: ServerResponse;
   #listening = false;

@@ -2,35 +2,35 @@ import type { Caller, Clock } from "../../core/contract/index.ts";
 import { peerOf } from "../../core/contract/internal.ts";
 import { isLoopback } from "./address.ts";
 
-// Owns: which streams are open: how many of each caller, keep-alive, expiry of tokens, ending all. Does not own: their bytes.
+// Owns: the open streams: how many each caller has, keep-alive, expiry of tokens, ending all. Does not own: their bytes.
 
 export interface StreamLimits {
-  /** Open streams altogether. */
+  /** Open streams in total. */
   readonly streams: number;
-  /** Open streams of one principal, or of one peer without any. Not of this machine's own without any: all of them are one peer. */
+  /** Open streams of one principal, or of one peer without a principal. Loopback peers without one are not limited: all are one peer. */
   readonly streamsPerCaller: number;
   /** Each stream is kept alive this often. */
   readonly keepAliveMs: number;
 }
 
-/** A response that goes on. */
+/** A response that stays open. */
 export interface OpenStream {
-  /** Shows whoever is between here and the client that the silence is no end. */
+  /** Sends something that has no meaning, so that intermediaries do not close a silent connection. */
   keepAlive(): void;
-  /** Ends it by the server's own decision: whoever feeds the stream learns that it is gone. */
+  /** Ends the stream by the server's decision, and aborts its signal for the code that writes to it. */
   evict(): void;
 }
 
-/** A stream's leave to be open: the same for all of its caller. */
+/** Permission for open streams; all streams of one caller share one object. */
 export interface StreamLease {
   readonly who: string;
   taken: number;
 }
 
-// Streams are visited in slices, so that ten thousand of them never stall the loop at once.
+// Streams are visited in slices, so that ten thousand keep-alives do not block the event loop.
 const SLICES = 32;
 
-/** The streams that are open: counted per caller, kept alive, ended together. */
+/** The open streams: counted per caller, kept alive, ended together. */
 export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
@@ -50,7 +50,7 @@ export class OpenStreams {
     return this.#size;
   }
 
-  /** Takes a lease for one stream; undefined when there is none left. */
+  /** A lease for one more stream; undefined if there are too many. */
   admit({ principal, peer }: Caller): StreamLease | undefined {
     if (this.#size >= this.#limits.streams) return undefined;
     const unbounded = principal === undefined && (peer === undefined || isLoopback(peer));
@@ -63,7 +63,7 @@ export class OpenStreams {
     return lease;
   }
 
-  /** Gives it back: once for each that was taken. */
+  /** Returns a lease: once for each `admit`. */
   leave(lease: StreamLease): void {
     this.#size -= 1;
     lease.taken -= 1;
@@ -77,9 +77,9 @@ export class OpenStreams {
     this.#undoTimer ??= this.#clock.after(this.#limits.keepAliveMs / SLICES, () => this.#sweep());
   }
 
-  /** It is over, and gives its lease back. */
+  /** The stream has ended: returns its lease. */
   remove(stream: OpenStream): void {
-    // Looked for, which is rare, and not remembered, which every stream that is open would pay for.
+    // Searched, which is rare: storing the slice would cost memory for each open stream.
     for (const slice of this.#slices) {
       const lease = slice.get(stream);
       if (lease === undefined) continue;
@@ -105,24 +105,24 @@ export class OpenStreams {
   }
 }
 
-/** A token that expires opens nothing more: a stream ends, or ends with its answer where that is still due. */
+/** When a token expires, its stream ends: at once, or with its answer if that is pending. */
 export class Expiry {
   readonly #stream: OpenStream;
   #answered = false;
-  #over = false;
+  #expired = false;
 
   constructor(stream: OpenStream) {
     this.#stream = stream;
   }
 
-  /** The handler is done. True: the token was over before. */
+  /** The handler has answered. Returns true if the token had expired before. */
   answered(): boolean {
     this.#answered = true;
-    return this.#over;
+    return this.#expired;
   }
 
   expire(): void {
-    this.#over = true;
+    this.#expired = true;
     if (this.#answered) this.#stream.evict();
   }
 }

@@ -75,7 +75,7 @@ export class TickBatcher<T> {
 
 /** What one connection still waits for. */
 export class ConnectionWork {
-  /** Requests that have no response yet, or whose response has not left. */
+  /** Requests without a response, or whose response has not been sent. */
   answers = 0;
   /** Everything else that is in progress: streams, token checks, refused uploads. */
   background = 0;
@@ -153,7 +153,7 @@ export class PendingResponses {
     if (work.answers === 0 && work.background === 1 && work.whenIdle === undefined) this.#connections.set(socket, ONE_STREAM);
   }
 
-  /** Something runs beside the responses, until `endBackground`. */
+  /** Other work is in progress until `endBackground`. */
   beginBackground(work: ConnectionWork): void {
     work.background += 1;
     this.#background += 1;
@@ -230,7 +230,7 @@ export class PendingResponses {
     releases.add(release);
     this.#unreadResponses += 1;
     const onTimeout = (): void => {
-      // Without a socket the response is queued behind another one: the client is not to blame.
+      // Without a socket the response is queued behind another one, so the client could not have read it.
       if (response.socket === null && !socket.destroyed) return void (undo = clock.after(blockedMs, onTimeout));
       onDrop("blocked");
       response.destroy();
@@ -241,7 +241,7 @@ export class PendingResponses {
     this.#unread.add(socket, bytes);
   }
 
-  // node:http does not always tell a response that is queued behind another one that its connection has ended.
+  // A response that is queued behind another one does not always get the event that its connection has closed.
   #releaseIfLost({ releases }: ConnectionWork, response: ServerResponse): void {
     if (releases === undefined || !response.req.socket.destroyed) return;
     for (const release of releases) release();

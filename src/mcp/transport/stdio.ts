@@ -9,24 +9,22 @@ import {
   type OptionTable,
   systemClock,
 } from "../../core/contract/index.ts";
-import { rateLimitedLog } from "../../core/contract/internal.ts";
+import { rateLimitedLog, withTimeout } from "../../core/contract/internal.ts";
 import { refusalText } from "../gateway/index.ts";
 import { LineChannel, readLines } from "./lines.ts";
 import { SinkWriteQueue } from "./write-queue.ts";
-import { within } from "./within.ts";
 
 // Owns: one client on standard input and output, from start to a clean end. Does not own: lines (lines.ts).
 
 interface StandardOutput {
   readonly write: (data: string | Uint8Array, flushed?: () => void) => void;
-  /** Everybody may write there again. */
+  /** Ends the redirection. */
   readonly release: () => void;
 }
 
 /**
- * Takes the standard output for one writer. Whatever else writes there (a
- * `console.log` in a served module, a dependency's banner) goes to the standard
- * error instead: one stray line would end the protocol.
+ * Reserves the standard output for one writer. Other output (a `console.log` in a served module, a dependency's banner) is redirected
+ * to the standard error, since one unexpected line would break the protocol.
  */
 function guardStandardOutput(): StandardOutput {
   const { stdout, stderr } = process;
@@ -40,7 +38,7 @@ function guardStandardOutput(): StandardOutput {
   };
 }
 
-// What is given up at the end of its grace is still answered.
+// Requests that are abandoned at the end of the grace period are still answered.
 const LAST_REPLIES_MS = 1_000;
 
 export interface StdioOptions {
@@ -51,13 +49,13 @@ export interface StdioOptions {
   readonly output?: Writable;
   /** The principal. Default `local`. */
   readonly as?: string;
-  /** The longest line taken, in bytes. Default 4 MiB. */
+  /** The longest line accepted, in bytes. Default 4 MiB. */
   readonly lineBytes?: number;
-  /** Output a client has not read; more ends the connection. Default 64 MiB. */
+  /** Limit for output that the client has not read, in bytes; more ends the connection. Default 64 MiB. */
   readonly queuedBytes?: number;
   /**
-   * After the end of input, how long what runs may take to answer, and then the client to read it; what is not done by then is
-   * answered: not known whether it was applied. Default 5 s.
+   * After the end of input, how long running requests may take, and then the client to read their answers, in milliseconds. Unfinished
+   * requests are answered with an error: unknown whether they were applied. Default 5 s.
    */
   readonly graceMs?: number;
   readonly clock?: Clock;
@@ -65,9 +63,9 @@ export interface StdioOptions {
 }
 
 export interface StdioDoor extends AsyncDisposable {
-  /** Settles at the end of input, while what runs still has its grace. Never rejects. */
+  /** Settles at the end of input, before the grace period. Never rejects. */
   readonly ended: Promise<void>;
-  /** Settles when the client has gone and what ran for it has ended. Never rejects. */
+  /** Settles when the client has disconnected and its requests have ended. Never rejects. */
   readonly closed: Promise<void>;
   /** `graceMs`: instead of the option of that name. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
@@ -130,7 +128,7 @@ export function serveStdio(options: StdioOptions): StdioDoor {
     onEnd: () => end(),
   });
 
-  // EPIPE: whoever started us reads no more.
+  // EPIPE: the parent process does not read any more.
   const broken = (): void => {
     channel.lose();
     end();
@@ -148,11 +146,11 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   }
 
   async function finish(ms: number): Promise<void> {
-    // The clock's timers let the process go; until the last answers are out, it stays.
+    // The clock's timers do not keep the process alive; this one does, until the last answers are written.
     const stay = setInterval(() => {}, 60_000);
     const ran = connection.close(ms).catch(() => log?.("error", { event: "close-failed", door: "stdio" }));
-    await within(clock, ms + LAST_REPLIES_MS, ran);
-    // What was answered last is still on its way to the stream.
+    await withTimeout(clock, ms + LAST_REPLIES_MS, ran, () => undefined);
+    // The last answers are written at the end of this tick.
     await new Promise<void>((done) => {
       process.nextTick(done);
     });
@@ -170,7 +168,7 @@ export function serveStdio(options: StdioOptions): StdioDoor {
   return { ended, closed, close, [Symbol.asyncDispose]: () => close() };
 }
 
-/** Settles when the stream has handed over what it holds, or cannot. */
+/** Settles when the stream has written all it has, or cannot. */
 function handOver(output: Writable, write: StandardOutput["write"], clock: Clock, graceMs: number): Promise<void> {
   if (output.destroyed || output.writableLength === 0) return Promise.resolve();
   return new Promise((done) => {

@@ -1,14 +1,15 @@
 import type { Socket } from "node:net";
-import type { Caller, Clock, Connection, Log } from "../../core/contract/index.ts";
+import { type Caller, type Clock, type Connection, isBag, type Log } from "../../core/contract/index.ts";
 import { hasOwn, tooManyValues, VALUE_LIMITS } from "../../core/contract/internal.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { endRefused } from "./listen.ts";
 import { type UploadBudget, NO_ROOM, type ReadBudget } from "./budgets.ts";
 import { LineChannel, readLines, type Line } from "./lines.ts";
 import { SinkWriteQueue } from "./write-queue.ts";
-import type { TcpLimits, TcpOptions } from "./tcp-options.ts";
-import { AUTHORIZATION_KEY, mayHoldToken, takeToken } from "./tcp-token.ts";
+import type { TcpLimits, TcpOptions } from "./tcp.ts";
 import type { TickBatcher } from "./pipeline.ts";
+
+// Owns: one client on a TCP or Unix socket: its token, then its messages. Does not own: the listening socket (tcp.ts), lines (lines.ts).
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE", limited: "RATE" } as const;
@@ -17,9 +18,9 @@ const TWICE = "A message has one token in one place: send it once.";
 export interface TcpConnectionOptions {
   readonly socket: Socket;
   readonly door: { readonly [K in "gateway" | "auth" | "refusal" | "tokenPlace"]: TcpOptions[K] };
-  /** The address tokens must be made for. */
+  /** The audience of tokens. */
   readonly resource: string;
-  /** Who calls, as far as the address says. */
+  /** The caller, as far as its address is known. */
   readonly caller: Caller;
   readonly limits: TcpLimits;
   readonly uploads: UploadBudget;
@@ -32,7 +33,7 @@ export interface TcpConnectionOptions {
 }
 
 export interface TcpConnection {
-  /** Tells the gateway that the client's side has ended; the socket closes when what runs has answered. */
+  /** The client's side has ended: closes the socket once all requests have been answered. */
   end(): void;
   destroy(): void;
 }
@@ -81,7 +82,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     end: () => {
       if (refused) return endRefused(socket, clock);
       socket.end();
-      // A client that leaves its side open, or its last answers unread, would hold the socket.
+      // A client that does not close its side, or does not read its last answers, would hold the socket.
       undo.push(clock.after(limits.blockedMs, () => void socket.destroy()));
     },
   });
@@ -154,14 +155,14 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
       else refuse("LATE", "Nothing happened here for too long: connect again.");
     });
   };
-  // A stranger may not make us hold as much as a caller.
+  // Before authentication less memory may be used.
   const longest = (): number => (connection === undefined ? Math.min(limits.lineBytes, UNKNOWN_LINE_BYTES) : limits.lineBytes);
 
   const stopReading = readLines({
     input: socket,
     channel,
     clock,
-    // What comes behind a token stays in the system until that is checked.
+    // Until the token is checked, lines are not batched.
     batch: () => (connection === undefined ? undefined : reads),
     lineBytes: longest,
     lineMs: limits.lineMs,
@@ -209,3 +210,117 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   };
   return { end, destroy };
 }
+
+// ── tokens ──────────────────────────────────────────────────────────────────
+
+/** The member that holds the token: of `params._meta` in a request, of `metadata` in a packet. Its value is that of the HTTP header. */
+export const AUTHORIZATION_KEY = "troupe/authorization";
+const KEY_BYTES = Buffer.from(AUTHORIZATION_KEY);
+const PLACES = [`params\n_meta\n${AUTHORIZATION_KEY}`, `metadata\n${AUTHORIZATION_KEY}`];
+const DEEPEST = 3;
+
+export interface FirstRequest {
+  readonly id: string | number | null;
+  readonly authorization?: string;
+  /** The message without the token, otherwise exactly as the client wrote it, so that the next parser can judge it. */
+  readonly frame: Line;
+}
+
+/** Removes the token from a message, so that no other code gets it. Undefined: this is not a JSON object. `twice`: a place has two tokens. */
+export function takeToken(line: Line): FirstRequest | "twice" | undefined {
+  let message: unknown;
+  let text: string;
+  try {
+    text = typeof line === "string" ? line : new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(line);
+    if (text.startsWith("\ufeff")) text = text.slice(1);
+    message = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isBag(message)) return undefined;
+  const { id } = message;
+  const named = { id: typeof id === "string" || typeof id === "number" ? id : null };
+  const found = tokensIn(text);
+  if (found.length === 0) return { ...named, frame: line };
+  if (new Set(found.map(({ place }) => place)).size < found.length) return "twice";
+  const frame = found.reduceRight(without, text);
+  const [first] = found.toSorted((one, other) => one.place - other.place);
+  const token: unknown = first === undefined ? undefined : JSON.parse(text.slice(first.value, first.end));
+  return { ...named, ...(typeof token === "string" ? { authorization: token } : undefined), frame };
+}
+
+interface Member {
+  /** Index into `PLACES`. */
+  readonly place: number;
+  /** Offsets: start of the name, start of the value, end of the value. */
+  readonly name: number;
+  readonly value: number;
+  readonly end: number;
+}
+
+/** The members that hold a token, in text that is valid JSON. */
+function tokensIn(text: string): readonly Member[] {
+  const found: Member[] = [];
+  const names: string[] = [];
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text[at];
+    if (unit === "{" || unit === "[") {
+      depth += 1;
+      if (depth <= DEEPEST) names[depth - 1] = "";
+    } else if (unit === "}" || unit === "]") depth -= 1;
+    else if (unit === '"') {
+      const end = endOfString(text, at);
+      const colon = afterBlanks(text, end);
+      if (depth <= DEEPEST && text[colon] === ":") {
+        names[depth - 1] = String(JSON.parse(text.slice(at, end)));
+        const place = PLACES.indexOf(names.slice(0, depth).join("\n"));
+        const value = afterBlanks(text, colon + 1);
+        if (place !== -1) found.push({ place, name: at, value, end: endOfValue(text, value) });
+      }
+      at = end - 1;
+    }
+  }
+  return found;
+}
+
+const BLANKS = /[ \t\r\n]*/y;
+
+function afterBlanks(text: string, at: number): number {
+  BLANKS.lastIndex = at;
+  BLANKS.test(text);
+  return BLANKS.lastIndex;
+}
+
+/** The offset after the closing quote of the string that starts at `start`. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return at + 1;
+}
+
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  let at = start;
+  for (; at < text.length; at += 1) {
+    const unit = text[at];
+    if (unit === '"') at = endOfString(text, at) - 1;
+    else if (unit === "{" || unit === "[") depth += 1;
+    else if (depth === 0 && (unit === "," || unit === "}" || unit === "]")) break;
+    else if (unit === "}" || unit === "]") depth -= 1;
+  }
+  return at;
+}
+
+/** Removes a member with the comma after it, or the one before it if it is the last. */
+function without(text: string, { name, end }: Member): string {
+  const next = afterBlanks(text, end);
+  if (text[next] === ",") return text.slice(0, name) + text.slice(next + 1);
+  return text.slice(0, name).replace(/,[ \t\r\n]*$/, "") + text.slice(end);
+}
+
+/** Some clients send the same `_meta` with each request: a cheap check of whether a line has to be parsed for tokens. */
+export const mayHoldToken = (line: Line): boolean =>
+  typeof line === "string"
+    ? line.includes(AUTHORIZATION_KEY)
+    : Buffer.from(line.buffer, line.byteOffset, line.byteLength).includes(KEY_BYTES);

@@ -1,16 +1,95 @@
 import { createServer } from "node:net";
-import { boundsOf, type Caller, checkOptions, FUNCTION, type OptionTable, systemClock } from "../../core/contract/index.ts";
+import {
+  boundsOf,
+  type Caller,
+  checkOptions,
+  type Clock,
+  FUNCTION,
+  type Gateway,
+  type Log,
+  type OptionTable,
+  systemClock,
+} from "../../core/contract/index.ts";
+import type { FaultKind } from "../gateway/index.ts";
 import { authority, isLoopback } from "./address.ts";
-import { AUTH, refuseUnaddressed } from "./door-options.ts";
+import { AUTH, type Authenticator, refuseUnaddressed } from "./auth/index.ts";
 import { UploadBudget, ConnectionsPerPeer, ReadBudget } from "./budgets.ts";
 import type { LineChannel } from "./lines.ts";
 import { listenAt, refuseOpenDoor, listenAtPath } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
-import { TCP_LIMITS, type TcpDoor, type TcpOptions } from "./tcp-options.ts";
 import { rateLimitedLog } from "../../core/contract/internal.ts";
 import { TickBatcher } from "./pipeline.ts";
 
-// Owns: the listening TCP or Unix socket. Does not own: one client (tcp-connection.ts).
+// Owns: the listening TCP or Unix socket, its options and limits. Does not own: one client (tcp-connection.ts).
+
+export interface TcpLimits {
+  /** The longest line accepted, in bytes. Default 4 MiB; 64 KiB until the client has sent its token. */
+  readonly lineBytes: number;
+  /** Limit for all incomplete lines together, in bytes; the first 16 KiB of each are not counted. Default 256 MiB. */
+  readonly arrivingBytes: number;
+  /** A line must end within this time after its first byte. Default 30 s. */
+  readonly lineMs: number;
+  /** With authentication, the first request must arrive within this time. Default 5 s. */
+  readonly tokenMs: number;
+  /** A connection without traffic in either direction is closed after this time. Default 1 h. */
+  readonly idleMs: number;
+  /** A client that reads nothing for this long is dropped. Default 30 s. */
+  readonly blockedMs: number;
+  /** Limit for output that one client has not read, in bytes; more drops it. Default 16 MiB. */
+  readonly queuedBytes: number;
+  /** Limit for unread output of all clients together, in bytes; beyond it the client with most of it is dropped. Default 256 MiB. */
+  readonly unreadBytes: number;
+  /** Connections in total. Default 10,000. */
+  readonly connections: number;
+  /** Connections of one peer that is not loopback. Default 64. */
+  readonly connectionsPerPeer: number;
+}
+
+export const TCP_LIMITS: TcpLimits = {
+  lineBytes: 4_194_304,
+  arrivingBytes: 268_435_456,
+  lineMs: 30_000,
+  tokenMs: 5_000,
+  idleMs: 3_600_000,
+  blockedMs: 30_000,
+  queuedBytes: 16_777_216,
+  unreadBytes: 268_435_456,
+  connections: 10_000,
+  connectionsPerPeer: 64,
+};
+
+export interface TcpOptions {
+  /** Receives the frames. */
+  readonly gateway: Pick<Gateway, "connect">;
+  /** Makes the line that tells a client why it is refused; `id` is that of its first message. Default: a JSON-RPC error. */
+  readonly refusal?: (kind: FaultKind, message: string, id: string | number | null) => string;
+  /** Where clients send their token, for error messages. Default: `params._meta` of the first request. */
+  readonly tokenPlace?: string;
+  /** Default 127.0.0.1. Ignored with `path`. */
+  readonly host?: string;
+  /** Default 0: a free one. Ignored with `path`. */
+  readonly port?: number;
+  /** A Unix socket, readable and writable by its owner only. */
+  readonly path?: string;
+  /** The principal on a Unix socket. Default `local`. */
+  readonly as?: string;
+  /** Authenticates callers. Without it callers over TCP have no principal. On a Unix socket the file's mode decides. */
+  readonly auth?: Authenticator;
+  /** Allows listening beyond loopback without authentication. */
+  readonly insecure?: boolean;
+  readonly limits?: Partial<TcpLimits>;
+  readonly clock?: Clock;
+  readonly log?: Log;
+}
+
+export interface TcpDoor extends AsyncDisposable {
+  /** `tcp://127.0.0.1:4000` or `unix:/run/troupe.sock`. */
+  readonly url: string;
+  /** 0 for a Unix socket. */
+  readonly port: number;
+  /** Accepts no more connections; each ends once its requests have ended, or after `graceMs` (default 5 s). */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
 
 const OPTIONS: OptionTable<TcpOptions> = {
   gateway: true,
@@ -28,16 +107,15 @@ const OPTIONS: OptionTable<TcpOptions> = {
 };
 
 /**
- * MCP over TCP or a Unix socket, framed as on stdio: one JSON text a line, one
- * connection one client (the specification's advice for custom transports). Other
- * protocols of one JSON object a line go the same way, with a `refusal` of their own.
+ * MCP over TCP or a Unix socket, framed as on stdio: one JSON text per line, one client per connection (the specification's advice for
+ * custom transports). Other protocols with one JSON object per line can use it with a `refusal` of their own.
  */
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
   const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock } = options;
   checkOptions("serveTcp", options, OPTIONS);
   const log = rateLimitedLog(options.log, clock);
   const limits = { ...TCP_LIMITS, ...options.limits };
-  // Whoever may open the file is its owner: the mode has asked already.
+  // Only its owner may open a Unix socket, so no token is needed.
   const auth = path === undefined ? options.auth : undefined;
   if (path === undefined) refuseOpenDoor("TCP", host, auth !== undefined, options.insecure ?? false);
   refuseUnaddressed("TCP", auth);

@@ -6,21 +6,22 @@ import { type DropReason, type WriteQueue, type WriteQueueLimits, SinkWriteQueue
 import type { HttpLimits } from "./http-options.ts";
 import { type Upload, FREE_BYTES, type UploadBudget, NO_ROOM, type NoRoom } from "./budgets.ts";
 
-/** A control frame of a client: two bytes, the mask, what it carries. */
+// Owns: one client of a WebSocket: back-pressure, pings, time limits, closing. Does not own: the upgrade (websocket.ts).
+
+/** Bytes of a client's control frame without its payload: two, and the mask. */
 const CONTROL_BYTES = 6;
 
 /**
- * What comes from a client that is no whole message: whether it is still there,
- * and whether it lets us hold a message without end. Counted in bytes of its
- * socket, since the library tells of whole messages only.
+ * Tracks messages that are not complete, and whether the client is alive. Counts bytes of the socket, since the library reports
+ * complete messages only.
  */
 class InboundMonitor {
   readonly #socket: { readonly bytesRead: number };
   readonly #messageMs: number;
-  /** Bytes that belong to whole messages and control frames. */
+  /** Bytes of complete messages and control frames. */
   #settled: number;
   #begunAt: number | undefined;
-  /** Bytes when it was pinged. */
+  /** The socket's bytes at the last ping. */
   #pingedAt: number | undefined;
 
   constructor(socket: { readonly bytesRead: number }, messageMs: number) {
@@ -29,8 +30,8 @@ class InboundMonitor {
     this.#settled = socket.bytesRead;
   }
 
-  /** Of a message that was begun and has not ended; a little less, where one ended and the next began in one read. */
-  get coming(): number {
+  /** Bytes of an incomplete message; a little less if the one before it ended in the same read. */
+  get partial(): number {
     return this.#socket.bytesRead - this.#settled;
   }
 
@@ -47,16 +48,16 @@ class InboundMonitor {
     this.#pingedAt = this.#socket.bytesRead;
   }
 
-  /** Nothing at all came since it was pinged. Asked once for each ping. */
+  /** True if nothing was received since the ping. To be called once per ping. */
   silent(): boolean {
     const before = this.#pingedAt;
     this.#pingedAt = undefined;
     return before === this.#socket.bytesRead;
   }
 
-  /** A message was begun some time ago and has not ended. */
-  dawdles(now: number): boolean {
-    if (this.coming <= 0) this.#begunAt = undefined;
+  /** A message is incomplete for too long. */
+  tooSlow(now: number): boolean {
+    if (this.partial <= 0) this.#begunAt = undefined;
     else this.#begunAt ??= now;
     return this.#begunAt !== undefined && now - this.#begunAt >= this.#messageMs;
   }
@@ -66,14 +67,14 @@ const NORMAL = 1000;
 
 interface WebSocketChannelOptions {
   readonly ws: WebSocket;
-  /** What is beneath it. */
+  /** The socket of `ws`. */
   readonly socket: Socket;
   readonly limits: WriteQueueLimits;
   readonly clock: Clock;
   readonly onDrop: (reason: DropReason) => void;
 }
 
-/** One text frame a message. */
+/** One text frame per message. */
 class WebSocketChannel implements Channel {
   readonly #ws: WebSocket;
   readonly #queue: WriteQueue;
@@ -109,11 +110,11 @@ class WebSocketChannel implements Channel {
   }
 
   send(text: string): void {
-    // After a close frame of either side nothing may follow.
+    // Nothing may follow a close frame of either side.
     if (!this.#ended && this.#ws.readyState === this.#ws.OPEN) this.#queue.write(wellFormed(text));
   }
 
-  /** Nothing is sent any more; what was may still take its time. */
+  /** Sends no more; what was sent may still be read. */
   finish(): void {
     this.#ended = true;
     this.#queue.finish();
@@ -125,7 +126,7 @@ class WebSocketChannel implements Channel {
     this.#ws.close(NORMAL);
   }
 
-  /** The client has gone. */
+  /** The client has disconnected. */
   lose(): void {
     this.#ended = true;
     this.#queue.end();
@@ -133,7 +134,7 @@ class WebSocketChannel implements Channel {
   }
 }
 
-// A client that reads no answers is not listened to until it does.
+// Nothing more is read from a client until it has read its answers.
 const PAUSE_BYTES = 262_144;
 const LAST_WORDS_MS = 1_000;
 
@@ -147,23 +148,23 @@ const NO_ROOM_CODE: Readonly<Record<NoRoom, number>> = { full: LATER, stalled: P
 
 export interface WebSocketConnectionOptions {
   readonly ws: WebSocket;
-  /** What is beneath it. */
+  /** The socket of `ws`. */
   readonly socket: Socket;
   readonly connect: (channel: Channel) => Connection;
-  /** Of the token, in milliseconds since 1970. */
+  /** When the token expires, in milliseconds since 1970. */
   readonly expiresAt: number | undefined;
   readonly limits: HttpLimits;
   readonly uploads: UploadBudget;
   readonly clock: Clock;
   readonly log: Log | undefined;
-  /** Once the socket has closed. */
+  /** Called once the socket has closed. */
   readonly onEnd: () => void;
 }
 
 export interface WebSocketConnection {
-  /** Listens no more; says goodbye (1001) when what runs has ended. */
+  /** Reads no more, and closes (1001) once the requests that run have ended. */
   drain(): void;
-  /** Says goodbye now. */
+  /** Closes now. */
   end(): void;
 }
 
@@ -184,10 +185,10 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "websocket", reason }),
   });
 
-  // A client that does not answer our goodbye would hold the socket.
+  // A client that does not answer the close frame would hold the socket.
   const giveUp = (): void => void undo.push(clock.after(LAST_WORDS_MS, () => ws.terminate()));
 
-  const goodbye = (code: number, why: string): void => {
+  const closeWith = (code: number, why: string): void => {
     listening = false;
     undoPause?.();
     ws.resume();
@@ -199,33 +200,33 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   const refuse = (code: number, why: string): void => {
     if (!listening) return;
     log?.("notice", { event: "client-refused", door: "websocket", why });
-    goodbye(code, why);
+    closeWith(code, why);
   };
 
-  const heard = new InboundMonitor(socket, limits.requestMs);
+  const inbound = new InboundMonitor(socket, limits.requestMs);
 
-  const giveWay = (why: NoRoom): void => {
+  const onEvict = (why: NoRoom): void => {
     if (!listening) return;
     refuse(NO_ROOM_CODE[why], NO_ROOM[why][1]);
-    // The library keeps what it has until it has all: no more of it is read.
+    // The library retains what it has of the message, so no more is read.
     ws.pause();
   };
 
-  // Behind the library's own listener: what is left then belongs to no whole message.
-  const count = (): void => {
-    if (!listening || heard.coming <= FREE_BYTES) return;
-    upload ??= uploads.begin(socket.remoteAddress, giveWay);
-    upload.holds(heard.coming);
+  // Runs after the library's own listener, so the remaining bytes belong to an incomplete message.
+  const countUpload = (): void => {
+    if (!listening || inbound.partial <= FREE_BYTES) return;
+    upload ??= uploads.begin(socket.remoteAddress, onEvict);
+    upload.holds(inbound.partial);
   };
 
-  const arrived = (): void => {
+  const endUpload = (): void => {
     upload?.end();
     upload = undefined;
   };
 
   const receive = (data: RawData, binary: boolean): void => {
-    heard.message();
-    arrived();
+    inbound.message();
+    endUpload();
     if (!listening) return;
     if (binary || !(data instanceof Uint8Array)) return refuse(UNSUPPORTED, "Send text frames, one message each.");
     connection.receive(data);
@@ -240,27 +241,27 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
 
   const tick = (): void => {
     undoTick = clock.after(limits.keepAliveMs, tick);
-    // Who is not listened to cannot be heard; that it reads is the channel's to watch.
-    const silent = heard.silent();
+    // While reading is paused, the client cannot be inbound; the channel checks whether it reads.
+    const silent = inbound.silent();
     if (ws.isPaused || !listening) return;
-    if (heard.dawdles(clock.now())) return refuse(POLICY, "A message was begun and did not end in time.");
+    if (inbound.tooSlow(clock.now())) return refuse(POLICY, "A message was begun and did not end in time.");
     if (silent) {
       log?.("notice", { event: "client-dropped", door: "websocket", reason: "silent" });
       return ws.terminate();
     }
     if (channel.queued > 0) return;
-    heard.pinged();
+    inbound.pinged();
     ws.ping();
   };
 
-  socket.on("data", count);
+  socket.on("data", countUpload);
   ws.on("message", receive);
-  ws.on("pong", (data) => heard.control(data.length));
+  ws.on("pong", (data) => inbound.control(data.length));
   ws.on("ping", (data) => {
-    heard.control(data.length);
+    inbound.control(data.length);
     if (channel.queued === 0) ws.pong(data);
   });
-  // Too large, not UTF-8, not masked: it closes with its own code, and needs only somebody to listen.
+  // Too large, not UTF-8, not masked: the library closes with the right code, and only needs a listener.
   ws.on("error", (error) => {
     if (listening) log?.("notice", { event: "client-refused", door: "websocket", why: "code" in error ? String(error.code) : error.name });
     listening = false;
@@ -268,7 +269,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   });
   ws.once("close", () => {
     listening = false;
-    arrived();
+    endUpload();
     undoTick?.();
     undoPause?.();
     for (const one of undo) one();
@@ -290,8 +291,8 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   return {
     drain() {
       listening = false;
-      void closed().then(() => goodbye(AWAY, "The server is closing."));
+      void closed().then(() => closeWith(AWAY, "The server is closing."));
     },
-    end: () => goodbye(AWAY, "The server is closing."),
+    end: () => closeWith(AWAY, "The server is closing."),
   };
 }

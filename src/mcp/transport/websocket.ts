@@ -4,39 +4,36 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type Answer, type Caller, type Clock, type Log, type SocketMount, TroupeError } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-import { type Authenticator, type ChallengeContext, refuseToken, type Verified, verdictOn } from "./auth/index.ts";
+import type { Verdict } from "./auth/index.ts";
 import { endRefused } from "./listen.ts";
 import { lastAnswer } from "./http-answer.ts";
-import { type HttpGuard, pathOf, refuseHead, headersOf } from "./http-checks.ts";
+import { pathOf, headersOf } from "./http-checks.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { checkPath } from "./http-routes.ts";
 import type { UploadBudget } from "./budgets.ts";
-import { TOO_MANY_STREAMS } from "./http-core.ts";
+import { CLOSING, type HttpCore, TOO_MANY_STREAMS } from "./http-core.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 
 // Owns: upgrades of HTTP requests to WebSockets, and all that are open. Does not own: one WebSocket (websocket-connection.ts).
 
-/** ChunkBuffer of one message: each costs memory beside its bytes. */
+/** The most fragments of one message: each costs memory in addition to its bytes. */
 const FRAGMENTS = 1_024;
 
 export interface WebSocketDoorOptions {
   readonly upgrades: readonly SocketMount[];
-  readonly guard: HttpGuard;
-  /** Where they take their seats, together with the streams of responses. */
+  readonly core: HttpCore;
+  /** WebSockets count as open streams. */
   readonly streams: OpenStreams;
   readonly uploads: UploadBudget;
-  readonly auth: Authenticator | undefined;
-  readonly resource: string;
-  readonly challenge: ChallengeContext;
   readonly limits: HttpLimits;
   readonly clock: Clock;
   readonly log: Log | undefined;
 }
 
-/** A request on its way to a WebSocket. */
-interface Arrival {
+/** A request for a WebSocket. */
+interface UpgradeRequest {
   readonly request: IncomingMessage;
   readonly socket: Socket;
   readonly head: Buffer;
@@ -44,20 +41,19 @@ interface Arrival {
 }
 
 /**
- * What every WebSocket passes before it is one: names, version, token, seats, in
- * this order and by the rules of every other request. A stranger gets an HTTP
- * answer and never a frame.
+ * Checks each upgrade like any other HTTP request: head, version, token, number of streams, in this order. A refused client gets an
+ * HTTP answer and never a frame.
  */
 export class WebSocketDoor {
   readonly #options: WebSocketDoorOptions;
   readonly #mounts = new Map<string, { readonly mount: SocketMount; readonly server: WebSocketServer }>();
   readonly #open = new Set<WebSocketConnection>();
-  /** All whose request asked for one, refused or not: node:http has let go of them. */
+  /** Sockets of all upgrades, refused ones included: node:http does not manage them any more. */
   readonly #sockets = new Set<Socket>();
   #closing = false;
   #onEmpty: (() => void) | undefined;
 
-  /** Throws `TroupeError` (`DOOR_OPTION`): two at one path, or a path that is none. */
+  /** Throws `TroupeError` (`DOOR_OPTION`): a path is invalid or used twice. */
   constructor(options: WebSocketDoorOptions) {
     this.#options = options;
     for (const mount of options.upgrades) {
@@ -68,7 +64,7 @@ export class WebSocketDoor {
     }
   }
 
-  /** True: it asks for a WebSocket where there is one, and carries no body that would be taken for frames. */
+  /** True if the request is an upgrade at a WebSocket's path, without a body, which would be read as frames. */
   wants({ headers, method, url = "" }: IncomingMessage): boolean {
     if (method !== "GET" || headers.upgrade?.toLowerCase() !== "websocket" || !this.#mounts.has(pathOf(url))) return false;
     return headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0";
@@ -80,31 +76,28 @@ export class WebSocketDoor {
       socket.destroy();
       return;
     }
-    const arrival = { request, socket, head, mount };
-    // node:http has taken its own listener off: without one an error would end the process.
+    const upgrade = { request, socket, head, mount };
+    // node:http has removed its own listener, and without any an error would end the process.
     socket.on("error", () => {});
     this.#sockets.add(socket);
     socket.once("close", () => {
       this.#sockets.delete(socket);
       this.#empty();
     });
-    const { guard, limits, auth, resource } = this.#options;
+    const { core } = this.#options;
     const headers = headersOf(request);
-    const wrong = refuseHead({ guard, headers: limits.headers }, headers, request.url ?? "");
+    const wrong = core.refuseHead({ headers, url: request.url ?? "" });
     if (wrong !== undefined) return this.#refuse(socket, wrong);
     if (headers.get("sec-websocket-version") !== "13") {
       const answer = refusal("INVALID_REQUEST", "Send Sec-WebSocket-Version: 13.", { "sec-websocket-version": "13" });
       return this.#refuse(socket, { ...answer, status: 426 });
     }
-    if (auth === undefined) return this.#admitted(arrival, { caller: { scopes: [] } });
-    void Promise.resolve(verdictOn(auth, headers.get("authorization"), resource, socket.remoteAddress)).then((verdict) => {
-      if (!hasOwn(verdict, "refused")) return this.#admitted(arrival, verdict);
-      this.#options.log?.("notice", { event: "request-refused", door: "websocket", why: verdict.refused });
-      return this.#refuse(socket, refuseToken(verdict, this.#options.challenge));
-    });
+    const verdict = core.authenticate({ headers, peer: socket.remoteAddress }, { guarded: true });
+    if (verdict instanceof Promise) void verdict.then((late) => this.#admit(upgrade, late));
+    else this.#admit(upgrade, verdict);
   }
 
-  /** No WebSocket opens any more; each ends (1001) when what runs for it has ended. Settles when none is left. */
+  /** Opens no more WebSockets; each is closed (1001) once its requests have been answered. Settles when all sockets are closed. */
   drain(): Promise<void> {
     this.#closing = true;
     for (const connection of this.#open) connection.drain();
@@ -114,7 +107,7 @@ export class WebSocketDoor {
     });
   }
 
-  /** Without waiting for what runs. */
+  /** Closes them without waiting for requests that run. */
   endAll(): void {
     for (const connection of this.#open) connection.end();
   }
@@ -127,17 +120,16 @@ export class WebSocketDoor {
     if (this.#sockets.size === 0) this.#onEmpty?.();
   }
 
-  #admitted({ request, socket, head, mount }: Arrival, { caller: verified, expiresAt }: Verified): void {
-    const { streams, uploads, limits, clock, log } = this.#options;
+  #admit({ request, socket, head, mount }: UpgradeRequest, verdict: Verdict): void {
+    const { core, streams, uploads, limits, clock, log } = this.#options;
+    if (hasOwn(verdict, "refused")) return this.#refuse(socket, core.refuseToken(verdict));
     if (socket.destroyed) return;
-    if (this.#closing) return this.#refuse(socket, refusal("UNAVAILABLE", "The server is closing: try again elsewhere or later."));
+    if (this.#closing) return this.#refuse(socket, CLOSING);
+    const { caller: verified, expiresAt } = verdict;
     const peer = socket.remoteAddress;
     const caller: Caller = peer === undefined ? verified : { ...verified, peer };
-    const lease = streams.admit(caller);
-    if (lease === undefined) {
-      log?.("warning", { event: "stream-refused", door: "websocket", reason: "streams" });
-      return this.#refuse(socket, TOO_MANY_STREAMS);
-    }
+    const lease = core.leaseStream(caller);
+    if (lease === undefined) return this.#refuse(socket, TOO_MANY_STREAMS);
     let open = false;
     const opened = (ws: WebSocket): void => {
       open = true;
@@ -155,7 +147,7 @@ export class WebSocketDoor {
       });
       this.#open.add(connection);
     };
-    // The handshake is judged at once, and refused to whoever sends a bad one: that takes no lease.
+    // The handshake is checked synchronously; if it fails, the lease is returned.
     this.#mounts.get(mount.path)?.server.handleUpgrade(request, socket, head, opened);
     if (!open) streams.leave(lease);
   }
@@ -171,9 +163,9 @@ function upgrader({ protocol }: SocketMount, bytes: number, clock: Clock): WebSo
     clientTracking: false,
     maxPayload: bytes,
     maxFragments: FRAGMENTS,
-    // Memory for each connection, and a small frame that unpacks into a large one.
+    // Compression costs memory per connection, and allows a small frame to unpack into a large one.
     perMessageDeflate: false,
-    // A client that pings and does not read would make us keep its pongs.
+    // Otherwise pongs would queue up for a client that pings and does not read.
     autoPong: false,
     handleProtocols: (offered) => (protocol !== undefined && offered.has(protocol) ? protocol : false),
   });

@@ -12,36 +12,33 @@ export interface WriteQueueLimits {
 
 export type DropReason = "blocked" | "queue-full";
 
-/** What the outlets of a door share: there may be very many that do nothing. */
+/** Shared by all queues of one transport, since there may be very many idle ones. */
 export interface WriteQueueOptions {
   readonly limits: WriteQueueLimits;
   readonly clock: Clock;
   readonly onDrop: (reason: DropReason) => void;
 }
 
-/**
- * The way out to one client, which knows whether the client reads. What waits is
- * bounded: whoever does not read is dropped after a time or an amount (C8).
- */
+/** Output to one client, which tracks whether the client reads. One that does not is dropped after a time or a number of bytes (C8). */
 export abstract class WriteQueue {
   readonly #door: WriteQueueOptions;
   #waiting: Set<() => void> | undefined;
   #over = false;
   #undoTimer: (() => void) | undefined;
-  // While something waits: one function for all of it, since "drain" comes only from the high-water mark on.
+  // Set while bytes wait. Not the "drain" event, which comes only above the high-water mark.
   #flushed: (() => void) | undefined;
 
   constructor(door: WriteQueueOptions) {
     this.#door = door;
   }
 
-  /** Hands it on to where bytes go: a socket, the standard output, a response. Neither this nor those below throw. */
+  /** Writes to the destination: a socket, the standard output, a response. This and the methods below do not throw. */
   protected abstract put(data: string | Uint8Array): void;
 
-  /** Bytes handed on that the operating system has not taken yet. */
+  /** Bytes that the operating system has not taken yet. */
   abstract get queued(): number;
 
-  /** Runs it once what is queued now is out. Not part of `put`: a function with each costs a tick, and nearly all are out at once. */
+  /** Calls `run` once the bytes queued now are written. Not part of `put`: a callback costs a tick, and most writes finish at once. */
   protected abstract afterwards(run: () => void): void;
 
   protected abstract destroy(): void;
@@ -67,7 +64,7 @@ export abstract class WriteQueue {
     const { queued } = this;
     if (queued === 0) return;
     const { limits, clock } = this.#door;
-    // What has come just now waits for nobody yet: a long answer is no sign that its client does not read.
+    // The present data is not counted: a long answer does not mean that its client does not read.
     if (queued - Buffer.byteLength(data) > limits.queuedBytes) return this.#drop("queue-full");
     const waits = this.#flushed !== undefined;
     this.#flushed ??= () => this.#written();
@@ -77,13 +74,13 @@ export abstract class WriteQueue {
     if (blockedMs !== undefined) this.#undoTimer = clock.after(blockedMs, () => this.#drop("blocked"));
   }
 
-  /** Nothing is written any more; what was may still take its time, not longer. */
+  /** Accepts no more data; what was written may still be read within `blockedMs`. */
   finish(): void {
     this.#over = true;
     this.#waiting = undefined;
   }
 
-  /** The client has gone, or has all: frees everything. */
+  /** The client has disconnected, or has read everything: frees all resources. */
   end(): void {
     this.finish();
     this.#undoTimer?.();
@@ -103,23 +100,23 @@ export abstract class WriteQueue {
 
   #drop(reason: DropReason): void {
     this.end();
-    // First: whoever hears of it may throw.
+    // First, since the listener may throw.
     this.destroy();
     this.#door.onDrop(reason);
   }
 }
 
-/** Where bytes go, of whatever kind. No method throws. */
+/** A destination of bytes. No method throws. */
 export interface Sink {
   write(data: string | Uint8Array): void;
   /** Bytes accepted and not yet handed to the operating system. */
   queued(): number;
-  /** Runs it once what is queued now is out. */
+  /** Calls `run` once the bytes queued now are written. */
   afterwards(run: () => void): void;
   destroy(): void;
 }
 
-/** The way out to a sink. */
+/** A queue in front of a sink. */
 export class SinkWriteQueue extends WriteQueue {
   readonly #sink: Sink;
 

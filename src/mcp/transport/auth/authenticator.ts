@@ -1,18 +1,78 @@
-import { hash } from "node:crypto";
-import { type Clock, type Json, type Rate, systemClock, TokenBuckets, TroupeError } from "../../../core/contract/index.ts";
+import { hash, timingSafeEqual } from "node:crypto";
+import {
+  type Clock,
+  isBag,
+  type Json,
+  type OptionRule,
+  type Rate,
+  systemClock,
+  TokenBuckets,
+  TroupeError,
+} from "../../../core/contract/index.ts";
 import { hasOwn, isLocal, isScope, peerOf } from "../../../core/contract/internal.ts";
-import { type ApiKey, apiKeyRing } from "./api-key.ts";
 import type { IssuerRing, TrustedIssuer } from "./issuer.ts";
-import { invalid, limited, missing, type Verdict } from "./verdict.ts";
+import { invalid, limited, missing, type Verdict } from "./refusals.ts";
+
+// Owns: who is behind a token: API keys, remembered verdicts, limits on failures. Does not own: signed tokens (issuer.ts).
+
+/** A static bearer token and its principal. Only its hash is stored. */
+export interface ApiKey {
+  /** The principal of its callers. */
+  readonly name: string;
+  /** SHA-256 of the key, 64 hex digits, as `hashApiKey` gives it. */
+  readonly sha256: string;
+  readonly scopes?: readonly string[];
+  /** Milliseconds since 1970. Absent: never. */
+  readonly expiresAt?: number;
+}
+
+/** The stored form of a key: SHA-256 as hex. Keys are random, at least 128 bits, so no salt is needed. */
+export const hashApiKey = (key: string): string => hash("sha256", key, "hex");
+
+// The principal of an issuer's token is `issuer|subject`. Names of keys cannot contain the bar, so they cannot imitate one.
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
+
+interface ApiKeyRing {
+  readonly size: number;
+  find(token: string): ApiKey | undefined;
+}
+
+/** Looks up a key in constant time: it depends on the number of keys, not on how similar they are. */
+function apiKeyRing(keys: readonly ApiKey[]): ApiKeyRing {
+  const held = keys.map((key) => {
+    if (!NAME.test(key.name)) {
+      throw new TroupeError(
+        "DOOR_OPTION",
+        `"${key.name}" cannot name an API key: begin with a letter or digit and go on with those and . _ @ + -, at most 128 in all.`,
+      );
+    }
+    if (!/^[0-9a-f]{64}$/i.test(key.sha256)) {
+      throw new TroupeError(
+        "DOOR_OPTION",
+        `The API key "${key.name}" needs its SHA-256 as 64 hex digits: give it as hashApiKey(key) does.`,
+      );
+    }
+    return { key, digest: Buffer.from(key.sha256, "hex") };
+  });
+  return {
+    size: held.length,
+    find(token) {
+      const digest = hash("sha256", token, "buffer");
+      let found: ApiKey | undefined;
+      for (const one of held) if (timingSafeEqual(one.digest, digest)) found ??= one.key;
+      return found;
+    },
+  };
+}
 
 export interface AuthOptions {
   /** Static tokens. */
   readonly keys?: readonly ApiKey[];
-  /** Authorization servers whose tokens are taken. */
+  /** Authorization servers whose tokens are accepted. */
   readonly issuers?: readonly TrustedIssuer[];
-  /** The address clients know this server by, and the `aud` of its tokens. Default: where `serveHttp` listens; everything else needs it, or each issuer's `audience`. */
+  /** The address by which clients know this server, and the `aud` of its tokens. Default: the address of `serveHttp`; all other transports need it, or each issuer's `audience`. */
   readonly resource?: string;
-  /** Every token must carry all of them. */
+  /** Every token must have all of these. */
   readonly scopes?: readonly string[];
   /** For people, in the protected-resource metadata. */
   readonly name?: string;
@@ -20,17 +80,17 @@ export interface AuthOptions {
   readonly clock?: Clock;
 }
 
-/** Finds out who is behind a token. One is shared by all doors. */
+/** Finds the caller of a token. One is shared by all transports. */
 export interface Authenticator {
   readonly resource?: string;
   readonly scopes: readonly string[];
-  /** There is an authorization server a client can go to; without one there is no metadata. */
+  /** The authorization servers; without any there is no metadata document. */
   readonly issuers: readonly string[];
-  /** Tokens of some issuer are made for this server's address, so a door that has none must be told one. */
+  /** Some issuer's tokens have this server's address as audience, so the address must be configured. */
   readonly needsResource: boolean;
   /**
-   * `authorization` as in the header: `Bearer …`; `resource` from configuration, empty where there is none. Synchronous for keys and
-   * for tokens seen a moment ago. `peer`: the caller's address, whose failures are rate-limited.
+   * `authorization` as in the header: `Bearer …`; `resource` from the configuration, or empty. Synchronous for keys and for tokens
+   * verified recently. `peer`: the caller's address, whose failures are rate-limited.
    */
   check(authorization: string | undefined, resource: string, peer?: string): Verdict | Promise<Verdict>;
   /** The protected-resource metadata document (RFC 9728). */
@@ -40,22 +100,22 @@ export interface Authenticator {
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i;
 const JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-// Verifying a signature costs more than the call it guards: a verdict is remembered, by the token's hash, for a minute at most.
+// Verifying a signature costs more than a call, so a verdict is cached by the token's hash, for at most a minute.
 const REMEMBERED_MS = 60_000;
 const REMEMBERED_MAX = 4_096;
 
-/** Tokens of one peer whose signatures turned out not to be good: to verify one costs more than most calls. */
+/** How many tokens with bad signatures one peer may send: verifying one costs more than most calls. */
 const FAILURES: Rate = { perSecond: 10, burst: 100 };
-/** Several on this machine may be all the clients of a proxy. */
+/** Local peers may be a proxy with many clients. */
 const LOCAL_FAILURES: Rate = { perSecond: 200, burst: 1_000 };
 
 const NO_ISSUERS: IssuerRing = { issuers: [], verify: () => Promise.resolve(invalid("The token is not known here.")) };
 
-/** What reads signed tokens is loaded where there is an issuer. */
+/** The code for signed tokens is loaded only if there is an issuer. */
 const issuerRing = async (trusted: readonly TrustedIssuer[], clock: Clock): Promise<IssuerRing> =>
   trusted.length === 0 ? NO_ISSUERS : (await import("./issuer.ts")).issuerRing(trusted, clock);
 
-/** Tokens of keys and issuers. Neither a token nor a part of one leaves here. */
+/** Accepts API keys and tokens of issuers. No part of a token is ever logged or passed on. */
 export async function authenticator(options: AuthOptions): Promise<Authenticator> {
   const { resource, clock = systemClock, scopes = [] } = options;
   const ring = apiKeyRing(options.keys ?? []);
@@ -86,7 +146,7 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
   const failures = new TokenBuckets(clock);
 
   const byIssuer = async (token: string, expected: string, name: string, peer: string): Promise<Verdict> => {
-    // Taken before, so that not very many at once are verified either.
+    // Taken before the verification, so that parallel ones are limited too.
     const waitS = failures.take(peer, isLocal(peer) ? LOCAL_FAILURES : FAILURES);
     if (waitS > 0) return limited(waitS);
     const verdict = scoped(await issuers.verify(token, expected, clock.now()));
@@ -128,4 +188,22 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
       ...(options.documentation === undefined ? {} : { resource_documentation: options.documentation }),
     }),
   };
+}
+
+/** The rule for the option `auth` of every transport. */
+export const AUTH: OptionRule = ["what authenticator(…) resolves to: `auth: await authenticator(…)`", isAuthenticator];
+
+function isAuthenticator(value: unknown): boolean {
+  if (!isBag(value)) return false;
+  const { check, metadata, scopes, issuers }: Readonly<Record<string, unknown>> = value;
+  return typeof check === "function" && typeof metadata === "function" && Array.isArray(scopes) && Array.isArray(issuers);
+}
+
+/** The audience of tokens must be configured, or be the listening address; a client cannot choose it. Throws `DOOR_OPTION`. */
+export function refuseUnaddressed(transport: string, auth: Authenticator | undefined): void {
+  if (auth?.needsResource !== true) return;
+  throw new TroupeError(
+    "DOOR_OPTION",
+    `Tokens of an issuer over ${transport} need the resource or audience they are made for: give the authenticator one (--resource or --audience).`,
+  );
 }

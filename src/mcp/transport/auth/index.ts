@@ -1,7 +1,13 @@
-export { type ApiKey, hashApiKey } from "./api-key.ts";
-export { type AuthOptions, type Authenticator, authenticator } from "./authenticator.ts";
-export { type ChallengeContext, challengeContext, metadataUrlOf, refuseToken, withMetadata } from "./challenge.ts";
-export type { TrustedIssuer } from "./issuer.ts";
-export type { KeySource } from "./issuer.ts";
-export type { Refused, Verdict, Verified } from "./verdict.ts";
-export { verdictOn } from "./verdict.ts";
+export { type ApiKey, AUTH, type AuthOptions, type Authenticator, authenticator, hashApiKey, refuseUnaddressed } from "./authenticator.ts";
+export type { KeySource, TrustedIssuer } from "./issuer.ts";
+export {
+  type ChallengeContext,
+  challengeContext,
+  metadataUrlOf,
+  type Refused,
+  refuseToken,
+  type Verdict,
+  verdictOn,
+  type Verified,
+  withMetadata,
+} from "./refusals.ts";

@@ -17,7 +17,7 @@ import {
 import { type Clock, isBag, TroupeError } from "../../../core/contract/index.ts";
 import { stripBom } from "../../../core/contract/internal.ts";
 import { isLoopback } from "../address.ts";
-import { invalid, unavailable, type Verdict } from "./verdict.ts";
+import { invalid, unavailable, type Verdict } from "./refusals.ts";
 
 /** Where an issuer's public keys are: an `https:` address, a file's path, or the set itself. */
 export type KeySource = string | { readonly keys: readonly Readonly<Record<string, unknown>>[] };

@@ -7,11 +7,13 @@ import type { UploadBudget } from "../budgets.ts";
 import { responseOf } from "../http-answer.ts";
 import { type ExchangeParts, type Framing, type HttpCore, HttpExchange } from "../http-core.ts";
 import type { WebLimits } from "../http-options.ts";
+import { frameEvent, KEEP_ALIVE } from "../event-stream.ts";
+import type { OpenStream } from "../open-streams.ts";
+import { type DropReason, SinkWriteQueue, type WriteQueue, type WriteQueueLimits } from "../write-queue.ts";
 import type { Route } from "../http-routes.ts";
 import type { WebRequest } from "./requests.ts";
-import { WebStream } from "./web-stream.ts";
 
-// Owns: requests of an application on their way to the gateway and back, as web responses.
+// Owns: requests of an application from their arrival to their web responses, and responses that are streams.
 // Does not own: the checks (../http-core.ts), where requests come from (requests.ts).
 
 const CUT = refusal("UNAVAILABLE", "The server has closed before this was done: look whether it was, and try again elsewhere or later.");
@@ -49,7 +51,7 @@ export class FetchHandler {
     });
   }
 
-  /** Aborts everything that is running, and answers whoever waits for it. */
+  /** Aborts all requests that run, and answers them with an error. */
   cut(): void {
     for (const abort of this.#running) abort();
   }
@@ -96,7 +98,7 @@ export class FetchHandler {
     return typeof body === "string" ? this.#core.refuseBody(body) : body;
   }
 
-  /** Settles with the response as soon as it begins; a stream goes on after that. */
+  /** Settles with the response as soon as that starts; a stream continues after it. */
   #dispatch(request: WebRequest, route: Route, verified: Verified, body: Uint8Array | undefined, cors: Headers): Promise<Response> {
     const { promise, resolve } = Promise.withResolvers<Response>();
     let responded = false;
@@ -117,7 +119,7 @@ export class FetchHandler {
       exchange.gone.abort();
     };
     this.#running.add(abort);
-    // An async function, so that a handler that throws at once does not throw here.
+    // An async function, so that a handler that throws synchronously does not throw here.
     const run = async (): Promise<void> => {
       try {
         const answer = await route.answer(exchange);
@@ -171,8 +173,103 @@ class FetchExchange extends HttpExchange {
     else gone.addEventListener("abort", abort, { once: true });
   }
 
-  /** Applications mount MCP only, which has no streams of lines. */
+  /** Applications mount only MCP, which has no streams of lines. */
   protected override openStream(_framing: Framing, headers: Headers | undefined): Channel | undefined {
     return this.#openOn(this, headers);
+  }
+}
+
+interface WebStreamOptions {
+  readonly limits: WriteQueueLimits;
+  readonly clock: Clock;
+  readonly onDrop: (reason: DropReason) => void;
+  readonly onEnd: () => void;
+}
+
+// About the size of a socket's buffer: up to this the client is not slow.
+const BUFFERED = 65_536;
+
+const encoder = new TextEncoder();
+
+/** A web response whose body is a stream of events. Drops a client that does not read. */
+class WebStream implements Channel, OpenStream {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #queue: WriteQueue;
+  readonly #gone = new AbortController();
+  readonly #onEnd: () => void;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #flushed: () => void = () => undefined;
+  #ended = false;
+
+  constructor({ limits, clock, onDrop, onEnd }: WebStreamOptions) {
+    this.#onEnd = onEnd;
+    this.body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#flushed(),
+        cancel: () => this.lose(),
+      },
+      { highWaterMark: BUFFERED, size: (chunk) => chunk?.byteLength ?? 0 },
+    );
+    const sink = {
+      write: (data: string | Uint8Array): void => {
+        this.#controller?.enqueue(typeof data === "string" ? encoder.encode(data) : data);
+      },
+      queued: (): number => Math.max(0, -(this.#controller?.desiredSize ?? 0)),
+      afterwards: (run: () => void): void => {
+        this.#flushed = run;
+      },
+      destroy: (): void => {
+        this.#controller?.error(new Error("The client does not read."));
+        this.lose();
+      },
+    };
+    this.#queue = new SinkWriteQueue(sink, { limits, clock, onDrop });
+  }
+
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get ready(): boolean {
+    return !this.#ended && this.#queue.ready;
+  }
+
+  onReady(run: () => void): () => void {
+    return this.#queue.onReady(run);
+  }
+
+  send(text: string, eventId?: string, retryMs?: number, event?: string): void {
+    if (!this.#ended) this.#queue.write(frameEvent(text, eventId, retryMs, event));
+  }
+
+  keepAlive(): void {
+    if (this.ready) this.#queue.write(KEEP_ALIVE);
+  }
+
+  close(): void {
+    if (this.#ended) return;
+    this.#end();
+    this.#controller?.close();
+  }
+
+  evict(): void {
+    this.close();
+    this.#gone.abort();
+  }
+
+  /** The client has disconnected. */
+  lose(): void {
+    this.#end();
+    this.#gone.abort();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#queue.end();
+    this.#onEnd();
   }
 }

@@ -5,23 +5,26 @@ import type { RequestHead } from "../http-core.ts";
 import type { UploadBudget } from "../budgets.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** A whole body, or why there is none. */
+// Owns: web requests and requests of node:http as an application hands them over, and writing web responses to node:http.
+// Does not own: what happens to a request (fetch-handler.ts).
+
+/** A complete body, or why there is none. */
 type Body = Uint8Array | BodyRefusal | "too-deep" | "unreadable";
 
-/** A request on its way, whichever server took it in. */
+/** A request, whichever kind of server received it. */
 export interface WebRequest extends RequestHead {
   /** The path as its client wrote it; undefined if a router may have stripped a prefix. */
   readonly clientPath: string | undefined;
-  /** The client, or its server, has given the request up. */
+  /** Aborted if the client, or the application's server, abandons the request. */
   readonly gone: CancelSignal;
-  /** `late` ends the wait. */
-  read(limit: number, uploads: UploadBudget, late: AbortSignal): Promise<Body>;
+  /** Reads the body until `timeout` is aborted. */
+  read(limit: number, uploads: UploadBudget, timeout: AbortSignal): Promise<Body>;
 }
 
 export function fromRequest(request: Request): WebRequest {
   const url = new URL(request.url);
   const headers = Array.from(request.headers);
-  // A request that was never on a wire names its host in its URL only.
+  // A request that was created in this process has its host in the URL only.
   if (!request.headers.has("host")) headers.push(["host", url.host]);
   return {
     method: request.method,
@@ -31,42 +34,42 @@ export function fromRequest(request: Request): WebRequest {
     peer: undefined,
     headers: new HeaderList(Object.fromEntries(headers), headers.flat()),
     gone: request.signal,
-    read: (limit, uploads, late) => readStream(request, limit, uploads, late),
+    read: (limit, uploads, timeout) => readStream(request, limit, uploads, timeout),
   };
 }
 
-async function readStream(request: Request, limit: number, uploads: UploadBudget, late: AbortSignal): Promise<Body> {
-  // Whoever handed it on has read it.
+async function readStream(request: Request, limit: number, uploads: UploadBudget, timeout: AbortSignal): Promise<Body> {
+  // The application has read it already.
   if (request.bodyUsed) return "unreadable";
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
   const stop = (): void => void reader.cancel().catch(() => undefined);
-  late.addEventListener("abort", stop, { once: true });
-  const gathering = new BodyReader(limit, uploads, undefined, stop);
+  timeout.addEventListener("abort", stop, { once: true });
+  const body = new BodyReader(limit, uploads, undefined, stop);
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return late.aborted ? "unreadable" : gathering.outcome;
-      const piece: unknown = value;
-      if (!(piece instanceof Uint8Array)) return "unreadable";
-      gathering.push(piece);
+      if (done) return timeout.aborted ? "unreadable" : body.outcome;
+      const chunk: unknown = value;
+      if (!(chunk instanceof Uint8Array)) return "unreadable";
+      body.push(chunk);
     }
   } catch {
     return "unreadable";
   } finally {
-    late.removeEventListener("abort", stop);
-    gathering.end();
+    timeout.removeEventListener("abort", stop);
+    body.end();
   }
 }
 
-/** `parsed`: the body as a framework has read it already. Default: what it left in `request.body`. */
+/** `parsed`: the body as a framework has parsed it. Default: `request.body`, where a framework may have put it. */
 export function fromNode(request: IncomingMessage, response: ServerResponse, parsed: unknown): WebRequest {
   const gone = new Cancellation();
   response.once("close", () => {
     if (!response.writableFinished) gone.abort();
   });
-  // Express hands its `next` on as a third argument.
-  const given = parsed === undefined || typeof parsed === "function" ? left(request) : parsed;
+  // Express passes its `next` function as the third argument.
+  const body = parsed === undefined || typeof parsed === "function" ? parsedBody(request) : parsed;
   return {
     method: request.method ?? "GET",
     url: request.url ?? "/",
@@ -75,17 +78,17 @@ export function fromNode(request: IncomingMessage, response: ServerResponse, par
     headers: headersAsSent(request.rawHeaders),
     peer: request.socket.remoteAddress,
     gone,
-    unpacked: given !== undefined,
-    read: async (limit, uploads, late) => (given === undefined ? readMessage(request, limit, uploads, late) : bodyOf(given, limit)),
+    unpacked: body !== undefined,
+    read: async (limit, uploads, timeout) => (body === undefined ? readMessage(request, limit, uploads, timeout) : bodyOf(body, limit)),
   };
 }
 
-/** What Express keeps when it takes a prefix away. */
+/** The URL before Express stripped a prefix. */
 function original(request: IncomingMessage): string | undefined {
   return "originalUrl" in request && typeof request.originalUrl === "string" ? request.originalUrl : undefined;
 }
 
-function left(request: IncomingMessage): unknown {
+function parsedBody(request: IncomingMessage): unknown {
   return "body" in request ? request.body : undefined;
 }
 
@@ -98,30 +101,30 @@ function bodyOf(given: unknown, limit: number): Body {
   }
 }
 
-function readMessage(request: IncomingMessage, limit: number, uploads: UploadBudget, late: AbortSignal): Promise<Body> {
+function readMessage(request: IncomingMessage, limit: number, uploads: UploadBudget, timeout: AbortSignal): Promise<Body> {
   if (request.readableEnded || request.destroyed) return Promise.resolve("unreadable");
   return new Promise((resolve) => {
-    const gathering = new BodyReader(limit, uploads, request.socket.remoteAddress, () => told());
+    const reader = new BodyReader(limit, uploads, request.socket.remoteAddress, () => onEnd());
     const finish = (body: Body): void => {
-      request.off("data", taken);
-      late.removeEventListener("abort", lost);
-      gathering.end();
-      // What still comes is thrown away, so that the client reads its answer.
+      request.off("data", onData);
+      timeout.removeEventListener("abort", onLost);
+      reader.end();
+      // The rest is discarded, so that the client can read its answer.
       request.resume();
       resolve(body);
     };
-    const told = (): void => finish(gathering.outcome);
-    const taken = (piece: Buffer): void => gathering.push(piece);
-    const lost = (): void => finish("unreadable");
-    request.on("data", taken);
-    request.once("end", told);
-    request.once("error", lost);
-    request.once("close", lost);
-    late.addEventListener("abort", lost, { once: true });
+    const onEnd = (): void => finish(reader.outcome);
+    const onData = (chunk: Buffer): void => reader.push(chunk);
+    const onLost = (): void => finish("unreadable");
+    request.on("data", onData);
+    request.once("end", onEnd);
+    request.once("error", onLost);
+    request.once("close", onLost);
+    timeout.addEventListener("abort", onLost, { once: true });
   });
 }
 
-/** Writes a web response out, not faster than the client reads it. Never throws: a client that has gone is not told. */
+/** Writes a web response with back-pressure. Never throws, even if the client has disconnected. */
 export async function writeOut(from: Response, to: ServerResponse): Promise<void> {
   if (to.destroyed || to.headersSent) return void from.body?.cancel().catch(() => undefined);
   for (const [name, value] of from.headers) to.setHeader(name, value);
@@ -135,8 +138,8 @@ export async function writeOut(from: Response, to: ServerResponse): Promise<void
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      const piece: unknown = value;
-      if (piece instanceof Uint8Array && !to.write(piece)) await drained(to);
+      const chunk: unknown = value;
+      if (chunk instanceof Uint8Array && !to.write(chunk)) await drained(to);
       if (to.destroyed) return;
     }
     to.off("close", leave);
@@ -146,13 +149,13 @@ export async function writeOut(from: Response, to: ServerResponse): Promise<void
   }
 }
 
-/** The last that can be said: 500, or no more where the answer has begun. */
+/** Answers 500, or cuts the response off if it has started. */
 export function giveUpOn(response: ServerResponse): void {
   if (response.headersSent) response.destroy();
   else response.writeHead(500).end();
 }
 
-/** Settles when there is room again, or nobody left. */
+/** Settles when the response can take more data, or is closed. */
 function drained(to: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
@@ -166,7 +169,7 @@ function drained(to: ServerResponse): Promise<void> {
   });
 }
 
-/** Responses of an application's server that are on their way. */
+/** Responses that are being written to an application's server. */
 export class PendingWrites {
   readonly #writing = new Map<ServerResponse, Promise<void>>();
 
@@ -179,7 +182,7 @@ export class PendingWrites {
     }
   }
 
-  /** Settles when all have ended. A client that does not take its last bytes is not waited for. */
+  /** Settles when all have ended. Clients that do not read within `withinMs` are cut off. */
   async flush(clock: Clock, withinMs: number): Promise<void> {
     if (this.#writing.size === 0) return;
     const undo = clock.after(withinMs, () => {

@@ -8,17 +8,15 @@ import {
   systemClock,
   systemEntropy,
 } from "../../../core/contract/index.ts";
-import { AUTH, HOSTS, ORIGINS, refuseUnaddressed } from "../door-options.ts";
-import { httpGuard } from "../http-checks.ts";
+import { HOSTS, httpGuard, ORIGINS } from "../http-checks.ts";
 import { HTTP_LIMITS, type WebDoor, type WebOptions } from "../http-options.ts";
 import { HttpSse } from "../http-sse.ts";
 import { checkPath, routes } from "../http-routes.ts";
 import { HttpCore } from "../http-core.ts";
-import { challengeContext } from "../auth/index.ts";
+import { AUTH, challengeContext, refuseUnaddressed } from "../auth/index.ts";
 import { UploadBudget } from "../budgets.ts";
 import { OpenStreams } from "../open-streams.ts";
-import { rateLimitedLog } from "../../../core/contract/internal.ts";
-import { within } from "../within.ts";
+import { rateLimitedLog, withTimeout } from "../../../core/contract/internal.ts";
 import { fromRequest, fromNode, giveUpOn, writeOut, PendingWrites } from "./requests.ts";
 import { FetchHandler } from "./fetch-handler.ts";
 
@@ -41,8 +39,8 @@ const OPTIONS: OptionTable<WebOptions> = {
 const FLUSH_MS = 1_000;
 
 /**
- * Streamable HTTP as functions of a request, for applications that listen themselves. As strict as `serveHttp`: Host and
- * Origin are checked, everything is bounded. Throws `DOOR_OPTION`.
+ * Streamable HTTP as functions of a request, for applications with a server of their own. As strict as `serveHttp`: Host and Origin
+ * are checked, everything is limited. Throws `DOOR_OPTION`.
  */
 export function webDoor(options: WebOptions): WebDoor {
   const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock } = options;
@@ -81,15 +79,15 @@ export function webDoor(options: WebOptions): WebDoor {
   const unsent = new PendingWrites();
   const shut = async (graceMs: number): Promise<void> => {
     closing = true;
-    await within(clock, graceMs, Promise.all([handler.idle(), sse?.drain()]));
+    await withTimeout(clock, graceMs, Promise.all([handler.idle(), sse?.drain()]), () => undefined);
     handler.cut();
     streams.endAll();
-    // Whoever closes the application's server next finds no connection that is busy.
+    // So that no connection is busy when the application closes its server.
     await unsent.flush(clock, FLUSH_MS);
   };
   let closed: Promise<void> | undefined;
   const close = ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => (closed ??= shut(graceMs));
-  // What throws here would end the application: nobody waits for an event's listener.
+  // An error here would end the application, since the promise of an event listener is not awaited.
   const answerNode = async (request: IncomingMessage, response: ServerResponse, body: unknown, caller?: Caller): Promise<void> => {
     try {
       const answer = handler.handle(fromNode(request, response, body), caller);

@@ -1,9 +1,50 @@
-import type { Answer } from "../../../core/contract/index.ts";
+import type { Answer, Caller } from "../../../core/contract/index.ts";
 import type { Authenticator } from "./authenticator.ts";
-import type { Refused } from "./verdict.ts";
+
+// Owns: the verdict on a token, and the answer to a request whose token was refused. Does not own: how tokens are verified.
+
+/** The caller that a token identifies, and until when (milliseconds since 1970). */
+export interface Verified {
+  readonly caller: Caller;
+  readonly expiresAt?: number;
+}
+
+/** `missing` no token · `invalid` not valid here · `scope` missing scopes · `unavailable` cannot be checked now · `limited` too many failures before. */
+export interface Refused {
+  readonly refused: "missing" | "invalid" | "scope" | "unavailable" | "limited";
+  /** A sentence for the client; never a part of the token. */
+  readonly why: string;
+}
+
+export type Verdict = Verified | Refused;
+
+export const missing: Refused = { refused: "missing", why: "Send a token as Authorization: Bearer." };
+export const invalid = (why: string): Refused => ({ refused: "invalid", why });
+export const unavailable = (why: string): Refused => ({ refused: "unavailable", why });
+export const limited = (waitS: number): Refused => ({
+  refused: "limited",
+  why: `Too many tokens from here were not good: try again in ${waitS} s.`,
+});
+
+const UNCHECKED = unavailable("The token cannot be checked now: try again.");
+
+/** The verdict on a token. An authenticator of the application that throws counts as `unavailable`. */
+export function verdictOn(
+  auth: Authenticator,
+  authorization: string | undefined,
+  resource: string,
+  peer?: string,
+): Verdict | Promise<Verdict> {
+  try {
+    const verdict = auth.check(authorization, resource, peer);
+    return verdict instanceof Promise ? verdict.catch(() => UNCHECKED) : verdict;
+  } catch {
+    return UNCHECKED;
+  }
+}
 
 export interface ChallengeContext {
-  /** Address of the metadata document; absent where there is no authorization server to go to, and where the resource's address is not configured. */
+  /** Address of the metadata document; absent without an authorization server, and if the resource's address is not configured. */
   readonly metadataUrl?: string;
   readonly scopes: readonly string[];
 }
@@ -25,11 +66,11 @@ const WITHOUT_CHALLENGE = {
   limited: "slow_down",
 } as const;
 
-/** RFC 6750, section 3, and RFC 6749, section 5.2: descriptions, scopes and addresses hold neither quotes nor backslashes, escaped or not. */
+/** RFC 6750, section 3, and RFC 6749, section 5.2: descriptions, scopes and addresses must not contain quotes or backslashes, not even escaped. */
 const plain = (text: string): string => text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, "?");
 const quoted = (text: string): string => `"${plain(text)}"`;
 
-/** The `WWW-Authenticate` value (RFC 6750, 3; RFC 9728, 5.1). Without a token sent it names no error. */
+/** The `WWW-Authenticate` value (RFC 6750, 3; RFC 9728, 5.1). It names no error if no token was sent. */
 function challenge(refusal: Refused, { metadataUrl, scopes }: ChallengeContext): string {
   const error = ERROR[refusal.refused];
   const parts: string[] = [];
@@ -44,14 +85,14 @@ export function challengeContext(auth: Authenticator | undefined, resource: stri
   return issuers.length === 0 || resource === "" ? { scopes } : { scopes, metadataUrl: metadataUrlOf(resource) };
 }
 
-/** A challenge of somebody's who does not know where one signs in. */
+/** Adds the metadata address to the challenge of a handler, which does not know it. */
 export function withMetadata(answer: Answer, { metadataUrl }: ChallengeContext): Answer {
   const challenged = answer.headers?.["www-authenticate"];
   if (challenged === undefined || metadataUrl === undefined) return answer;
   return { ...answer, headers: { ...answer.headers, "www-authenticate": `${challenged}, resource_metadata=${quoted(metadataUrl)}` } };
 }
 
-/** A refused request's whole answer. */
+/** The answer to a request whose token was refused. */
 export function refuseToken(refusal: Refused, context: ChallengeContext): Answer {
   const status = STATUS[refusal.refused];
   const error = ERROR[refusal.refused] ?? WITHOUT_CHALLENGE[refusal.refused];
@@ -64,7 +105,7 @@ export function refuseToken(refusal: Refused, context: ChallengeContext): Answer
   };
 }
 
-/** Where the metadata of a resource is: the well-known name goes before its path (RFC 9728, 3.1). */
+/** The address of a resource's metadata: the well-known name precedes its path (RFC 9728, 3.1). */
 export function metadataUrlOf(resource: string): string {
   const url = new URL(resource);
   return `${url.origin}/.well-known/oauth-protected-resource${url.pathname === "/" ? "" : url.pathname}`;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { REFUSALS } from "../../src/hosts/lambda/refusal.ts";
+import { REFUSALS } from "../../src/hosts/lambda/refusals.ts";
 
 test("the guide to errors has every refusal of a function with its status, and none besides", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/guide/errors.md"), "utf8");

@@ -1,9 +1,11 @@
-/** What carries whole messages between a server and one client. The transports of the official SDKs are ones. */
+// Owns: transports of complete messages, and the one over a port.
+
+/** Transports complete messages between a server and one client. The transports of the official SDKs match it. */
 export interface MessageTransport {
   start?(): Promise<void> | void;
   send(message: object): Promise<void> | void;
   close?(): Promise<void> | void;
-  /** Set by whoever listens, before `start`. */
+  /** Set by the receiver, before `start`. */
   onmessage?: ((message: never) => void) | undefined;
   onclose?: (() => void) | undefined;
 }
@@ -13,7 +15,7 @@ interface PortEvent {
   readonly data?: unknown;
 }
 
-/** A `MessagePort`, a `Worker`, the scope inside one: whatever posts and hears. */
+/** A `MessagePort`, a `Worker`, or the global scope inside one. */
 export interface PagePort {
   postMessage(message: unknown, transfer: never[]): void;
   addEventListener(type: "message" | "close", run: (event: PortEvent) => void): void;
@@ -22,8 +24,8 @@ export interface PagePort {
   close?(): void;
 }
 
-// Not every browser tells a port that its other end was closed.
-const FAREWELL = "troupe:closed";
+// Not every browser notifies a port that its other end was closed.
+const CLOSED_MESSAGE = "troupe:closed";
 
 class PortTransport implements MessageTransport {
   readonly #port: PagePort;
@@ -35,10 +37,10 @@ class PortTransport implements MessageTransport {
     this.#port = port;
   }
 
-  // As the SDKs' `Client.connect` and our `serve` do, once `onmessage` is set.
+  // Called by the SDKs' `Client.connect` and by `serve`, once `onmessage` is set.
   async start(): Promise<void> {
-    this.#port.addEventListener("message", this.#heard);
-    this.#port.addEventListener("close", this.#ended);
+    this.#port.addEventListener("message", this.#onMessage);
+    this.#port.addEventListener("close", this.#onClose);
     this.#port.start?.();
   }
 
@@ -48,26 +50,26 @@ class PortTransport implements MessageTransport {
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    this.#port.postMessage(FAREWELL, []);
+    this.#port.postMessage(CLOSED_MESSAGE, []);
     this.#port.close?.();
-    this.#ended();
+    this.#onClose();
   }
 
-  readonly #heard = ({ data }: PortEvent): void => {
-    if (data === FAREWELL) this.#ended();
+  readonly #onMessage = ({ data }: PortEvent): void => {
+    if (data === CLOSED_MESSAGE) this.#onClose();
     else this.onmessage?.(data);
   };
 
-  readonly #ended = (): void => {
+  readonly #onClose = (): void => {
     if (this.#closed) return;
     this.#closed = true;
-    this.#port.removeEventListener("message", this.#heard);
-    this.#port.removeEventListener("close", this.#ended);
+    this.#port.removeEventListener("message", this.#onMessage);
+    this.#port.removeEventListener("close", this.#onClose);
     this.onclose?.();
   };
 }
 
-/** Messages over a port, for either side: `serve(service, { transport: overPort(port1) })`, `client.connect(overPort(port2))`. */
+/** A transport over a port, for either side: `serve(service, { transport: overPort(port1) })`, `client.connect(overPort(port2))`. */
 export function overPort(port: PagePort): PortTransport {
   return new PortTransport(port);
 }

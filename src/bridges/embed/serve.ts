@@ -3,30 +3,32 @@ import type { Channel, Log, Source } from "../../core/contract/index.ts";
 import { createGateway, type ServerInfo } from "../../mcp/gateway/index.ts";
 import type { MessageTransport } from "./message-transport.ts";
 
+// Owns: `serve`: one connection of an application to a service or source inside it. Does not own: transports (message-transport.ts).
+
 export interface EmbedOptions {
-  /** To one client; `serve` starts it. For several clients, serve a source several times. */
+  /** The transport to one client; `serve` starts it. For several clients, serve a source several times. */
   readonly transport: MessageTransport;
-  /** How the server names itself. Default: `embedded`, version 0.0.0. */
+  /** Name and version of the server. Default: `embedded`, 0.0.0. */
   readonly info?: ServerInfo;
   readonly instructions?: string;
-  /** Who the client is to the source. Default `local`. */
+  /** The principal of the client. Default `local`. */
   readonly principal?: string;
-  /** Codes, ids and sizes; never arguments or state. */
+  /** Gets codes, ids and sizes; never arguments or state. */
   readonly log?: Log;
 }
 
 export interface Embedded extends AsyncDisposable {
-  /** Settles when the client has gone or `close` was called, and the service was let go. */
+  /** Settles when the client has disconnected or `close` was called, and the service was released. */
   readonly closed: Promise<void>;
-  /** Takes no request any more; those running get `graceMs` (default 5 s). Then ends the connection, and lets go of the service. */
+  /** Accepts no more requests; running ones get `graceMs` (default 5 s). Then closes the connection and releases the service. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 const GRACE_MS = 5_000;
 
 /**
- * Serves an AgenticService, or any source, to a client inside the same application: no engine, no command line, no disk;
- * in browsers too. Given a service, it is listened to until the connection ends; a source stays its owner's.
+ * Serves an AgenticService, or any source, to a client inside the same application, without engine, command line and disk; in browsers
+ * too. A service is observed until the connection ends; a source is not closed.
  */
 export async function serve(served: AgenticService | Source, options: EmbedOptions): Promise<Embedded> {
   const { transport, info = { name: "embedded", version: "0.0.0" }, instructions, principal = "local", log } = options;
@@ -34,20 +36,20 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
   const gateway = createGateway({
     source,
     info,
-    // The application calls itself: nobody floods it from outside.
+    // The only client is the application itself.
     rateLimit: false,
     posture: { modern: "dynamic" },
     ...(instructions === undefined ? {} : { instructions }),
     ...(log === undefined ? {} : { log }),
   });
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const channel: Channel = {
     ready: true,
-    gone: gone.signal,
+    gone: disconnected.signal,
     onReady: () => () => undefined,
     send(text) {
       const message: object = JSON.parse(text);
-      // A transport may throw at once, or later: either way its client hears nothing more.
+      // A transport may throw synchronously or reject: either ends the connection.
       const sent = async (): Promise<void> => transport.send(message);
       sent().catch(lost);
     },
@@ -57,10 +59,10 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   let closing: Promise<void> | undefined;
   const end = async (graceMs: number): Promise<void> => {
-    // What an action does cannot be called off, and may never end: nobody waits for it longer than this.
+    // Actions cannot be cancelled and may never end, so the wait is limited.
     await gateway.drain(graceMs);
     await connection.close();
-    gone.abort();
+    disconnected.abort();
     await gateway[Symbol.asyncDispose]();
     release();
     try {
@@ -71,9 +73,9 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
     resolve();
   };
   const close = ({ graceMs = GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> => (closing ??= end(graceMs));
-  // Nobody reads the replies of what runs.
+  // No grace period: the client cannot read replies any more.
   function lost(): void {
-    gone.abort();
+    disconnected.abort();
     void close({ graceMs: 0 });
   }
 
@@ -96,7 +98,7 @@ function sourceOf(served: AgenticService | Source): { readonly source: Source; r
   return { source, release: () => source[Symbol.dispose]() };
 }
 
-// A port hands over what JSON cannot hold, too: that is answered as what cannot be read.
+// A port may deliver values that JSON does not have: these are answered as unreadable.
 function textOf(message: unknown): string {
   try {
     return JSON.stringify(message) ?? "null";

@@ -1,10 +1,39 @@
 import { type Bag, isBag } from "../../core/contract/index.ts";
-import type { Arrived, LambdaContext } from "./arrived.ts";
-import { bagAt, flagAt, listAt, needed, pairsAt, textAt } from "./read.ts";
-import { badEvent } from "./refusal.ts";
+import { badEvent } from "./refusals.ts";
 
-/** Tells the kinds apart as the platform does: by what only one of them has. Throws `BAD_EVENT`. */
-export function readEvent(event: unknown, context: LambdaContext | undefined): Arrived {
+// Owns: the events of API Gateway, function URLs and load balancers, read into one form. Does not own: the request made of it (request.ts).
+
+/** The kinds of event: REST APIs (payload 1.0), HTTP APIs and function URLs (2.0), load balancers. */
+export type EventKind = "rest" | "http" | "alb";
+
+/** An event of any kind in one form. Nothing of it is decoded or trusted yet. */
+export interface HttpEvent {
+  readonly kind: EventKind;
+  readonly method: string;
+  readonly path: string;
+  /** As in the URL, without the question mark. */
+  readonly query: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string | undefined;
+  readonly base64: boolean;
+  /** The host name of the request according to the platform; absent for load balancers. */
+  readonly domain?: string;
+  readonly sourceIp?: string;
+  readonly requestId?: string;
+  /** The result of the gateway's authorizer; absent if there was none. */
+  readonly authorizer?: Bag;
+  /** Headers of the answer have lists of values: required by load balancers that send such lists. */
+  readonly multiValue: boolean;
+}
+
+/** The part of the runtime's second argument that is used here. */
+export interface LambdaContext {
+  readonly awsRequestId?: string;
+  getRemainingTimeInMillis?(): number;
+}
+
+/** Recognises the kinds by members that only one of them has. Throws `BAD_EVENT`. */
+export function readEvent(event: unknown, context: LambdaContext | undefined): HttpEvent {
   if (!isBag(event))
     throw badEvent("The event is no object: send this function what API Gateway, a function URL or a load balancer sends.");
   const about = bagAt(event, "requestContext");
@@ -19,10 +48,10 @@ export function readEvent(event: unknown, context: LambdaContext | undefined): A
 
 /**
  * Payload 1.0: https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html#api-gateway-simple-proxy-for-lambda-input-format
- * Its path has no stage, and the values of its query are decoded. An HTTP API that is told to send this payload says so
- * (`version`), and its path begins with the stage.
+ * Its path has no stage, and the values of its query are decoded. An HTTP API that is configured for this payload has a `version`,
+ * and its path begins with the stage.
  */
-function ofRest(event: Bag, about: Bag): Arrived {
+function ofRest(event: Bag, about: Bag): HttpEvent {
   const query = new URLSearchParams();
   for (const [name, value] of pairsAt(event, "queryStringParameters", "multiValueQueryStringParameters")) query.append(name, value);
   return {
@@ -42,9 +71,9 @@ function ofRest(event: Bag, about: Bag): Arrived {
 
 /**
  * Payload 2.0: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
- * and https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html. Its path begins with the stage, where that has a name.
+ * and https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html. Its path begins with the stage, if that has a name.
  */
-function ofHttp(event: Bag, about: Bag): Arrived {
+function ofHttp(event: Bag, about: Bag): HttpEvent {
   const http = bagAt(about, "http");
   if (http === undefined) throw badEvent("The event has no requestContext.http.");
   const cookies = listAt(event, "cookies");
@@ -63,10 +92,10 @@ function ofHttp(event: Bag, about: Bag): Arrived {
   };
 }
 
-/** https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html: the values of its query are as they came. */
-function ofLoadBalancer(event: Bag, context: LambdaContext | undefined): Arrived {
+/** https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html: the values of its query are not decoded. */
+function ofLoadBalancer(event: Bag, context: LambdaContext | undefined): HttpEvent {
   const headers = pairsAt(event, "headers", "multiValueHeaders");
-  // What the balancer saw itself is the last entry; those before are the client's word.
+  // The last entry is from the load balancer; the client can forge those before it.
   const forwarded = headers
     .findLast(([name]) => name.toLowerCase() === "x-forwarded-for")?.[1]
     .split(",")
@@ -86,19 +115,79 @@ function ofLoadBalancer(event: Bag, context: LambdaContext | undefined): Arrived
   };
 }
 
-/** A stage without a name, `$default`, is in no path. */
+/** The stage without a name, `$default`, is not in paths. */
 function withoutStage(path: string, about: Bag): string {
   const stage = `/${textAt(about, "stage") ?? "$default"}`;
   return path === stage || path.startsWith(`${stage}/`) ? path.slice(stage.length) || "/" : path;
 }
 
-const bodyOf = (event: Bag): Pick<Arrived, "body" | "base64"> => ({
+const bodyOf = (event: Bag): Pick<HttpEvent, "body" | "base64"> => ({
   body: textAt(event, "body"),
   base64: flagAt(event, "isBase64Encoded"),
 });
 
-/** An optional member, absent where there is nothing. */
+/** An optional member, absent if the value is undefined. */
 function known<K extends string, V>(name: K, value: V | undefined): { readonly [P in K]?: V };
 function known(name: string, value: unknown): object {
   return value === undefined ? {} : { [name]: value };
+}
+
+// ── members of an event ─────────────────────────────────────────────────────
+
+// Each throws `BAD_EVENT` with the name of the member, since events are not trusted.
+
+function textAt(bag: Bag, name: string): string | undefined {
+  const value = bag[name];
+  if (value === undefined || value === null || value === "") return undefined;
+  if (typeof value !== "string") throw badEvent(`The event's ${name} is no text.`);
+  return value;
+}
+
+function needed(bag: Bag, name: string): string {
+  const value = textAt(bag, name);
+  if (value === undefined) throw badEvent(`The event has no ${name}.`);
+  return value;
+}
+
+function bagAt(bag: Bag, name: string): Bag | undefined {
+  const value = bag[name];
+  if (value === undefined || value === null) return undefined;
+  if (!isBag(value)) throw badEvent(`The event's ${name} is no object.`);
+  return value;
+}
+
+function flagAt(bag: Bag, name: string): boolean {
+  const value = bag[name] ?? false;
+  if (typeof value !== "boolean") throw badEvent(`The event's ${name} is neither true nor false.`);
+  return value;
+}
+
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** `multi` has all values of a name, `single` only the last one. If both exist, `multi` is used. */
+function pairsAt(bag: Bag, single: string, multi: string): Pairs {
+  const lists = bagAt(bag, multi);
+  if (lists === undefined) return Object.entries(bagAt(bag, single) ?? {}).map(([name, value]) => pair(single, name, value));
+  return Object.entries(lists).flatMap(([name, values]) => {
+    if (!Array.isArray(values)) throw badEvent(`The event's ${multi} has no list under "${shown(name)}".`);
+    return values.map((value: unknown) => pair(multi, name, value));
+  });
+}
+
+function listAt(bag: Bag, name: string): readonly string[] {
+  const value = bag[name];
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value)) throw badEvent(`The event's ${name} is no list.`);
+  return value.map((entry: unknown) => {
+    if (typeof entry !== "string") throw badEvent(`The event's ${name} has an entry that is no text.`);
+    return entry;
+  });
+}
+
+/** A name from outside, shortened for an error message. */
+export const shown = (name: string): string => name.slice(0, 64);
+
+function pair(where: string, name: string, value: unknown): readonly [string, string] {
+  if (typeof value !== "string") throw badEvent(`The event's ${where} has no text under "${shown(name)}".`);
+  return [name, value];
 }

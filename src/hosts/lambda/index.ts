@@ -1,18 +1,19 @@
-export type { LambdaAnswer } from "./answer.ts";
-export type { EventKind, LambdaContext } from "./arrived.ts";
-export { bufferedHandler } from "./buffered.ts";
-export { authorizedCaller } from "./caller.ts";
-export { sourceOf } from "./front.ts";
-export type {
-  AwsLambda,
-  LambdaOptions,
-  LambdaServer,
-  LambdaSource,
-  ResponseStream,
-  StreamHandler,
-  StreamingOptions,
-  StreamMetadata,
+export { bufferedHandler, type LambdaAnswer } from "./buffered.ts";
+export type { EventKind, LambdaContext } from "./event.ts";
+export {
+  agentCoreHttp,
+  type AwsLambda,
+  forAgentCore,
+  forLambda,
+  type LambdaOptions,
+  type LambdaServer,
+  type LambdaSource,
+  type ResponseStream,
+  type StreamHandler,
+  type StreamingOptions,
+  type StreamMetadata,
 } from "./options.ts";
-export { agentCoreHttp, forAgentCore, forLambda } from "./platform.ts";
-export type { LambdaRefusalCode } from "./refusal.ts";
+export type { LambdaRefusalCode } from "./refusals.ts";
+export { authorizedCaller } from "./request.ts";
+export { sourceOf } from "./serve-event.ts";
 export { streamingHandler } from "./streaming.ts";

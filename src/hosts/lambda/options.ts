@@ -1,7 +1,9 @@
 import type { Bag, Caller, Clock, Log } from "../../core/contract/index.ts";
-import type { EventKind, LambdaContext } from "./arrived.ts";
+import type { EventKind, LambdaContext } from "./event.ts";
 
-/** What answers: a server of `createServer`, or anything with its `fetch`; a bare function too. */
+// Owns: options and types of the handlers, and options of servers in Lambda and AgentCore.
+
+/** A server of `createServer`, anything with its `fetch`, or a bare function. */
 export type LambdaServer =
   | ((request: Request) => Promise<Response> | Response)
   | {
@@ -11,15 +13,15 @@ export type LambdaServer =
 
 export interface LambdaOptions {
   /**
-   * Who calls, by what the gateway's authorizer left (`authorizedCaller` reads the usual ones). Undefined, or no authorizer: 401.
-   * Without this option the server finds out itself, by its `auth`. Needs a server with `fetchAs`.
+   * The caller, from the result of the gateway's authorizer (`authorizedCaller` reads the usual ones). Undefined, or no authorizer:
+   * 401. Without this option the server authenticates by its `auth`. Needs a server with `fetchAs`.
    */
   readonly caller?: (authorizer: Bag) => Caller | undefined;
-  /** Names clients may use behind a load balancer (`*` for any). API Gateway and function URLs say the name themselves. */
+  /** Names that clients may use behind a load balancer (`*` for any). API Gateway and function URLs provide the name themselves. */
   readonly hosts?: readonly string[];
-  /** What a custom domain's mapping puts before the path: `/tools`. The stage goes by itself. */
+  /** The prefix that a custom domain's mapping adds to the path: `/tools`. The stage is removed automatically. */
   readonly basePath?: string;
-  /** Requests are aborted, and answered, so many milliseconds before the function would be. Default 500. */
+  /** Requests are aborted, and answered, this many milliseconds before the function's own time limit. Default 500. */
   readonly marginMs?: number;
   readonly clock?: Clock;
   readonly log?: Log;
@@ -27,25 +29,25 @@ export interface LambdaOptions {
 
 export interface StreamingOptions extends LambdaOptions {
   /**
-   * A legacy client's GET stream is held open until the function's time is over, and paid for. Default false: it is answered 405,
+   * Serves the GET stream of a legacy client until the function's time is over, which costs money. Default false: it is answered 405,
    * which MCP allows; a GET that resumes (`Last-Event-ID`) is served.
    */
   readonly standaloneStreams?: boolean;
-  /** Default: the global of that name, which the Node.js runtimes of Lambda have. */
+  /** Default: the global of that name in the Node.js runtimes of Lambda. */
   readonly awslambda?: AwsLambda;
 }
 
-/** What came with a request, beside it: `sourceOf(request)`. */
+/** The event and caller data of a request: `sourceOf(request)`. */
 export interface LambdaSource {
   readonly kind: EventKind;
   readonly sourceIp?: string;
   readonly requestId?: string;
   readonly authorizer?: Bag;
-  /** As it came. */
+  /** As the platform sent it. */
   readonly event: unknown;
 }
 
-/** Of Lambda's own response streams, what is used here. */
+/** The part of Lambda's response streams that is used here. */
 export interface ResponseStream {
   write(chunk: string | Uint8Array): boolean;
   end(done: () => void): unknown;
@@ -53,7 +55,7 @@ export interface ResponseStream {
   off(event: "drain" | "error" | "close", run: () => void): unknown;
 }
 
-/** Status and headers, before the bytes. */
+/** Status and headers of a stream. */
 export interface StreamMetadata {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -70,3 +72,20 @@ export interface AwsLambda {
 }
 
 export type StreamHandler = (event: unknown, stream: ResponseStream, context?: LambdaContext) => Promise<void>;
+
+/**
+ * Options of `createServer` for a server that runs only in Lambda. A new environment has no sessions, so it adopts the client's id. If
+ * sessions are in a store, set `unknownSession: "reject"` after these options, or an ended session would start again under its id.
+ * `allowedHosts`: the handlers accept only the host that the platform provides, or one of their `hosts`; so do not listen elsewhere
+ * with these options.
+ */
+export const forLambda = { unknownSession: "adopt", allowedHosts: ["*"] } as const;
+
+/**
+ * Options of `createServer` for a container of Bedrock AgentCore Runtime, which creates session ids itself and uses an unspecified host
+ * name. Source: https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/runtime-mcp-protocol-contract.html
+ */
+export const forAgentCore = { unknownSession: "adopt", allowedHosts: ["*"] } as const;
+
+/** The address where AgentCore Runtime expects MCP: for the option `http` of `listen`. `insecure`: callers are authenticated outside of the container. */
+export const agentCoreHttp = { host: "0.0.0.0", port: 8000, path: "/mcp", insecure: true } as const;

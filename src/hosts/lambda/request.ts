@@ -1,30 +1,32 @@
-import type { Arrived } from "./arrived.ts";
-import { shown } from "./read.ts";
-import { badEvent, LambdaRefusal } from "./refusal.ts";
+import { type Bag, type Caller, isBag, type Json } from "../../core/contract/index.ts";
+import { type HttpEvent, shown } from "./event.ts";
+import { badEvent, LambdaRefusal } from "./refusals.ts";
 
-/** Of the connection, or of a body that is whole already; `host` is not the client's to say. */
+// Owns: an event as a web request, and its caller. Does not own: reading events (event.ts).
+
+/** Headers that concern the connection, or a body in transit; `host` is set from the platform. */
 const DROPPED = new Set(["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);
-/** Headers that decide something: whoever sends one twice wants two readers to see two requests. */
+/** Headers that must not be repeated: with two values, two readers could see different requests. */
 const ONCE = new Set(["authorization", "content-type", "host", "idempotency-key", "last-event-id", "origin"]);
 const HEADERS_MAX = 200;
 const HOST = /^[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?(?::\d{1,5})?$/;
 
 export interface RequestRules {
-  /** Names clients may use where the platform does not say which it was. */
+  /** Names that clients may use if the platform does not provide the host name. */
   readonly hosts: readonly string[];
-  /** What a custom domain's mapping puts before the path. */
+  /** The prefix that a custom domain's mapping adds to the path. */
   readonly basePath: string | undefined;
 }
 
 /** The event as a request to `https://<host>`. Throws `BAD_EVENT`, `HOST_UNKNOWN`. */
-export function requestOf(arrived: Arrived, rules: RequestRules, signal: AbortSignal): Request {
-  const url = new URL(`https://${hostOf(arrived, rules.hosts)}`);
-  url.pathname = pathOf(arrived.path, rules.basePath);
-  url.search = arrived.query;
-  const { method } = arrived;
+export function requestOf(httpEvent: HttpEvent, rules: RequestRules, signal: AbortSignal): Request {
+  const url = new URL(`https://${hostOf(httpEvent, rules.hosts)}`);
+  url.pathname = pathOf(httpEvent.path, rules.basePath);
+  url.search = httpEvent.query;
+  const { method } = httpEvent;
   if (!/^[A-Z]{3,10}$/.test(method)) throw badEvent("The event's method is none of HTTP's.");
-  const headers = headersOf(arrived);
-  const body = method === "GET" || method === "HEAD" ? undefined : bytesOf(arrived);
+  const headers = headersOf(httpEvent);
+  const body = method === "GET" || method === "HEAD" ? undefined : bytesOf(httpEvent);
   try {
     return new Request(url, { method, headers, signal, ...(body === undefined ? {} : { body }) });
   } catch {
@@ -33,30 +35,30 @@ export function requestOf(arrived: Arrived, rules: RequestRules, signal: AbortSi
 }
 
 /*
- * API Gateway and function URLs answer to their own names only, and say which one it was: no page gets here by a name of its
- * own (DNS rebinding). A load balancer passes on whatever the client wrote.
+ * API Gateway and function URLs answer only to their own names, and provide the name: DNS rebinding is not possible. A load balancer
+ * passes on what the client wrote.
  */
-function hostOf({ domain, headers }: Arrived, hosts: readonly string[]): string {
-  const told = (domain ?? headers.find(([name]) => name.toLowerCase() === "host")?.[1] ?? "").toLowerCase();
-  if (!HOST.test(told)) throw badEvent("The event names no host: it needs requestContext.domainName, or a Host header.");
-  if (domain !== undefined || hosts.includes("*") || hosts.some((host) => host.toLowerCase() === told)) return told;
+function hostOf({ domain, headers }: HttpEvent, hosts: readonly string[]): string {
+  const name = (domain ?? headers.find(([name]) => name.toLowerCase() === "host")?.[1] ?? "").toLowerCase();
+  if (!HOST.test(name)) throw badEvent("The event names no host: it needs requestContext.domainName, or a Host header.");
+  if (domain !== undefined || hosts.includes("*") || hosts.some((host) => host.toLowerCase() === name)) return name;
   throw new LambdaRefusal("HOST_UNKNOWN", "This function is not known by that Host: allow the name (hosts) when it is yours.");
 }
 
 function pathOf(path: string, basePath: string | undefined): string {
   const rest = basePath !== undefined && (path === basePath || path.startsWith(`${basePath}/`)) ? path.slice(basePath.length) || "/" : path;
   if (!rest.startsWith("/")) throw badEvent("The event's path begins with no slash.");
-  // A gateway that authorizes by path has looked at this one: it must not become another.
+  // A gateway may have authorized this path, so it must not be normalised into another.
   if (rest.split(/[/\\]|%2f|%5c/i).some((part) => /^(?:\.|%2e){1,2}$/i.test(part)) || rest.includes("\\"))
     throw badEvent("The event's path has a segment that leads elsewhere: send it in its normal form.");
   return rest;
 }
 
-function headersOf({ headers: told }: Arrived): Headers {
-  if (told.length > HEADERS_MAX) throw badEvent(`The event has more than ${HEADERS_MAX} headers.`);
+function headersOf({ headers: sent }: HttpEvent): Headers {
+  if (sent.length > HEADERS_MAX) throw badEvent(`The event has more than ${HEADERS_MAX} headers.`);
   const headers = new Headers();
   const seen = new Set<string>();
-  for (const [raw, value] of told) {
+  for (const [raw, value] of sent) {
     const name = raw.toLowerCase();
     if (seen.has(name) && (ONCE.has(name) || name.startsWith("mcp-")))
       throw badEvent(`The header ${shown(name)} was sent twice: send it once.`);
@@ -71,10 +73,41 @@ function headersOf({ headers: told }: Arrived): Headers {
   return headers;
 }
 
-function bytesOf({ body, base64 }: Arrived): Uint8Array<ArrayBuffer> | undefined {
+function bytesOf({ body, base64 }: HttpEvent): Uint8Array<ArrayBuffer> | undefined {
   if (body === undefined) return undefined;
-  // Node leaves out what is no base64: what a request says must not depend on who reads it.
+  // Node ignores invalid base64: refused, so that all readers see the same body.
   if (base64 && (body.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(body)))
     throw badEvent("The event's body is not the base64 it is said to be.");
   return new Uint8Array(Buffer.from(body, base64 ? "base64" : "utf8"));
+}
+
+/**
+ * The caller according to the gateway's authorizer: a JWT or Cognito authorizer (principal `iss|sub`, scopes of the token), IAM (the
+ * caller's ARN, no scopes), a Lambda authorizer (`principalId`, and `scope` if it has one). Undefined if none named a caller.
+ */
+export function authorizedCaller(authorizer: Bag): Caller | undefined {
+  const { jwt, claims, iam, lambda } = authorizer;
+  if (isBag(jwt) && isBag(jwt["claims"])) return ofClaims(jwt["claims"]);
+  if (isBag(claims)) return ofClaims(claims);
+  if (isBag(iam)) return ofName(iam["userArn"], undefined);
+  const own = isBag(lambda) ? lambda : authorizer;
+  return ofName(own["principalId"], own["scope"]);
+}
+
+/** Uses the token's scopes, not those the route requires, which the gateway passes next to the claims. */
+function ofClaims(claims: Bag): Caller | undefined {
+  const { iss, sub } = claims;
+  if (typeof iss !== "string" || typeof sub !== "string" || iss === "" || sub === "") return undefined;
+  return { principal: `${iss}|${sub}`, scopes: scopesOf(claims["scope"] ?? claims["scp"]) };
+}
+
+function ofName(name: Json | undefined, granted: Json | undefined): Caller | undefined {
+  return typeof name === "string" && name !== "" ? { principal: name, scopes: scopesOf(granted) } : undefined;
+}
+
+function scopesOf(granted: Json | undefined): readonly string[] {
+  if (Array.isArray(granted)) return granted.filter((scope): scope is string => typeof scope === "string");
+  // The gateway turns a list in a claim into a text: `[read write]`.
+  const listed = typeof granted === "string" ? (/^\[(.*)\]$/.exec(granted)?.[1] ?? granted) : "";
+  return listed.split(" ").filter((scope) => scope !== "");
 }

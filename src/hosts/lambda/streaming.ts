@@ -1,57 +1,57 @@
 import { TroupeError, untilAborted } from "../../core/contract/index.ts";
-import { Front, type Served } from "./front.ts";
-import { headOf } from "./head.ts";
-import { endsWhole, lastWords } from "./last-words.ts";
-import { LambdaRefusal } from "./refusal.ts";
 import type { AwsLambda, LambdaServer, ResponseStream, StreamHandler, StreamingOptions, StreamMetadata } from "./options.ts";
+import { endsWhole, lastEvent, LambdaRefusal } from "./refusals.ts";
+import { EventServer, headOf, type ServedEvent } from "./serve-event.ts";
+
+// Owns: `streamingHandler`, for platforms that take answers in chunks. Does not own: the way to a response (serve-event.ts).
 
 /**
- * For REST APIs whose integration streams (`STREAM`) and function URLs that do (`RESPONSE_STREAM`): bytes leave as they come, while
- * the handler runs. Source: https://docs.aws.amazon.com/lambda/latest/dg/config-rs-write-functions.html. Throws `DOOR_OPTION`.
+ * For REST APIs with a streaming integration (`STREAM`) and function URLs (`RESPONSE_STREAM`): bytes are sent while the handler
+ * runs. Source: https://docs.aws.amazon.com/lambda/latest/dg/config-rs-write-functions.html. Throws `DOOR_OPTION`.
  */
-export function streamingHandler(server: LambdaServer, options: StreamingOptions = {}): StreamHandler {
+export function streamingHandler(given: LambdaServer, options: StreamingOptions = {}): StreamHandler {
   const aws = options.awslambda ?? globalAwsLambda();
-  const front = new Front(server, options);
+  const server = new EventServer(given, options);
   const streams = options.standaloneStreams === true ? "all" : "resumed";
   return aws.streamifyResponse(async (event, stream, context) => {
-    const served = await front.serve(event, context, streams);
+    const served = await server.serve(event, context, streams);
     try {
-      await handOver(served, aws.HttpResponseStream.from(stream, metadataOf(served)));
+      await writeResponse(served, aws.HttpResponseStream.from(stream, metadataOf(served)));
     } finally {
       served.end();
     }
   });
 }
 
-function metadataOf({ arrived, response }: Served): StreamMetadata {
+function metadataOf({ httpEvent, response }: ServedEvent): StreamMetadata {
   const { headers, cookies } = headOf(response);
-  const several = arrived?.kind === "rest" ? { multiValueHeaders: { "set-cookie": cookies } } : { cookies };
+  const several = httpEvent?.kind === "rest" ? { multiValueHeaders: { "set-cookie": cookies } } : { cookies };
   return { statusCode: response.status, headers, ...(cookies.length === 0 ? {} : several) };
 }
 
-/** Settles when all was written, or nobody is left to read it. */
-async function handOver({ arrived, response, signal, leave }: Served, out: ResponseStream): Promise<void> {
-  const gone = Promise.withResolvers<void>();
-  const lost = (): void => {
+/** Settles when all was written, or the client has disconnected. */
+async function writeResponse({ httpEvent, response, signal, leave }: ServedEvent, out: ResponseStream): Promise<void> {
+  const closed = Promise.withResolvers<void>();
+  const onClose = (): void => {
     leave();
-    gone.resolve();
+    closed.resolve();
   };
-  out.on("error", lost);
-  out.on("close", lost);
-  // Status and headers go with the first write, and a body may have none, or be long in coming.
+  out.on("error", onClose);
+  out.on("close", onClose);
+  // Status and headers are sent with the first write, and a body may be empty or take long.
   out.write("");
   if (response.body !== null) {
     const reader = response.body.getReader();
     try {
-      if (arrived?.method !== "HEAD") await Promise.race([gone.promise, pump(reader, out, signal)]);
+      if (httpEvent?.method !== "HEAD") await Promise.race([closed.promise, pump(reader, out, signal)]);
     } catch (error) {
-      // The client has left, the time is over, or the body has failed: what was written stands.
-      if (error instanceof LambdaRefusal) out.write(lastWords(arrived, response, error) ?? "");
+      // The client has disconnected, the time is over, or the body has failed.
+      if (error instanceof LambdaRefusal) out.write(lastEvent(httpEvent, response, error) ?? "");
     } finally {
       void reader.cancel().catch(() => undefined);
     }
   }
-  await Promise.race([gone.promise, ended(out)]);
+  await Promise.race([closed.promise, ended(out)]);
 }
 
 async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, out: ResponseStream, signal: AbortSignal): Promise<void> {
@@ -64,7 +64,7 @@ async function pump(reader: ReadableStreamDefaultReader<Uint8Array>, out: Respon
       if (!out.write(value)) await untilAborted(signal, () => drained(out));
     }
   } catch (error) {
-    // Within an event no other can be written.
+    // The last event is incomplete, so no other can follow.
     throw endsWhole(written) ? error : new Error("The body ended within an event.", { cause: error });
   }
 }

@@ -1,12 +1,14 @@
 import { type Bag, BLOB, CONTENT, type Content, type Json } from "../../core/contract/index.ts";
 
-/** What every block may carry: `annotations` (`audience`, `priority`, `lastModified`) and `_meta`. */
+// Owns: functions that make content blocks, results, resource contents and prompt messages.
+
+/** Members of every block: `annotations` (`audience`, `priority`, `lastModified`) and `_meta`. */
 export interface BlockExtras {
   readonly annotations?: Bag;
   readonly _meta?: Bag;
 }
 
-// An interface is no `Bag`, what is picked of one is.
+// An interface is not assignable to `Bag`, but a `Pick` of it is.
 type Extras = Pick<BlockExtras, keyof BlockExtras>;
 
 type TextBlock = Extras & { readonly type: "text"; readonly text: string };
@@ -15,7 +17,7 @@ type AudioBlock = Extras & { readonly type: "audio"; readonly data: string; read
 type LinkBlock = Extras & Link & { readonly type: "resource_link" };
 type ResourceBlock = Extras & { readonly type: "resource"; readonly resource: Written };
 
-/** One content block, as MCP writes it. */
+/** One content block as in MCP. */
 export type Block = TextBlock | ImageBlock | AudioBlock | LinkBlock | ResourceBlock;
 
 type Link = {
@@ -34,7 +36,7 @@ type Written = { readonly uri: string; readonly mimeType?: string; readonly _met
   | { readonly blob: string }
 );
 
-/** Bytes, or base64 text already. */
+/** Bytes, or base64 text. */
 export type Bytes = Uint8Array | string;
 
 /** A resource's content: text, or bytes. */
@@ -44,12 +46,12 @@ export type ResourceContent = {
   readonly _meta?: Bag;
 } & ({ readonly text: string } | { readonly blob: Bytes });
 
-const PIECE = 0x8000;
+const CHUNK = 0x8000;
 
 function base64(bytes: Bytes): string {
   if (typeof bytes === "string") return bytes;
   let binary = "";
-  for (let at = 0; at < bytes.length; at += PIECE) binary += String.fromCharCode(...bytes.subarray(at, at + PIECE));
+  for (let at = 0; at < bytes.length; at += CHUNK) binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
   return btoa(binary);
 }
 
@@ -70,12 +72,12 @@ export function audio(data: Bytes, mimeType: string, more: BlockExtras = {}): Au
   return { type: "audio", data: base64(data), mimeType, ...extras(more) };
 }
 
-/** Where to read on: `{ uri, name, title?, description?, mimeType?, size?, icons? }`. */
+/** A link to a resource: `{ uri, name, title?, description?, mimeType?, size?, icons? }`. */
 export function resourceLink(link: Link & BlockExtras): LinkBlock {
   return { ...link, type: "resource_link" };
 }
 
-/** A resource whole, within a result. */
+/** A complete resource within a result. */
 export function embeddedResource(resource: ResourceContent, more: BlockExtras = {}): ResourceBlock {
   return { type: "resource", resource: written(resource), ...extras(more) };
 }
@@ -86,24 +88,24 @@ export function content(blocks: readonly (string | Block)[], structured?: Json):
   return structured === undefined ? { [CONTENT]: made } : { [CONTENT]: made, structured };
 }
 
-/** A tool's failure that its caller's model shall read. Its blocks are content: nothing else tells a failure from a result. */
+/** A tool's failure for the client's model (`isError`). */
 export function failure(...blocks: readonly (string | Block)[]): Content {
   return { ...content(blocks), isError: true };
 }
 
-/** A resource's bytes, for one that has a single content: the URI and the type are those of its definition. */
+/** The bytes of a resource with a single content: the URI and the type are those of its definition. */
 export function blob(bytes: Bytes): { readonly [BLOB]: string } {
   return { [BLOB]: base64(bytes) };
 }
 
-/** A resource's contents, each with its own URI. */
+/** Several contents of a resource, each with its own URI. */
 export function contents(parts: readonly ResourceContent[]): Content {
   return { [CONTENT]: parts.map((part) => ({ type: "resource", resource: written(part) })) };
 }
 
 /** A prompt's message. */
-export function message(role: "user" | "assistant", said: string | Block): Bag {
-  return { role, content: typeof said === "string" ? text(said) : said };
+export function message(role: "user" | "assistant", body: string | Block): Bag {
+  return { role, content: typeof body === "string" ? text(body) : body };
 }
 
 /** A prompt of several messages. */

@@ -11,21 +11,21 @@ import {
 import { wellFormed, onTimeout } from "../../core/contract/internal.ts";
 import { type HandlerContext, isOutcome, type Schema, Settled, settle } from "../source/index.ts";
 
-// Owns: one run of a handler: its context, the middleware around it, and reports of what it threw.
+// Owns: one run of a handler: its context, the middleware around it, and reports of its errors.
 // Does not own: definitions (registries.ts), checking arguments and encoding results (mcp/source).
 
-/** What a handler is given beside its arguments. */
+/** What a handler gets besides its arguments. */
 export interface ServerContext extends HandlerContext {
-  /** Of this run; in every line it logs. */
+  /** The id of this run, in every line that it logs. */
   readonly requestId: string;
   /**
-   * Sent to the client while the handler runs, as one step of progress whose message is the text, or the JSON of the data.
-   * Clients that asked for no progress, or do not read, are told nothing.
+   * Sends data to the client while the handler runs, as one step of progress whose message is the text, or the JSON of the data.
+   * Clients that did not request progress, or do not read, get nothing.
    */
   readonly emit: (data: Json) => void;
 }
 
-/** What all handlers of a server share. */
+/** Shared by all handlers of a server. */
 export interface HandlerEnv {
   readonly entropy: Entropy;
   /** The server's own log. */
@@ -34,7 +34,7 @@ export interface HandlerEnv {
   readonly middleware: readonly Middleware[];
 }
 
-/** `emit` and `progress` count together: what is emitted after a step goes beyond it. */
+/** `emit` and `progress` share a counter: emitted data counts as a step after the last one. */
 function serverContext(context: HandlerContext, ref: OfferRef, { entropy, log }: Pick<HandlerEnv, "entropy" | "log">): ServerContext {
   const requestId = entropy.uuid();
   let reached = 0;
@@ -57,26 +57,26 @@ function serverContext(context: HandlerContext, ref: OfferRef, { entropy, log }:
   };
 }
 
-/** Which run of which handler, and for whom. */
+/** Identifies a run of a handler. */
 export interface Run {
   readonly offer: OfferRef;
   readonly requestId: string;
   readonly viewer: Viewer;
 }
 
-/** What a handler threw that was no refusal, or `WORK_TIMEOUT` once its time was up. What its client reads stays the same. */
+/** Called with an error that is not a refusal, or with `WORK_TIMEOUT`. Does not change what the client gets. */
 export type OnError = (error: unknown, run: Run) => void;
 
 /** One run of a handler, as middleware sees it. */
 export interface Handling {
   /** `tools/echo`, `resources/note`, `prompts/greet`. */
   readonly offer: OfferRef;
-  /** As the handler gets them: checked, and what a schema made of them. */
+  /** As the handler gets them: validated, and transformed by their schema. */
   readonly args: unknown;
   readonly context: ServerContext;
 }
 
-/** Wraps a handler: what it returns is the result, and what it throws counts as thrown by the handler. Without a call of `next` the handler does not run. */
+/** Wraps a handler: its return value is the result, and its errors count as the handler's. If it does not call `next`, the handler does not run. */
 export type Middleware = (handling: Handling, next: () => Promise<unknown>) => unknown;
 
 /** The first is outermost. */
@@ -88,7 +88,7 @@ function runMiddleware(all: readonly Middleware[], run: Handling, handler: () =>
   return from(0);
 }
 
-// For the handler's author, never for its caller.
+// For the author of the handler, not for its caller.
 const ADVICE = { text: 'Throw refuse("…") for what its caller should read.' };
 
 const RESULTS = new Set<string>(["STATE_NOT_JSON", "BAD_TURN"]);
@@ -102,30 +102,30 @@ export function handling<A>(
 ): (args: A, context: HandlerContext) => Promise<unknown> {
   return async (args, given) => {
     const context = serverContext(given, offer, env);
-    let late = false;
+    let timedOut = false;
     onTimeout(given, (error) => {
-      late = true;
-      reportLate(env, error, { offer, requestId: context.requestId, viewer: given.viewer });
+      timedOut = true;
+      reportTimeout(env, error, { offer, requestId: context.requestId, viewer: given.viewer });
     });
     try {
       const returned = await runMiddleware(env.middleware, { offer, args, context }, () => handler(args, context));
       const made = settle(returned, offer, output);
       return new Settled(made instanceof Promise ? await made : made);
     } catch (error) {
-      // A handler whose call was cancelled throws because of that.
-      const isCancelled = late ? isAbort(error, context.signal) : context.signal.aborted;
+      // An error of a cancelled handler is usually a consequence of the cancellation.
+      const isCancelled = timedOut ? isAbort(error, context.signal) : context.signal.aborted;
       if (!isOutcome(error) && !isCancelled) report(env, error, { offer, requestId: context.requestId, viewer: given.viewer });
       throw error;
     }
   };
 }
 
-/** The error says only that the signal was aborted. */
+/** Whether the error only reports that the signal was aborted. */
 function isAbort(error: unknown, { reason }: AbortSignal): boolean {
   return error === reason || (error instanceof Error && (error.name === "AbortError" || error.cause === reason));
 }
 
-function reportLate(env: HandlerEnv, error: EngineError, run: Run): void {
+function reportTimeout(env: HandlerEnv, error: EngineError, run: Run): void {
   const { offer, requestId } = run;
   env.log?.("error", { event: "handler-timeout", offer, requestId, code: error.code, text: error.message });
   notify(env, error, run);
@@ -133,7 +133,7 @@ function reportLate(env: HandlerEnv, error: EngineError, run: Run): void {
 
 function report(env: HandlerEnv, error: unknown, run: Run): void {
   const { offer, requestId } = run;
-  // Its name only: a message may quote arguments. What is wrong with a result is told by paths and types.
+  // Only the name, since a message may quote arguments. Errors of results contain only paths and types.
   const name = error instanceof Error ? error.name : typeof error;
   const isResult = error instanceof TroupeError && RESULTS.has(error.code);
   const details = isResult ? { code: error.code, text: error.message } : ADVICE;

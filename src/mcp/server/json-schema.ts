@@ -11,7 +11,9 @@ type Properties<P, R> = Flat<
   }
 >;
 
-/** What a JSON Schema written as a literal lets through, as far as its types tell; `Json` for the rest. */
+// Owns: the types of arguments and results that follow from schemas.
+
+/** The type of values that are valid for a literal JSON Schema; `Json` where that cannot be expressed. */
 export type OfJsonSchema<S> = S extends { readonly const: infer C }
   ? C
   : S extends { readonly enum: readonly (infer E)[] }
@@ -34,12 +36,12 @@ export type OfJsonSchema<S> = S extends { readonly const: infer C }
                     ? Bag
                     : Json;
 
-/** What a handler is given: what a Standard Schema made of the arguments, or what a JSON Schema let through. */
+/** The arguments of a handler: the output of a Standard Schema, or the values that a JSON Schema allows. */
 export type Arguments<S> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<S>
   : S extends { readonly properties: infer P }
     ? Properties<P, RequiredOf<S>>
     : Bag;
 
-/** What a handler may give back where its tool has an `output`. Nobody writes to it: it may be read-only. */
+/** What a handler may return if its tool has an `output` schema. It may be read-only. */
 export type Result<O> = O extends StandardSchemaV1 ? Frozen<StandardSchemaV1.InferInput<O>> : OfJsonSchema<O>;

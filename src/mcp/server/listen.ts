@@ -13,7 +13,9 @@ import { checkOptions, type Gateway, type OptionTable } from "../../core/contrac
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ServerOptions } from "./options.ts";
 
-/** Where to listen; `true` for the defaults: 127.0.0.1, a free port, this process's standard streams. */
+// Owns: opening and closing the transports of a server. Does not own: the transports.
+
+/** Where to listen; `true`: the defaults (127.0.0.1, a free port, the standard streams of this process). */
 export interface ListenOptions {
   readonly http?: true | Omit<HttpOptions, "gateway">;
   readonly tcp?: true | Omit<TcpOptions, "gateway" | "refusal" | "tokenPlace">;
@@ -28,12 +30,12 @@ export interface Doors {
   readonly stdio: StdioDoor;
 }
 
-/** The doors that were asked for. */
+/** The transports that were requested. */
 export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyof Doors]: Doors[K] };
 
 type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "clock" | "entropy" | "log">;
 
-/** All of them, or none: where one cannot be opened, those before it are closed. */
+/** Opens all of them, or none: if one cannot be opened, the others are closed. */
 export async function openDoors(
   wanted: ListenOptions,
   gateway: Gateway,

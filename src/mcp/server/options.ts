@@ -17,39 +17,39 @@ import { checkNeeded, ICONS, TEXT } from "../../core/contract/internal.ts";
 type OfGateway = Omit<GatewayOptions, "source" | "info" | "instructions" | "sessionTtlMs" | "sharedSessions">;
 type OfWeb = Pick<WebOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "ready">;
 
-/** Beside its name and version. What is not named here is the gateway's and the mounts' own. */
+/** Options besides name and version. Those not described here are options of the gateway and of `webDoor`. */
 export interface ServerOptions extends OfGateway, OfWeb {
   readonly title?: string;
   readonly description?: string;
   readonly websiteUrl?: string;
-  /** As MCP writes them: `{ src, mimeType?, sizes? }`. */
+  /** As in MCP: `{ src, mimeType?, sizes? }`. */
   readonly icons?: readonly Bag[];
   /** Text for the client's model. */
   readonly instructions?: string;
-  /** Served beside the server's own registries: casts of actors, services, other servers' `source`. They stay their owners'. */
+  /** Served together with the server's own registries: casts of actors, services, the `source` of other servers. The server does not close them. */
   readonly sources?: readonly Source[];
-  /** Around every handler of the registries, the first outermost; not around `sources`. */
+  /** Wraps every handler of the registries, the first outermost; not those of `sources`. */
   readonly middleware?: readonly Middleware[];
-  /** Hears what handlers threw that was no refusal, and whose time was up, with the run's id; the server's `log` has its name already. */
+  /** Called with errors of handlers that are not refusals, timeouts included, and with the run's id. The server's `log` gets only their names. */
   readonly onError?: OnError;
-  /** A handler is aborted after this long. Default 60,000. */
+  /** A handler is aborted after this many milliseconds. Default 60,000. */
   readonly handlerMs?: number;
-  /** A legacy session over HTTP ends after this long without a request. Default: `MCP_SESSION_TTL_MINUTES` (a positive whole number), else 60 minutes. */
+  /** A legacy session over HTTP ends after this many milliseconds without a request. Default: `MCP_SESSION_TTL_MINUTES` (a positive whole number), else 60 minutes. */
   readonly sessionTtlMs?: number;
-  /** Variables of the environment. Default: `process.env`, where there is one. */
+  /** Environment variables. Default: `process.env`, if it exists. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * Other processes may serve the same sessions from the same stores: a session's row is read for each of its requests. Default:
-   * where `sessions` is given. `false` for a store that is this process's alone.
+   * Other processes may serve the same sessions from the same stores, so a session is read for each of its requests. Default: true if
+   * `sessions` is given. Use `false` for a store that only this process uses.
    */
   readonly sharedSessions?: boolean;
-  /** Of `fetch` and `node`; `listen` has its own. */
+  /** Limits of `fetch` and `node`; `listen` has its own. */
   readonly webLimits?: Partial<WebLimits>;
 }
 
 const NAME: OptionRule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
 
-// `true` where the gateway or the doors look at it.
+// `true`: checked by the gateway or by the transports.
 const OPTIONS: OptionTable<ServerOptions> = {
   title: TEXT,
   description: TEXT,

@@ -7,18 +7,18 @@ import type { Arguments, Result } from "./json-schema.ts";
 // Owns: the tools, resources and prompts of a server: how each is defined, checked and registered.
 // Does not own: running a handler (handler.ts), listing and calling (mcp/source).
 
-/** The same for tools, resources and prompts. */
+/** Members of all definitions: tools, resources and prompts. */
 export interface Item {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
-  /** As MCP writes them: `{ src, mimeType?, sizes? }`. */
+  /** As in MCP: `{ src, mimeType?, sizes? }`. */
   readonly icons?: readonly Bag[];
   /** `_meta` of the list entry. */
   readonly meta?: Bag;
-  /** What a caller's token must allow; one that does not is told so, with a challenge. */
+  /** Scopes that a caller's token must have; other callers are refused with a challenge. */
   readonly scopes?: readonly string[];
-  /** True: on; text: off, and why; false, or where it throws: off. Asked for each list and call; tell `server.relist()` when it changes. */
+  /** True: enabled; text: disabled, and why; false, or an error: disabled. Called for each list and call; call `server.relist()` when it changes. */
   enabled?(viewer: Viewer): boolean | string;
 }
 
@@ -30,7 +30,7 @@ interface Described {
   readonly when?: (viewer: Viewer) => boolean | string;
 }
 
-/** As the registry has it. */
+/** In the form of the registry. */
 function describedBy(item: Item): Described {
   const { title, description, icons, scopes } = item;
   const meta = withScopes(item.meta, scopes);
@@ -58,7 +58,7 @@ const KNOWN: Readonly<Record<ListName, ReadonlySet<string>>> = {
   prompts: new Set([...ITEM, "arguments", "complete"]),
 };
 
-/** What other libraries call it. */
+/** Names in other libraries, for suggestions. */
 const HERE: Readonly<Record<string, string>> = {
   inputSchema: "input",
   parameters: "input",
@@ -74,7 +74,7 @@ const HERE: Readonly<Record<string, string>> = {
 
 const bad = (why: string): TroupeError => new TroupeError("BAD_DEFINITION", why);
 
-/** What a compiler says at once, for plain JavaScript. Throws `BAD_NAME`, `BAD_DEFINITION`. */
+/** The checks of the compiler, for plain JavaScript. Throws `BAD_NAME`, `BAD_DEFINITION`. */
 function checkDefinition(list: ListName, definition: unknown, handler: unknown): void {
   if (typeof definition !== "object" || definition === null) throw bad(`A definition in ${list} is an object: { name, … }.`);
   const name: unknown = Reflect.get(definition, "name");
@@ -91,10 +91,10 @@ function checkDefinition(list: ListName, definition: unknown, handler: unknown):
   if (enabled !== undefined && typeof enabled !== "function") throw bad(`${where}: enabled is a function of the viewer.`);
 }
 
-/** An entry as a list shows it to whoever may see all. */
+/** A list entry, as for a viewer that may see everything. */
 export type Listed = Bag & { readonly name: string };
 
-/** One of a server's three registries: what it holds is listed to clients, who are notified of changes. */
+/** One of a server's three registries. Its items are listed to clients, which are notified of changes. */
 class ItemRegistry<Register> {
   /** Notifies clients that the list has changed. Throws `NAME_COLLISION`, `BAD_NAME`, `BAD_DEFINITION`; returns its undo. */
   readonly register: Register;
@@ -120,7 +120,7 @@ class ItemRegistry<Register> {
     return this.#registry.has(`${this.#list}/${name}`);
   }
 
-  /** False: there was none. Clients are notified that the list has changed; running calls go on. */
+  /** False: there was none. Notifies clients that the list has changed; running calls continue. */
   unregister(name: string): boolean {
     return this.#registry.remove(`${this.#list}/${name}`);
   }
@@ -130,20 +130,20 @@ class ItemRegistry<Register> {
 export interface ToolDefinition<S extends Schema | undefined, O extends Schema | undefined> extends Item {
   /** A Standard Schema (zod, ArkType, …) or a JSON Schema, of an object. Default: no arguments. */
   readonly input?: S;
-  /** Of `structuredContent`. */
+  /** The schema of `structuredContent`. */
   readonly output?: O;
-  /** Hints as MCP has them: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`. */
+  /** Hints as in MCP: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`. */
   readonly annotations?: Bag;
   /**
-   * For a tool that takes its time: its call can be a task, which the client polls and can cancel (`signal`). "required": clients that
-   * cannot use tasks are refused; "optional": they wait for the result. Absent: every client waits.
+   * For a slow tool: its call can be a task, which the client polls and can cancel (`signal`). "required": clients that do not support
+   * tasks are refused; "optional": they wait for the result. Absent: every client waits.
    */
   readonly task?: TaskSupport;
 }
 
 type Returned<O> = O extends Schema ? Result<O> | Content : unknown;
 
-/** Text becomes a text block, an object `structuredContent` and its JSON as text; `content()` says it block by block. */
+/** A text becomes a text block; an object becomes `structuredContent` and its JSON as text; `content()` makes single blocks. */
 export type ToolHandler<S, O> = (args: Arguments<S>, context: ServerContext) => Returned<O> | Promise<Returned<O>>;
 
 export type Tools = ReturnType<typeof toolRegistry>;
@@ -162,14 +162,14 @@ export function toolRegistry(registry: Registry, env: HandlerEnv) {
   return new ItemRegistry("tools", registry, register);
 }
 
-/** A resource: a fixed URI, or a template of RFC 6570 (`notes://{id}`; `files://{+path}`, which may hold slashes) whose variables reach the handler, decoded. */
+/** A resource: a fixed URI, or a template of RFC 6570 (`notes://{id}`; `files://{+path}`, which may contain slashes) whose decoded variables the handler gets. */
 export interface ResourceDefinition<U extends string> extends Item {
   readonly uri: U;
   readonly mimeType?: string;
   readonly annotations?: Bag;
-  /** In bytes, where it is known ahead. */
+  /** In bytes, if it is known in advance. */
   readonly size?: number;
-  /** The values of a template's one variable, of which each is listed as a resource by that name. Tell `server.relist()` when they change. */
+  /** The values of a template's only variable, each of which is listed as a resource of that name. Call `server.relist()` when they change. */
   list?(viewer: Viewer): readonly string[];
   /** Values for a variable of the template. */
   readonly complete?: { readonly [K in keyof Variables<U>]?: Complete };
@@ -207,12 +207,12 @@ export function resourceRegistry(registry: Registry, env: HandlerEnv) {
       },
     });
   }
-  /** The content has changed: notifies subscribers. Of a template, under these variables or under any. Throws `BAD_NAME`. */
+  /** The content has changed: notifies subscribers; for a template, those of these variables, or all. Throws `BAD_NAME`. */
   const changed = (name: string, variables?: Readonly<Record<string, string>>): void => registry.changed(name, variables);
   return Object.assign(new ItemRegistry("resources", registry, register), { changed });
 }
 
-/** An argument as MCP lists it; its value is text. */
+/** An argument as in MCP; its value is a text. */
 export interface PromptArgument {
   readonly name: string;
   readonly title?: string;
@@ -229,12 +229,12 @@ export interface PromptDefinition<A extends readonly PromptArgument[]> extends I
 
 type Required<A extends readonly PromptArgument[]> = Extract<A[number], { readonly required: true }>["name"];
 
-/** What the client gave: text, of what is not required maybe none. */
+/** The arguments of the client: texts; optional ones may be missing. */
 export type PromptValues<A extends readonly PromptArgument[]> = string extends A[number]["name"]
   ? Readonly<Record<string, string>>
   : { readonly [K in Required<A>]: string } & { readonly [K in Exclude<A[number]["name"], Required<A>>]?: string };
 
-/** Text is one message of the user's; `messages([…])` says it message by message. */
+/** A text becomes one message of the user; `messages([…])` makes several messages. */
 export type PromptHandler<A extends readonly PromptArgument[]> = (values: PromptValues<A>, context: ServerContext) => unknown;
 
 export type Prompts = ReturnType<typeof promptRegistry>;

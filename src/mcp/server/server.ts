@@ -8,13 +8,13 @@ import { type WebDoor, webDoor } from "../transport/index.ts";
 import { closeAll, type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
 import { type Prompts, promptRegistry, type Resources, resourceRegistry, type Tools, toolRegistry } from "./registries.ts";
 
-// Owns: `createServer`: the parts of a server, its transports, and its life.
+// Owns: `createServer`: the parts of a server, its transports, and its lifetime.
 // Does not own: registries (registries.ts), handlers (handler.ts), opening transports (listen.ts).
 
 /** Logs faults of a registry itself: an `enabled` that threw, a watcher that threw. */
 function faultsTo(log: Log): (error: unknown) => void {
   return (error) => {
-    // Only the name of an error that is not ours: its message may quote data.
+    // Only the name of a foreign error, since its message may quote data.
     const name = error instanceof Error ? error.name : typeof error;
     const details = error instanceof TroupeError ? { code: error.code, text: error.message } : { name };
     log("error", { event: "registry-fault", ...details });
@@ -39,8 +39,8 @@ export function sessionTtl({ sessionTtlMs, env, log }: Pick<ServerOptions, "sess
 const LAST_REPLIES_MS = 1_000;
 
 /**
- * An MCP server of tools, resources and prompts, in every revision of the protocol, to be mounted in an application or to
- * listen by itself. Without `sessions` and `streams` those of the legacy revisions live in memory. Throws `DOOR_OPTION`.
+ * An MCP server of tools, resources and prompts, for every revision of the protocol, to be mounted in an application or to listen by
+ * itself. Without `sessions` and `streams`, those of the legacy revisions are in memory. Throws `DOOR_OPTION`.
  */
 export function createServer(name: string, version: string, options: ServerOptions = {}): Server {
   return new Server(name, version, options);
@@ -50,7 +50,7 @@ class Server implements AsyncDisposable {
   readonly tools: Tools;
   readonly resources: Resources;
   readonly prompts: Prompts;
-  /** All that is served: to mount in another server, or under a prefix. */
+  /** Everything that is served, to mount in another server, or under a prefix. */
   readonly source: Source;
   /** The protocol engine, for a transport of your own. */
   readonly gateway: Gateway;
@@ -105,7 +105,7 @@ class Server implements AsyncDisposable {
       sessions,
       streams,
       sessionTtlMs: sessionTtl(options),
-      // A store that was given may be others' as well; to look costs little beside being wrong.
+      // A given store may be shared with other processes. A check costs little, a wrong assumption much.
       sharedSessions: options.sharedSessions ?? options.sessions !== undefined,
       source: this.source,
       info: {
@@ -122,17 +122,17 @@ class Server implements AsyncDisposable {
         entropy,
         ...omitUndefined({ ready, limits: webLimits }),
       });
-    // A server that only listens needs no `resource`: its tokens are for where it listens.
+    // Without a `resource` the server can only listen: the audience of its tokens is then the listening address.
     if (auth?.needsResource !== true) this.#mounted = this.#mount();
   }
 
-  /** For Hono, Next, Bun, Deno, workers. Needs no `this`; further arguments are ignored. Throws `DOOR_OPTION` when taken, where `auth` has an issuer without a `resource` or `audience`. */
+  /** For Hono, Next, Bun, Deno, workers. Needs no `this`; further arguments are ignored. Reading it throws `DOOR_OPTION` if `auth` has an issuer without a `resource` or `audience`. */
   get fetch(): (request: Request) => Promise<Response> {
     const { fetch } = this.#web;
     return (request) => fetch(request);
   }
 
-  /** As `fetch`. */
+  /** Like `fetch`. */
   get fetchAs(): WebDoor["fetchAs"] {
     return this.#web.fetchAs;
   }
@@ -142,7 +142,7 @@ class Server implements AsyncDisposable {
     return this.#web.node;
   }
 
-  /** As `node`. */
+  /** Like `node`. */
   get nodeAs(): WebDoor["nodeAs"] {
     return this.#web.nodeAs;
   }
@@ -151,14 +151,14 @@ class Server implements AsyncDisposable {
     return (this.#mounted ??= this.#mount());
   }
 
-  /** What an `enabled` looks at changed: clients are told of lists that are others now. */
+  /** Something that an `enabled` function reads has changed: clients are notified of lists that differ now. */
   relist(): void {
     this.#relist();
   }
 
   /**
-   * Opens doors of its own, all or none. `path`, `auth`, hosts and origins are the server's unless given. Throws `DOOR_…`, and
-   * `DRAINING` when the server was closed.
+   * Opens transports of its own, all or none. `path`, `auth`, hosts and origins default to the server's options. Throws `DOOR_…`, and
+   * `DRAINING` if the server was closed.
    */
   listen<const L extends ListenOptions>(options: L): Promise<Listening<L>>;
   async listen(options: ListenOptions): Promise<Partial<Doors>> {
@@ -173,7 +173,7 @@ class Server implements AsyncDisposable {
     throw hasClosed();
   }
 
-  /** Takes no work any more; what runs gets `graceMs` (default 5 s), then it is aborted and connections end. Sources stay their owners'. */
+  /** Accepts no more requests; running ones get `graceMs` (default 5 s), then they are aborted and connections end. Does not close sources. */
   close({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     return (this.#closed ??= this.#close(graceMs));
   }
@@ -184,7 +184,7 @@ class Server implements AsyncDisposable {
 
   async #close(graceMs: number): Promise<void> {
     const drained = this.gateway.drain(graceMs).then(() => this.#abandon());
-    // What is not done by then is answered by the gateway, which needs doors to answer through.
+    // The gateway answers unfinished requests, so transports are closed a little later.
     const left = { graceMs: graceMs + LAST_REPLIES_MS };
     await Promise.all([drained, this.#mounted?.close(left), ...this.#doors.flatMap((doors) => closeAll(doors, left))]);
     await this.gateway[Symbol.asyncDispose]();

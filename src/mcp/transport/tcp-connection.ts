@@ -219,7 +219,7 @@ const KEY_BYTES = Buffer.from(AUTHORIZATION_KEY);
 const PLACES = [`params\n_meta\n${AUTHORIZATION_KEY}`, `metadata\n${AUTHORIZATION_KEY}`];
 const DEEPEST = 3;
 
-export interface FirstRequest {
+interface FirstRequest {
   readonly id: string | number | null;
   readonly authorization?: string;
   /** The message without the token, otherwise exactly as the client wrote it, so that the next parser can judge it. */
@@ -227,7 +227,7 @@ export interface FirstRequest {
 }
 
 /** Removes the token from a message, so that no other code gets it. Undefined: this is not a JSON object. `twice`: a place has two tokens. */
-export function takeToken(line: Line): FirstRequest | "twice" | undefined {
+function takeToken(line: Line): FirstRequest | "twice" | undefined {
   let message: unknown;
   let text: string;
   try {
@@ -320,7 +320,7 @@ function without(text: string, { name, end }: Member): string {
 }
 
 /** Some clients send the same `_meta` with each request: a cheap check of whether a line has to be parsed for tokens. */
-export const mayHoldToken = (line: Line): boolean =>
+const mayHoldToken = (line: Line): boolean =>
   typeof line === "string"
     ? line.includes(AUTHORIZATION_KEY)
     : Buffer.from(line.buffer, line.byteOffset, line.byteLength).includes(KEY_BYTES);

@@ -1,33 +1,34 @@
 import { type Clock, type Log, systemClock, TroupeError, untilAborted } from "../../core/contract/index.ts";
-import type { Arrived, LambdaContext } from "./arrived.ts";
-import { readEvent } from "./event.ts";
+import { type HttpEvent, type LambdaContext, readEvent } from "./event.ts";
 import type { LambdaOptions, LambdaServer, LambdaSource } from "./options.ts";
-import { LambdaRefusal } from "./refusal.ts";
+import { LambdaRefusal } from "./refusals.ts";
 import { type RequestRules, requestOf } from "./request.ts";
+
+// Owns: the steps from an event to a response, the same for all handlers. Does not own: how responses are returned (buffered.ts, streaming.ts).
 
 const sources = new WeakMap<Request, LambdaSource>();
 
-/** What came with a request of these handlers beside it; undefined for any other. */
+/** The event and caller data of a request from one of these handlers; undefined for any other request. */
 export const sourceOf = (request: Request): LambdaSource | undefined => sources.get(request);
 
 /** Which GET streams are opened: all, those that resume, or none. */
 export type Streams = "all" | "resumed" | "none";
 
-/** A response, and what it takes to hand it over. */
-export interface Served {
-  /** Undefined where the event could not be read. */
-  readonly arrived: Arrived | undefined;
+/** A response, and what is needed to return it. */
+export interface ServedEvent {
+  /** Undefined if the event could not be read. */
+  readonly httpEvent: HttpEvent | undefined;
   readonly response: Response;
-  /** Aborted when the function's time is nearly over, with that refusal as its reason, and when the client has left. */
+  /** Aborted when the function's time is nearly over, with a refusal as its reason, and when the client has disconnected. */
   readonly signal: AbortSignal;
   readonly leave: () => void;
-  /** The response was handed over. */
+  /** To be called once the response was returned. */
   readonly end: () => void;
 }
 
-/** The way of an event to its response, the same for all handlers. Throws `DOOR_OPTION`. */
-export class Front {
-  readonly #fetch: (request: Request, arrived: Arrived) => Promise<Response> | Response;
+/** Makes a response of each event. Throws `DOOR_OPTION`. */
+export class EventServer {
+  readonly #fetch: (request: Request, httpEvent: HttpEvent) => Promise<Response> | Response;
   readonly #rules: RequestRules;
   readonly #marginMs: number;
   readonly #clock: Clock;
@@ -44,40 +45,40 @@ export class Front {
   }
 
   /** Never rejects. */
-  async serve(event: unknown, context: LambdaContext | undefined, streams: Streams): Promise<Served> {
+  async serve(event: unknown, context: LambdaContext | undefined, streams: Streams): Promise<ServedEvent> {
     const controller = new AbortController();
     const { signal } = controller;
     const undo = this.#deadline(context, controller);
     const leave = (): void => controller.abort();
-    let arrived: Arrived | undefined;
+    let httpEvent: HttpEvent | undefined;
     try {
-      arrived = readEvent(event, context);
-      const request = requestOf(arrived, this.#rules, signal);
+      httpEvent = readEvent(event, context);
+      const request = requestOf(httpEvent, this.#rules, signal);
       refuseStream(request, streams);
-      sources.set(request, sourceFrom(arrived, event));
-      const asked = arrived;
-      return { arrived, response: await untilAborted(signal, () => this.#ask(request, asked)), signal, leave, end: undo };
+      sources.set(request, sourceFrom(httpEvent, event));
+      const known = httpEvent;
+      return { httpEvent, response: await untilAborted(signal, () => this.#respond(request, known)), signal, leave, end: undo };
     } catch (error) {
-      // A refusal is short, and told however late it is.
+      // A refusal is short, so it needs no time limit.
       const { signal: never } = new AbortController();
-      return { arrived, response: this.refusal(error, arrived).response(), signal: never, leave, end: undo };
+      return { httpEvent, response: this.refusal(error, httpEvent).response(), signal: never, leave, end: undo };
     }
   }
 
-  /** What was thrown, as an answer that tells nothing of what is inside. */
-  refusal(error: unknown, arrived: Arrived | undefined): LambdaRefusal {
+  /** An error as an answer without internal details. */
+  refusal(error: unknown, httpEvent: HttpEvent | undefined): LambdaRefusal {
     if (error instanceof LambdaRefusal) return error;
     this.#log?.("error", {
       event: "function-failed",
       name: error instanceof Error ? error.name : typeof error,
-      ...(arrived?.requestId === undefined ? {} : { requestId: arrived.requestId }),
+      ...(httpEvent?.requestId === undefined ? {} : { requestId: httpEvent.requestId }),
     });
     return new LambdaRefusal("FUNCTION_FAILED", "Something failed here: the function's log has its name.");
   }
 
-  async #ask(request: Request, arrived: Arrived): Promise<Response> {
-    const response = await this.#fetch(request, arrived);
-    // Nobody waits for it any more.
+  async #respond(request: Request, httpEvent: HttpEvent): Promise<Response> {
+    const response = await this.#fetch(request, httpEvent);
+    // The response is not used any more.
     if (request.signal.aborted) await response.body?.cancel();
     return response;
   }
@@ -85,12 +86,12 @@ export class Front {
   #deadline(context: LambdaContext | undefined, controller: AbortController): () => void {
     const left = context?.getRemainingTimeInMillis?.();
     if (left === undefined) return () => undefined;
-    const late = new LambdaRefusal(
+    const expired = new LambdaRefusal(
       "FUNCTION_DEADLINE",
       "The function's time was over before the answer was there, and whether this was applied is not known: give the function more time, or do less in one call.",
     );
-    const undo = this.#clock.after(Math.max(0, left - this.#marginMs), () => controller.abort(late));
-    // The clock keeps no process alive: one whose handler waits for nothing would end without an answer.
+    const undo = this.#clock.after(Math.max(0, left - this.#marginMs), () => controller.abort(expired));
+    // The clock's timers do not keep the process alive, so it could end without an answer.
     const alive = setInterval(() => undefined, 60_000);
     return () => {
       clearInterval(alive);
@@ -102,10 +103,10 @@ export class Front {
 function fetcher(
   server: LambdaServer,
   caller: LambdaOptions["caller"],
-): (request: Request, arrived: Arrived) => Promise<Response> | Response {
+): (request: Request, httpEvent: HttpEvent) => Promise<Response> | Response {
   if (caller === undefined) {
     if (typeof server === "function") return server;
-    // Taken now: a server that cannot be mounted says so when the function starts, not to its first caller.
+    // Checked now: a server that cannot be mounted should fail when the function starts, not at its first request.
     if (typeof server.fetch !== "function")
       throw new TroupeError("DOOR_OPTION", "A handler needs a server with fetch: give one of createServer, or a function of a request.");
     return (request) => server.fetch(request);
@@ -124,16 +125,16 @@ function fetcher(
   };
 }
 
-/** A stream that only listens costs the function's time, and never ends where answers are whole. */
+/** A stream that only listens costs the function's time, and would never end with a buffered answer. */
 function refuseStream({ method, headers }: Request, streams: Streams): void {
   if (method !== "GET" || streams === "all") return;
-  // A GET within a session listens whatever it accepts, also where it does not say.
+  // A GET within a session is a stream, whatever it accepts.
   if (!headers.has("mcp-session-id") && headers.get("accept")?.toLowerCase().includes("text/event-stream") !== true) return;
   if (streams === "none" || !headers.has("last-event-id"))
     throw new LambdaRefusal("NO_STREAMS", "There is no stream to listen on here: answers come with the requests they belong to.");
 }
 
-function sourceFrom({ kind, sourceIp, requestId, authorizer }: Arrived, event: unknown): LambdaSource {
+function sourceFrom({ kind, sourceIp, requestId, authorizer }: HttpEvent, event: unknown): LambdaSource {
   return {
     kind,
     ...(sourceIp === undefined ? {} : { sourceIp }),
@@ -141,4 +142,18 @@ function sourceFrom({ kind, sourceIp, requestId, authorizer }: Arrived, event: u
     ...(authorizer === undefined ? {} : { authorizer }),
     event,
   };
+}
+
+/** Headers that concern the connection, or that the platform sets itself. */
+const DROPPED = new Set(["connection", "content-length", "keep-alive", "set-cookie", "transfer-encoding"]);
+
+interface ResponseHead {
+  /** One value per name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly cookies: readonly string[];
+}
+
+export function headOf({ headers }: Response): ResponseHead {
+  const entries = Array.from(headers).filter(([name]) => !DROPPED.has(name));
+  return { headers: Object.fromEntries(entries), cookies: headers.getSetCookie() };
 }

@@ -765,7 +765,7 @@ const product: readonly Requirement[] = [
     id: "gateway.http.post",
     says: "Streamable HTTP answers POST as JSON, or as an event stream when something comes first",
     tests: [
-      "HTTP › answers a POST with what the gateway answered",
+      "HTTP › answers a POST with the gateway's answer",
       "a legacy reply › becomes an event stream only when something comes before it",
     ],
   },
@@ -779,7 +779,7 @@ const product: readonly Requirement[] = [
     says: "DELETE ends a session",
     tests: [
       "a legacy session over HTTP › says what is missing: no id 400, unknown id 404, unknown version 400, ended 404",
-      "official clients over HTTP › v1 plays, hears what changes, and ends its session",
+      "official clients over HTTP › v1 plays, gets notifications, and ends its session",
     ],
   },
   {
@@ -787,7 +787,7 @@ const product: readonly Requirement[] = [
     says: "Events carry ids, and Last-Event-ID gets the rest",
     tests: [
       "a legacy reply › goes on when its connection breaks, and the rest is asked for by Last-Event-ID",
-      "event streams › frame ids, retry, the priming event and data",
+      "event streams › contain ids, retry, the priming event and data",
       "what followed an event on its stream is given again, in order, and nothing of other streams",
       "a client whose stream broke is told what changed meanwhile when it comes back",
     ],
@@ -796,15 +796,15 @@ const product: readonly Requirement[] = [
     id: "gateway.tcp",
     says: "TCP carries newline-delimited JSON",
     tests: [
-      "TCP › carries one message a line, as nobody in particular",
-      "official clients over TCP › v1 and v2 play in both eras, with a token where one is asked for",
+      "TCP › sends one message per line, without a principal",
+      "official clients over TCP › v1 and v2 play in both eras, with a token if required",
     ],
   },
   {
     id: "gateway.unix",
     says: "Unix sockets are open to their owner alone",
     tests: [
-      "Unix sockets › are open to their owner only, who is local without a token",
+      "Unix sockets › are accessible only to their owner, who is local without a token",
       "the counter, with no handle and no prefix › counts over a Unix socket",
     ],
   },
@@ -1010,34 +1010,34 @@ const product: readonly Requirement[] = [
     id: "secure.loopback",
     says: "Nothing opens beyond loopback without authentication",
     tests: [
-      "HTTP › refuses to open beyond this machine without authentication, with what to do",
+      "HTTP › refuses to listen beyond loopback without authentication, with advice",
       "troupe serve › refuses to listen beyond loopback without tokens",
     ],
   },
   {
     id: "secure.host",
     says: "Host is checked",
-    tests: ["HTTP › refuses hosts it is not known by, so that a rebound name reaches nothing"],
+    tests: ["HTTP › refuses unknown hosts, against DNS rebinding"],
   },
   {
     id: "secure.origin",
     says: "Origin is checked",
     tests: [
-      "HTTP › refuses foreign origins and takes loopback ones",
-      "official clients over HTTP › a page of a foreign origin gets nothing from a running session",
+      "HTTP › refuses foreign origins and accepts loopback ones",
+      "official clients over HTTP › a page of a foreign origin cannot use a session",
     ],
   },
   {
     id: "secure.body",
     says: "Bodies are bounded",
-    tests: ["HTTP framing › refuses a body that is too large with 413 and closes, told ahead or not"],
+    tests: ["HTTP framing › refuses a body that is too large with 413 and closes, with or without Content-Length"],
   },
   {
     id: "secure.headers",
     says: "Headers are bounded, and those that decide something come once",
     tests: [
       "HTTP framing › refuses a head that is too large or has too many headers",
-      "HTTP › refuses headers that decide something when they come twice",
+      "HTTP › refuses repeated headers that must be unique",
     ],
   },
   {
@@ -1054,9 +1054,9 @@ const product: readonly Requirement[] = [
     id: "secure.slow",
     says: "Slow and silent clients are timed out",
     tests: [
-      "HTTP framing › closes connections whose head or body does not come in time, or never",
-      "TCP › closes a connection whose line is too long, comes too slowly, or never",
-      "event streams › C8 of a client that does not read stay bounded, and end",
+      "HTTP framing › closes connections whose head or body does not arrive in time",
+      "TCP › closes a connection whose line is too long or too slow",
+      "event streams › C8 of a client that does not read are limited, and end",
     ],
   },
   {
@@ -1077,35 +1077,35 @@ const product: readonly Requirement[] = [
     says: "Bearer tokens are verified against key sets",
     tests: [
       "bearer tokens › of an issuer name the principal by issuer and subject, with their scopes",
-      "key sets › are fetched when first needed, once, and again for a key that is new",
+      "key sets › are fetched once on first use, and again for an unknown key",
     ],
   },
   {
     id: "secure.static-keys",
     says: "API keys let their holders in, and nobody else",
     tests: [
-      "bearer tokens › of keys name their owner; without an issuer there is nothing to discover",
+      "bearer tokens › that are API keys name their owner; without an issuer there is no metadata",
       "troupe serve › API keys let their holders in, and nobody else",
     ],
   },
   {
     id: "secure.metadata",
     says: "Protected-resource metadata is where the challenge says",
-    tests: ["protected-resource metadata › is where the challenge says, and says where tokens come from"],
+    tests: ["protected-resource metadata › is at the address in the challenge, and names the authorization servers"],
   },
   {
     id: "secure.challenges",
     says: "401 and 403 carry exact challenges, of scopes for tools too",
     tests: [
-      "bearer tokens › are asked for with exactly what a client needs to get one",
-      "bearer tokens › that allow too little are told which scope is missing",
+      "bearer tokens › are requested by a challenge with all a client needs to get one",
+      "bearer tokens › without a scope are refused with the missing scope",
       "a call of 2026-07-28 › needs the scopes its offer names: 403 and a challenge",
     ],
   },
   {
     id: "secure.tcp-token",
     says: "Over TCP the token is in the first request and goes no further",
-    tests: ["TCP tokens › let in who shows one in the first request, and go no further"],
+    tests: ["TCP tokens › authenticate by the first request, and are not passed on"],
   },
   {
     id: "secure.tcp-token-time",
@@ -1115,7 +1115,10 @@ const product: readonly Requirement[] = [
   {
     id: "secure.tcp-open",
     says: "TCP beyond loopback refuses to start without tokens",
-    tests: ["TCP › does not open beyond this machine without a token", "troupe serve › refuses to listen beyond loopback without tokens"],
+    tests: [
+      "TCP › does not listen beyond loopback without authentication",
+      "troupe serve › refuses to listen beyond loopback without tokens",
+    ],
   },
   {
     id: "secure.text",
@@ -1133,15 +1136,15 @@ const product: readonly Requirement[] = [
     says: "Logs carry codes, ids and sizes, not arguments or state",
     tests: [
       "the log says of a crash what, where and in which code, not with which arguments; in debug it says all",
-      "HTTP › answers 500 without a word of what failed",
-      "bearer tokens › that are not good here are refused, with the reason and never the token",
+      "HTTP › answers 500 without details of the failure",
+      "bearer tokens › that are invalid are refused with the reason, without the token",
     ],
   },
   {
     id: "secure.stacks",
     says: "No stack and no inner word reaches a client",
     tests: [
-      "HTTP › answers 500 without a word of what failed",
+      "HTTP › answers 500 without details of the failure",
       "the official client v1 › reads in a tool's error what its arguments should have been, and never what was inside",
       "fuzzed input › on a stream after ${era} is answered or ignored, and the next request is served",
       "in a POST › any JSON value gets an answer or none, never a failure of the server",
@@ -1161,13 +1164,13 @@ const product: readonly Requirement[] = [
     says: "--stdio serves on standard input and output, where nothing but protocol is written",
     tests: [
       "over stdio nothing but the protocol reaches standard output, whatever a module prints, and the server ends with its input",
-      "stdio › lets nothing but the protocol reach the standard output, and exits at the end of input",
+      "stdio › writes only the protocol to the standard output, and exits at the end of input",
     ],
   },
   {
     id: "cli.serve.as",
     says: "--as names who is on stdio or a Unix socket",
-    tests: ["stdio › takes another name for the principal", "Unix sockets › are open to their owner only, who is local without a token"],
+    tests: ["stdio › accepts another principal", "Unix sockets › are accessible only to their owner, who is local without a token"],
   },
   {
     id: "cli.serve.strict",
@@ -2032,8 +2035,8 @@ const specification: readonly Requirement[] = [
     id: "spec.6.flows",
     says: "Authorization flows: tokens, challenges, metadata, scopes",
     tests: [
-      "bearer tokens › are asked for with exactly what a client needs to get one",
-      "protected-resource metadata › is where the challenge says, and says where tokens come from",
+      "bearer tokens › are requested by a challenge with all a client needs to get one",
+      "protected-resource metadata › is at the address in the challenge, and names the authorization servers",
     ],
   },
   {
@@ -2054,7 +2057,7 @@ const specification: readonly Requirement[] = [
     id: "spec.6.practices",
     says: "A token goes no further than the door",
     tests: [
-      "TCP tokens › let in who shows one in the first request, and go no further",
+      "TCP tokens › authenticate by the first request, and are not passed on",
       "bearer tokens › of an issuer name the principal by issuer and subject, with their scopes",
     ],
   },
@@ -2098,7 +2101,7 @@ const specification: readonly Requirement[] = [
     tests: [
       "the official client v1 › lists, calls, reads, prompts, completes and logs in its newest revision",
       "the official client v2 › finds the modern era by itself and works in it",
-      "official clients over HTTP › v1 plays, hears what changes, and ends its session",
+      "official clients over HTTP › v1 plays, gets notifications, and ends its session",
     ],
   },
   {
@@ -2303,7 +2306,7 @@ const specification: readonly Requirement[] = [
     says: "Security controls are in place",
     tests: [
       "the security guide has a row for each bullet: the mechanism, or the host's job",
-      "HTTP › refuses hosts it is not known by, so that a rebound name reaches nothing",
+      "HTTP › refuses unknown hosts, against DNS rebinding",
       "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
       "a session › of somebody else is not found, whatever is asked of it, and goes on for its own client",
     ],

@@ -25,10 +25,10 @@ const services: readonly Requirement[] = [
     id: "agentic.embed",
     says: "serve(service, { transport }) needs no engine, command line or disk",
     tests: [
-      "an AgenticService served inside an application › is spoken to by an official client of version 1 over the SDK's own transport",
-      "an AgenticService served inside an application › is spoken to by an official client of version 2 over a port",
-      "an AgenticService served inside an application › is let go when its client goes",
-      "a source is served the same way, and stays its owner's",
+      "an AgenticService served inside an application › serves an official client of version 1 over the SDK's own transport",
+      "an AgenticService served inside an application › serves an official client of version 2 over a port",
+      "an AgenticService served inside an application › is released when its client disconnects",
+      "a source is served the same way, and is not closed",
     ],
   },
   {

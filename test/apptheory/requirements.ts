@@ -21,10 +21,10 @@ const inBatches = `${document} a batch is answered in order, also where it begin
 const byteForByte = "a tool that tells while it runs, by a listener › has its first step on the wire, byte for byte, before it goes on";
 const lambdaStreams = "a streaming function › bytes reach the official client ${which.sdk}, ${which.era}, before the handler ends, ${kind}";
 const lambdaBuffers =
-  'a function behind ${name} › the official client ${which.sdk}, ${which.era}, plays a session ${count === 1 ? "in one environment" : "that each call finds in another environment"}';
+  'a function behind ${name} › the official client ${which.sdk}, ${which.era}, plays a session ${count === 1 ? "in one environment" : "with each call in another environment"}';
 const twoTables = "the official client ${which.sdk} moves between two servers over the same tables";
-const ttl = "a session's time to live is the option's, else MCP_SESSION_TTL_MINUTES, else an hour";
-const badTtl = "MCP_SESSION_TTL_MINUTES that is no positive whole number is 60, and the log says so";
+const ttl = "a session's time to live is the option, else MCP_SESSION_TTL_MINUTES, else an hour";
+const badTtl = "an invalid MCP_SESSION_TTL_MINUTES counts as 60 and is logged";
 const builders = "requests as a client would make them are answered, with the ids they carry";
 const assertions = "assertions hold, or say what there is instead";
 const everything = `${client} meets all a source offers, initialized by whatever comes first`;
@@ -42,7 +42,7 @@ const sentences: readonly Requirement[] = [
     id: "apptheory.agentcore",
     says: "Who integrates with AgentCore has a page of its own: what to deploy, and how tools are called",
     tests: [
-      "the pages, followed › for AgentCore it listens without a key, and takes ids it never gave",
+      "the guide's instructions › for AgentCore it listens without a key, and accepts unknown session ids",
       "a container of AgentCore Runtime › the official client ${which.sdk}, ${which.era}, plays through a platform that adds its headers",
     ],
   },
@@ -174,12 +174,12 @@ const properties: readonly Requirement[] = [
   {
     id: "apptheory.properties.duplicates",
     says: "A name that is taken is refused",
-    tests: [`${registries} refuse a name that is taken or none, and a URI that is taken, each with the reason and leaving all as it was`],
+    tests: [`${registries} refuse a used or invalid name and a used URI, and change nothing then`],
   },
   {
     id: "apptheory.properties.order",
     says: "Lists are in the order of registration",
-    tests: [`${registries} count, list in the order of registration, and let go`],
+    tests: [`${registries} count items, list them in order of registration, and unregister them`],
   },
   {
     id: "apptheory.properties.codes",
@@ -282,7 +282,7 @@ const later: readonly Requirement[] = [
   {
     id: "apptheory.later.origin",
     says: "Pages of origins that are not allowed are refused",
-    tests: ["a door inside an application › refuses names it is not known by, and pages of other origins, unless they are allowed"],
+    tests: ["a server mounted in an application › refuses unknown hosts and foreign origins, unless they are allowed"],
   },
 ];
 
@@ -325,7 +325,7 @@ const server: readonly Requirement[] = [
       "calls are logged with their time, and counted with their failures",
       "results are kept a while, for each principal apart",
       "a principal that calls too often is refused, no other is",
-      "what a handler throws is told to onError and, by name, to the log, with the run's id; refusals and aborted runs are not",
+      "a handler's error is reported to onError and the log, refusals and aborted runs are not",
     ],
   },
   {

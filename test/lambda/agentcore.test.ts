@@ -18,7 +18,7 @@ test("the platform's address is the default", () => {
   assert.deepEqual(agentCoreHttp, { host: "0.0.0.0", port: 8000, path: "/mcp", insecure: true });
 });
 
-test("the image is for ARM64 and Node 24, of files that are there and the packed package", () => {
+test("the image is for ARM64 and Node 24, and consists of existing files and the packed package", () => {
   const dockerfile = readFileSync(join(folder, "Dockerfile"), "utf8");
   assert.match(dockerfile, /^FROM --platform=linux\/arm64 node:24/m);
   assert.match(dockerfile, /^EXPOSE 8000$/m);
@@ -53,7 +53,7 @@ describe("a container of AgentCore Runtime", () => {
     params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
   };
 
-  test("stateless: an id the platform gave is taken at once, and answered with", async () => {
+  test("stateless: the platform's session id is accepted and returned", async () => {
     const session = { "mcp-session-id": "3f1c0f8e-5d0a-4a39-9f1b-platform", [RUNTIME_SESSION]: "3f1c0f8e-5d0a-4a39-9f1b-platform" };
     const called = await post(greet, session);
     assert.equal(called.status, 200);
@@ -63,7 +63,7 @@ describe("a container of AgentCore Runtime", () => {
     assert.match(await (await post(greet, session)).text(), /Hello, Ada\./);
   });
 
-  test("stateful: the server gives the id at initialize", async () => {
+  test("stateful: the server creates the session id at initialize", async () => {
     const begun = await post(begin, { [RUNTIME_SESSION]: "of-the-platform" });
     const id = begun.headers.get("mcp-session-id") ?? "";
     assert.match(id, /^[\x21-\x7e]{16,}$/);

@@ -68,7 +68,7 @@ describe("an event as a request", () => {
     assert.equal(request.headers.get("cookie"), "cookie1=one; cookie2=two");
   });
 
-  test("what a mapping or a stage puts before the path is taken away, and nothing else", async () => {
+  test("the prefix of a mapping or stage is removed from the path, and nothing else", async () => {
     const pathOf = async (...given: Parameters<typeof seenIn>) => new URL((await seenIn(...given)).request.url).pathname;
     assert.equal(await pathOf(changed("rest.json", { path: "/tools/mcp" }), { basePath: "/tools" }), "/mcp");
     assert.equal(await pathOf(changed("rest.json", { path: "/toolshed/mcp" }), { basePath: "/tools" }), "/toolshed/mcp");
@@ -81,14 +81,14 @@ describe("an event as a request", () => {
     assert.throws(() => bufferedHandler(() => new Response(), { basePath: "tools/" }), { code: "DOOR_OPTION" });
   });
 
-  test("a body may be none, or bytes", async () => {
+  test("a body may be missing, or binary", async () => {
     assert.equal((await seenIn(changed("rest.json", { body: null }))).body, "");
     assert.equal((await seenIn(changed("rest.json", { body: "4pyT", isBase64Encoded: true }))).body, "✓");
     const { request, body } = await seenIn(changed("rest.json", { httpMethod: "GET", multiValueHeaders: null, headers: null }));
     assert.deepEqual([request.method, body, Array.from(request.headers)], ["GET", "", []]);
   });
 
-  test("the host is the platform's word, behind a load balancer one of those allowed", async () => {
+  test("the host is from the platform; behind a load balancer it must be an allowed one", async () => {
     const forged = changed("http.json", { headers: { host: "evil.example" } });
     assert.equal(new URL((await seenIn(forged)).request.url).host, "fghij67890.execute-api.eu-central-1.amazonaws.com");
     const [seen, refused] = await asked(sample("alb.json"), {});
@@ -97,7 +97,7 @@ describe("an event as a request", () => {
   });
 });
 
-describe("events that make no request", () => {
+describe("invalid events", () => {
   const http = { method: "POST", path: "/mcp" };
   const wrong: Readonly<Record<string, readonly [unknown, RegExp]>> = {
     "no object": ["event", /is no object/],
@@ -159,7 +159,7 @@ describe("a response as an answer", () => {
   const headers = { "content-type": "application/json", "x-a": "1" };
   const common = { statusCode: 201, body: "{}", isBase64Encoded: false };
 
-  test("cookies go where each way wants them, lengths nowhere", async () => {
+  test("cookies are where each kind expects them, and lengths are omitted", async () => {
     assert.deepEqual(await answered(sample("rest.json"), several), { ...common, headers, multiValueHeaders: { "set-cookie": cookies } });
     assert.deepEqual(await answered(sample("http.json"), several), { ...common, headers, cookies });
     assert.deepEqual(await answered(sample("function-url.json"), several), { ...common, headers, cookies });
@@ -169,7 +169,7 @@ describe("a response as an answer", () => {
     assert.deepEqual(await answered(sample("alb-multi-value.json"), several), { ...balanced, multiValueHeaders: lists });
   });
 
-  test("bytes that are no text are base64, text stays text", async () => {
+  test("binary bodies are base64, text is text", async () => {
     const bodyOf = async (body: string | Uint8Array<ArrayBuffer> | null, type: string, more: Record<string, string> = {}) => {
       const answer = await answered(sample("http.json"), () => new Response(body, { headers: { "content-type": type, ...more } }));
       return [answer.body, answer.isBase64Encoded];
@@ -209,7 +209,7 @@ describe("a response as an answer", () => {
     assert.match(refused.body, /ANSWER_TOO_LARGE.*streamingHandler/);
   });
 
-  test("what a server throws is told by its name to the log, and to nobody else", async () => {
+  test("an error of the server is logged by name, and not sent to the client", async () => {
     const logged: unknown[] = [];
     const handler = bufferedHandler(() => Promise.reject(new TypeError("secret")), { log: (...line) => logged.push(line) });
     const answer = await handler(sample("http.json"));
@@ -219,7 +219,7 @@ describe("a response as an answer", () => {
   });
 });
 
-test("an authorizer's word is read as each kind has it, and none is nobody", () => {
+test("the caller is read from each kind of authorizer", () => {
   const callerIn = (name: Parameters<typeof sample>[0]) => {
     const event = JSON.parse(JSON.stringify(sample(name)));
     return authorizedCaller(event.requestContext.authorizer ?? {});

@@ -75,7 +75,7 @@ const bagIn = (value: unknown): Bag => {
 /** The first of code. */
 const blockIn = (text: string): string => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
 
-describe("the pages, followed", () => {
+describe("the guide's instructions", () => {
   let project: Project;
   before(async () => {
     project = await followPage();
@@ -92,7 +92,7 @@ describe("the pages, followed", () => {
     await run(process.execPath, [tsc, "--strict", "--noEmit", "--skipLibCheck", ...module, ...types, ...files], { cwd: project.folder });
   });
 
-  test("the server runs, the Inspector's commands list and call, official clients too", async () => {
+  test("the server works with the Inspector's commands and official clients", async () => {
     await using running = await project.start("serve.ts", { PORT: "0" });
     const inspect = async (part: string): Promise<string> => {
       const [, words = ""] = lineWith("first-server.md", part).split("npx @modelcontextprotocol/inspector@2 ");
@@ -109,7 +109,7 @@ describe("the pages, followed", () => {
     }
   });
 
-  test("clients reach it, and start it, as their configurations on the page say", async () => {
+  test("clients connect with the configurations of the page", async () => {
     writeFileSync(join(project.folder, "door.ts"), blockIn(readFileSync(join(root, "README.md"), "utf8")));
     const page = readFileSync(join(root, "docs/guide/first-server.md"), "utf8");
     const servers = Array.from(page.matchAll(/\{ "(mcpServers|servers)": .+ \} \}/g), ([text, key = ""]): Bag => {
@@ -151,7 +151,7 @@ describe("the pages, followed", () => {
     assert.equal(hash, createHash("sha256").update(key).digest("hex"));
   });
 
-  test("deployed, it asks for the key, and answers to its public name", async () => {
+  test("when deployed it requires the key, and accepts its public name", async () => {
     await using running = await project.start("deployed.ts", { PORT: "0", KEY_SHA256, PUBLIC_HOST: "mcp.example" });
     await asksForTheKey(running.url, `Bearer ${KEY}`);
   });
@@ -171,7 +171,7 @@ describe("the pages, followed", () => {
     await asksForTheKey(served.ready.http ?? "", `Bearer ${stdout.trim()}`);
   });
 
-  test("zipped as the page says, the function answers who has the key, and nobody else", async () => {
+  test("zipped as the page says, the function answers only callers with the key", async () => {
     const task = join(project.folder, "../task");
     mkdirSync(task);
     const line = lineWith("deploy.md", "zip -qr");
@@ -189,7 +189,7 @@ describe("the pages, followed", () => {
     );
   });
 
-  test("with its tables, a session outlives the environment it began in (DynamoDB is a stand-in, and the AWS SDK this repository's)", async () => {
+  test("with its tables, a session survives its environment (DynamoDB is simulated, the AWS SDK is this repository's)", async () => {
     await using dynamo = await startDynamo();
     symlinkSync(join(root, "node_modules/@aws-sdk"), join(project.folder, "node_modules/@aws-sdk"));
     const env = {
@@ -226,7 +226,7 @@ describe("the pages, followed", () => {
     assert.match(await invoked(project.folder, "kept.mjs", ping, env), /"status":404/, "what has ended stays ended");
   });
 
-  test("for AgentCore it listens without a key, and takes ids it never gave", async () => {
+  test("for AgentCore it listens without a key, and accepts unknown session ids", async () => {
     await using running = await project.start("agentcore.ts", { PORT: "0", HOST: "127.0.0.1" });
     const answer = await fetch(running.url, {
       method: "POST",
@@ -236,7 +236,7 @@ describe("the pages, followed", () => {
     assert.deepEqual([answer.status, answer.headers.get("mcp-session-id")], [200, "platform-1"]);
   });
 
-  test("files that docker, aws and zip commands name are there (the commands of docker and aws themselves are not run)", () => {
+  test("files in docker, aws and zip commands exist (docker and aws are not run)", () => {
     const commands = blocksOf("deploy.md").filter(({ language }) => language === "sh" || language === "dockerfile");
     const named = commands.flatMap(({ text }) => [
       ...Array.from(text.matchAll(/^COPY (.+) \.\/$/gm), ([, files = ""]) => files.split(" ")).flat(),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { REFUSALS } from "../../src/hosts/lambda/refusals.ts";
 
-test("the guide to errors has every refusal of a function with its status, and none besides", () => {
+test("the error guide lists exactly the function's refusals with their status", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/guide/errors.md"), "utf8");
   const [, section = ""] = page.split("\n## AWS Lambda\n");
   const rows = Array.from((section.split("\n## ")[0] ?? "").matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm), ([, code, status]) => [

@@ -49,7 +49,7 @@ for (const [name, [kind, environments]] of Object.entries(WAYS))
   describe(`a function behind ${name}`, () => {
     for (const which of CLIENTS)
       for (const count of [1, 3])
-        test(`the official client ${which.sdk}, ${which.era}, plays a session ${count === 1 ? "in one environment" : "that each call finds in another environment"}`, async () => {
+        test(`the official client ${which.sdk}, ${which.era}, plays a session ${count === 1 ? "in one environment" : "with each call in another environment"}`, async () => {
           const servers = Array.from({ length: count }, () => environment());
           await using standing = await standIn(kind, environments(servers));
           await using client = await connect({ http: standing.url }, which);
@@ -101,7 +101,7 @@ describe("a function behind an authorizer", () => {
   };
 
   for (const which of CLIENTS)
-    test(`its callers have the principal the gateway found, ${which.sdk}, ${which.era}`, async () => {
+    test(`its callers have the gateway's principal, ${which.sdk}, ${which.era}`, async () => {
       const { server, standing } = await behind("http", { jwt: { claims: { iss: "https://login.example", sub: "ana" }, scopes: null } });
       await using _server = server;
       await using _standing = standing;
@@ -109,7 +109,7 @@ describe("a function behind an authorizer", () => {
       assert.equal((await client.call("whoami")).text, "https://login.example|ana");
     });
 
-  test("without an authorizer nobody gets in", async () => {
+  test("requests without an authorizer are refused", async () => {
     const { server, standing } = await behind("rest", null);
     await using _server = server;
     await using _standing = standing;
@@ -117,14 +117,14 @@ describe("a function behind an authorizer", () => {
     assert.deepEqual([answer.status, JSON.parse(await answer.text()).error], [401, "NOT_AUTHORIZED"]);
   });
 
-  test("callers cannot be handed to what takes none", () => {
+  test("the option caller requires a server with fetchAs", () => {
     const options = { caller: authorizedCaller };
     assert.throws(() => bufferedHandler(() => new Response(), options), { code: "DOOR_OPTION" });
     assert.throws(() => bufferedHandler({ fetch: () => new Response() }, options), { code: "DOOR_OPTION" });
   });
 });
 
-test("who forgets forLambda is refused by the server, and told what to do", async () => {
+test("without forLambda the server refuses requests with advice", async () => {
   await using server = createServer("careful", "1.0.0");
   await using standing = await standIn("http", buffered([server]));
   const answer = await fetch(standing.url, { method: "POST", body: "{}", headers: { "content-type": "application/json" } });

@@ -40,7 +40,7 @@ const invoke = (server: LambdaServer, event: unknown, options: StreamingOptions 
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test("status and headers go at once, bytes as they come, the end last", async () => {
+test("status and headers are sent at once, then bytes as they come, then the end", async () => {
   const body = new TransformStream<Uint8Array, Uint8Array>();
   const writer = body.writable.getWriter();
   const invoked = invoke(async () => new Response(body.readable, { status: 202, headers: { "x-a": "1" } }), sample("rest.json"));
@@ -56,7 +56,7 @@ test("status and headers go at once, bytes as they come, the end last", async ()
   assert.deepEqual([invoked.text(), invoked.closed()], ["one two three", true]);
 });
 
-test("cookies are where each way wants them", async () => {
+test("cookies are where each kind expects them", async () => {
   const cookied = async () => new Response(null, { headers: { "set-cookie": "a=1" } });
   const headOf = async (name: "rest.json" | "function-url.json") => {
     const invoked = invoke(cookied, sample(name));
@@ -67,7 +67,7 @@ test("cookies are where each way wants them", async () => {
   assert.deepEqual(await headOf("function-url.json"), { statusCode: 200, headers: {}, cookies: ["a=1"] });
 });
 
-test("what has no body has its status all the same, and HEAD gets none", async () => {
+test("a response without a body has its status, and HEAD gets no body", async () => {
   const none = invoke(async () => new Response(null, { status: 204 }), sample("rest.json"));
   await none.ended;
   assert.deepEqual([none.head()?.statusCode, none.text(), none.closed()], [204, "", true]);
@@ -83,7 +83,7 @@ test("a hostile event is answered 400, and why", async () => {
   assert.match(invoked.text(), /BAD_EVENT/);
 });
 
-test("who leaves ends the request, and the handler", async () => {
+test("a client that disconnects ends the request and the handler", async () => {
   let asked: Request | undefined;
   const cancelled = Promise.withResolvers<void>();
   const body = new ReadableStream({ start: (to) => to.enqueue(encode("hello")), cancel: () => cancelled.resolve() });
@@ -98,7 +98,7 @@ test("who leaves ends the request, and the handler", async () => {
   assert.equal(asked?.signal.aborted, true);
 });
 
-test("a body that fails ends where it was", async () => {
+test("a body that fails ends the stream", async () => {
   const body = new ReadableStream({
     start: (to) => to.enqueue(encode("half")),
     pull: (to) => to.error(new Error("broken")),
@@ -109,7 +109,7 @@ test("a body that fails ends where it was", async () => {
 });
 
 describe("a function whose time is nearly over", () => {
-  test("aborts what was asked, and says so while it still can: streaming", async () => {
+  test("aborts the request and answers in time: streaming", async () => {
     const clock = new SimulatedClock();
     let asked: Request | undefined;
     const never = (request: Request): Promise<Response> => {
@@ -127,7 +127,7 @@ describe("a function whose time is nearly over", () => {
     assert.match(invoked.text(), /FUNCTION_DEADLINE.*more time/);
   });
 
-  test("ends a stream that has begun, after what was sent", async () => {
+  test("ends a stream that has started, after what was sent", async () => {
     const clock = new SimulatedClock();
     const body = new ReadableStream({ start: (to) => to.enqueue(encode("begun")) });
     const invoked = invoke(async () => new Response(body), sample("rest.json"), { clock, marginMs: 1_000 }, 3_000);
@@ -137,7 +137,7 @@ describe("a function whose time is nearly over", () => {
     assert.deepEqual([invoked.text(), invoked.closed()], ["begun", true]);
   });
 
-  test("says so to the request a stream of events belongs to, unless it is within an event", async () => {
+  test("sends an error as the last event of a stream, unless an event is incomplete", async () => {
     const last = async (begun: string, event: unknown): Promise<string> => {
       const clock = new SimulatedClock();
       const body = new ReadableStream({ start: (to) => to.enqueue(encode(begun)) });
@@ -162,7 +162,7 @@ describe("a function whose time is nearly over", () => {
       assert.equal(await last("data: 1\n\n", changed("rest.json", { body, isBase64Encoded: false })), "");
   });
 
-  test("answers though nothing else keeps the process", async () => {
+  test("answers even if nothing else keeps the process alive", async () => {
     const code = `
       import { bufferedHandler } from "troupe/lambda";
       const answer = await bufferedHandler(() => new Promise(() => undefined), { marginMs: 0 })(
@@ -173,7 +173,7 @@ describe("a function whose time is nearly over", () => {
     assert.equal(stdout, "504\n");
   });
 
-  test("answers 504 where answers are whole, also half-way, and drops what comes late", async () => {
+  test("answers 504 to buffered requests, also during a body, and drops what comes later", async () => {
     const clock = new SimulatedClock();
     const cancelled = Promise.withResolvers<void>();
     const body = () => new ReadableStream({ start: (to) => to.enqueue(encode("half")), cancel: () => cancelled.resolve() });
@@ -200,7 +200,7 @@ describe("a stream that only listens", () => {
     changed("rest.json", { ...listen, headers: { "Mcp-Session-Id": "s", ...(accept === undefined ? {} : { Accept: accept }) } }),
   );
 
-  test("is refused, since the function's time is paid for, unless it resumes or is wanted", async () => {
+  test("is refused, since the function's time costs money, unless it resumes or is enabled", async () => {
     const told = async (event: unknown, options: StreamingOptions = {}) => {
       const invoked = invoke(opened, event, options);
       await invoked.ended;
@@ -212,7 +212,7 @@ describe("a stream that only listens", () => {
     for (const event of vague) assert.deepEqual(await told(event), [405, "POST, DELETE, OPTIONS"]);
   });
 
-  test("is refused in any case where answers are whole, and pages are not", async () => {
+  test("is always refused with buffered answers; other pages are not", async () => {
     const handler = bufferedHandler(opened);
     const page = changed("rest.json", { ...listen, headers: { Accept: "*/*" } });
     const statuses = await Promise.all([listening, resuming, ...vague, page].map(async (event) => (await handler(event)).statusCode));
@@ -220,6 +220,6 @@ describe("a stream that only listens", () => {
   });
 });
 
-test("without the runtime's global, streaming says what to do", () => {
+test("without the runtime's global, streaming fails with advice", () => {
   assert.throws(() => streamingHandler(async () => new Response()), { code: "DOOR_OPTION", message: /bufferedHandler/ });
 });

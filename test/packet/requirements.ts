@@ -697,7 +697,7 @@ const beside: readonly Requirement[] = [
     says: "The limits, Origin and token rules of MCP's doors hold",
     tests: [
       "POST /packets › refuses other media types, other paths, other sizes, strangers and foreign pages",
-      "WebSocket › lets in by the rules of every request: Host, Origin, one of each header, version, token",
+      "WebSocket › checks Host, Origin, repeated headers, version and token like every request",
     ],
   },
   {

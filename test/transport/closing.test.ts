@@ -72,7 +72,7 @@ const listenRequest = (send: Send): Promise<Response> =>
 
 for (const [name, place] of Object.entries(PLACES))
   describe(`closing a server, by ${name}`, () => {
-    test("ends idle streams at once, answers what runs, and takes nothing new", async () => {
+    test("ends idle streams at once, answers running requests, and refuses new ones", async () => {
       const { server, go, begun } = slow();
       await using own = server;
       await using at = await place(own);
@@ -93,7 +93,7 @@ for (const [name, place] of Object.entries(PLACES))
     });
 
     for (const era of ["the legacy era", "2026-07-28"])
-      test(`cuts what still runs in ${era} after its grace, and tells whoever runs it`, async () => {
+      test(`aborts requests that still run in ${era} after its grace period, and answers them`, async () => {
         const { server, begun, aborted } = slow();
         await using own = server;
         await using at = await place(own);
@@ -105,7 +105,7 @@ for (const [name, place] of Object.entries(PLACES))
         assert.ok([503, "cut"].includes(await running));
       });
 
-    test("says that it is alive and ready, to GET and HEAD", async () => {
+    test("reports health and readiness to GET and HEAD", async () => {
       let ready = true;
       await using server = createServer("s", "1", { ready: () => ready });
       await using at = await place(server);
@@ -143,7 +143,7 @@ test("the guide's first server ends on SIGTERM", async () => {
 });
 
 // As the guide to clusters tells balancers, and whoever restarts what hangs.
-test("troupe serve, told to stop, says that it is well and not ready, and answers what runs", { timeout: 60_000 }, async () => {
+test("troupe serve, on SIGTERM, is healthy but not ready, and answers running requests", { timeout: 60_000 }, async () => {
   await using served = await serveChild(["test/transport/own-readiness.fixture.ts"]);
   const url = served.ready.http ?? assert.fail();
   const urls = ["/readyz", "/healthz"].map((path) => new URL(path, url).href);

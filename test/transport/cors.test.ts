@@ -32,7 +32,7 @@ const readable = (response: Response): readonly [number, boolean, boolean] => [
 
 for (const [name, place] of Object.entries(PLACES))
   describe(`CORS by ${name}`, () => {
-    test("lets a page ask before it calls, wherever something is", async () => {
+    test("lets a page send preflight requests to every path", async () => {
       await using server = createServer("s", "1", { sse: true, auth: await auth(), allowedOrigins: [ORIGIN] });
       await using at = await place(server);
       for (const [path, verbs] of [
@@ -98,7 +98,7 @@ for (const [name, place] of Object.entries(PLACES))
       }
     });
 
-    test("lets it read that the server is closing", async () => {
+    test("lets it read the answer of a closing server", async () => {
       await using server = createServer("s", "1", { auth: await auth(), allowedOrigins: [ORIGIN] });
       await using at = await place(server);
       const closed = server.close();
@@ -110,7 +110,7 @@ for (const [name, place] of Object.entries(PLACES))
       await closed;
     });
 
-    test("refuses pages of other origins, unreadably, and tells nobody else of any", async () => {
+    test("refuses pages of other origins without CORS headers", async () => {
       await using server = createServer("s", "1", { auth: await auth(), allowedOrigins: [ORIGIN] });
       await using at = await place(server);
       const init = { method: "POST", headers: JSON_HEADERS, body: INITIALIZE };

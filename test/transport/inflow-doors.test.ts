@@ -57,8 +57,8 @@ async function asked(port: number, request = post(x(SIZE))): Promise<string> {
   return await client.until(/\}$/);
 }
 
-describe("bodies on their way over HTTP", () => {
-  it("are bounded together: who comes last is refused, small ones never, and who was there gets to its end", async () => {
+describe("incomplete bodies over HTTP", () => {
+  it("are limited together: the last is refused, small ones never, and earlier ones are completed", async () => {
     await using server = await serve();
     await using first = await sending(server.port, headOf());
     const refused = await asked(server.port);
@@ -74,7 +74,7 @@ describe("bodies on their way over HTTP", () => {
     assert.equal(statusOf(await asked(server.port)), 200);
   });
 
-  it("give their room back, however they end", async () => {
+  it("return their room, however they end", async () => {
     await using server = await serve();
     for (let round = 0; round < 3; round += 1) {
       await using left = await sending(server.port, headOf());
@@ -93,7 +93,7 @@ describe("bodies on their way over HTTP", () => {
     }
   });
 
-  it("give their room back where they are late", async () => {
+  it("return their room if they are too slow", async () => {
     await using server = await serve({ limits: { ...HTTP.limits, requestMs: 200 } });
     await using late = await sending(server.port, headOf());
     assert.equal(statusOf(await late.closed()), 408);
@@ -104,7 +104,7 @@ describe("bodies on their way over HTTP", () => {
     assert.equal(status, 200);
   });
 
-  it("give way where they stand still and others need the room", async () => {
+  it("are evicted if they stall and others need the room", async () => {
     const clock = new SimulatedClock();
     await using server = await serve({ clock });
     await using still = await sending(server.port, headOf());
@@ -116,7 +116,7 @@ describe("bodies on their way over HTTP", () => {
     await clock.advance(1_000);
   });
 
-  it("go on where they began before others", async () => {
+  it("continue if they began before others", async () => {
     await using server = await serve({ limits: { bodyBytes: ROOM, arrivingBytes: ROOM + 65_536 } });
     await using first = await sending(server.port, headOf(), x(20_000));
     await using second = await sending(server.port, headOf());
@@ -125,7 +125,7 @@ describe("bodies on their way over HTTP", () => {
     assert.equal(statusOf(await second.until(/\}$/)), 503);
   });
 
-  it("are held while a token is looked at, and given back whatever becomes of it", async () => {
+  it("are retained while a token is checked, and their room is returned in any case", async () => {
     const good: Verdict = { caller: { scopes: [] } };
     let verdict = Promise.withResolvers<Verdict>();
     const auth = { scopes: [], issuers: [], needsResource: false, check: () => verdict.promise, metadata: () => ({}) };
@@ -147,7 +147,7 @@ describe("bodies on their way over HTTP", () => {
     assert.equal(statusOf(await asked(server.port)), 200);
   });
 
-  it("are refused in pieces of a byte, not in small ones", async () => {
+  it("are refused in chunks of one byte, but not in small chunks", async () => {
     await using server = await serve({ limits: { bodyBytes: 1_000_000 } });
     const inPieces = (count: number, bytes: number): string =>
       `${chunked}${`${bytes.toString(16)}\r\n${x(bytes)}\r\n`.repeat(count)}0\r\n\r\n`;
@@ -156,7 +156,7 @@ describe("bodies on their way over HTTP", () => {
     assert.match(await asked(server.port, inPieces(5_000, 32)), /^HTTP\/1\.1 200 [\s\S]*"bytes":160000/);
   });
 
-  it("do not come in pieces of a byte without end either", async () => {
+  it("that are chunked in single bytes are refused too", async () => {
     await using server = await serve({ limits: { bodyBytes: 1_000_000 } });
     await using client = await rawSocket(server.port);
     client.write(chunked);
@@ -169,7 +169,7 @@ describe("bodies on their way over HTTP", () => {
   });
 });
 
-describe("bodies on their way into an application", () => {
+describe("incomplete bodies in an application", () => {
   const doorOf = (options: Partial<WebOptions> = {}) => webDoor({ gateway: answering(), ...HTTP, ...options });
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const requestOf = (body: string | ReadableStream): Request =>
@@ -196,7 +196,7 @@ describe("bodies on their way into an application", () => {
     return { answer, controller };
   }
 
-  it("are bounded together, and give their room back", async () => {
+  it("are limited together, and return their room", async () => {
     const clock = new SimulatedClock();
     const door = doorOf({ clock });
     const { answer, controller } = await streaming(door);
@@ -219,7 +219,7 @@ describe("bodies on their way into an application", () => {
     assert.equal((await still.answer).status, 408);
   });
 
-  it("are so on node's requests too", async () => {
+  it("are limited on node:http requests too", async () => {
     const door = doorOf();
     await using loopback = await onLoopback(createServer((request, response) => void door.node(request, response)));
     const { port } = loopback;
@@ -235,7 +235,7 @@ describe("bodies on their way into an application", () => {
   });
 });
 
-describe("lines on their way over TCP", () => {
+describe("incomplete lines over TCP", () => {
   const open = async (options: Partial<TcpOptions> = {}) => {
     const gateway = fakeGateway();
     const door = await serveTcp({ gateway, limits: { lineBytes: ROOM, arrivingBytes: ROOM }, ...options });
@@ -248,7 +248,7 @@ describe("lines on their way over TCP", () => {
     return await client.until("\n");
   };
 
-  it("are bounded together: who comes last is refused, and who was there gets to its end", async () => {
+  it("are limited together: the last is refused, and earlier ones are completed", async () => {
     await using server = await open();
     await using first = await sending(server.port, '{"id":"');
     await using second = await sending(server.port, '{"id":"');
@@ -261,7 +261,7 @@ describe("lines on their way over TCP", () => {
     assert.match(await whole(server.port), /"id":"x{100000}"/);
   });
 
-  it("give their room back, however they end", async () => {
+  it("return their room, however they end", async () => {
     await using server = await open();
     await using left = await sending(server.port, '{"id":"');
     left.socket.destroy();
@@ -272,7 +272,7 @@ describe("lines on their way over TCP", () => {
     assert.match(await whole(server.port), /"id":"x{100000}"/);
   });
 
-  it("give way where they stand still and others need the room", async () => {
+  it("are evicted if they stall and others need the room", async () => {
     const clock = new SimulatedClock();
     await using server = await open({ clock });
     await using still = await sending(server.port, '{"id":"');
@@ -282,7 +282,7 @@ describe("lines on their way over TCP", () => {
   });
 });
 
-describe("messages on their way over a WebSocket", () => {
+describe("incomplete messages over a WebSocket", () => {
   const piece = (first: number, size: number): Buffer =>
     Buffer.concat([Buffer.from([first, 0x80 | 126, size >> 8, size & 255, 0, 0, 0, 0]), Buffer.alloc(size, "x")]);
   const HANDSHAKE = head(
@@ -305,7 +305,7 @@ describe("messages on their way over a WebSocket", () => {
     return client;
   };
 
-  it("are bounded with those of HTTP, and give their room back", async () => {
+  it("are limited together with those of HTTP, and return their room", async () => {
     const gateway = answering();
     const heard: number[] = [];
     const door = await serveHttp({

@@ -63,7 +63,7 @@ const CASES: readonly Case[] = [
   ],
 ];
 
-describe("a refused socket is closed though its client never closes it", () => {
+describe("a refused socket is closed even if its client never closes it", () => {
   for (const [what, open, sent, answer] of CASES)
     test(what, async () => {
       const clock = new SimulatedClock();

@@ -182,12 +182,12 @@ for (const [where, doors, most] of [
         });
   });
 
-describe("C8 a client of HTTP+SSE that asks and does not read", () => {
+describe("C8 a client of HTTP+SSE that sends and does not read", () => {
   const MOST = 1_000_000;
   const SAID = "y".repeat(100_000);
 
   for (const [name, place] of Object.entries(PLACES))
-    test(`is dropped with its session once too much waits, by ${name}`, { timeout: 60_000 }, async () => {
+    test(`is dropped with its session when its unread output exceeds the limit, by ${name}`, { timeout: 60_000 }, async () => {
       const dropped: unknown[] = [];
       const log = (_level: unknown, data: unknown): void => void dropped.push(data);
       await using server = createServer("s", "1", { sse: true, webLimits: { queuedBytes: MOST }, log });

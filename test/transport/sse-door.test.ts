@@ -68,13 +68,13 @@ for (const [name, place] of Object.entries(PLACES))
   describe(`HTTP+SSE by ${name}`, () => {
     const served = (options: ServerOptions = {}): Server => createServer("s", "1", { sse: true, ...options });
 
-    test("is not there unless it is asked for", async () => {
+    test("is not served by default", async () => {
       await using server = createServer("s", "1");
       await using at = await place(server);
       for (const path of ["/sse", "/mcp/sse"]) assert.equal((await at.send(path)).status, 404);
     });
 
-    test("says the address first, takes each POST with 202, and answers on the stream", async () => {
+    test("sends the address first, answers each POST with 202, and replies on the stream", async () => {
       await using server = served();
       server.tools.register({ name: "two" }, () => "2\n2");
       await using at = await place(server);
@@ -94,7 +94,7 @@ for (const [name, place] of Object.entries(PLACES))
       await pair.events.cancel();
     });
 
-    test("keeps what else the stream's address asked for in the POSTs'", async () => {
+    test("retains other query parameters of the stream's address for POSTs", async () => {
       await using server = served();
       await using at = await place(server);
       const pair = await pairOf(at.send, {}, "/mcp/sse?tenant=a%20b&sessionId=mine");
@@ -104,7 +104,7 @@ for (const [name, place] of Object.entries(PLACES))
       await pair.events.cancel();
     });
 
-    test("refuses what is for no stream, or is no message", async () => {
+    test("refuses POSTs without a stream or without a message", async () => {
       await using server = served();
       await using at = await place(server);
       const pair = await begun(at.send);
@@ -128,7 +128,7 @@ for (const [name, place] of Object.entries(PLACES))
       await pair.events.cancel();
     });
 
-    test("answers who tries Streamable HTTP first as clients that go on to SSE expect it", async () => {
+    test("answers clients that try Streamable HTTP first so that they fall back to SSE", async () => {
       await using server = served();
       await using at = await place(server);
       for (const path of ["/sse", "/mcp/sse"]) {
@@ -140,7 +140,7 @@ for (const [name, place] of Object.entries(PLACES))
       }
     });
 
-    test("binds the session to its principal, and lets each POST do what its own token allows", async () => {
+    test("binds the session to its principal, and each POST to the scopes of its own token", async () => {
       await using server = served({ auth: await auth() });
       server.tools.register({ name: "who" }, (_args, { viewer }) => viewer.principal ?? "nobody");
       server.tools.register({ name: "wipe", scopes: ["admin"] }, () => "wiped");
@@ -170,7 +170,7 @@ for (const [name, place] of Object.entries(PLACES))
       await until("its session is over", async () => (await pair.post({ jsonrpc: "2.0", id: 1, method: "ping" })).status === 404);
     });
 
-    test("lets pages of allowed origins ask, listen and post, refusals too, and refuses others", async () => {
+    test("lets pages of allowed origins preflight, listen and post, and refuses others", async () => {
       await using server = served({ allowedOrigins: ["https://app.example"] });
       await using at = await place(server);
       const origin = { origin: "https://app.example" };
@@ -195,7 +195,7 @@ for (const [name, place] of Object.entries(PLACES))
       assert.deepEqual([foreign.status, foreign.headers.get("access-control-allow-origin")], [403, null]);
     });
 
-    test("opens no more streams than there may be, and gives a seat back", async () => {
+    test("limits streams, and one may open again when another ends", async () => {
       await using server = served({ webLimits: { streams: 1 } });
       await using at = await place(server, { streams: 1 });
       const pair = await begun(at.send);
@@ -222,7 +222,7 @@ for (const [name, place] of Object.entries(PLACES))
       assert.match(events.text, /\n\n: keep-alive\n\n/);
     });
 
-    test("closing, ends an idle stream at once, and one on which a call runs with its reply", async () => {
+    test("closing ends an idle stream at once, and one with a running call after its reply", async () => {
       const go = Promise.withResolvers<void>();
       const began = Promise.withResolvers<void>();
       await using server = served();
@@ -245,7 +245,7 @@ for (const [name, place] of Object.entries(PLACES))
       await closed;
     });
 
-    test("closing, waits no longer than its grace, and says so under the call's id", async () => {
+    test("closing waits no longer than its grace period, and answers the call with an error", async () => {
       const began = Promise.withResolvers<void>();
       const server = served();
       server.tools.register({ name: "stuck" }, () => {
@@ -263,7 +263,7 @@ for (const [name, place] of Object.entries(PLACES))
     });
   });
 
-test("the address of a stream is of this host, whatever a router in front has left of its path", async () => {
+test("the address of a stream is on this host, whatever a router has stripped from its path", async () => {
   await using server = createServer("s", "1", { sse: true });
   for (const original of ["//evil.example/sse", "/\\evil.example/sse", "\\\\evil.example/sse"]) {
     const http = createHttp((request, response) => void server.node(Object.assign(request, { originalUrl: original }), response));

@@ -77,7 +77,7 @@ const tally = actor("tally", {
 for (const [name, mount] of Object.entries(MOUNTS))
   describe(`HTTP+SSE by ${name}`, () => {
     for (const which of CLIENTS)
-      test(`serves the official client ${which.sdk}, ${which.era}, beside one of Streamable HTTP`, { timeout: 20_000 }, async () => {
+      test(`serves the official client ${which.sdk}, ${which.era}, together with one of Streamable HTTP`, { timeout: 20_000 }, async () => {
         await using engine = await LocalEngine.start({ store: memoryStore(), kinds: [tally] });
         await using server = createServer("s", "1", { sse: true, sources: [cast({ engine, kinds: [tally] })] });
         server.tools.register({ name: "echo", input: z.object({ message: z.string() }) }, ({ message }) => message);
@@ -140,7 +140,7 @@ describe("HTTP+SSE, in both directions", () => {
       assert.ok(!fight.isError && asked.length === 1, `${fight.text} ${asked.join()}`);
     });
 
-  test("the command line serves it beside HTTP only", async () => {
+  test("the command line serves it only together with HTTP", async () => {
     const ran = await troupe("serve", "examples/counter", "--stdio", "--sse");
     assert.equal(ran.code, 2, ran.stderr);
     assert.match(ran.stderr, /--sse is beside MCP's HTTP: give --http, too\./);

@@ -23,8 +23,8 @@ async function serve(limits: Partial<HttpLimits>, clock: Clock = systemClock) {
   return { gateway, slow, dropped, port: door.port, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
 }
 
-describe("answers that nobody reads", () => {
-  it("are bounded together: who has left most unread is dropped, and others get theirs", async () => {
+describe("unread answers", () => {
+  it("are limited together: the client with most of it is dropped, others get theirs", async () => {
     await using server = await serve({ unreadBytes: 60_000_000 });
     await using patient = await rawSocket(server.port);
     patient.socket.pause();
@@ -43,7 +43,7 @@ describe("answers that nobody reads", () => {
     assert.equal(server.dropped().length, 1);
   });
 
-  it("are not those that wait behind an answer which is still being worked out", async () => {
+  it("do not include those behind a pending answer", async () => {
     const waits: { readonly ms: number; readonly run: () => void }[] = [];
     const after: Clock["after"] = (ms, run) => {
       const undo = systemClock.after(ms, run);
@@ -64,8 +64,8 @@ describe("answers that nobody reads", () => {
   });
 });
 
-describe("lines that nobody reads", () => {
-  it("are bounded together: who has left most unread is dropped, and others get theirs", async () => {
+describe("unread lines", () => {
+  it("are limited together: the client with most of it is dropped, others get theirs", async () => {
     const dropped: Json[] = [];
     const gateway: Pick<Gateway, "connect"> = {
       connect: (channel) => ({ receive: () => channel.send(LONG), close: () => Promise.resolve() }),

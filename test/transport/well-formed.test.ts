@@ -121,7 +121,7 @@ async function overHttp(send: Send): Promise<string> {
 }
 
 for (const [name, place] of Object.entries(PLACES))
-  test(`no half character leaves over HTTP by ${name}`, { timeout: 60_000 }, async () => {
+  test(`no unpaired surrogate is sent over HTTP by ${name}`, { timeout: 60_000 }, async () => {
     await using server = broken();
     await using at = await place(server);
     const said = await overHttp(at.send);
@@ -160,7 +160,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   }
 }
 
-describe("no half character leaves by lines", { timeout: 60_000 }, () => {
+describe("no unpaired surrogate is sent in lines", { timeout: 60_000 }, () => {
   test("over TCP", async () => {
     await using server = broken();
     const { tcp } = await server.listen({ tcp: true });

@@ -14,7 +14,7 @@ const named = (client: ClientV1 | ClientV2) => async (): Promise<readonly string
   (await client.listTools()).tools.map(({ name }) => name);
 
 describe("an AgenticService served inside an application", () => {
-  test("is spoken to by an official client of version 1 over the SDK's own transport", async () => {
+  test("serves an official client of version 1 over the SDK's own transport", async () => {
     const service = lamp();
     const [theirs, ours] = MemoryV1.createLinkedPair();
     await using served = await serve(service, { transport: ours, info: { name: "lamp", version: "1.2.3" } });
@@ -34,7 +34,7 @@ describe("an AgenticService served inside an application", () => {
     assert.equal(service.listeners(), 0);
   });
 
-  test("is spoken to by an official client of version 2 over a port", async () => {
+  test("serves an official client of version 2 over a port", async () => {
     const service = lamp();
     const { port1, port2 } = new MessageChannel();
     const served = await serve(service, { transport: overPort(port1) });
@@ -50,7 +50,7 @@ describe("an AgenticService served inside an application", () => {
     assert.equal(service.listeners(), 0);
   });
 
-  test("answers what is no JSON-RPC, and lives on", async () => {
+  test("answers messages that are not JSON-RPC, and continues", async () => {
     const { port1, port2 } = new MessageChannel();
     await using served = await serve(lamp(), { transport: overPort(port1) });
     const heard: unknown[] = [];
@@ -68,7 +68,7 @@ describe("an AgenticService served inside an application", () => {
     await served.closed;
   });
 
-  test("is let go when its client goes", async () => {
+  test("is released when its client disconnects", async () => {
     const service = lamp();
     const { port1, port2 } = new MessageChannel();
     const served = await serve(service, { transport: overPort(port1) });
@@ -107,7 +107,7 @@ describe("an action that never ends", () => {
     return { service, served, client, said };
   };
 
-  test("holds nothing of a client that has gone", async () => {
+  test("retains nothing of a disconnected client", async () => {
     const { service, served, client, said } = await stuck();
     await client.close();
     await served.closed;
@@ -115,7 +115,7 @@ describe("an action that never ends", () => {
     assert.match(await said, /closed/i);
   });
 
-  test("is waited for within the grace of a close, and its caller is told", async () => {
+  test("is awaited within the grace period of a close, and its caller gets an error", async () => {
     const { service, served, said } = await stuck();
     await served.close({ graceMs: 0 });
     assert.equal(service.listeners(), 0);
@@ -133,7 +133,7 @@ describe("a transport that fails", () => {
     return { calls, start: method("start"), send: method("send"), close: method("close") };
   };
 
-  test("to start leaves nothing behind", async () => {
+  test("to start leaves nothing open", async () => {
     const service = lamp();
     await assert.rejects(serve(service, { transport: failing("start") }), /no start/);
     assert.equal(service.listeners(), 0);
@@ -151,7 +151,7 @@ describe("a transport that fails", () => {
     assert.equal(service.listeners(), 0);
   });
 
-  test("to close is closed all the same", async () => {
+  test("to close is closed anyway", async () => {
     const service = lamp();
     const transport = failing("close");
     const served = await serve(service, { transport });
@@ -161,7 +161,7 @@ describe("a transport that fails", () => {
   });
 });
 
-test("a source is served the same way, and stays its owner's", async () => {
+test("a source is served the same way, and is not closed", async () => {
   const source = registry({ tools: { greet: { describe: "Greets.", run: () => "Hello." } } });
   for (const round of [1, 2]) {
     const [theirs, ours] = MemoryV2.createLinkedPair();

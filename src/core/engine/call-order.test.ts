@@ -50,17 +50,17 @@ class HeldStore extends FaultyStore {
 }
 
 /** How calls ended, in the order in which they did. */
-function watching(): { readonly told: string[]; readonly call: (name: string, call: Promise<Reply>) => Promise<void> } {
-  const told: string[] = [];
+function watching(): { readonly outcomes: string[]; readonly call: (name: string, call: Promise<Reply>) => Promise<void> } {
+  const outcomes: string[] = [];
   const call = async (name: string, reply: Promise<Reply>): Promise<void> => {
     try {
-      told.push(`${name} ${JSON.stringify(await reply)}`);
+      outcomes.push(`${name} ${JSON.stringify(await reply)}`);
     } catch (error) {
       assert.ok(error instanceof Error);
-      told.push(`${name} ${String(Reflect.get(error, "code"))} ${String(Reflect.get(error, "applied"))}`);
+      outcomes.push(`${name} ${String(Reflect.get(error, "code"))} ${String(Reflect.get(error, "applied"))}`);
     }
   };
-  return { told, call };
+  return { outcomes, call };
 }
 
 /** What happens to the calls of one actor, event by event. */
@@ -246,7 +246,7 @@ test("C2 the order of a failed commit: all turns after it are dropped, then the 
 test("C2 a busy actor hands over the next turn before the last is durable, invisible until committed", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
-  const { told, call } = watching();
+  const { outcomes, call } = watching();
   const changes: number[] = [];
   engine.watch(A, ({ seq }) => changes.push(seq));
   const calls = ["1", "2", "3"].map((name) => call(name, engine.call(say("add"))));
@@ -257,13 +257,13 @@ test("C2 a busy actor hands over the next turn before the last is durable, invis
     store.handed.map(({ entry }) => entry.seq),
     [1, 2, 3],
   );
-  assert.deepEqual([told, changes, await engine.read(A)], [[], [], undefined]);
+  assert.deepEqual([outcomes, changes, await engine.read(A)], [[], [], undefined]);
   await store.handed[0]?.keep();
   await settle();
-  assert.deepEqual([told, changes, (await engine.read(A))?.state], [['1 {"ok":1}'], [1], { n: 1, log: ["begun a"] }]);
+  assert.deepEqual([outcomes, changes, (await engine.read(A))?.state], [['1 {"ok":1}'], [1], { n: 1, log: ["begun a"] }]);
   await store.handed[2]?.keep().catch(() => undefined);
   await settle();
-  assert.deepEqual(told, ['1 {"ok":1}'], "the third cannot land before the second");
+  assert.deepEqual(outcomes, ['1 {"ok":1}'], "the third cannot land before the second");
   store.held = false;
   store.handed[1]?.fail();
   await Promise.all(calls);
@@ -272,24 +272,24 @@ test("C2 a busy actor hands over the next turn before the last is durable, invis
 test("C2 replies that saw uncommitted turns are sent once these are durable, in order", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
-  const { told, call } = watching();
+  const { outcomes, call } = watching();
   const calls = [call("add", engine.call(say("add")))];
   await settle();
   calls.push(call("refuse", engine.call(say("refuse"))), call("get", engine.call(say("get"))), call("add2", engine.call(say("add"))));
   await settle();
-  assert.deepEqual(told, []);
+  assert.deepEqual(outcomes, []);
   await store.handed[0]?.keep();
   await settle();
-  assert.deepEqual(told, ['add {"ok":1}', 'refuse {"refused":{"code":"NO","message":"No."}}', 'get {"ok":1}']);
+  assert.deepEqual(outcomes, ['add {"ok":1}', 'refuse {"refused":{"code":"NO","message":"No."}}', 'get {"ok":1}']);
   await store.handed[1]?.keep();
   await Promise.all(calls);
-  assert.equal(told.at(-1), 'add2 {"ok":2}');
+  assert.equal(outcomes.at(-1), 'add2 {"ok":2}');
 });
 
 test("C2 a failed commit drops all turns after it, their callers get errors, and the actor is what the disk says", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
-  const { told, call } = watching();
+  const { outcomes, call } = watching();
   const calls = ["1", "2", "3", "4"].map((name) => call(name, engine.call(say("add"))));
   await settle();
   calls.push(call("get", engine.call(say("get"))));
@@ -297,11 +297,11 @@ test("C2 a failed commit drops all turns after it, their callers get errors, and
   store.handed[1]?.fail();
   await settle();
   calls.push(call("after", engine.call(say("add"))));
-  assert.deepEqual(told, ['1 {"ok":1}'], "nothing is told while the store has not answered for each");
+  assert.deepEqual(outcomes, ['1 {"ok":1}'], "nothing is outcomes while the store has not answered for each");
   store.held = false;
   for (const late of store.handed.slice(2)) await late.keep();
   await Promise.all(calls);
-  assert.deepEqual(told, [
+  assert.deepEqual(outcomes, [
     '1 {"ok":1}',
     "2 STORE_FULL false",
     "3 NOT_APPLIED false",
@@ -316,27 +316,27 @@ test("C2 work waits for uncommitted turns, and does not start on ones that are d
   const store = new HeldStore();
   const saw: string[] = [];
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", {}, { saw: (what) => saw.push(what) })], store });
-  const { told, call } = watching();
+  const { outcomes, call } = watching();
   const calls = [call("add", engine.call(say("add"))), call("work", engine.call(say("work"))), call("add2", engine.call(say("add")))];
   await settle();
   assert.ok(!saw.includes("work"));
   store.held = false;
   store.handed[0]?.fail();
   await Promise.all(calls);
-  assert.deepEqual(told, ["add STORE_FULL false", 'work {"ok":1}', 'add2 {"ok":2}']);
+  assert.deepEqual(outcomes, ["add STORE_FULL false", 'work {"ok":1}', 'add2 {"ok":2}']);
 });
 
 test("C2 a commit whose answer was lost is looked up: one that was stored is reported as applied, once", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
-  const { told, call } = watching();
+  const { outcomes, call } = watching();
   const calls = ["1", "2"].map((name) => call(name, engine.call(say("add"))));
   await settle();
   store.held = false;
   await store.handed[0]?.lose();
   await store.handed[1]?.keep();
   await Promise.all(calls);
-  assert.deepEqual(told, ['1 {"ok":1}', '2 {"ok":2}']);
+  assert.deepEqual(outcomes, ['1 {"ok":1}', '2 {"ok":2}']);
   assert.equal((await engine.read(A))?.seq, 2);
 });
 

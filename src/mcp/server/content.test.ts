@@ -5,7 +5,7 @@ import { audio, blob, content, contents, embeddedResource, failure, image, messa
 
 const bytes = new Uint8Array([1, 2, 255]);
 
-test("each kind of block is what MCP calls it, bytes as base64", () => {
+test("each kind of block has MCP's format, bytes as base64", () => {
   assert.deepEqual(text("a", { annotations: { audience: ["user"] } }), { type: "text", text: "a", annotations: { audience: ["user"] } });
   assert.deepEqual(image(bytes, "image/png"), { type: "image", data: "AQL/", mimeType: "image/png" });
   assert.deepEqual(audio("AQL/", "audio/wav", { _meta: { a: 1 } }), {

@@ -20,7 +20,7 @@ async function refused(list: List, wrong: readonly Wrong[], code = "BAD_DEFINITI
 
 const input = (schema: unknown): object => ({ name: "t", input: schema });
 
-test("a schema that cannot be one is refused where it is registered, by its path", () =>
+test("an invalid schema is refused at registration, with its path", () =>
   refused("tools", [
     ["the shape other libraries take", input({ message: z.string() }), /The input of t is a record of schemas: .+z\.object\(/],
     ["the same of JSON", input({ message: { type: "string" } }), /no word of JSON Schema: pass \{ type: "object"/],
@@ -42,7 +42,7 @@ test("a schema that cannot be one is refused where it is registered, by its path
     ["an output", { name: "t", output: { type: "objekt" } }, /The output of t .+\/type is "objekt"/],
   ]));
 
-test("schemas that can be compiled are taken as they are", async () => {
+test("schemas that can be compiled are accepted", async () => {
   await using server = createServer("definitions", "1");
   const schemas: readonly object[] = [
     {},
@@ -57,7 +57,7 @@ test("schemas that can be compiled are taken as they are", async () => {
   assert.equal(server.tools.size, schemas.length + 1);
 });
 
-test("a definition without a name or a handler, or with a word nobody reads, is refused with what to write instead", async () => {
+test("a definition without name or handler, or with an unknown member, is refused with advice", async () => {
   for (const list of ["tools", "resources", "prompts"] as const) {
     await refused(list, [["no name", {}, /has no name/]], "BAD_NAME");
     await refused(list, [
@@ -76,7 +76,7 @@ test("a definition without a name or a handler, or with a word nobody reads, is 
   await refused("prompts", [["a schema of arguments", { name: "x", arguments: z.object({}) }, /arguments has to be a list of/]]);
 });
 
-test("a member that clients would refuse the whole list over is refused by its name, with what it has to be", async () => {
+test("a member that would make clients refuse the whole list is refused by its name", async () => {
   for (const list of ["tools", "resources", "prompts"] as const) {
     const one = (more: object): object => ({ name: "x", ...(list === "resources" && { uri: "x://{x}" }), ...more });
     await refused(list, [
@@ -123,7 +123,7 @@ test("a member that clients would refuse the whole list over is refused by its n
   assert.deepEqual([server.resources.list()[0]?.["annotations"], server.tools.size], [annotations, 1]);
 });
 
-test("a header for an argument, over which clients would leave the tool out, is refused by its path", async () => {
+test("a header of an argument that would make clients omit the tool is refused by its path", async () => {
   const of = (properties: object, more: object = {}): object => ({ name: "x", input: { type: "object", properties, ...more } });
   const marked = (header: unknown, type = "string"): object => ({ type, "x-mcp-header": header });
   await refused("tools", [
@@ -144,7 +144,7 @@ test("a header for an argument, over which clients would leave the tool out, is 
   assert.equal(server.tools.size, 1);
 });
 
-test("a URI that is none, and a template of more than is read, are refused", () =>
+test("an invalid URI and an unsupported template are refused", () =>
   refused(
     "resources",
     [

@@ -7,7 +7,7 @@ import { createServer } from "./index.ts";
 
 const viewer = { principal: "ana", scopes: ["a"] };
 
-test("a handler knows who calls, and its steps count together whether told or emitted", async () => {
+test("a handler knows its caller, and progress and emitted data share one counter", async () => {
   await using server = createServer("s", "1", { entropy: new SimulatedEntropy() });
   let id = "";
   server.tools.register({ name: "t" }, (_args, { viewer: who, requestId, progress, emit }) => {
@@ -35,7 +35,7 @@ test("a handler knows who calls, and its steps count together whether told or em
   assert.deepEqual(await server.source.act(viewer, "tools/t", {}, {}), { ok: { who: viewer } });
 });
 
-test("what a handler logs reaches the client, and the server's log with the run's id and the offer's name", async () => {
+test("a handler's log lines reach the client, and the server's log with run id and offer", async () => {
   const lines: unknown[] = [];
   await using server = createServer("s", "1", { log: (...line) => lines.push(line) });
   const ids: string[] = [];
@@ -57,7 +57,7 @@ test("what a handler logs reaches the client, and the server's log with the run'
   ]);
 });
 
-test("a handler is aborted when its caller leaves, and when its time is up", async () => {
+test("a handler is aborted when its caller disconnects, and at its time limit", async () => {
   const clock = new SimulatedClock();
   await using server = createServer("s", "1", { clock, handlerMs: 1_000 });
   const aborted: boolean[] = [];
@@ -76,7 +76,7 @@ test("a handler is aborted when its caller leaves, and when its time is up", asy
   assert.deepEqual(aborted, [true, true]);
 });
 
-test("what a handler throws is told to onError and, by name, to the log, with the run's id; refusals and aborted runs are not", async () => {
+test("a handler's error is reported to onError and the log, refusals and aborted runs are not", async () => {
   const lines: unknown[] = [];
   const heard: unknown[] = [];
   await using server = createServer("s", "1", {
@@ -124,7 +124,7 @@ test("what a handler throws is told to onError and, by name, to the log, with th
   ]);
 });
 
-test("a run whose time is up is told to log and onError, and so is what it throws afterwards, unless that heeds the signal", async () => {
+test("a timeout is reported to log and onError, and so is a later error that is not the abort", async () => {
   const clock = new SimulatedClock();
   const lines: unknown[] = [];
   const heard: unknown[] = [];
@@ -175,7 +175,7 @@ test("a run whose time is up is told to log and onError, and so is what it throw
   }
 });
 
-test("what a handler throws after its caller has left is told to nobody, though its time would be up by then", async () => {
+test("a handler's error after its caller disconnected is not reported", async () => {
   const clock = new SimulatedClock();
   const told: unknown[] = [];
   await using server = createServer("s", "1", {

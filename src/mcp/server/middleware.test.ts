@@ -6,7 +6,7 @@ import { createServer, type Middleware } from "./index.ts";
 
 const viewer = { principal: "ana", scopes: [] };
 
-test("middleware stands around every handler, the first outermost, and sees what the handler gets", async () => {
+test("middleware wraps every handler, the first outermost, and sees its arguments", async () => {
   const steps: unknown[] = [];
   const step =
     (name: string): Middleware =>
@@ -31,7 +31,7 @@ test("middleware stands around every handler, the first outermost, and sees what
   assert.deepEqual(await server.source.act(viewer, "prompts/p", {}, {}), { ok: "a(b(p))" });
 });
 
-test("middleware may answer, refuse or fail in the handler's place", async () => {
+test("middleware may answer, refuse or fail instead of the handler", async () => {
   let runs = 0;
   const failed: unknown[] = [];
   const gate: Middleware = ({ args }, next) => {

@@ -18,7 +18,7 @@ function made(options: object): ReturnType<typeof createServer> {
 
 const refusedFor = (name: string) => ({ code: "DOOR_OPTION", message: new RegExp(`^${name} has to be .+\\.$`) });
 
-test("an option that cannot work is refused at once, by its name and with what it has to be", () => {
+test("an invalid option is refused with its name and the expected value", () => {
   const wrong: readonly (readonly [name: string, options: object])[] = [
     ["rateLimit", { rateLimit: { perSecond: 1 } }],
     ["rateLimit", { rateLimit: { perSecond: 0, burst: 1 } }],
@@ -58,14 +58,14 @@ test("an option that cannot work is refused at once, by its name and with what i
     assert.throws(() => Reflect.apply(createGateway, undefined, [{ source: registry({}), info }]), refusedFor("info"));
 });
 
-test("who gives an actor for a source is told of cast", () => {
+test("an actor given as a source is refused with a hint at cast", () => {
   assert.throws(() => made({ sources: [{ kind: "door" }] }), {
     code: "DOOR_OPTION",
     message: /^sources has to be .+cast\(\{ engine, kinds \}\)/,
   });
 });
 
-test("an option that nobody knows is refused with the one that was meant: a door without its auth is open", async () => {
+test("an unknown option is refused with a suggestion", async () => {
   const unknown = (of: string, option: string, meant: string) => ({
     code: "DOOR_OPTION",
     message: new RegExp(`^${of} has no option "${option}", do you mean "${meant}"\\? There are .*\\b${meant}\\b`),
@@ -93,14 +93,14 @@ test("an option that nobody knows is refused with the one that was meant: a door
   });
 });
 
-test("rateLimit: { perSecond, burst } or false, which the sentence says", async () => {
+test("rateLimit is { perSecond, burst } or false, as its error says", async () => {
   assert.throws(() => made({ rateLimit: { perSecond: 1 } }), /\{ perSecond, burst \}.*false/);
   await using server = createServer("limited", "1", { rateLimit: { perSecond: 0.001, burst: 2 } });
   const ask = async (): Promise<number> => (await server.fetch(initialize())).status;
   assert.deepEqual([await ask(), await ask(), await ask()], [200, 200, 429]);
 });
 
-test("an authenticator that nobody awaited opens no door", async () => {
+test("an authenticator that was not awaited is refused", async () => {
   const options = { auth: authenticator({ keys: [{ name: "a", sha256: hashApiKey("key") }] }) };
   const forgotten = { code: "DOOR_OPTION", message: /await authenticator/ };
   assert.throws(() => made(options), forgotten);
@@ -112,7 +112,7 @@ test("an authenticator that nobody awaited opens no door", async () => {
   await assert.rejects(serveHttp({ gateway: server.gateway, limits: JSON.parse('{"bodybytes":1}') }), refusedFor("limits"));
 });
 
-test("whatever fails in a mount, its request is answered 500 and the application goes on", async () => {
+test("a failure in a mounted server is answered 500, and the application continues", async () => {
   const told: unknown[] = [];
   await using server = createServer("broken", "1", {
     ready: () => {

@@ -10,7 +10,7 @@ const nobody: Viewer = { scopes: [] };
 const act = (server: Server, ref: OfferRef, args: Json = {}, viewer = nobody): Promise<Reply> => server.source.act(viewer, ref, args, {});
 
 describe("a server's registries", () => {
-  it("count, list in the order of registration, and let go", async () => {
+  it("count items, list them in order of registration, and unregister them", async () => {
     await using server = createServer("s", "1");
     server.tools.register({ name: "b", title: "B", description: "Second letter." }, () => "b");
     const undo = server.tools.register({ name: "2" }, () => "2");
@@ -35,7 +35,7 @@ describe("a server's registries", () => {
     assert.ok("refused" in gone && gone.refused.code === "UNKNOWN");
   });
 
-  it("refuse a name that is taken or none, and a URI that is taken, each with the reason and leaving all as it was", async () => {
+  it("refuse a used or invalid name and a used URI, and change nothing then", async () => {
     await using server = createServer("s", "1");
     server.tools.register({ name: "a" }, () => "first");
     server.resources.register({ name: "r", uri: "x://r" }, () => "r");
@@ -54,7 +54,7 @@ describe("a server's registries", () => {
     assert.deepEqual(await act(server, "tools/a"), { ok: "first" });
   });
 
-  it("check arguments by zod, any Standard Schema or JSON Schema, and name the field", async () => {
+  it("validate arguments by zod, any Standard Schema or JSON Schema, and name the field", async () => {
     await using server = createServer("s", "1");
     server.tools.register({ name: "zod", input: z.object({ n: z.number(), more: z.number().default(1) }) }, ({ n, more }) => n + more);
     server.tools.register(
@@ -71,7 +71,7 @@ describe("a server's registries", () => {
     });
   });
 
-  it("law 3: what is not enabled for a viewer is not there for it, or off with the reason", async () => {
+  it("law 3: an item that is not enabled for a viewer is hidden, or disabled with the reason", async () => {
     let open = false;
     await using server = createServer("s", "1");
     server.tools.register({ name: "secret", enabled: ({ principal }) => principal === "ana" }, () => "42");
@@ -88,7 +88,7 @@ describe("a server's registries", () => {
     assert.deepEqual(await act(server, "tools/shop"), { ok: "Welcome." });
   });
 
-  it("law 3: an `enabled` that cannot say is out of order alone, and the log has it once", async () => {
+  it("law 3: an `enabled` that throws disables only its item, and is logged once", async () => {
     const lines: unknown[] = [];
     await using server = createServer("s", "1", { log: (...line) => lines.push(line) });
     const broken = (name: string, enabled: () => unknown): void =>
@@ -113,7 +113,7 @@ describe("a server's registries", () => {
     );
   });
 
-  it("tell whoever listens of each change, and of a resource's content", async () => {
+  it("notify listeners of each change, and of a resource's content", async () => {
     await using server = createServer("s", "1");
     const told: unknown[] = [];
     const undo = server.source.watch(nobody, (ref) => told.push(ref ?? "lists"));
@@ -137,7 +137,7 @@ describe("a server's registries", () => {
     assert.deepEqual(await server.source.complete?.(nobody, "prompts/p", "who", "B", {}), ["Bo"]);
   });
 
-  it("stand beside other sources, whose names must not meet theirs", async () => {
+  it("are merged with other sources, whose names must differ", async () => {
     const other = registry({ name: "other", tools: { theirs: { run: () => "theirs" } } });
     await using inner = createServer("inner", "1");
     inner.tools.register({ name: "inner" }, () => "inner");

@@ -24,7 +24,7 @@ function told() {
   return { server, tool, lines, heard, call: (name: string) => server.source.act(viewer, `tools/${name}`, {}, {}) };
 }
 
-test("a result that does not fit its tool's output is a fault: its caller learns nothing of it, log and onError the field", async () => {
+test("a result that does not match the output schema is reported to log and onError, not to the caller", async () => {
   const { server, tool, lines, heard, call } = told();
   await using _ = server;
   tool("field", NUMBER, () => ({ n: "secret" }));
@@ -48,7 +48,7 @@ test("a result that does not fit its tool's output is a fault: its caller learns
   }
 });
 
-test("a result that fits is told as its schema makes it; a failure needs none", async () => {
+test("a valid result is sent as transformed by its schema; a failure is not checked", async () => {
   const { server, tool, call } = told();
   await using _ = server;
   tool("plain", NUMBER, () => ({ n: 1, more: true }));
@@ -65,7 +65,7 @@ test("a result that fits is told as its schema makes it; a failure needs none", 
   assert.deepEqual(await call("pair"), { ok: ["a", 1] });
 });
 
-test("a result as MCP writes it is a fault that names content() and failure(); a value that only resembles one is a value", async () => {
+test("a result in MCP's own format is refused with a hint at content() and failure()", async () => {
   const { server, tool, heard, call } = told();
   await using _ = server;
   const blocks = [{ type: "text", text: "Out of stock." }];
@@ -88,7 +88,7 @@ test("a result as MCP writes it is a fault that names content() and failure(); a
   }
 });
 
-test("a block that no client can read is a fault, told to log and onError by its place and member", async () => {
+test("a block that clients cannot read is reported to log and onError with its place and member", async () => {
   const { server, tool, lines, heard, call } = told();
   await using _ = server;
   const link = { type: "resource_link", uri: "x://x", name: "x" };
@@ -124,7 +124,7 @@ test("a block that no client can read is a fault, told to log and onError by its
     assert.ok("ok" in (await server.source.act(viewer, ref, {}, {})), ref);
 });
 
-test("what JSON cannot hold is refused by its path and told to log and onError", async () => {
+test("a value that is not JSON is refused by its path and reported to log and onError", async () => {
   const { server, tool, lines, heard, call } = told();
   await using _ = server;
   const loop: { self?: object } = {};
@@ -159,7 +159,7 @@ test("what JSON cannot hold is refused by its path and told to log and onError",
   await assert.rejects(server.source.act(viewer, "resources/bytes", {}, {}), { code: "STATE_NOT_JSON", message: /blob\(bytes\)/ });
 });
 
-test("what JSON leaves out or writes another way is as JSON.stringify has it", async () => {
+test("values that JSON omits or converts are as in JSON.stringify", async () => {
   const { server, tool, call } = told();
   await using _ = server;
   class Point {

@@ -99,7 +99,7 @@ async function doors(server: Server): Promise<void> {
   same<(one: Listening<ListenOptions>) => void>(() => undefined);
 }
 
-test("handlers know the types of their schemas, templates and arguments, and listening those of its doors", async () => {
+test("handlers have the types of their schemas, and `listen` those of its transports", async () => {
   await using server = createServer("types", "1");
   assert.throws(() => handlers(server), { code: "NAME_COLLISION" });
   assert.ok(server.tools.size > 3);

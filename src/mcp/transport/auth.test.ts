@@ -70,7 +70,7 @@ describe("bearer tokens", () => {
     assert.equal(server.gateway.exchanges[0]?.header("authorization"), undefined);
   });
 
-  it("are asked for with exactly what a client needs to get one", async () => {
+  it("are requested by a challenge with all a client needs to get one", async () => {
     await using server = await serve({ issuers, scopes: ["play"] });
     const response = await server.ask();
     assert.equal(response.status, 401);
@@ -81,7 +81,7 @@ describe("bearer tokens", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
-  it("that are not good here are refused, with the reason and never the token", async () => {
+  it("that are invalid are refused with the reason, without the token", async () => {
     await using server = await serve({ issuers });
     const now = Math.floor(Date.now() / 1_000);
     const cases: readonly (readonly [string, string])[] = [
@@ -114,7 +114,7 @@ describe("bearer tokens", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
-  it("are not verified any more for a peer that sent too many bad ones, until it waits", async () => {
+  it("are not verified for a peer that sent too many bad ones, until it waits", async () => {
     const clock = new SimulatedClock(Date.now());
     const auth = await authenticator({ issuers, resource: RESOURCE, clock, keys: [{ name: "key", sha256: hashApiKey(KEY) }] });
     const refusedAs = async (authorization: string, peer: string): Promise<string | undefined> => {
@@ -135,7 +135,7 @@ describe("bearer tokens", () => {
     for (let n = 0; n < 200; n += 1) assert.equal(await refusedAs(`Bearer ${await token({ sub: `user-${n}` })}`, "192.0.2.2"), undefined);
   });
 
-  it("are answered 429 where too many were bad", async () => {
+  it("are answered 429 after too many bad ones", async () => {
     const gateway = fakeGateway();
     const auth: Authenticator = {
       ...(await authenticator({ issuers, resource: RESOURCE })),
@@ -159,7 +159,7 @@ describe("bearer tokens", () => {
     assert.equal((await server.ask(`Bearer ${forged}`)).status, 401);
   });
 
-  it("that allow too little are told which scope is missing", async () => {
+  it("without a scope are refused with the missing scope", async () => {
     await using server = await serve({ issuers, scopes: ["play", "admin"] });
     const response = await server.ask(`Bearer ${await token()}`);
     assert.equal(response.status, 403);
@@ -170,7 +170,7 @@ describe("bearer tokens", () => {
     assert.equal((await server.ask(`Bearer ${await token({ scope: "admin play" })}`)).status, 200);
   });
 
-  it("that allow too little for one tool are told where to get more, too", async () => {
+  it("without a scope of one tool get a challenge with the metadata address", async () => {
     const gateway = fakeGateway({
       exchange: () => ({ status: 403, headers: { "www-authenticate": 'Bearer error="insufficient_scope", scope="keys"' }, body: "{}" }),
     });
@@ -184,7 +184,7 @@ describe("bearer tokens", () => {
     await door.close({ graceMs: 0 });
   });
 
-  it("with a description that has a quote or a backslash are challenged without either", async () => {
+  it("are challenged without quotes and backslashes of a description", async () => {
     const quick = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY) }] });
     const why = 'The "role" is C:\\none, sä.';
     const auth: Authenticator = { ...quick, check: () => ({ refused: "invalid", why }) };
@@ -194,7 +194,7 @@ describe("bearer tokens", () => {
     assert.deepEqual(await response.json(), { error: "invalid_token", error_description: "The 'role' is C:'none, s?." });
   });
 
-  it("without a kid are tried with every suitable key, and refused after a bounded number", async () => {
+  it("without a kid are verified with every suitable key, up to a limit", async () => {
     const pair = await generateKeyPair("ES256", { extractable: true });
     const rsa = { ...(await exportJWK((await generateKeyPair("RS256", { extractable: true })).publicKey)), use: "enc" };
     const unnamed = { ...(await exportJWK(publicKey)), kid: undefined };
@@ -224,13 +224,13 @@ describe("bearer tokens", () => {
     assert.equal(await check([...many.slice(1), jwk], old), ada);
   });
 
-  it("bound to a key of their holder are no bearer tokens", async () => {
+  it("bound to a key of their holder are refused", async () => {
     await using server = await serve({ issuers });
     for (const cnf of [{ jkt: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" }, { "x5t#S256": "x" }, {}, null])
       assert.match((await refusedBy(server, await token({ cnf }))) ?? "", /bound to a key of its holder/);
   });
 
-  it("that are for something else than access are refused", async () => {
+  it("that are not access tokens are refused", async () => {
     await using server = await serve({ issuers });
     const others = [
       { nonce: "n" },
@@ -251,14 +251,14 @@ describe("bearer tokens", () => {
       );
   });
 
-  it("must have the type that is asked for", async () => {
+  it("must have the configured type", async () => {
     await using server = await serve({ issuers: [{ issuer: ISSUER, keys, typ: "at+jwt" }] });
     for (const typ of ["at+jwt", "application/at+jwt"]) assert.equal(await refusedBy(server, await token({}, { typ })), undefined);
     for (const sign of [{}, { typ: "JWT" }])
       assert.equal(await refusedBy(server, await token({}, sign)), "The token's typ does not fit this server.");
   });
 
-  it("have their scopes in the claim that is named, else in scope, or in scp where that is empty", async () => {
+  it("have their scopes in the configured claim, else in scope, or in scp if that is empty", async () => {
     const scopesOf = async (scopesClaim: string | undefined, claims: Readonly<Record<string, unknown>>): Promise<readonly string[]> => {
       const named = scopesClaim === undefined ? {} : { scopesClaim };
       const auth = await authenticator({ issuers: [{ issuer: ISSUER, keys, ...named }], resource: RESOURCE });
@@ -275,13 +275,13 @@ describe("bearer tokens", () => {
     for (const missing of ["roles", "constructor", "__proto__", "toString"]) assert.deepEqual(await scopesOf(missing, {}), []);
   });
 
-  it("may carry another audience where the issuer is told so", async () => {
+  it("may have another audience if it is configured for the issuer", async () => {
     await using server = await serve({ issuers: [{ issuer: ISSUER, keys, audience: ["api://troupe"] }] });
     assert.equal((await server.ask(`Bearer ${await token({ aud: ["x", "api://troupe"] })}`)).status, 200);
     assert.equal((await server.ask(`Bearer ${await token()}`)).status, 401);
   });
 
-  it("are asked for on the meta endpoint and on mounted doors too, not on open ones", async () => {
+  it("are required on the meta endpoint and by mounted handlers, except open ones", async () => {
     const gateway = fakeGateway();
     const auth = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY) }] });
     const door = await serveHttp({
@@ -302,7 +302,7 @@ describe("bearer tokens", () => {
     await door.close({ graceMs: 0 });
   });
 
-  it("of keys name their owner; without an issuer there is nothing to discover", async () => {
+  it("that are API keys name their owner; without an issuer there is no metadata", async () => {
     await using server = await serve({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: ["play"] }], resource: undefined });
     await server.ask(`Bearer ${KEY}`);
     assert.deepEqual(server.gateway.exchanges[0]?.caller, { principal: "ada", scopes: ["play"], peer: "127.0.0.1" });
@@ -315,7 +315,7 @@ describe("bearer tokens", () => {
     await expired.door.close({ graceMs: 0 });
   });
 
-  it("that an application's own way fails to check are refused for now, and the door goes on", async () => {
+  it("are answered 503 if a custom authenticator throws", async () => {
     const quick = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY) }] });
     const failures: Readonly<Record<string, () => Verdict | Promise<Verdict>>> = {
       "Bearer once": () => {
@@ -375,7 +375,7 @@ describe("bearer tokens", () => {
     assert.equal((await post(`Bearer ${KEY}`)).status, 200);
   });
 
-  it("that are checked slowly lose nothing of the body, and let nobody send more than may be", async () => {
+  it("that are checked slowly lose no part of the body and lift no limit", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const quick = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY) }] });
     const auth: Authenticator = {
@@ -409,7 +409,7 @@ describe("bearer tokens", () => {
     await door.close({ graceMs: 0 });
   });
 
-  it("end the streams they opened when they expire; an answer that is due still comes", async () => {
+  it("end their streams when they expire, after a pending answer", async () => {
     const channels: Channel[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     const gateway = fakeGateway({
@@ -437,7 +437,7 @@ describe("bearer tokens", () => {
 });
 
 describe("protected-resource metadata", () => {
-  it("is where the challenge says, and says where tokens come from", async () => {
+  it("is at the address in the challenge, and names the authorization servers", async () => {
     await using server = await serve({ issuers, scopes: ["play"], name: "The Keep", documentation: "https://troupe.example/help" });
     for (const path of ["", "/mcp", "/mcp/meta"]) {
       const response = await fetch(`http://127.0.0.1:${server.door.port}/.well-known/oauth-protected-resource${path}`);
@@ -453,7 +453,7 @@ describe("protected-resource metadata", () => {
     }
   });
 
-  it("names the address it listens at where no other was given, and takes tokens for it", async () => {
+  it("names the listening address by default, which is the audience then", async () => {
     const gateway = fakeGateway();
     const auth = await authenticator({ issuers });
     const door = await serveHttp({ gateway, auth });
@@ -469,7 +469,7 @@ describe("protected-resource metadata", () => {
     await door.close({ graceMs: 0 });
   });
 
-  it("and the audience come from configuration, so a door without an address of its own asks for one", async () => {
+  it("and the audience come from configuration, so a transport without an address requires one", async () => {
     const gateway = fakeGateway();
     const auth = await authenticator({ issuers });
     const refused = { code: "DOOR_OPTION", message: /need the resource or audience they are made for/ };
@@ -513,14 +513,14 @@ describe("key sets", () => {
     assert.equal((await server.ask(`Bearer ${await token()}`)).status, 200);
   });
 
-  it("may begin with a byte order mark", async () => {
+  it("may start with a byte order mark", async () => {
     const path = join(directory, "bom.json");
     await writeFile(path, `\uFEFF${JSON.stringify(keys)}`);
     await using server = await serve({ issuers: [{ issuer: ISSUER, keys: path }] });
     assert.equal((await server.ask(`Bearer ${await token()}`)).status, 200);
   });
 
-  it("are fetched when first needed, once, and again for a key that is new", async () => {
+  it("are fetched once on first use, and again for an unknown key", async () => {
     let fetched = 0;
     const origin = createServer((_request, response) => {
       fetched += 1;
@@ -544,7 +544,7 @@ describe("key sets", () => {
     origin.closeAllConnections();
   });
 
-  it("are fetched again for a token without a kid that no key fits, at most every 30 s", async (context) => {
+  it("are fetched again for a token without a kid that no key verifies, at most every 30 s", async (context) => {
     const pair = await generateKeyPair("ES256", { extractable: true });
     let set: readonly object[] = [jwk];
     let fetched = 0;
@@ -572,7 +572,7 @@ describe("key sets", () => {
     origin.closeAllConnections();
   });
 
-  it("that cannot be had are not asked for at the pace of strangers", async () => {
+  it("that cannot be fetched are not requested again for each token", async () => {
     let fetched = 0;
     let text = "";
     const origin = createServer((_request, response) => {
@@ -602,7 +602,7 @@ describe("key sets", () => {
     origin.closeAllConnections();
   });
 
-  it("that cannot be had make the answer 503, not 401", async () => {
+  it("that cannot be fetched make the answer 503, not 401", async () => {
     for (const serveKeys of [
       (response: { statusCode: number; end(text: string): void }) => {
         response.statusCode = 500;
@@ -631,7 +631,7 @@ describe("key sets", () => {
     }
   });
 
-  it("and other options that cannot work are refused at the start", async () => {
+  it("and other invalid options are refused at the start", async () => {
     const wrong: readonly (readonly [AuthOptions, RegExp])[] = [
       [{}, /at least one API key or one issuer/],
       [{ keys: [{ name: "a|b", sha256: hashApiKey("x") }] }, /cannot name an API key/],

@@ -38,8 +38,8 @@ const steps = fc.array(
   { maxLength: 80 },
 );
 
-describe("what is on its way into a door", () => {
-  test("is never more than there is room for, all comes back once, and only who stands still or came last gives way", async () => {
+describe("uploads of one transport", () => {
+  test("never exceed the budget; room is returned once; stalled or newest uploads are evicted", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (script) => {
         const { clock, uploads, given, begin } = uploadBudget();
@@ -94,7 +94,7 @@ describe("what is on its way into a door", () => {
     );
   });
 
-  test("who began before others goes on, though all the room is theirs", () => {
+  test("an older upload continues, even if newer ones use the whole budget", () => {
     const { given, begin } = uploadBudget(4 * STEP);
     const [first, second, third] = [begin("first"), begin("second"), begin("third")];
     assert.deepEqual([first.holds(STEP), second.holds(STEP), third.holds(2 * STEP)], [true, true, true]);
@@ -107,7 +107,7 @@ describe("what is on its way into a door", () => {
     assert.deepEqual(given.slice(2), [["fourth", "full"]]);
   });
 
-  test("one message alone always fits, whatever the bound", () => {
+  test("a single message always fits, whatever the budget", () => {
     const { uploads, begin } = uploadBudget(0, 100_000);
     const one = begin("one");
     assert.equal(one.holds(100_000), true);
@@ -116,7 +116,7 @@ describe("what is on its way into a door", () => {
     assert.equal(uploads.held, 0);
   });
 
-  test("gives way to others where one peer takes most of the room, what began last first", () => {
+  test("of the peer that uses most, the newest are evicted first", () => {
     const { uploads, begin, given } = uploadBudget();
     const greedy = ["a", "b", "c", "d"].map((name) => begin(name, "2001:db8::1"));
     for (const one of greedy) assert.equal(one.holds(2 * STEP), true);
@@ -133,7 +133,7 @@ describe("what is on its way into a door", () => {
     assert.equal(uploads.held, 9 * STEP);
   });
 
-  test("is told of when it is full, not for each that gives way", async () => {
+  test("a full budget is reported once, not for each eviction", async () => {
     const { clock, begin, told } = uploadBudget(STEP, STEP);
     begin("one").holds(STEP);
     for (let n = 0; n < 100; n += 1) begin(`more ${n}`).holds(STEP);
@@ -146,7 +146,7 @@ describe("what is on its way into a door", () => {
 
 const from = (address: string): Socket => Object.defineProperty(new Socket(), "remoteAddress", { value: address });
 
-test("connections of one network of IPv6 are those of one peer", () => {
+test("connections of one IPv6 network count as one peer", () => {
   const peers = new ConnectionsPerPeer(2);
   const first = from("2001:db8:1:2::1");
   assert.deepEqual(
@@ -158,7 +158,7 @@ test("connections of one network of IPv6 are those of one peer", () => {
   assert.equal(peers.enter(from("2001:db8:1:2::3")), true);
 });
 
-test("an address of IPv4 is one peer, however it is written, and this machine has no bound", () => {
+test("an IPv4 address is one peer in any notation, and loopback is not limited", () => {
   const peers = new ConnectionsPerPeer(1);
   assert.deepEqual(
     ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"].map((address) => peers.enter(from(address))),
@@ -168,7 +168,7 @@ test("an address of IPv4 is one peer, however it is written, and this machine ha
     for (let time = 0; time < 3; time += 1) assert.ok(peers.enter(from(address)));
 });
 
-test("streams of one network of IPv6 are those of one peer", () => {
+test("streams of one IPv6 network count as one peer", () => {
   const streams = new OpenStreams({ streams: 10, streamsPerCaller: 2, keepAliveMs: 1_000 }, new SimulatedClock());
   const admitted = (peer: string): boolean => streams.admit({ scopes: [], peer }) !== undefined;
   assert.deepEqual(["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::1"].map(admitted), [true, true, false, true]);

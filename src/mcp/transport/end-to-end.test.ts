@@ -93,7 +93,7 @@ const slowOfV2: Begin = async (url, fetch, signal, onerror) => {
 };
 
 describe("official clients over HTTP", () => {
-  it("v1 plays, hears what changes, and ends its session", async () => {
+  it("v1 plays, gets notifications, and ends its session", async () => {
     await using server = await serve();
     const transport = new HttpV1(server.url);
     const client = new ClientV1(INFO);
@@ -118,7 +118,7 @@ describe("official clients over HTTP", () => {
     }
   });
 
-  it("v1 and v2 cancel a call, come back for what its stream still owes, and are told that it is nothing", async () => {
+  it("v1 and v2 cancel a call, resume its stream, and get no reply", async () => {
     for (const begin of [slowOfV1, slowOfV2]) {
       await using server = await serve();
       server.slow(60_000);
@@ -153,7 +153,7 @@ describe("official clients over HTTP", () => {
     await client.close();
   });
 
-  it("both come in with a token, and neither without", async () => {
+  it("both are served with a token, and refused without", async () => {
     await using server = await serve({ auth: await auth() });
     const requestInit = { headers: { authorization: `Bearer ${KEY}` } };
     const v1 = new ClientV1(INFO);
@@ -168,14 +168,14 @@ describe("official clients over HTTP", () => {
     await assert.rejects(modern().connect(new HttpV2(server.url)), /401|[Uu]nauthorized|Send a token/);
   });
 
-  it("a page of a foreign origin gets nothing from a running session", async () => {
+  it("a page of a foreign origin cannot use a session", async () => {
     await using server = await serve();
     await using client = await rawSocket(server.port);
     client.write(head("GET /mcp HTTP/1.1", "Host: localhost", "Origin: https://evil.example", "Accept: text/event-stream"));
     assert.match(await client.until("\r\n\r\n"), /^HTTP\/1\.1 403 /);
   });
 
-  it("a closing server ends their streams, and the process can go", async () => {
+  it("a closing server ends their streams, and the process can exit", async () => {
     const server = await serve();
     const client = modern();
     await client.connect(new HttpV2(server.url));
@@ -221,7 +221,7 @@ class TokenTransport extends SocketTransport {
 }
 
 describe("official clients over TCP", () => {
-  it("v1 and v2 play in both eras, with a token where one is asked for", async () => {
+  it("v1 and v2 play in both eras, with a token if required", async () => {
     for (const guarded of [false, true]) {
       const Transport = guarded ? TokenTransport : SocketTransport;
       for (const client of [new ClientV1(INFO), legacy(), modern()]) {

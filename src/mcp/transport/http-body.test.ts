@@ -4,8 +4,8 @@ import { queryObjects } from "node:v8";
 import * as fc from "fast-check";
 import { ChunkBuffer } from "./http-body.ts";
 
-describe("bytes in pieces", () => {
-  test("are the same bytes, however they were cut", () => {
+describe("a chunk buffer", () => {
+  test("has the same bytes, however they were split", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2_000 }), fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 1_200 }), (bytes, cuts) => {
         const pieces = new ChunkBuffer();
@@ -21,7 +21,7 @@ describe("bytes in pieces", () => {
     );
   });
 
-  test("are few objects, though each is one byte", () => {
+  test("has few objects, even for single bytes", () => {
     const pieces = new ChunkBuffer();
     const before = queryObjects(Uint8Array, { format: "count" });
     for (let n = 0; n < 100_000; n += 1) pieces.push(Uint8Array.of(n & 255));

@@ -26,7 +26,7 @@ const turn = (): Promise<void> =>
   });
 
 describe("HTTP framing", () => {
-  it("takes bodies in chunks, however they are cut, in the middle of a character too", async () => {
+  it("accepts bodies in chunks, however they are split, even within a character", async () => {
     await using server = await serve();
     await fc.assert(
       fc.asyncProperty(
@@ -55,7 +55,7 @@ describe("HTTP framing", () => {
     );
   });
 
-  it("takes a body that arrives byte by byte", async () => {
+  it("accepts a body that arrives byte by byte", async () => {
     await using server = await serve();
     await using client = await rawSocket(server.port);
     client.socket.setNoDelay(true);
@@ -66,7 +66,7 @@ describe("HTTP framing", () => {
     assert.match(await client.until(/\}$/), /\{"got":"\{\\"ž\\":\\"🐴\\"\}"\}$/);
   });
 
-  it("answers pipelined requests in their order", async () => {
+  it("answers pipelined requests in order", async () => {
     await using server = await serve(
       {},
       {
@@ -91,7 +91,7 @@ describe("HTTP framing", () => {
     );
   });
 
-  it("gives leave to send a body that is expected, and none for what would be refused", async () => {
+  it("answers 100 Continue, but not to a request it will refuse", async () => {
     await using server = await serve({ bodyBytes: 100 });
     await using client = await rawSocket(server.port);
     client.write(head("POST /mcp HTTP/1.1", ...TYPE, "Content-Length: 2", "Expect: 100-continue"));
@@ -110,7 +110,7 @@ describe("HTTP framing", () => {
     assert.match(await strange.until("\r\n\r\n"), /^HTTP\/1\.1 417 /);
   });
 
-  it("refuses a body that is too large with 413 and closes, told ahead or not", async () => {
+  it("refuses a body that is too large with 413 and closes, with or without Content-Length", async () => {
     await using server = await serve({ bodyBytes: 1_000 });
     await using told = await rawSocket(server.port);
     told.write(post("x".repeat(1_001)));
@@ -126,7 +126,7 @@ describe("HTTP framing", () => {
     await fits.until("200 OK");
   });
 
-  it("lets a client that uploads far too much read why, and does not read it to its end", async () => {
+  it("lets a client that uploads too much read the answer, without reading the whole upload", async () => {
     await using server = await serve({ bodyBytes: 1_000 });
     await using client = await rawSocket(server.port);
     client.write(head("POST /mcp HTTP/1.1", ...TYPE, "Content-Length: 1000000000"));
@@ -155,7 +155,7 @@ describe("HTTP framing", () => {
     await again.until("HTTP/1.1 431 ");
   });
 
-  it("closes connections whose head or body does not come in time, or never", async () => {
+  it("closes connections whose head or body does not arrive in time", async () => {
     await using server = await serve({ headersMs: 50, requestMs: 120 });
     await using silent = await rawSocket(server.port);
     await using slow = await rawSocket(server.port);
@@ -168,7 +168,7 @@ describe("HTTP framing", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
-  it("refuses requests that two readers would read as two", async () => {
+  it("refuses ambiguous requests (request smuggling)", async () => {
     await using server = await serve();
     const shapes: Readonly<Record<string, string>> = {
       "length and chunks": `${head("POST /mcp HTTP/1.1", ...TYPE, "Content-Length: 3", "Transfer-Encoding: chunked")}0\r\n\r\n`,
@@ -209,7 +209,7 @@ describe("HTTP framing", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
-  it("closes the connection after a head that could be read two ways, and looks at nothing that comes behind it", async () => {
+  it("closes the connection after an ambiguous head, and ignores what follows it", async () => {
     await using server = await serve();
     const twice = ["mcp-session-id: a", "Mcp-Session-Id: b"];
     const shapes = {
@@ -230,14 +230,14 @@ describe("HTTP framing", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
-  it("treats a request to upgrade like any other", async () => {
+  it("treats an upgrade request like any other", async () => {
     await using server = await serve();
     await using client = await rawSocket(server.port);
     client.write(post("{}", { connection: "upgrade", upgrade: "websocket" }));
     assert.match(await client.until(/\}$/), /^HTTP\/1\.1 200 /);
   });
 
-  it("survives a thousand clients that leave at once, and keeps nothing of them", async () => {
+  it("survives a thousand clients that disconnect at once, and retains nothing of them", async () => {
     await using server = await serve(
       {},
       { exchange: (exchange) => new Promise((done) => exchange.gone.addEventListener("abort", () => done({ status: 200 }))) },

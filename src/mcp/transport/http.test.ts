@@ -46,7 +46,7 @@ async function errorOf(response: Response): Promise<string> {
 }
 
 describe("HTTP", () => {
-  it("answers a POST with what the gateway answered", async () => {
+  it("answers a POST with the gateway's answer", async () => {
     await using server = await serve();
     const response = await send(server.url);
     assert.equal(response.status, 200);
@@ -60,7 +60,7 @@ describe("HTTP", () => {
     assert.equal(server.gateway.exchanges[0]?.caller.peer, "127.0.0.1");
   });
 
-  it("tells the gateway verb, headers and posture", async () => {
+  it("passes verb, headers and posture to the gateway", async () => {
     await using server = await serve({ exchange: () => ({ status: 202 }) });
     await send(`${server.url}/meta?x=1`, { headers: { ...JSON_HEADERS, "Mcp-Session-Id": "abc", "X-Two": "1" } });
     await fetch(server.url, { method: "DELETE" });
@@ -74,14 +74,14 @@ describe("HTTP", () => {
     assert.equal(second?.posture, undefined);
   });
 
-  it("writes an answer of pieces as one body", async () => {
+  it("writes an answer of several parts as one body", async () => {
     const cached = Buffer.from('"tools":["čaj"]');
     await using server = await serve({ exchange: () => ({ status: 200, body: ["{", cached, "}"] }) });
     const body: unknown = await (await send(server.url)).json();
     assert.deepEqual(body, { tools: ["čaj"] });
   });
 
-  it("answers an unknown path with 404, a wrong verb with 405 and what is allowed", async () => {
+  it("answers an unknown path with 404, and a wrong verb with 405 and the allowed ones", async () => {
     await using server = await serve();
     const nowhere = await fetch(`http://127.0.0.1:${server.port}/`);
     assert.equal(nowhere.status, 404);
@@ -93,7 +93,7 @@ describe("HTTP", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
-  it("answers OPTIONS with what is allowed, and no CORS unless origins are", async () => {
+  it("answers OPTIONS with the allowed verbs, and with CORS only if origins are allowed", async () => {
     await using server = await serve();
     const response = await fetch(server.url, {
       method: "OPTIONS",
@@ -105,7 +105,7 @@ describe("HTTP", () => {
     assert.equal((await send(server.url)).headers.get("access-control-allow-origin"), null);
   });
 
-  it("lets pages of an allowed origin read answers, refusals too, and no other's", async () => {
+  it("lets only pages of an allowed origin read answers, refusals included", async () => {
     await using server = await serve({}, { allowedOrigins: ["https://app.example"] });
     const origin = { origin: "https://app.example" };
     const before = await fetch(server.url, {
@@ -127,7 +127,7 @@ describe("HTTP", () => {
     assert.equal(other.headers.get("access-control-allow-origin"), null);
   });
 
-  it("refuses hosts it is not known by, so that a rebound name reaches nothing", async () => {
+  it("refuses unknown hosts, against DNS rebinding", async () => {
     await using server = await serve();
     for (const host of [
       "evil.example",
@@ -151,7 +151,7 @@ describe("HTTP", () => {
     assert.equal(server.gateway.exchanges.length, 5);
   });
 
-  it("takes further hosts when told, with a port only that port", async () => {
+  it("accepts further configured hosts; one with a port only on that port", async () => {
     await using server = await serve({}, { allowedHosts: ["troupe.example", "other.example:8443"] });
     for (const [host, status] of [
       ["troupe.example", 200],
@@ -165,7 +165,7 @@ describe("HTTP", () => {
     }
   });
 
-  it("refuses foreign origins and takes loopback ones", async () => {
+  it("refuses foreign origins and accepts loopback ones", async () => {
     await using server = await serve();
     for (const [origin, status] of [
       ["http://evil.example", 403],
@@ -180,7 +180,7 @@ describe("HTTP", () => {
     }
   });
 
-  it("lets origins of any scheme in once they are listed", async () => {
+  it("accepts listed origins of any scheme", async () => {
     const origins = [
       "chrome-extension://abcdefghijklmnopabcdefghijklmnop",
       "moz-extension://0b3f0a2e-1c2d-4e5f-8a9b-0c1d2e3f4a5b",
@@ -202,7 +202,7 @@ describe("HTTP", () => {
       await assert.rejects(serveHttp({ gateway: fakeGateway(), allowedOrigins: [origin] }), { code: "DOOR_OPTION" }, origin);
   });
 
-  it("asks for JSON in and for JSON and events out", async () => {
+  it("requires JSON bodies, and clients that accept JSON and events", async () => {
     await using server = await serve();
     const status = async (headers: Record<string, string>): Promise<number> => {
       await using client = await rawSocket(server.port);
@@ -228,7 +228,7 @@ describe("HTTP", () => {
     assert.equal((await fetch(server.url, { headers: { accept: "text/html" } })).status, 406);
   });
 
-  it("refuses headers that decide something when they come twice", async () => {
+  it("refuses repeated headers that must be unique", async () => {
     await using server = await serve();
     for (const [line, again] of [
       ["mcp-session-id: a", "Mcp-Session-Id: b"],
@@ -255,7 +255,7 @@ describe("HTTP", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
-  it("says it is healthy, to anybody who may know it", async () => {
+  it("reports its health to any client with an allowed host", async () => {
     await using server = await serve();
     const response = await fetch(`http://127.0.0.1:${server.port}/healthz`);
     assert.equal(response.status, 200);
@@ -266,7 +266,7 @@ describe("HTTP", () => {
     assert.match(await client.until("\r\n\r\n"), /^HTTP\/1\.1 403 /);
   });
 
-  it("answers 500 where an answer cannot be written, and counts it once: a drain ends when the last one is told", async () => {
+  it("answers 500 if an answer cannot be written, and a drain still ends after the last answer", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const bad = { status: 200, headers: { "x-bad": "two\nlines" }, body: "{}" };
     let seen = 0;
@@ -288,7 +288,7 @@ describe("HTTP", () => {
     await closing;
   });
 
-  it("answers 500 without a word of what failed", async () => {
+  it("answers 500 without details of the failure", async () => {
     await using server = await serve({
       exchange: () => {
         throw new Error("secret argument");
@@ -301,7 +301,7 @@ describe("HTTP", () => {
     assert.match(JSON.stringify(server.logged), /exchange-failed/);
   });
 
-  it("refuses to open beyond this machine without authentication, with what to do", async () => {
+  it("refuses to listen beyond loopback without authentication, with advice", async () => {
     await assert.rejects(serveHttp({ gateway: fakeGateway(), host: "0.0.0.0" }), {
       code: "DOOR_UNSAFE",
       message: /give it authentication .*`auth`, or --api-keys, .*listen on 127\.0\.0\.1, or say `insecure: true` \(--insecure /,
@@ -317,7 +317,7 @@ describe("HTTP", () => {
     await door.close({ graceMs: 0 });
   });
 
-  it("says which address cannot be had, and which option is wrong", async () => {
+  it("names the address it cannot listen at, and the invalid option", async () => {
     await using server = await serve();
     await assert.rejects(serveHttp({ gateway: fakeGateway(), port: server.port }), {
       code: "DOOR_ADDRESS",
@@ -339,8 +339,8 @@ describe("HTTP", () => {
   });
 });
 
-describe("doors beside MCP", () => {
-  it("pass the same checks and see path, query and body", async () => {
+describe("mounted handlers", () => {
+  it("have the same checks and get path, query and body", async () => {
     const seen: Json[] = [];
     await using server = await serve(
       {},
@@ -375,7 +375,7 @@ describe("doors beside MCP", () => {
 describe("event streams", () => {
   const listen = head("GET /mcp HTTP/1.1", "Host: localhost", "Accept: text/event-stream");
 
-  it("frame ids, retry, the priming event and data", async () => {
+  it("contain ids, retry, the priming event and data", async () => {
     await using server = await serveStreams();
     await using client = await rawSocket(server.port);
     client.write(listen);
@@ -398,7 +398,7 @@ describe("event streams", () => {
     assert.equal(body, 'id: 1\nretry: 3000\ndata: \n\nid: 2\ndata: {"a":1}\n\ndata: {\ndata:   "b": "é"\ndata: }\n\ndata: {}\n\n');
   });
 
-  it("carry an answer as their last message and leave the connection usable", async () => {
+  it("end with the answer and leave the connection usable", async () => {
     await using server = await serve({
       exchange(exchange) {
         if (exchange.header("x-plain") !== undefined) return { status: 200, body: "{}" };
@@ -426,7 +426,7 @@ describe("event streams", () => {
     assert.match(await client.closed(), /\r\n\r\ndata: \{\}\n\n$/);
   });
 
-  it("keep neither head nor body of the request that opened them", async () => {
+  it("retain neither head nor body of their request", async () => {
     await using server = await serveStreams();
     await using client = await rawSocket(server.port);
     const lines = ["Host: localhost", "Accept: text/event-stream", "X-Long: 1", "Transfer-Encoding: chunked"];
@@ -444,7 +444,7 @@ describe("event streams", () => {
     assert.equal(kept, 0);
   });
 
-  it("tell their owner when the client has gone", async () => {
+  it("notify their owner when the client disconnects", async () => {
     await using server = await serveStreams();
     const client = await rawSocket(server.port);
     client.write(listen);
@@ -460,7 +460,7 @@ describe("event streams", () => {
     channel.close();
   });
 
-  it("of one caller are bounded, and a seat is free again when one ends", async () => {
+  it("of one caller are limited, and one may open again when another ends", async () => {
     await using server = await serveStreams({ limits: { streams: 2 } });
     const open = async (): Promise<string> => {
       const client = await rawSocket(server.port);
@@ -488,7 +488,7 @@ describe("event streams", () => {
     await client.until("data: {}");
   });
 
-  it("C8 of a client that does not read stay bounded, and end", async () => {
+  it("C8 of a client that does not read are limited, and end", async () => {
     await using server = await serveStreams({ limits: { blockedMs: 300 } });
     const client = await rawSocket(server.port);
     client.socket.pause();
@@ -514,7 +514,7 @@ describe("event streams", () => {
     client.socket.destroy();
   });
 
-  it("C8 drop a client at once when too much waits for it", async () => {
+  it("C8 drop a client at once when its unread output exceeds the limit", async () => {
     await using server = await serveStreams({ limits: { queuedBytes: 1_000_000 } });
     const client = await rawSocket(server.port);
     client.socket.pause();
@@ -528,7 +528,7 @@ describe("event streams", () => {
     client.socket.destroy();
   });
 
-  it("C8 that have ended do not wait for ever for a client to read their end, nor do plain answers", async () => {
+  it("C8 that have ended do not wait forever for a slow client, nor do plain answers", async () => {
     const large = JSON.stringify("x".repeat(8_000_000));
     for (const request of [listen, post(PING)]) {
       // A server of its own for each: the log leaves out what repeats within seconds.
@@ -551,7 +551,7 @@ describe("event streams", () => {
     }
   });
 
-  it("C8 say when the client reads again", async () => {
+  it("C8 report when the client reads again", async () => {
     await using server = await serveStreams();
     await using client = await rawSocket(server.port);
     client.socket.pause();
@@ -569,7 +569,7 @@ describe("event streams", () => {
     undo();
   });
 
-  it("wait their turn on a connection that pipelines", async () => {
+  it("wait for earlier responses on a pipelined connection", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using server = await serve({
       async exchange(exchange) {
@@ -590,7 +590,7 @@ describe("event streams", () => {
   });
 });
 
-describe("what comes behind a request", () => {
+describe("an unreadable request after another one", () => {
   const statuses = (text: string): readonly string[] => Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status = ""]) => status);
   const NONSENSE = "NONSENSE\r\n\r\n";
   const sent = async (text: string, options: Partial<HttpOptions> = {}): Promise<readonly string[]> => {
@@ -600,25 +600,25 @@ describe("what comes behind a request", () => {
     return statuses(await client.closed());
   };
 
-  it("takes nothing from its answer, where it cannot be read", async () => {
+  it("does not change its answer", async () => {
     assert.deepEqual(await sent(`${post(PING)}${NONSENSE}`), ["200", "400"]);
   });
 
-  it("takes nothing from several answers, which come in order", async () => {
+  it("does not change several answers, which come in order", async () => {
     assert.deepEqual(await sent(`${post(PING).repeat(3)}${NONSENSE}`), ["200", "200", "200", "400"]);
   });
 
-  it("takes nothing from the answer to who said that the connection ends", async () => {
+  it("does not change an answer with Connection: close", async () => {
     assert.equal((await sent(post(PING, { connection: "close" }) + post(PING)))[0], "200");
   });
 
-  it("takes nothing from it where that is a request to be a tunnel", async () => {
+  it("does not change an answer if it is a CONNECT", async () => {
     const quick = { path: "/quick", handle: () => ({ status: 200, body: "{}" }) };
     const text = head("GET /quick HTTP/1.1", "host: 127.0.0.1") + head("CONNECT elsewhere:1 HTTP/1.1", "host: elsewhere:1");
     assert.deepEqual(await sent(text, { doors: [quick] }), ["200"]);
   });
 
-  it("waits for an answer that is still being worked out, whatever has been answered before and behind it", async () => {
+  it("waits for a pending answer, whatever was answered before and after it", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using server = await serve({
       async exchange(exchange) {
@@ -643,7 +643,7 @@ describe("what comes behind a request", () => {
     assert.equal(server.logged.filter((one) => JSON.stringify(one).includes("request-unreadable")).length, 1);
   });
 
-  it("writes one line, however many come that it cannot read", async () => {
+  it("logs one line, however many unreadable requests follow", async () => {
     await using server = await serve({ exchange: () => ({ status: 200, body: "{}" }) });
     for (let n = 0; n < 20; n += 1) {
       await using client = await rawSocket(server.port);
@@ -666,7 +666,7 @@ describe("what comes behind a request", () => {
     assert.ok(text.includes(long));
   });
 
-  it("waits for an answer whose token is still looked at", async () => {
+  it("waits for an answer whose token is being checked", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const auth: Authenticator = {
       scopes: [],
@@ -681,8 +681,8 @@ describe("what comes behind a request", () => {
   });
 });
 
-describe("an answer that breaks in the middle", () => {
-  it("ends its connection, so that nobody waits for the rest", async () => {
+describe("an answer that fails in the middle", () => {
+  it("ends its connection", async () => {
     // As long as another, and no bytes for node:http.
     const broken = new Proxy(new Uint8Array(3), { get: (bytes, key) => Reflect.get(bytes, key) });
     await using server = await serve({ exchange: () => ({ status: 200, body: ["{", broken, "}"] }) });
@@ -694,7 +694,7 @@ describe("an answer that breaks in the middle", () => {
 });
 
 describe("closing", () => {
-  it("takes no request any more, lets those that run finish, ends the streams", async () => {
+  it("refuses new requests, lets running ones finish, and ends streams", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const channels: Channel[] = [];
     const server = await serve({
@@ -725,7 +725,7 @@ describe("closing", () => {
     await closing;
   });
 
-  it("breaks off no answer that a client is still reading, a stream's neither", async () => {
+  it("does not cut off answers that a client is still reading, even of streams", async () => {
     const long = "x".repeat(8_000_000);
     const server = await serve({
       exchange(exchange) {
@@ -749,7 +749,7 @@ describe("closing", () => {
     await closing;
   });
 
-  it("tells what was answered behind an answer that comes late", async () => {
+  it("sends answers that are queued behind a slow one", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const server = await serve({
       async exchange(exchange) {
@@ -770,7 +770,7 @@ describe("closing", () => {
     await closing;
   });
 
-  it("waits for nothing that stood behind a stream whose client then wanted a tunnel", async () => {
+  it("does not wait for requests behind a stream whose client sent a CONNECT", async () => {
     const server = await serve(
       {
         exchange(exchange) {
@@ -789,7 +789,7 @@ describe("closing", () => {
     await server.door.close({ graceMs: 3_600_000 });
   });
 
-  it("does not wait longer than its grace", async () => {
+  it("does not wait longer than its grace period", async () => {
     const server = await serve({ exchange: () => new Promise(() => {}) });
     await using client = await rawSocket(server.port);
     client.write(post(PING));

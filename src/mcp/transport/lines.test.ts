@@ -21,7 +21,7 @@ function split(maxBytes: number, chunks: readonly Uint8Array[]): { lines: string
   return seen;
 }
 
-it("lines come out as they went in, however the bytes are cut", () => {
+it("lines are the same, however the bytes are split", () => {
   const line = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }).map((text) => text.replace(/[\r\n]/g, "x"));
   fc.assert(
     fc.property(fc.array(line, { maxLength: 20 }), fc.array(fc.integer({ min: 1, max: 9 })), fc.boolean(), (lines, cuts, returns) => {
@@ -37,11 +37,11 @@ it("lines come out as they went in, however the bytes are cut", () => {
   );
 });
 
-it("empty lines are no messages, and the last line needs no end", () => {
+it("empty lines are ignored, and the last line needs no line end", () => {
   assert.deepEqual(split(100, [Buffer.from("\n\r\n\na\n\n"), Buffer.from("b")]), { lines: ["a", "b"], tooLong: 0 });
 });
 
-it("a line that is too long is thrown away up to its end, once, whole or in pieces", () => {
+it("a line that is too long is discarded up to its end and reported once", () => {
   assert.deepEqual(split(3, [Buffer.from("abcd\nok\n")]), { lines: ["ok"], tooLong: 1 });
   assert.deepEqual(split(3, [Buffer.from("ab"), Buffer.from("cd"), Buffer.from("efgh"), Buffer.from("i\nok\nabc\n")]), {
     lines: ["ok", "abc"],
@@ -50,14 +50,14 @@ it("a line that is too long is thrown away up to its end, once, whole or in piec
   assert.deepEqual(split(3, [Buffer.from("abcdef")]), { lines: [], tooLong: 1 });
 });
 
-it("a line in a million pieces costs as many steps, not their square", () => {
+it("a line in a million chunks takes linear time", () => {
   const size = 1_000_000;
   const chunks = Array.from({ length: size }, () => Buffer.from("x"));
   const { lines } = split(size, [...chunks, Buffer.from("\n")]);
   assert.equal(lines[0]?.length, size);
 });
 
-it("nothing comes out after it was stopped, not even from the chunk at hand", () => {
+it("a stopped splitter reports no more lines, not even from the present chunk", () => {
   const lines: string[] = [];
   const splitter = new LineSplitter(
     () => 100,
@@ -72,7 +72,7 @@ it("nothing comes out after it was stopped, not even from the chunk at hand", ()
   assert.deepEqual(lines, ["a"]);
 });
 
-it("lines of ASCII come as text, and only these: what is no UTF-8 is seen by whoever reads it", () => {
+it("only ASCII lines are texts; other lines are bytes, which may be invalid UTF-8", () => {
   const lines: Line[] = [];
   const splitter = new LineSplitter(
     () => 100,
@@ -87,7 +87,7 @@ it("lines of ASCII come as text, and only these: what is no UTF-8 is seen by who
 const clock = { now: () => 0, after: () => () => undefined };
 const door = { limits: { queuedBytes: 1e9 }, clock, onDrop: () => undefined };
 
-test("what one connection sends in one round is acted on in its order, and held back once it reads no answers", async () => {
+test("the lines of one event-loop turn are processed in order, and paused if the client reads no answers", async () => {
   const input = new PassThrough();
   let queued = 0;
   const sink = { write: () => undefined, queued: () => queued, afterwards: () => undefined, destroy: () => undefined };
@@ -118,7 +118,7 @@ test("what one connection sends in one round is acted on in its order, and held 
   stop();
 });
 
-test("a first chunk of a round is acted on at its end", async () => {
+test("the first chunk of an event-loop turn is processed at its end", async () => {
   const input = new PassThrough();
   const sink = { write: () => undefined, queued: () => 0, afterwards: () => undefined, destroy: () => undefined };
   const channel = new LineChannel({ queue: new SinkWriteQueue(sink, door), end: () => undefined });
@@ -165,8 +165,8 @@ function channels(count: number, time: Clock = { now: () => 0, after: () => () =
   return { made, writes };
 }
 
-describe("channels of lines that share a batch", () => {
-  it("write at the end of the round, each in one piece and in order", async () => {
+describe("line channels that share a batch", () => {
+  it("write at the end of the turn, each once and in order", async () => {
     const { made, writes } = channels(2);
     for (const text of ["1", "2"]) for (const channel of made) channel.send(text);
     assert.deepEqual(writes, []);
@@ -174,7 +174,7 @@ describe("channels of lines that share a batch", () => {
     assert.deepEqual(writes, ["0: 1\n2\n", "1: 1\n2\n"]);
   });
 
-  it("lose nothing where the batch is full in the middle of a send", async () => {
+  it("lose nothing if the batch is full during a send", async () => {
     const { made, writes } = channels(200);
     for (let round = 0; round < 3; round += 1) {
       for (const channel of made) channel.send(String(round));
@@ -184,7 +184,7 @@ describe("channels of lines that share a batch", () => {
     assert.deepEqual(writes.toSorted(), expected.toSorted());
   });
 
-  it("do not wait for one that has much to say", async () => {
+  it("do not wait for one with much output", async () => {
     let now = 0;
     const { made, writes } = channels(2, { now: () => now, after: () => () => undefined });
     made[0]?.send("1");
@@ -197,14 +197,14 @@ describe("channels of lines that share a batch", () => {
     assert.deepEqual(writes.slice(2), ["1: 4\n"]);
   });
 
-  it("write a line for each text, whatever breaks one of them brings along", async () => {
+  it("write one line per text, whatever line breaks it contains", async () => {
     const { made, writes } = channels(1);
     for (const text of ['{"a":1}', '{\n"a":\r\n2}', '{"a":3}\n', '{"a":4}\r', '{"a":"ä"}']) made[0]?.send(text);
     await nextRound();
     assert.deepEqual(writes, ['0: {"a":1}\n{ "a": 2}\n{"a":3} \n{"a":4} \n{"a":"ä"}\n']);
   });
 
-  it("write what waits before they close, and nothing after", async () => {
+  it("write their batch before they close, and nothing after", async () => {
     const { made, writes } = channels(1);
     made[0]?.send("1");
     made[0]?.close();

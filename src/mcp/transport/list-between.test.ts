@@ -17,7 +17,7 @@ const gate = actor("gate", {
   tools: { pass: { describe: "Passes.", when: ({ open }) => open, run: () => null } },
 });
 
-test("C8 a list that is read over HTTP between two changes, of which the second takes the first back, is told of", async () => {
+test("C8 a list that was read between a change and its undo is notified of over HTTP", async () => {
   const engine = new FakeEngine([gate]);
   engine.put("gate/main", { open: true });
   await using gateway = gatewayOf(cast({ engine, kinds: [gate] }), { rateLimit: false });

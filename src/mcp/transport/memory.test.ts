@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 import { fakeGateway } from "../../../test/transport/fake-gateway.ts";
 import { connectInMemory } from "./memory.ts";
 
-describe("the pair in memory", () => {
-  it("delivers in order both ways, with the caller it was given", async () => {
+describe("the in-memory client", () => {
+  it("delivers in order in both directions, with the given caller", async () => {
     const gateway = fakeGateway({ receive: (text, channel) => channel.send(text) });
     await using client = connectInMemory(gateway, { principal: "ada", scopes: ["a"] });
     const seen: string[] = [];
@@ -16,7 +16,7 @@ describe("the pair in memory", () => {
     assert.deepEqual(gateway.connections[0]?.caller, { principal: "ada", scopes: ["a"] });
   });
 
-  it("keeps what came before anybody listened, for one reader", async () => {
+  it("retains messages until there is a listener", async () => {
     const gateway = fakeGateway({ receive: (text, channel) => channel.send(text) });
     const client = connectInMemory(gateway);
     client.send({ id: 1 });
@@ -30,7 +30,7 @@ describe("the pair in memory", () => {
     assert.deepEqual(seen, ['{"id":1}', '{"id":2}', '{"id":3}']);
   });
 
-  it("C8 lets a test play the client that does not read", async () => {
+  it("C8 can simulate a client that does not read", async () => {
     const gateway = fakeGateway();
     await using client = connectInMemory(gateway);
     const [connection] = gateway.connections;
@@ -48,7 +48,7 @@ describe("the pair in memory", () => {
     assert.equal(ready, 1);
   });
 
-  it("C8 tells all who listen of all, in order, whoever of them throws or answers meanwhile", async () => {
+  it("C8 delivers all messages to all listeners in order, even if one throws or sends", async () => {
     const gateway = fakeGateway({ receive: (text, channel) => channel.send(text) });
     await using client = connectInMemory(gateway);
     const heard: string[] = [];
@@ -68,7 +68,7 @@ describe("the pair in memory", () => {
     assert.deepEqual([heard, ready], [["1", "2", "3", "4"], 1]);
   });
 
-  it("says on both sides that the other has gone", async () => {
+  it("notifies each side when the other has closed", async () => {
     const gateway = fakeGateway();
     const client = connectInMemory(gateway);
     const [connection] = gateway.connections;

@@ -10,8 +10,8 @@ function batch() {
   return { time, left, answers: new TickBatcher<number>(clock, (answer) => void left.push(answer)) };
 }
 
-describe("what comes in one round", () => {
-  it("leave together at its end, in their order", async () => {
+describe("the items of one event-loop turn", () => {
+  it("are processed together at its end, in order", async () => {
     const { left, answers } = batch();
     for (const answer of [1, 2, 3]) answers.add(answer);
     await Promise.resolve();
@@ -23,13 +23,13 @@ describe("what comes in one round", () => {
     assert.deepEqual(left, [1, 2, 3, 4]);
   });
 
-  it("do not wait for a round in which very many come", () => {
+  it("do not wait if there are very many", () => {
     const { left, answers } = batch();
     for (let answer = 1; answer <= 200; answer += 1) answers.add(answer);
     assert.equal(left.length, 192);
   });
 
-  it("do not wait for a long turn that comes behind them", async () => {
+  it("do not wait for a long turn after them", async () => {
     const { time, left, answers } = batch();
     answers.add(1);
     time.now += 5;
@@ -41,7 +41,7 @@ describe("what comes in one round", () => {
     assert.deepEqual(left, [1, 2, 3]);
   });
 
-  it("do not go down with one before them that cannot be written", async () => {
+  it("are processed even if an earlier one throws", async () => {
     const left: number[] = [];
     const answers = new TickBatcher<number>({ now: () => 0, after: () => () => undefined }, (answer) => {
       if (answer % 2 === 0) throw new Error(`not ${answer}`);
@@ -54,7 +54,7 @@ describe("what comes in one round", () => {
     assert.deepEqual(left, [1, 3, 5, 7]);
   });
 
-  it("that are added while others leave are not lost", async () => {
+  it("that are added during a flush are not lost", async () => {
     const left: number[] = [];
     const answers: TickBatcher<number> = new TickBatcher({ now: () => 0, after: () => () => undefined }, (answer) => {
       left.push(answer);
@@ -65,7 +65,7 @@ describe("what comes in one round", () => {
     assert.deepEqual(left, [1, 2, 3]);
   });
 
-  it("are followed at once by what they brought about", async () => {
+  it("are followed at once by their results", async () => {
     const done: (number | "after")[] = [];
     const clock = { now: () => 0, after: () => () => undefined };
     const requests = new TickBatcher<number>(

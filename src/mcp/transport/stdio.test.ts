@@ -38,7 +38,7 @@ function child(source: string) {
 }
 
 describe("stdio", () => {
-  it("carries one message a line, as local", async () => {
+  it("sends one message per line, as the principal local", async () => {
     const { input, door, lines, gateway } = serve();
     input.write('{"id":1,"method":"a"}\n{"id":2,"met');
     input.write('hod":"b"}\r\n\n');
@@ -54,13 +54,13 @@ describe("stdio", () => {
     await door.close();
   });
 
-  it("takes another name for the principal", async () => {
+  it("accepts another principal", async () => {
     const { door, gateway } = serve({}, { as: "ada" });
     assert.equal(gateway.connections[0]?.caller.principal, "ada");
     await door.close();
   });
 
-  it("keeps a message on one line whatever its layout", async () => {
+  it("writes a message on one line whatever its layout", async () => {
     const { input, lines, door } = serve({ receive: (_text, channel) => channel.send('{\r\n  "a": 1\n}') });
     input.write("{}\n");
     await eventually(() => lines().length === 1);
@@ -68,7 +68,7 @@ describe("stdio", () => {
     await door.close();
   });
 
-  it("hands bytes that are not UTF-8 to the gateway as they are", async () => {
+  it("passes bytes that are not UTF-8 to the gateway unchanged", async () => {
     const frames: string[] = [];
     const { input, door } = serve({ receive: (text) => void frames.push(text) });
     input.write(Buffer.from([0x7b, 0xff, 0x7d, 0x0a]));
@@ -77,7 +77,7 @@ describe("stdio", () => {
     await door.close();
   });
 
-  it("answers a line that is too long, and goes on", async () => {
+  it("answers a line that is too long, and continues", async () => {
     const { input, lines, door } = serve({}, { lineBytes: 40 });
     input.write("x".repeat(1_000));
     input.write(`${"x".repeat(1_000)}\n{"id":1}\n`);
@@ -87,7 +87,7 @@ describe("stdio", () => {
     await door.close();
   });
 
-  it("answers what was asked before the end of input, then ends", async () => {
+  it("answers requests before the end of input, then ends", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { gateway, input, lines, door } = serve({
       async receive(text, channel) {
@@ -104,14 +104,14 @@ describe("stdio", () => {
     assert.equal(gateway.connections[0]?.channel.gone.aborted, true);
   });
 
-  it("does not wait for ever for what runs at the end of input", async () => {
+  it("does not wait forever for running requests at the end of input", async () => {
     const { gateway, input, door } = serve({}, { graceMs: 20 });
     gateway.held.add(new Promise(() => {}));
     input.end();
     await door.closed;
   });
 
-  it("waits as long as whoever closes it says", async () => {
+  it("waits for the grace period given to close", async () => {
     const clock = new SimulatedClock();
     const { gateway, door } = serve({}, { clock });
     gateway.held.add(new Promise(() => {}));
@@ -125,7 +125,7 @@ describe("stdio", () => {
     await closed;
   });
 
-  it("ends when nobody reads its output any more", async () => {
+  it("ends when its output is closed", async () => {
     const { output, door, gateway } = serve();
     output.destroy(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
     await door.closed;
@@ -133,7 +133,7 @@ describe("stdio", () => {
     gateway.connections[0]?.channel.send("{}");
   });
 
-  it("C8 stops listening to a client that does not read, and goes on when it does", async () => {
+  it("C8 pauses reading while the client does not read its answers", async () => {
     const gateway = fakeGateway({ receive: (_text, channel) => channel.send(JSON.stringify("x".repeat(10_000))) });
     const input = new PassThrough({ highWaterMark: 1_024 });
     const waiting: (() => void)[] = [];
@@ -171,7 +171,7 @@ describe("stdio", () => {
     await door.close();
   });
 
-  it("lets nothing but the protocol reach the standard output, and exits at the end of input", async () => {
+  it("writes only the protocol to the standard output, and exits at the end of input", async () => {
     const { started, exited, out, err } = child(program);
     started.stdin.write('{"id":1}\n');
     await eventually(() => out().includes("\n"));
@@ -183,7 +183,7 @@ describe("stdio", () => {
     assert.match(err(), /over/);
   });
 
-  it("exits in peace when the client has closed both pipes", async () => {
+  it("exits without an error when the client has closed both pipes", async () => {
     const { started, exited, err } = child(program);
     started.stdin.write('{"id":1}\n');
     await eventually(() => err().includes("noise 8"));

@@ -30,7 +30,7 @@ const hello = (token?: string, id: number | string = 1): string =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method: "hello", params: { x: 1, _meta: { kept: 1, ...(token === undefined ? {} : { "troupe/authorization": token }) } } })}\n`;
 
 describe("TCP", () => {
-  it("carries one message a line, as nobody in particular", async () => {
+  it("sends one message per line, without a principal", async () => {
     await using server = await serve();
     assert.equal(server.door.url, `tcp://127.0.0.1:${server.port}`);
     await using client = await rawSocket(server.port);
@@ -41,7 +41,7 @@ describe("TCP", () => {
     assert.equal(server.gateway.connections[0]?.caller.peer, "127.0.0.1");
   });
 
-  it("answers what was asked before the client's side ended, then closes", async () => {
+  it("answers requests before the client's side ended, then closes", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using server = await serve({}, { receive: (text, channel) => void promise.then(() => channel.send(text)) });
     server.gateway.held.add(promise);
@@ -53,7 +53,7 @@ describe("TCP", () => {
     assert.equal(await client.closed(), '{"id":1}\n{"id":2}\n');
   });
 
-  it("closes a connection that speaks HTTP before anything of its body is heard", async () => {
+  it("closes an HTTP connection before its body is read", async () => {
     for (const options of [{}, { auth: await auth() }]) {
       await using server = await serve(options);
       await using browser = await rawSocket(server.port);
@@ -68,7 +68,7 @@ describe("TCP", () => {
     }
   });
 
-  it("tells the gateway when the client has gone", async () => {
+  it("notifies the gateway when the client disconnects", async () => {
     await using server = await serve();
     const client = await rawSocket(server.port);
     await eventually(() => server.gateway.connections.length === 1);
@@ -86,7 +86,7 @@ describe("TCP", () => {
     assert.equal(await client.until((text) => text.length === lines.length), lines);
   });
 
-  it("closes a connection whose line is too long, comes too slowly, or never", async () => {
+  it("closes a connection whose line is too long or too slow", async () => {
     await using server = await serve({ limits: { lineBytes: 100, lineMs: 60, idleMs: 150 } });
     await using long = await rawSocket(server.port);
     long.write("x".repeat(10_000));
@@ -98,7 +98,7 @@ describe("TCP", () => {
     assert.match(await silent.closed(), /"code":-31408.*Nothing happened/);
   });
 
-  it("C8 does not hold more than it may for a client that does not read", async () => {
+  it("C8 limits the output for a client that does not read", async () => {
     await using server = await serve(
       { limits: { blockedMs: 100 } },
       { receive: (_text, channel) => channel.send(JSON.stringify("x".repeat(100_000))) },
@@ -115,7 +115,7 @@ describe("TCP", () => {
     client.socket.destroy();
   });
 
-  it("has a bound on connections", async () => {
+  it("limits connections", async () => {
     await using server = await serve({ limits: { connections: 2 } });
     await using first = await rawSocket(server.port);
     await using second = await rawSocket(server.port);
@@ -130,7 +130,7 @@ describe("TCP", () => {
     await second.until('"id":2');
   });
 
-  it("does not open beyond this machine without a token", async () => {
+  it("does not listen beyond loopback without authentication", async () => {
     await assert.rejects(serveTcp({ gateway: fakeGateway(), host: "0.0.0.0" }), {
       code: "DOOR_UNSAFE",
       message: /TCP on 0\.0\.0\.0 would be open to everybody.*give it authentication/,
@@ -141,7 +141,7 @@ describe("TCP", () => {
     await knowingly.close();
   });
 
-  it("sends what was answered when its grace is over", async () => {
+  it("sends the answers it has when the grace period is over", async () => {
     const GRACE_MS = 12_345;
     let over: (() => void) | undefined;
     const clock: Clock = {
@@ -169,7 +169,7 @@ describe("TCP", () => {
     await closing;
   });
 
-  it("closes: tells the gateway that the clients have ended, waits for what runs, at most its grace", async () => {
+  it("closes: ends the gateway's connections and waits for running requests, up to its grace period", async () => {
     const server = await serve({}, { receive: (text, channel) => void promise.then(() => channel.send(text)) });
     const { promise, resolve } = Promise.withResolvers<void>();
     server.gateway.held.add(promise);
@@ -191,7 +191,7 @@ describe("TCP", () => {
 });
 
 describe("TCP tokens", () => {
-  it("let in who shows one in the first request, and go no further", async () => {
+  it("authenticate by the first request, and are not passed on", async () => {
     await using server = await serve({ auth: await auth() });
     await using client = await rawSocket(server.port);
     client.write(`${hello(`Bearer ${KEY}`)}${hello(`Bearer ${KEY}`, 2)}${hello(undefined, 3)}`);
@@ -205,7 +205,7 @@ describe("TCP tokens", () => {
     assert.doesNotMatch(JSON.stringify(server.logged), new RegExp(KEY));
   });
 
-  it("refuse who has none, a wrong one, or too little, and say so under the request's id", async () => {
+  it("that are missing, wrong or insufficient are refused under the request's id", async () => {
     await using server = await serve({ auth: await auth(["admin"]) });
     const answer = async (first: string): Promise<string> => {
       await using client = await rawSocket(server.port);
@@ -228,7 +228,7 @@ describe("TCP tokens", () => {
     assert.equal(server.gateway.connections.length, 0);
   });
 
-  it("are taken from every message that holds one, and a message too deep to write again harms nobody", async () => {
+  it("are removed from every message, even from a very deep one", async () => {
     await using server = await serve({ auth: await auth() });
     await using client = await rawSocket(server.port);
     client.write(`{"id":1,"metadata":{"troupe/authorization":"Bearer ${KEY}","kept":1},"params":{"_meta":{"kept":2}}}\n`);
@@ -246,7 +246,7 @@ describe("TCP tokens", () => {
     assert.equal(frames.length, 4);
   });
 
-  it("are not looked for in a message of too many members", async () => {
+  it("are not searched in a message with too many members", async () => {
     await using server = await serve({ auth: await auth() });
     await using client = await rawSocket(server.port);
     client.write(hello(`Bearer ${KEY}`));
@@ -258,7 +258,7 @@ describe("TCP tokens", () => {
     assert.equal(server.gateway.connections[0]?.frames.length, 2);
   });
 
-  it("leave the rest of their message as it was written", async () => {
+  it("leave the rest of their message unchanged", async () => {
     await using server = await serve({ auth: await auth() });
     await using client = await rawSocket(server.port);
     const tokenHere = `"troupe/authorization" : "Bearer ${KEY}"`;
@@ -281,7 +281,7 @@ describe("TCP tokens", () => {
     assert.deepEqual(server.gateway.connections[0]?.frames, rests);
   });
 
-  it("are refused where one place has two", async () => {
+  it("are refused if one place has two", async () => {
     await using server = await serve({ auth: await auth() });
     const one = `"troupe/authorization":"Bearer ${KEY}"`;
     const twice = `{"id":1,"params":{"_meta":{${one},${one}}}}\n`;
@@ -304,7 +304,7 @@ describe("TCP tokens", () => {
     assert.match(await slow.closed(), /No token came within 40 ms/);
   });
 
-  it("that are checked slowly hold what follows, and nothing is lost", async () => {
+  it("that are checked slowly delay later messages without losing any", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const quick = await auth();
     const slow: Authenticator = {
@@ -336,7 +336,7 @@ describe("TCP tokens", () => {
 });
 
 describe("Unix sockets", () => {
-  it("are open to their owner only, who is local without a token", async () => {
+  it("are accessible only to their owner, who is local without a token", async () => {
     await using temporary = await directory();
     const path = join(temporary.path, "s.sock");
     await using server = await serve({ path, auth: await auth() });
@@ -352,7 +352,7 @@ describe("Unix sockets", () => {
     assert.equal(named.gateway.connections.length, 1);
   });
 
-  it("that nobody answers at are replaced; the file goes with the door", async () => {
+  it("without a listener are replaced; the file is removed on close", async () => {
     await using temporary = await directory();
     const path = join(temporary.path, "s.sock");
     // A process that died leaves its socket behind.
@@ -371,7 +371,7 @@ describe("Unix sockets", () => {
     assert.equal(existsSync(path), false);
   });
 
-  it("that somebody answers at, and other files, are left alone", async () => {
+  it("with a listener, and other files, are not replaced", async () => {
     await using temporary = await directory();
     const path = join(temporary.path, "s.sock");
     await using server = await serve({ path });

@@ -66,7 +66,7 @@ const CONTINUED = 0x00;
 const PING = 0x89;
 
 describe("WebSocket", () => {
-  it("carries one message a text frame, both ways, as nobody in particular", async () => {
+  it("sends one message per text frame, in both directions, without a principal", async () => {
     await using server = await serve();
     const { ws, texts, closed } = await open(server.port);
     ws.send('{"id":1,"method":"ž"}');
@@ -82,7 +82,7 @@ describe("WebSocket", () => {
     connection?.channel.send("late");
   });
 
-  it("agrees on its subprotocol with who offers it, takes who offers none, never an extension", async () => {
+  it("accepts its subprotocol or none, and no extension", async () => {
     await using server = await serve();
     const { ws } = await open(server.port, {}, ["else.v1", "talk.v1"]);
     assert.equal(ws.protocol, "talk.v1");
@@ -93,7 +93,7 @@ describe("WebSocket", () => {
     assert.doesNotMatch(await raw.until("\r\n\r\n"), /sec-websocket-(?:protocol|extensions)/i);
   });
 
-  it("lets in by the rules of every request: Host, Origin, one of each header, version, token", async () => {
+  it("checks Host, Origin, repeated headers, version and token like every request", async () => {
     await using server = await serve({ auth: await auth() });
     const answer = async (...lines: string[]): Promise<string> => {
       await using client = await rawSocket(server.port);
@@ -125,7 +125,7 @@ describe("WebSocket", () => {
     ws.terminate();
   });
 
-  it("is there at its path only; what asks for it elsewhere or with a body is a request like any other", async () => {
+  it("is only at its path; an upgrade elsewhere or with a body is a plain request", async () => {
     await using server = await serve();
     const status = async (text: string): Promise<string> => {
       await using client = await rawSocket(server.port);
@@ -143,7 +143,7 @@ describe("WebSocket", () => {
     await assert.rejects(serveHttp({ gateway, upgrades: [{ ...upgrade, path: "socket" }] }), { code: "DOOR_OPTION" });
   });
 
-  it("opens for nobody who asks for it behind a request that has no answer yet, which comes all the same", async () => {
+  it("is not opened behind a request without an answer, which is still answered", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using server = await serve({
       doors: [{ path: "/slow", handle: () => promise.then(() => ({ status: 200, body: "{}" })) }],
@@ -155,7 +155,7 @@ describe("WebSocket", () => {
     assert.equal(server.gateway.connections.length, 0);
   });
 
-  it("closes on binary (1003), what is too large (1009), not UTF-8 (1007), in too many pieces (1008) or no frame (1002)", async () => {
+  it("closes on binary (1003), too large (1009), not UTF-8 (1007), too many fragments (1008) or no frame (1002)", async () => {
     await using server = await serve({ limits: { bodyBytes: 1_000 } });
     const codeOf = async (say: (ws: WebSocket) => void): Promise<number> => {
       const { ws, closed } = await open(server.port);
@@ -183,14 +183,14 @@ describe("WebSocket", () => {
     await eventually(() => server.gateway.connections.every(({ channel }) => channel.gone.aborted));
   });
 
-  it("takes a message in pieces, with a ping between them", async () => {
+  it("accepts a fragmented message, with a ping in between", async () => {
     await using server = await serve();
     await using client = await rawSocket(server.port);
     client.write(Buffer.concat([Buffer.from(handshake()), frame(TEXT_BEGUN, '{"id":'), frame(PING, "hey"), frame(0x80, "7}")]));
     assert.match(await client.until('"id":7'), /hey/);
   });
 
-  it("drops a client that vanished without a word, and keeps a silent one that answers pings", async () => {
+  it("drops a client that vanished, but not a silent one that answers pings", async () => {
     const clock = new SimulatedClock();
     await using server = await serve({ clock, limits: { keepAliveMs: 1_000, requestMs: 3_000 } });
     const alive = await open(server.port);
@@ -219,7 +219,7 @@ describe("WebSocket", () => {
     alive.ws.terminate();
   });
 
-  it("does not hold a message that never ends", async () => {
+  it("closes on a message that does not end in time", async () => {
     const clock = new SimulatedClock();
     await using server = await serve({ clock, limits: { keepAliveMs: 1_000, requestMs: 3_000 } });
     await using client = await rawSocket(server.port);
@@ -235,7 +235,7 @@ describe("WebSocket", () => {
     assert.equal(server.gateway.connections[0]?.frames.length, 0);
   });
 
-  it("C8 stops listening to a client that does not read, and drops it in time", async () => {
+  it("C8 pauses and then drops a client that does not read", async () => {
     await using server = await serve({ limits: { blockedMs: 300 } }, { receive: (_text, channel) => channel.send("x".repeat(100_000)) });
     await using client = await rawSocket(server.port);
     client.write(handshake());
@@ -247,7 +247,7 @@ describe("WebSocket", () => {
     assert.ok((server.gateway.connections[0]?.frames.length ?? 2_000) < 1_000);
   });
 
-  it("C8 goes on with a client that reads again", async () => {
+  it("C8 resumes with a client that reads again", async () => {
     await using server = await serve({}, { receive: (text, channel) => channel.send(`${text}${"x".repeat(100_000)}`) });
     const { ws, texts } = await open(server.port);
     ws.pause();
@@ -263,7 +263,7 @@ describe("WebSocket", () => {
     ws.terminate();
   });
 
-  it("C8 keeps no pongs for a client that pings and does not read", async () => {
+  it("C8 queues no pongs for a client that pings and does not read", async () => {
     await using server = await serve({ limits: { queuedBytes: 1_000_000 } });
     await using client = await rawSocket(server.port);
     client.write(handshake());
@@ -278,7 +278,7 @@ describe("WebSocket", () => {
     await client.until('"id":1');
   });
 
-  it("has as many seats as streams have, of one caller and altogether, and gives them back", async () => {
+  it("counts as a stream, per caller and in total, until it closes", async () => {
     await using server = await serve({ auth: await auth(), limits: { streamsPerCaller: 2 } });
     const token = { authorization: `Bearer ${KEY}` };
     const first = await open(server.port, token);
@@ -291,7 +291,7 @@ describe("WebSocket", () => {
     third.ws.terminate();
   });
 
-  it("ends (1008) when the token does", async () => {
+  it("closes (1008) when the token expires", async () => {
     const clock = new SimulatedClock(Date.now());
     const keys = [{ name: "ada", sha256: hashApiKey(KEY), expiresAt: clock.now() + 60_000 }];
     await using server = await serve({ clock, auth: await authenticator({ keys, clock }) });
@@ -300,7 +300,7 @@ describe("WebSocket", () => {
     assert.deepEqual(await closed, [1008, "The token has expired: connect again with a fresh one."]);
   });
 
-  it("closes: hears no more, waits for what runs, says goodbye (1001)", async () => {
+  it("closes: reads no more, waits for running requests, then closes with 1001", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const server = await serve({}, { receive: (text, channel) => void promise.then(() => channel.send(text)) });
     server.gateway.held.add(promise);
@@ -316,7 +316,7 @@ describe("WebSocket", () => {
     assert.deepEqual([texts, server.gateway.connections[0]?.frames], [["1"], ["1"]]);
   });
 
-  it("closes without what does not end within the grace, and without who does not say goodbye", async () => {
+  it("closes after its grace period, even if the client does not answer", async () => {
     const server = await serve();
     server.gateway.held.add(new Promise(() => {}));
     const { closed } = await open(server.port);
@@ -328,7 +328,7 @@ describe("WebSocket", () => {
     assert.match(await mute.closed(), /The server is closing/);
   });
 
-  it("does not wait for a token that nobody can check when it closes", async () => {
+  it("closes without waiting for a token check that never ends", async () => {
     const quick = await auth();
     const never: Authenticator = { ...quick, check: () => new Promise(() => {}) };
     const server = await serve({ auth: never });

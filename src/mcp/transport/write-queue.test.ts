@@ -43,14 +43,14 @@ const outletOf = (limits: WriteQueueLimits): { queue: WriteQueue; sink: Slow; cl
   return { queue: new SinkWriteQueue(sink, { limits, clock, onDrop: (reason) => void dropped.push(reason) }), sink, clock, dropped };
 };
 
-describe("C8 the way out to one client", () => {
-  it("asks to be told of nothing while all goes out at once", () => {
+describe("C8 a write queue", () => {
+  it("needs no callback while everything is written at once", () => {
     const { queue, sink } = outletOf({ queuedBytes: 10 });
     for (let n = 0; n < 3; n += 1) queue.write("12345");
     assert.deepEqual([queue.ready, sink.asked], [true, 0]);
   });
 
-  it("is ready again once all is out that was written while its client did not read, and not before", () => {
+  it("is ready again once everything was read, and not before", () => {
     const { queue, sink, dropped } = outletOf({ queuedBytes: 100 });
     let ready = 0;
     queue.onReady(() => (ready += 1));
@@ -68,7 +68,7 @@ describe("C8 the way out to one client", () => {
     assert.deepEqual([queue.ready, ready, dropped.length], [true, 2, 0]);
   });
 
-  it("drops a client for which too much waits, and one that does not read for too long", async () => {
+  it("drops a client with too much unread output, and one that does not read for too long", async () => {
     const much = outletOf({ queuedBytes: 10 });
     much.sink.reads = false;
     much.queue.write("12345678901");
@@ -84,7 +84,7 @@ describe("C8 the way out to one client", () => {
     assert.deepEqual([long.dropped, long.sink.destroyed], [["blocked"], true]);
   });
 
-  it("is destroyed, too, where whoever hears of the drop throws", () => {
+  it("is destroyed even if the drop listener throws", () => {
     const [sink, clock] = [new Slow(), new SimulatedClock()];
     const onDrop = (): never => {
       throw new Error("the log");

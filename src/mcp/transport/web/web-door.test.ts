@@ -40,8 +40,8 @@ const readerOf = (response: Response): ReadableStreamDefaultReader<Uint8Array> =
   return response.body.getReader();
 };
 
-describe("a door inside an application", () => {
-  it("answers whole, and passes verb, headers, body and posture on", async () => {
+describe("a server mounted in an application", () => {
+  it("answers completely, and passes verb, headers, body and posture on", async () => {
     const seen: unknown[] = [];
     const door = doorOf((exchange) => {
       seen.push([exchange.verb, exchange.posture, exchange.header("mcp-session-id"), new TextDecoder().decode(exchange.body)]);
@@ -62,7 +62,7 @@ describe("a door inside an application", () => {
     ]);
   });
 
-  it("waits for no timer and no round of the event loop where its gateway does not", async () => {
+  it("waits for no timer or event-loop turn if its gateway does not", async () => {
     const clock = new SimulatedClock();
     for (const answer of [(): Answer => OK, async (): Promise<Answer> => OK]) {
       const door = doorOf(answer, { clock });
@@ -73,7 +73,7 @@ describe("a door inside an application", () => {
     }
   });
 
-  it("refuses names it is not known by, and pages of other origins, unless they are allowed", async () => {
+  it("refuses unknown hosts and foreign origins, unless they are allowed", async () => {
     const foreign = "https://app.example/mcp";
     assert.equal((await doorOf().fetch(post({}, foreign))).status, 403);
     assert.equal((await doorOf(undefined, { allowedHosts: ["app.example"] }).fetch(post({}, foreign))).status, 200);
@@ -82,7 +82,7 @@ describe("a door inside an application", () => {
     assert.equal((await doorOf().fetch(post({ headers: { origin: "http://evil.example" } }, "http://evil.example/mcp"))).status, 403);
   });
 
-  it("lets pages of allowed origins ask, call and read the session's id", async () => {
+  it("lets pages of allowed origins preflight, call and read the session's id", async () => {
     const door = doorOf(undefined, { allowedOrigins: ["https://app.example"] });
     const headers = {
       origin: "https://app.example",
@@ -99,7 +99,7 @@ describe("a door inside an application", () => {
     assert.throws(() => doorOf(undefined, { allowedOrigins: ["app.example"] }), { code: "DOOR_OPTION" });
   });
 
-  it("refuses what is no request to it, each with its status", async () => {
+  it("refuses invalid requests, each with its status", async () => {
     const door = doorOf(undefined, { limits: { bodyBytes: 8, headers: 6 } });
     const status = async (request: Request): Promise<number> => (await door.fetch(request)).status;
     assert.equal(await status(post({}, "http://localhost/other")), 404);
@@ -118,7 +118,7 @@ describe("a door inside an application", () => {
     assert.equal(await status(used), 400);
   });
 
-  it("gives a body that does not come no more than its time", async () => {
+  it("limits the time for a body", async () => {
     const clock = new SimulatedClock();
     const door = doorOf(undefined, { clock });
     const cancelled = Promise.withResolvers<void>();
@@ -129,7 +129,7 @@ describe("a door inside an application", () => {
     await cancelled.promise;
   });
 
-  it("asks for a token where there is an authenticator, and shows it to nobody", async () => {
+  it("requires a token if there is an authenticator, and does not pass it on", async () => {
     const auth = await authenticator({ keys: [{ name: "ana", sha256: hashApiKey("secret"), scopes: ["a"] }] });
     const callers: unknown[] = [];
     const door = doorOf(
@@ -150,7 +150,7 @@ describe("a door inside an application", () => {
     ]);
   });
 
-  it("streams events as they are sent, and the answer as the last", async () => {
+  it("streams events as they are sent, and the answer last", async () => {
     const go = Promise.withResolvers<void>();
     const door = doorOf(async (exchange) => {
       exchange.stream({ "mcp-session-id": "s" }).send('{"n":1}', "e1");
@@ -166,7 +166,7 @@ describe("a door inside an application", () => {
     assert.equal((await reader.read()).done, true);
   });
 
-  it("C8 says when the client does not read, goes on when it does, and drops it past a bound", async () => {
+  it("C8 reports a client that does not read, resumes when it does, and drops it beyond a limit", async () => {
     const { promise, resolve } = Promise.withResolvers<Channel>();
     const door = doorOf(opening(resolve), { limits: { queuedBytes: 200_000 } });
     const reader = readerOf(await door.fetch(post()));
@@ -201,7 +201,7 @@ describe("a door inside an application", () => {
     assert.deepEqual(dropped, [{ event: "client-dropped", door: "web", reason: "blocked" }]);
   });
 
-  it("tells of a client that leaves: its request given up, or its stream", async () => {
+  it("notifies of a client that aborts its request or its stream", async () => {
     const left: string[] = [];
     const door = doorOf((exchange) => {
       exchange.gone.addEventListener("abort", () => left.push("request"));
@@ -224,7 +224,7 @@ describe("a door inside an application", () => {
     assert.deepEqual(left.toSorted(), ["its request", "request", "stream"]);
   });
 
-  it("opens no more streams than it may, and gives a seat back", async () => {
+  it("limits streams, and one may open again when another ends", async () => {
     const door = doorOf(
       opening(() => undefined),
       { limits: { streams: 1 } },
@@ -235,7 +235,7 @@ describe("a door inside an application", () => {
     assert.equal((await door.fetch(post())).status, 200);
   });
 
-  it("keeps a quiet stream alive, and ends it when its token does", async () => {
+  it("keeps a silent stream alive, and ends it when its token expires", async () => {
     const clock = new SimulatedClock();
     const auth = await authenticator({ keys: [{ name: "ana", sha256: hashApiKey("k"), expiresAt: clock.now() + 60_000 }], clock });
     const door = doorOf(
@@ -250,7 +250,7 @@ describe("a door inside an application", () => {
     for (let done = false; !done;) ({ done } = await reader.read());
   });
 
-  it("is alive and ready until it is closed; what runs is answered, streams end, and nothing else comes in", async () => {
+  it("is healthy and ready until closed; then running requests are answered and streams end", async () => {
     let ready: boolean | string = false;
     const go = Promise.withResolvers<void>();
     const door = doorOf(
@@ -281,7 +281,7 @@ describe("a door inside an application", () => {
     assert.equal((await stream.read()).done, true);
   });
 
-  it("waits no longer than its grace for what runs", async () => {
+  it("waits for running requests no longer than its grace period", async () => {
     const clock = new SimulatedClock();
     const door = doorOf(() => new Promise(() => undefined), { clock });
     void door.fetch(post());
@@ -290,7 +290,7 @@ describe("a door inside an application", () => {
     await closed;
   });
 
-  it("answers 500 without a word of what failed", async () => {
+  it("answers 500 without details of the failure", async () => {
     const said: unknown[] = [];
     const door = doorOf(
       () => {
@@ -305,7 +305,7 @@ describe("a door inside an application", () => {
   });
 });
 
-describe("a door on node's requests", () => {
+describe("a mounted server on node:http requests", () => {
   const served = async (door: WebDoor, body?: unknown) => {
     const http = createServer((request, response) => void door.node(request, response, body));
     http.listen(0, "127.0.0.1");
@@ -322,7 +322,7 @@ describe("a door on node's requests", () => {
       },
     };
   };
-  it("refuses what was sent twice, whatever the application has added to the headers", async () => {
+  it("refuses repeated headers, whatever the application has added to them", async () => {
     const door = doorOf(() => OK);
     const http = createServer((incoming, response) => {
       incoming.headers["x-user"] = "ana";
@@ -353,7 +353,7 @@ describe("a door on node's requests", () => {
       { limits: { bodyBytes: 1_000 } },
     );
 
-  it("reads the body, or takes it as it was parsed, and bounds both", async () => {
+  it("reads the body or uses the parsed one, and limits both", async () => {
     let deep: unknown = null;
     for (let n = 0; n < 20_000; n += 1) deep = [deep];
     const statuses: number[] = [];
@@ -368,7 +368,7 @@ describe("a door on node's requests", () => {
     assert.equal((await fetch(http.url, { method: "POST", headers: JSON_HEADERS, body: "x".repeat(100_000) })).status, 413);
   });
 
-  it("knows the peer, hears of a client that leaves its stream, and is not faster than it reads", async () => {
+  it("knows the peer, notices a client that aborts its stream, and has back-pressure", async () => {
     const { promise, resolve } = Promise.withResolvers<readonly [Channel, Exchange]>();
     await using http = await served(doorOf(opening((...both) => resolve(both))));
     const asking = httpRequest(http.url, { method: "POST", headers: JSON_HEADERS });

@@ -58,6 +58,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
     "mcp/server",
     "mcp/source",
     "core/store",
+    "hosts/cluster",
     "hosts/telemetry",
     "bridges/theater",
     "mcp/transport",
@@ -74,7 +75,6 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "core/store/memory-sessions.ts": ["cli"],
   "core/store/sessions.ts": ["cli"],
   "core/store/sqlite.ts": ["cli"],
-  "mcp/transport/address.ts": ["bridges/theater"],
 
   "mcp/transport/http.ts": ["cli"],
   "mcp/transport/listen.ts": ["cli", "bridges/theater"],

@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/contract/index.ts";
-import { peerOf } from "../../core/contract/internal.ts";
+import { isLocal, peerOf } from "../../core/contract/internal.ts";
 import type { FaultKind } from "../gateway/index.ts";
-import { isLoopback } from "./address.ts";
 
 // Owns: limits that all clients of one transport share: uploads in progress, unread output, connections per peer.
 // Does not own: limits of a single client (write-queue.ts, http-body.ts) and open streams (open-streams.ts).
@@ -205,7 +204,7 @@ export class ConnectionsPerPeer {
   /** False: this peer has too many. A socket without an address (a Unix socket) is not counted. */
   enter(socket: Socket): boolean {
     const address = socket.remoteAddress;
-    if (address === undefined || isLoopback(address)) return true;
+    if (address === undefined || isLocal(address)) return true;
     const peer = peerOf(address);
     const count = this.#counts.get(peer) ?? 0;
     if (count >= this.#limit) return false;

@@ -155,27 +155,19 @@ class LineWriteQueue extends ResponseWriteQueue {
  * A response as lines of JSON, each written as soon as it is sent. The head must have been sent. There is no keep-alive, since not
  * every reader ignores empty lines.
  */
-export function lineStream(response: ServerResponse, chunked: boolean, door: StreamDoor): Channel & OpenStream {
-  const channel = new LineChannel({ queue: new LineWriteQueue(response, chunked, door), end: () => void response.end() });
-  response.on("close", () => {
-    channel.lose();
-    door.onEnd(stream, response);
-  });
-  const stream: Channel & OpenStream = {
-    send: (text) => channel.send(text),
-    get ready() {
-      return channel.ready;
-    },
-    get gone() {
-      return channel.gone;
-    },
-    onReady: (run) => channel.onReady(run),
-    close: () => channel.close(),
-    keepAlive() {},
-    evict() {
-      channel.close();
-      channel.lose();
-    },
-  };
-  return stream;
+export class LineStream extends LineChannel implements OpenStream {
+  constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
+    super({ queue: new LineWriteQueue(response, chunked, door), end: () => void response.end() });
+    response.on("close", () => {
+      this.lose();
+      door.onEnd(this, response);
+    });
+  }
+
+  keepAlive(): void {}
+
+  evict(): void {
+    this.close();
+    this.lose();
+  }
 }

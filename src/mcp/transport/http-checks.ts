@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { hostName, isAddress, isLoopback } from "./address.ts";
+import { isIP } from "node:net";
+import { isLoopback } from "./listen.ts";
 import { isTexts, memoizeByString } from "../../core/contract/internal.ts";
 import type { Answer, Gateway, OptionRule } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
@@ -75,6 +76,15 @@ export function headersAsSent(raw: readonly string[]): HeaderList {
   }
   return new HeaderList(Object.fromEntries(map), raw);
 }
+
+/** The name part of `name:port`, lower-case, without brackets and the root's dot. Undefined: not a host. */
+function hostName(host: string): string | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\\?#\s]+))(?::(\d{1,5}))?$/i.exec(host);
+  const name = match?.[1] ?? match?.[2];
+  return name?.toLowerCase().replace(/\.$/, "");
+}
+
+const isAddress = (name: string): boolean => isIP(name) !== 0;
 
 export interface GuardOptions {
   /** The address the server listens on. */

@@ -97,25 +97,14 @@ export type WebLimits = Pick<
   "bodyBytes" | "arrivingBytes" | "headers" | "requestMs" | "streams" | "streamsPerCaller" | "keepAliveMs" | "blockedMs" | "queuedBytes"
 >;
 
-export interface WebOptions {
-  readonly gateway: Gateway;
+type SharedOptions = "gateway" | "allowedHosts" | "allowedOrigins" | "sse" | "ready" | "clock" | "entropy" | "log";
+
+export interface WebOptions extends Pick<HttpOptions, SharedOptions> {
   /** The path of the MCP endpoint; `/` is served too, since routers may strip their prefix. Default `/mcp`. */
   readonly path?: string;
   /** Authenticates callers. Without it they have no principal. With an issuer it needs a `resource` or `audience`. */
   readonly auth?: Authenticator;
-  /** Names that clients may use (`name` or `name:port`, `*` for any), in addition to loopback names. */
-  readonly allowedHosts?: readonly string[];
-  /** Web origins whose pages may call and read answers (`*` for any). Without it there is no CORS. */
-  readonly allowedOrigins?: readonly string[];
-  /** Also serves the deprecated HTTP+SSE transport of 2024-11-05, at `/sse` and below the endpoint's path. Default false. */
-  readonly sse?: boolean;
-  /** False, or a text that says why: `/readyz` answers 503. Default: true until closed. */
-  readonly ready?: () => boolean | string;
   readonly limits?: Partial<WebLimits>;
-  readonly clock?: Clock;
-  /** For the ids in addresses of `sse`. */
-  readonly entropy?: Entropy;
-  readonly log?: Log;
 }
 
 /** Streamable HTTP, `/healthz` and `/readyz` without a listener: inside an application that has one. Its methods need no `this`. */

@@ -1,10 +1,10 @@
 import { isAscii } from "node:buffer";
 import { type Upload, FREE_BYTES } from "./budgets.ts";
 import type { Readable } from "node:stream";
-import type { Clock, Channel } from "../../core/contract/index.ts";
+import type { Clock } from "../../core/contract/index.ts";
 import type { TickBatcher } from "./pipeline.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
-import type { WriteQueue } from "./write-queue.ts";
+import { QueueChannel, type WriteQueue } from "./write-queue.ts";
 
 // Owns: newline-delimited JSON in both directions, for stdio, TCP and streams of lines: splitting, reading with back-pressure,
 // and writing in batches. Does not own: sockets and processes (tcp.ts, stdio.ts).
@@ -259,41 +259,25 @@ export interface LineChannelOptions {
 }
 
 /** One JSON text per line. The messages of one tick, or of one event-loop turn, are written together. */
-export class LineChannel implements Channel {
-  readonly #queue: WriteQueue;
+export class LineChannel extends QueueChannel {
   readonly #together: TickBatcher<LineChannel> | undefined;
   readonly #end: () => void;
-  readonly #gone = new AbortController();
   /** The messages that will be written together, and their size in characters, line ends included. */
   #batch: string[] = [];
   #size = 0;
-  #ended = false;
 
-  constructor(options: LineChannelOptions) {
-    this.#end = options.end;
-    this.#together = options.batch;
-    this.#queue = options.queue;
+  constructor({ queue, batch, end }: LineChannelOptions) {
+    super(queue);
+    this.#end = end;
+    this.#together = batch;
   }
 
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+  override get queued(): number {
+    return super.queued + this.#size;
   }
 
-  get ready(): boolean {
-    return !this.#ended && this.#queue.ready;
-  }
-
-  /** Bytes that wait for the client to read. */
-  get queued(): number {
-    return this.#queue.queued + this.#size;
-  }
-
-  onReady(run: () => void): () => void {
-    return this.#queue.onReady(run);
-  }
-
-  send(text: string): void {
-    if (this.#ended) return;
+  override send(text: string): void {
+    if (this.ended) return;
     const isFirst = this.#batch.push(text) === 1;
     this.#size += text.length + 1;
     if (this.#size >= BATCH_CHARACTERS) this.flush();
@@ -302,28 +286,25 @@ export class LineChannel implements Channel {
     else this.#together?.grown();
   }
 
-  close(): void {
-    if (this.#ended) return;
+  override close(): void {
+    if (this.ended) return;
     this.flush();
-    this.#ended = true;
-    this.#queue.finish();
+    this.ended = true;
+    this.queue.finish();
     this.#end();
   }
 
-  /** The client has disconnected. */
-  lose(): void {
-    this.#ended = true;
+  override lose(): void {
     this.#forget();
-    this.#queue.end();
-    this.#gone.abort();
+    super.lose();
   }
 
   /** Writes the batch now. */
   flush(): void {
     const batch = this.#batch;
-    if (batch.length === 0 || this.#ended) return;
+    if (batch.length === 0 || this.ended) return;
     this.#forget();
-    this.#queue.write(linesOf(batch));
+    this.queue.write(linesOf(batch));
   }
 
   #forget(): void {

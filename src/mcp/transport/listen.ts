@@ -1,11 +1,21 @@
-import { type Server, connect } from "node:net";
+import { type Server, connect, isIPv4 } from "node:net";
 import { TroupeError, type Clock } from "../../core/contract/index.ts";
-import { authority, isLoopback } from "./address.ts";
 import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Duplex } from "node:stream";
 
 // Owns: opening a listening socket safely, and ending a connection that was refused.
+
+/** A name or address that only this machine reaches. */
+export function isLoopback(name: string): boolean {
+  const bare = name.toLowerCase().replace(/^\[|\]$/g, "");
+  if (bare === "localhost" || bare === "::1" || bare === "0:0:0:0:0:0:0:1") return true;
+  const v4 = bare.startsWith("::ffff:") ? bare.slice(7) : bare;
+  return isIPv4(v4) && v4.startsWith("127.");
+}
+
+/** `host:port`, an IPv6 address in brackets. */
+export const authority = (host: string, port: number): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: "another process listens there: stop it, or choose another port (0 for a free one)",

@@ -4,7 +4,7 @@ import { type Answer, Cancellation, type CancelSignal, type Channel, type Clock,
 import { hasOwn } from "../../core/contract/internal.ts";
 import type { Verdict, Verified } from "./auth/index.ts";
 import type { UploadBudget } from "./budgets.ts";
-import { EventStream, lineStream, type StreamDoor } from "./event-stream.ts";
+import { EventStream, LineStream, type StreamDoor } from "./event-stream.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
 import type { BodyRequest } from "./http-body.ts";
 import { headersOf, pathOf } from "./http-checks.ts";
@@ -260,7 +260,7 @@ export class NodeHttpHandler {
     response.writeHead(200, head);
     response.flushHeaders();
     const stream =
-      framing === "events" ? new EventStream(response, chunked, this.#streamDoor) : lineStream(response, chunked, this.#streamDoor);
+      framing === "events" ? new EventStream(response, chunked, this.#streamDoor) : new LineStream(response, chunked, this.#streamDoor);
     this.#pending.beginBackground(this.#pending.of(request.socket));
     this.#core.streamOpened(exchange, stream, lease);
     return stream;

@@ -1,6 +1,5 @@
 import type { Caller, Clock } from "../../core/contract/index.ts";
-import { peerOf } from "../../core/contract/internal.ts";
-import { isLoopback } from "./address.ts";
+import { isLocal, peerOf } from "../../core/contract/internal.ts";
 
 // Owns: the open streams: how many each caller has, keep-alive, expiry of tokens, ending all. Does not own: their bytes.
 
@@ -53,7 +52,7 @@ export class OpenStreams {
   /** A lease for one more stream; undefined if there are too many. */
   admit({ principal, peer }: Caller): StreamLease | undefined {
     if (this.#size >= this.#limits.streams) return undefined;
-    const unbounded = principal === undefined && (peer === undefined || isLoopback(peer));
+    const unbounded = principal === undefined && (peer === undefined || isLocal(peer));
     const who = principal === undefined ? `peer ${peerOf(peer)}` : `principal ${principal}`;
     const lease = this.#perCaller.get(who) ?? { who, taken: 0 };
     if (!unbounded && lease.taken >= this.#limits.streamsPerCaller) return undefined;

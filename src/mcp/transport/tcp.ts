@@ -11,11 +11,10 @@ import {
   systemClock,
 } from "../../core/contract/index.ts";
 import type { FaultKind } from "../gateway/index.ts";
-import { authority, isLoopback } from "./address.ts";
 import { AUTH, type Authenticator, refuseUnaddressed } from "./auth/index.ts";
 import { UploadBudget, ConnectionsPerPeer, ReadBudget } from "./budgets.ts";
 import type { LineChannel } from "./lines.ts";
-import { listenAt, refuseOpenDoor, listenAtPath } from "./listen.ts";
+import { authority, isLoopback, listenAt, listenAtPath, refuseOpenDoor } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { rateLimitedLog } from "../../core/contract/internal.ts";
 import { TickBatcher } from "./pipeline.ts";

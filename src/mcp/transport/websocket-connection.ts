@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { WebSocket, RawData } from "ws";
 import type { Channel, Clock, Connection, Log } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
-import { type DropReason, type WriteQueue, type WriteQueueLimits, SinkWriteQueue } from "./write-queue.ts";
+import { type DropReason, QueueChannel, SinkWriteQueue, type WriteQueueLimits } from "./write-queue.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { type Upload, FREE_BYTES, type UploadBudget, NO_ROOM, type NoRoom } from "./budgets.ts";
 
@@ -75,62 +75,35 @@ interface WebSocketChannelOptions {
 }
 
 /** One text frame per message. */
-class WebSocketChannel implements Channel {
+class WebSocketChannel extends QueueChannel {
   readonly #ws: WebSocket;
-  readonly #queue: WriteQueue;
-  readonly #gone = new AbortController();
-  #ended = false;
 
   constructor({ ws, socket, limits, clock, onDrop }: WebSocketChannelOptions) {
-    this.#ws = ws;
     const sink = {
       write: (data: string | Uint8Array) => ws.send(data, { binary: false }),
       queued: () => socket.writableLength,
       afterwards: (run: () => void) => void socket.write("", run),
       destroy: () => ws.terminate(),
     };
-    this.#queue = new SinkWriteQueue(sink, { limits, clock, onDrop });
+    super(new SinkWriteQueue(sink, { limits, clock, onDrop }));
+    this.#ws = ws;
   }
 
-  get gone(): AbortSignal {
-    return this.#gone.signal;
-  }
-
-  get ready(): boolean {
-    return !this.#ended && this.#queue.ready;
-  }
-
-  /** Bytes that wait for the client to read. */
-  get queued(): number {
-    return this.#queue.queued;
-  }
-
-  onReady(run: () => void): () => void {
-    return this.#queue.onReady(run);
-  }
-
-  send(text: string): void {
+  override send(text: string): void {
     // Nothing may follow a close frame of either side.
-    if (!this.#ended && this.#ws.readyState === this.#ws.OPEN) this.#queue.write(wellFormed(text));
+    if (!this.ended && this.#ws.readyState === this.#ws.OPEN) this.queue.write(wellFormed(text));
   }
 
   /** Sends no more; what was sent may still be read. */
   finish(): void {
-    this.#ended = true;
-    this.#queue.finish();
+    this.ended = true;
+    this.queue.finish();
   }
 
-  close(): void {
-    if (this.#ended) return;
+  override close(): void {
+    if (this.ended) return;
     this.finish();
     this.#ws.close(NORMAL);
-  }
-
-  /** The client has disconnected. */
-  lose(): void {
-    this.#ended = true;
-    this.#queue.end();
-    this.#gone.abort();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/contract/index.ts";
+import type { Channel, Clock } from "../../core/contract/index.ts";
 
 // Owns: back-pressure towards one client: what it has not read, for how long, and when it is dropped.
 // Does not own: framing (lines.ts, event-stream.ts, websocket-connection.ts).
@@ -139,5 +139,45 @@ export class SinkWriteQueue extends WriteQueue {
 
   protected override destroy(): void {
     this.#sink.destroy();
+  }
+}
+
+/** A channel whose messages go to a write queue. Subclasses frame and end them. */
+export abstract class QueueChannel implements Channel {
+  protected readonly queue: WriteQueue;
+  /** Nothing is sent any more. */
+  protected ended = false;
+  readonly #gone = new AbortController();
+
+  constructor(queue: WriteQueue) {
+    this.queue = queue;
+  }
+
+  abstract send(text: string): void;
+  abstract close(): void;
+
+  /** Aborted when the client has disconnected. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get ready(): boolean {
+    return !this.ended && this.queue.ready;
+  }
+
+  /** Bytes that wait for the client to read. */
+  get queued(): number {
+    return this.queue.queued;
+  }
+
+  onReady(run: () => void): () => void {
+    return this.queue.onReady(run);
+  }
+
+  /** The client has disconnected. */
+  lose(): void {
+    this.ended = true;
+    this.queue.end();
+    this.#gone.abort();
   }
 }

@@ -1,5 +1,5 @@
 import { TroupeError } from "../../../core/contract/index.ts";
-import { isLoopback } from "../../../mcp/transport/address.ts";
+import { isLoopback } from "../../../mcp/transport/listen.ts";
 
 /** The protocol knows no authentication: beyond loopback nobody is let in unasked. */
 export function refuseOpenDoor(host: string, insecure: boolean): void {

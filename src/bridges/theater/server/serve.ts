@@ -1,8 +1,7 @@
 import { createServer, type Server } from "node:net";
 import { systemClock, systemEntropy } from "../../../core/contract/index.ts";
 import { rateLimitedLog } from "../../../core/contract/internal.ts";
-import { authority, isLoopback } from "../../../mcp/transport/address.ts";
-import { listenAt, listenAtPath } from "../../../mcp/transport/listen.ts";
+import { authority, isLoopback, listenAt, listenAtPath } from "../../../mcp/transport/listen.ts";
 import { Channels } from "./channels.ts";
 import { Connection } from "./connection.ts";
 import type { House } from "./house.ts";

@@ -16,7 +16,7 @@ import {
 } from "jose";
 import { type Clock, isBag, TroupeError } from "../../../core/contract/index.ts";
 import { stripBom } from "../../../core/contract/internal.ts";
-import { isLoopback } from "../address.ts";
+import { isLoopback } from "../listen.ts";
 import { invalid, unavailable, type Verdict } from "./refusals.ts";
 
 /** Where an issuer's public keys are: an `https:` address, a file's path, or the set itself. */

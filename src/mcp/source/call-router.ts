@@ -92,7 +92,7 @@ export class CallRouter {
     if (typeof target === "string") return refused("NOT_NOW", target);
     if (target === undefined) {
       const handled = planned.handleRoot !== undefined && planned.list !== "resources";
-      return handled ? refused("NOT_NOW", `${planned.shown.name} is not possible now.`) : unknownOffer;
+      return handled ? refused("NOT_NOW", `${planned.listed.name} is not possible now.`) : unknownOffer;
     }
     const { behaviour } = target.route.slot;
     if (target.route.offer.readOnly && behaviour.view !== undefined) return this.#view(roots, target, args);
@@ -375,8 +375,8 @@ class SentOptions implements CallOptions {
 }
 
 /**
- * C4: callers without a principal share no keys, which one could guess of another. A handle tells callers apart, else the peer does. A
- * caller that cannot be told apart has no key.
+ * C4: callers without a principal share no keys, which one could guess of another. They are distinguished by handle, else by
+ * peer; a caller without either has no key.
  */
 function withPeerKey(options: CallOptions, { handleRoot }: PlannedOffer): CallOptions {
   const { key, peer } = options;

@@ -40,7 +40,7 @@ export interface Found {
 
 /** For a principal, or a remote peer without one. */
 const STARTS: Rate = { perSecond: 5, burst: 1_000 };
-/** For all callers without a principal on this machine together: they cannot be told apart. */
+/** For all callers without a principal on this machine together, since they cannot be distinguished. */
 const LOCAL: Rate = { perSecond: 50, burst: 10_000 };
 
 /** Mints handles, and finds and ends what they stand for. */
@@ -140,7 +140,7 @@ export function describeDuration(ms: number): string {
 
 /**
  * The definition of an offer of an actor that is addressed by a handle. `kind`: of the handle. `path`: the prefixes of the links from
- * there, where the handle alone does not tell it from another offer.
+ * there, where the handle alone does not distinguish it from another offer.
  */
 export function withHandle(list: ListName, offer: Offer, kind: string, path: string): Offer["definition"] {
   const { definition } = offer;

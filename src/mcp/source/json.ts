@@ -50,15 +50,15 @@ export function checkJson(schema: Bag, value: unknown): Checked {
 
 /**
  * Checks a value against either kind of schema. Returns the Standard Schema's own value, with its defaults and transforms. An author's
- * checks (zod's `refine`) expect values that fit its JSON Schema, `shown`: if they throw for one that does not, the value is wrong.
+ * checks (zod's `refine`) expect values that fit its `jsonSchema`: if they throw for one that does not, the value is wrong.
  */
-export async function check(schema: Schema, value: unknown, shown?: Json): Promise<Checked> {
+export async function check(schema: Schema, value: unknown, jsonSchema?: Json): Promise<Checked> {
   if (!isStandard(schema)) return checkJson(schema, value);
   let result: StandardSchemaV1.Result<unknown>;
   try {
     result = await schema["~standard"].validate(value);
   } catch (error) {
-    const checked = isBag(shown) ? checkJson(shown, value) : { value };
+    const checked = isBag(jsonSchema) ? checkJson(jsonSchema, value) : { value };
     if ("wrong" in checked) return checked;
     throw error;
   }

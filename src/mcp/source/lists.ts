@@ -33,19 +33,19 @@ export interface Lists {
 
 // A fingerprint of a dynamic list: one sign per offer, then the choices in schemas and those listed as resources.
 function printList(surface: Surface, list: ListName): string {
-  let shown = "";
+  let print = "";
   const filled: Json[] = [];
   for (const offer of surface.catalogue[list]) {
     const ref = refOf(list, offer.name);
     const off = Object.hasOwn(surface.off, ref);
-    shown += off ? "0" : "1";
+    print += off ? "0" : "1";
     const choices = off ? undefined : getOwn(surface.choices, ref);
     if (choices === undefined) continue;
     if (offer.listed === true) filled.push([offer.name, choices]);
     const visible = list === "tools" ? visibleChoices(offer, choices) : [];
     if (visible.length > 0) filled.push([offer.name, ...visible]);
   }
-  return filled.length === 0 ? shown : shown + JSON.stringify(filled);
+  return filled.length === 0 ? print : print + JSON.stringify(filled);
 }
 
 type Choices = Readonly<Record<string, readonly string[]>>;

@@ -35,7 +35,7 @@ export function merge(...sources: readonly Source[]): Source {
 }
 
 /** One viewer of each sort that a catalogue known ahead may distinguish. */
-const ANY_VIEWERS: readonly Viewer[] = [{ scopes: [] }, { principal: "anybody", scopes: [] }];
+const ANY_VIEWERS: readonly Viewer[] = [{ scopes: [] }, { principal: "anyone", scopes: [] }];
 
 /** Throws the `NAME_COLLISION` that a merge of these would throw at its first use, as far as their catalogues are known ahead. */
 export function checkNames(...sources: readonly Source[]): void {
@@ -66,10 +66,10 @@ class MergedSource implements Source {
 
   surface(viewer: Viewer): Surface | Promise<Surface> {
     const answers = this.#sources.map((source, at) => this.#ask(source, at, viewer));
-    return answers.every(isHere) ? this.#surfaceOf(viewer, answers) : this.#surfaceLate(viewer, answers);
+    return answers.every(isHere) ? this.#surfaceOf(viewer, answers) : this.#surfaceLater(viewer, answers);
   }
 
-  async #surfaceLate(viewer: Viewer, answers: readonly (Answer | Promise<Answer>)[]): Promise<Surface> {
+  async #surfaceLater(viewer: Viewer, answers: readonly (Answer | Promise<Answer>)[]): Promise<Surface> {
     return this.#surfaceOf(viewer, await Promise.all(answers.map(async (answer) => answer)));
   }
 
@@ -179,9 +179,9 @@ class MergedSource implements Source {
     }
   }
 
-  async #askLater(source: Source, at: number, late: Promise<Surface>): Promise<Answer> {
+  async #askLater(source: Source, at: number, pending: Promise<Surface>): Promise<Answer> {
     try {
-      const surface = await late;
+      const surface = await pending;
       this.#unavailable.up(source);
       return surface;
     } catch (error) {

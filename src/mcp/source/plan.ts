@@ -32,7 +32,7 @@ export interface Route {
 export interface PlannedOffer {
   readonly ref: OfferRef;
   readonly list: ListName;
-  readonly shown: Offer;
+  readonly listed: Offer;
   readonly routes: readonly Route[];
   /** The root that a handle addresses; undefined: no handle is needed. */
   readonly handleRoot: Slot | undefined;
@@ -131,7 +131,7 @@ function excludeEachOther(a: Slot, b: Slot): boolean {
 }
 
 /** `isUriTaken`: another offer under the same handle has the shorter URI. */
-function shownAs(offer: Offer, list: ListName, slot: Slot, names: Names, isUriTaken = false): Offer {
+function listedAs(offer: Offer, list: ListName, slot: Slot, names: Names, isUriTaken = false): Offer {
   const name = joinName(names, slot.path, offer.name);
   checkName(names, list, name, describeSlot(slot));
   let { definition } = offer;
@@ -190,26 +190,26 @@ export class Offers {
   }
 
   #addOffer(slot: Slot, list: ListName, offer: Offer): void {
-    const alone = shownAs(offer, list, slot, this.#names);
-    const shown = slot.handled && this.#takerOf(alone, slot) !== undefined ? shownAs(offer, list, slot, this.#names, true) : alone;
-    const ref = refOf(list, shown.name);
+    const alone = listedAs(offer, list, slot, this.#names);
+    const listed = slot.handled && this.#takerOf(alone, slot) !== undefined ? listedAs(offer, list, slot, this.#names, true) : alone;
+    const ref = refOf(list, listed.name);
     const route: Route = { slot, offer, inner: refOf(list, offer.name) };
     const minting = this.#handleTools.get(ref);
     if (minting !== undefined) throw collision(ref, slot, minting.root);
     const known = this.#offers.get(ref);
     const first = known?.routes[0];
     if (known === undefined || first === undefined) {
-      this.#checkUri(shown, ref, slot);
+      this.#checkUri(listed, ref, slot);
       if (this.#offers.size >= MAX_OFFERS) {
         throw new TroupeError("BAD_DEFINITION", `A viewer would meet more than ${MAX_OFFERS} offers: link to fewer kinds, or offer less.`);
       }
       const handleRoot = slot.handled ? rootOf(slot) : undefined;
-      this.#offers.set(ref, { ref, list, shown, routes: [route], handleRoot, scopes: scopesOf(shown.definition) });
+      this.#offers.set(ref, { ref, list, listed, routes: [route], handleRoot, scopes: scopesOf(listed.definition) });
       return;
     }
     const clash = known.routes.find((other) => !excludeEachOther(other.slot, slot));
     if (clash !== undefined) throw collision(ref, slot, clash.slot);
-    if (!sameJson(known.shown.definition, shown.definition)) {
+    if (!sameJson(known.listed.definition, listed.definition)) {
       throw new TroupeError(
         "NAME_COLLISION",
         `${ref} of ${describeSlot(slot)} is defined otherwise than that of ${describeSlot(first.slot)}, whose place it takes: define both alike, or rename one.`,
@@ -218,10 +218,10 @@ export class Offers {
     known.routes.push(route);
   }
 
-  #checkUri(shown: Offer, ref: OfferRef, slot: Slot): void {
-    const uri = uriOf(shown.definition);
+  #checkUri(listed: Offer, ref: OfferRef, slot: Slot): void {
+    const uri = uriOf(listed.definition);
     if (uri === "") return;
-    const other = this.#takerOf(shown, slot);
+    const other = this.#takerOf(listed, slot);
     if (other !== undefined) {
       throw new TroupeError(
         "NAME_COLLISION",
@@ -238,7 +238,7 @@ export class Offers {
   }
 
   finish(): Pick<Plan, "offers" | "handleTools" | "catalogue"> {
-    const of = (list: ListName): readonly Offer[] => [...this.#offers.values()].filter((one) => one.list === list).map((one) => one.shown);
+    const of = (list: ListName): readonly Offer[] => [...this.#offers.values()].filter((one) => one.list === list).map((one) => one.listed);
     const catalogue: Catalogue = {
       tools: Object.freeze([...this.#own, ...of("tools")]),
       resources: Object.freeze(of("resources")),

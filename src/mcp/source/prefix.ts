@@ -74,10 +74,10 @@ class PrefixedSource implements Source {
   }
 
   surface(viewer: Viewer): Surface | Promise<Surface> {
-    return andThen(this.#source.surface(viewer), this.#shown);
+    return andThen(this.#source.surface(viewer), this.#surfaceIn);
   }
 
-  readonly #shown = (inner: Surface): Surface => {
+  readonly #surfaceIn = (inner: Surface): Surface => {
     const outer = this.#surfaceOf(inner);
     const [fault] = outer.catalogue.missing ?? [];
     if (fault !== undefined && LISTS.every((list) => outer.catalogue[list].length === 0)) throw fault;

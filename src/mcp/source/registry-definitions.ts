@@ -17,7 +17,7 @@ interface Described {
   readonly icons?: readonly Bag[];
   /** `_meta` of the list entry. */
   readonly meta?: Bag;
-  /** True: on; text: off, and why; false: off. Tell `relist` when it changes. */
+  /** True: on; text: off, and why; false: off. Call `relist` when it changes. */
   when?(viewer: Viewer): boolean | string;
 }
 
@@ -37,7 +37,7 @@ export interface RegistryResource extends Described {
   readonly mimeType?: string;
   readonly annotations?: Bag;
   readonly size?: number;
-  /** Of a template of one variable: its values, of which each is listed as a resource. Tell `relist` when they change. */
+  /** For a template with one variable: the values, each of which is listed as a resource. Call `relist` when they change. */
   list?(viewer: Viewer): readonly string[];
   readonly complete?: Readonly<Record<string, Complete>>;
   read(args: Texts, context: HandlerContext): unknown;
@@ -68,23 +68,23 @@ export function tool<S extends StandardSchemaV1>(
   return definition;
 }
 
-/** What a handler is given beside its arguments. */
+/** What a handler gets besides its arguments. */
 export interface HandlerContext {
   readonly viewer: Viewer;
-  /** The caller is gone, or time is up. */
+  /** Aborted when the caller cancels, or time is up. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
   readonly log: Log;
-  /** Given to an earlier `ask`, under the same keys. */
+  /** The client's answers to earlier `ask`s, by key. */
   readonly answers: Bag;
-  /** Whether the client can be asked: `elicitation`, `sampling`, `roots`. */
+  /** Whether the client supports `elicitation`, `sampling` or `roots`. */
   readonly can: (name: string) => boolean;
   /**
-   * The client's answers to these questions (of `elicit`, `sample`, `roots`; `{ method, params }` has its answer as it came).
-   * While some are missing, this run ends here and begins again from the top with them: do nothing outside before it.
+   * The client's answers to these questions (made by `elicit`, `sample` or `roots`; that to a `{ method, params }` is returned as it is).
+   * While some are missing, this run ends here, and starts again with them: have no side effects before it.
    */
   readonly ask: <Q extends Questions>(questions: Q) => Answers<Q>;
-  /** The caller's key, where it gave one. A registry remembers nothing: it is the handler's to honour. */
+  /** The caller's idempotency key. A registry remembers no replies: the handler has to. */
   readonly key?: string;
   readonly trace?: Bag;
 }
@@ -95,7 +95,7 @@ export interface Asked {
   readonly params: Bag;
 }
 
-/** A request, and how its answer is read. */
+/** A request, and how its answer is parsed. */
 interface Readable<T> {
   readonly request: Asked;
   read(answer: Json): T;
@@ -135,11 +135,11 @@ export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOpt
 function askFrom(answers: Bag): HandlerContext["ask"] {
   function ask<Q extends Questions>(questions: Q): Answers<Q>;
   function ask(questions: Questions): object {
-    const asked = Object.entries(questions);
-    const missing = asked.filter(([key]) => !Object.hasOwn(answers, key));
+    const entries = Object.entries(questions);
+    const missing = entries.filter(([key]) => !Object.hasOwn(answers, key));
     if (missing.length > 0) throw new Needs(Object.fromEntries(missing.map(([key, question]) => [key, requestOf(question)])));
     return Object.fromEntries(
-      asked.map(([key, question]) => {
+      entries.map(([key, question]) => {
         const answer = answers[key] ?? null;
         return [key, "read" in question ? question.read(answer) : answer];
       }),

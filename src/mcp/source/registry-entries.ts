@@ -51,8 +51,8 @@ import type {
 
 export interface Handler {
   readonly input?: Schema;
-  /** What clients are shown of it. */
-  readonly shown?: Json;
+  /** `input` as clients get it. */
+  readonly inputSchema?: Json;
   readonly output?: Schema;
   readonly complete?: Readonly<Record<string, Complete>>;
   run(args: unknown, context: HandlerContext): unknown;
@@ -136,7 +136,7 @@ function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definitions, na
       const { input, output } = one;
       return entryOf("tools", name, one, definition, one.annotations?.["readOnlyHint"] === true, {
         run: (args, context) => one.run(bagOf(args), context),
-        ...omitUndefined({ input, output, shown: input && definition["inputSchema"] }),
+        ...omitUndefined({ input, output, inputSchema: input && definition["inputSchema"] }),
       });
     }),
     ...named("resources", resources).map(([name, one]) =>

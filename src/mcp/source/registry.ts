@@ -64,7 +64,7 @@ export interface Registry extends Source {
   count(list: ListName): number;
   /** The content of a resource changed: under these template variables, or under any. */
   changed(resource: string, args?: Bag): void;
-  /** What a `when` looks at changed. */
+  /** Notifies watchers of lists, after something changed that a `when` or `list` reads. */
   relist(): void;
   /** Aborts every running handler. Its callers get the error that the server has closed. */
   abandon(): void;
@@ -124,7 +124,7 @@ class RegistrySource implements Registry {
     if (why === true) return unknownOffer;
     if (lacksScope(scopes, viewer)) return scopeRefusal(scopes, viewer);
     if (why !== undefined) return refused("NOT_NOW", why);
-    const checked = handler.input === undefined ? { value: args } : await check(handler.input, args ?? {}, handler.shown);
+    const checked = handler.input === undefined ? { value: args } : await check(handler.input, args ?? {}, handler.inputSchema);
     if ("wrong" in checked) return invalid(checked);
     return this.#run(handler, ref, checked.value, viewer, options);
   }
@@ -136,9 +136,9 @@ class RegistrySource implements Registry {
     const context = contextFor(viewer, signal, options);
     const undo = this.#clock.after(this.#timeoutMs, () => {
       const text = `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`;
-      const late = new EngineError("WORK_TIMEOUT", text, { applied: "unknown" });
-      timeout.abort(late);
-      context[ON_TIMEOUT]?.(late);
+      const timedOut = new EngineError("WORK_TIMEOUT", text, { applied: "unknown" });
+      timeout.abort(timedOut);
+      context[ON_TIMEOUT]?.(timedOut);
     });
     try {
       const returned = await untilAborted(signal, () => handler.run(args, context));

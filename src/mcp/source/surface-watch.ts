@@ -217,12 +217,12 @@ export class SurfaceWatch {
     const { id, seq } = change;
     const topic = this.#topics.get(id);
     if (topic === undefined) return;
-    const isLate = seq === topic.seq && topic.announced < seq;
+    const isDelayed = seq === topic.seq && topic.announced < seq;
     topic.announced = seq;
     this.#noteTurn(topic, id);
     const last = this.#last;
     if (last === undefined) this.#changedEarly.add(id);
-    else if (isLate) this.#notifyLate(last, id, topic.since);
+    else if (isDelayed) this.#notifyDelayed(last, id, topic.since);
     else if (this.#isUnchanged(topic, change, last)) {
       topic.notified = seq;
       this.subscribers.notifyContents(this.#changedResources(topic, id, last));
@@ -267,7 +267,7 @@ export class SurfaceWatch {
   }
 
   // A change may be announced after a look has seen it. Those who subscribed after that look have seen the new state.
-  #notifyLate(last: LinkGraph, id: ActorId, since: number): void {
+  #notifyDelayed(last: LinkGraph, id: ActorId, since: number): void {
     this.subscribers.notifyLists(undefined, since);
     this.subscribers.notifyContents(showing(last, id), since);
   }
@@ -314,7 +314,7 @@ export class SurfaceWatch {
     return undefined;
   }
 
-  // A failed look knows no links, so changes behind them would be missed: whoever subscribes or reads a surface then starts another.
+  // After a failed look no links are known, and changes behind them would be missed: a new subscriber, or a surface handed out, starts another.
   #retry(): void {
     if (this.#last === undefined && this.#refresher.isIdle) this.#refresher.invalidate();
   }

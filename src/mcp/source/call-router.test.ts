@@ -21,7 +21,7 @@ import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { cast, merge, prefix, registry } from "./index.ts";
 import * as z from "zod";
 
-/** A walker is in a room; each step leads on to the next one, and is told only when the walker has arrived. */
+/** A walker is in a room; each step leads to the next one, and replies when the walker has arrived. */
 const walker = actor("walker", {
   describe: "Walks.",
   per: "user",
@@ -48,7 +48,7 @@ const room = actor("room", {
       run({ state, viewer, send, message, later }) {
         state.left += 1;
         state.called = message.id;
-        if (viewer.self !== undefined) send(viewer.self, "arrive", {}, { replyAs: "gone" });
+        if (viewer.self !== undefined) send(viewer.self, "arrive", {}, { replyAs: "moved" });
         return later();
       },
     },
@@ -61,7 +61,7 @@ const room = actor("room", {
     },
   },
   messages: {
-    gone: {
+    moved: {
       run({ state, answer }) {
         answer(state.called, { ok: "You go on." });
       },
@@ -86,7 +86,7 @@ test("C4 a retry goes to the actor of the first call after the link changed, als
     assert.deepEqual(
       receipts.map(({ actor: id, seq }) => [id, seq]),
       [["room/0", 2]],
-      "a late reply has the receipt of the turn that gave it",
+      "a deferred reply has the receipt of the turn that resolved it",
     );
     assert.deepEqual(await step(source), { ok: "You go on." });
     assert.deepEqual(await roomOf(engine), { room: 1 });
@@ -103,11 +103,11 @@ test("C4 a retry goes to the actor of the first call after the link changed, als
 test("C4 keys are scoped to their viewer, also without a principal and in one room", async () => {
   await using engine = await LocalEngine.start({ kinds, store: memoryStore() });
   const source = cast({ engine, kinds });
-  const nobody: Viewer = { scopes: [] };
+  const anonymous: Viewer = { scopes: [] };
   const start = async (): Promise<string> =>
-    /h_[\w-]+/u.exec(JSON.stringify(await source.act(nobody, "tools/start_walker", {}, {})))?.[0] ?? "";
+    /h_[\w-]+/u.exec(JSON.stringify(await source.act(anonymous, "tools/start_walker", {}, {})))?.[0] ?? "";
   const [one, other] = [await start(), await start()];
-  const wave = (handle: string) => source.act(nobody, "tools/wave", { handle }, { key: "k" });
+  const wave = (handle: string) => source.act(anonymous, "tools/wave", { handle }, { key: "k" });
   await wave(one);
   await wave(other);
   await wave(one);
@@ -115,21 +115,21 @@ test("C4 keys are scoped to their viewer, also without a principal and in one ro
 });
 
 test("C4 keys of callers without a principal are scoped to their peers", async () => {
-  const bell = actor("bell", {
+  const chime = actor("chime", {
     describe: "Rings.",
     per: "shared",
     state: z.object({ rung: z.int().default(0) }),
     tools: { ring: { describe: "Rings it.", run: ({ state }) => (state.rung += 1) } },
   });
-  await using engine = await LocalEngine.start({ kinds: [bell], store: memoryStore() });
-  const source = cast({ engine, kinds: [bell] });
+  await using engine = await LocalEngine.start({ kinds: [chime], store: memoryStore() });
+  const source = cast({ engine, kinds: [chime] });
   const ring = (viewer: Viewer, peer?: string) => source.act(viewer, "tools/ring", {}, { key: "1", peer });
-  const nobody: Viewer = { scopes: [] };
-  assert.deepEqual(await ring(nobody, "192.0.2.1"), { ok: 1 });
-  assert.deepEqual(await ring(nobody, "192.0.2.2"), { ok: 2 });
-  assert.deepEqual(await ring(nobody, "192.0.2.1"), { ok: 1 }, "a retry");
-  // Who cannot be told apart has no key.
-  assert.deepEqual([await ring(nobody), await ring(nobody)], [{ ok: 3 }, { ok: 4 }]);
+  const anonymous: Viewer = { scopes: [] };
+  assert.deepEqual(await ring(anonymous, "192.0.2.1"), { ok: 1 });
+  assert.deepEqual(await ring(anonymous, "192.0.2.2"), { ok: 2 });
+  assert.deepEqual(await ring(anonymous, "192.0.2.1"), { ok: 1 }, "a retry");
+  // Callers that cannot be distinguished have no key.
+  assert.deepEqual([await ring(anonymous), await ring(anonymous)], [{ ok: 3 }, { ok: 4 }]);
   // A principal has its keys wherever it calls from.
   const ada: Viewer = { principal: "ada", scopes: [] };
   assert.deepEqual([await ring(ada, "192.0.2.1"), await ring(ada, "192.0.2.2")], [{ ok: 5 }, { ok: 5 }]);
@@ -257,15 +257,15 @@ const counter = actor("counter", {
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 
-/** Answers on the spot what its counters are asked. */
+/** Answers calls synchronously. */
 class Quick extends FakeEngine {
-  readonly asked: Outgoing[] = [];
+  readonly messages: Outgoing[] = [];
   fault: EngineError | undefined;
 
   callNow(message: Outgoing, options: CallOptions = {}): Reply {
-    this.asked.push(message);
+    this.messages.push(message);
     if (this.fault !== undefined) throw this.fault;
-    const seq = this.asked.length;
+    const seq = this.messages.length;
     this.put(message.to, { count: seq });
     options.onReceipt?.({ actor: message.to, seq, head: `1.${seq}` });
     return { ok: seq };
@@ -281,7 +281,7 @@ test("a call to a root is answered synchronously if its engine does, also throug
   assert.deepEqual(now(source), { ok: 1 });
   const inside = merge(registry({}), prefix("c", source));
   assert.deepEqual(now(inside, ana, "tools/c.add"), { ok: 2 });
-  assert.deepEqual(engine.asked[0], {
+  assert.deepEqual(engine.messages[0], {
     to: "counter/ana",
     action: "tools/add",
     args: {},
@@ -295,11 +295,11 @@ test("empty arguments are one frozen object for all calls, others stay as they a
   const source = cast({ engine, kinds: [counter] });
   const some = { by: 2 };
   for (const args of [{}, {}, some, null, []]) source.actNow?.(ana, "tools/add", args, {});
-  const asked = engine.asked.map(({ args }) => args);
-  assert.equal(asked[0], asked[1]);
-  assert.ok(Object.isFrozen(asked[0]));
-  assert.equal(asked[2], some);
-  assert.deepEqual(asked.slice(3), [null, []]);
+  const messages = engine.messages.map(({ args }) => args);
+  assert.equal(messages[0], messages[1]);
+  assert.ok(Object.isFrozen(messages[0]));
+  assert.equal(messages[2], some);
+  assert.deepEqual(messages.slice(3), [null, []]);
 });
 
 test("reads, and calls of an engine without callNow, are asynchronous", async () => {
@@ -351,7 +351,7 @@ test("viewers are compared by principal and scopes, not by object identity", () 
   now(source, mine);
   now(source, { principal: "bob", scopes: [] });
   assert.deepEqual(
-    engine.asked.map(({ to, viewer }) => [to, viewer?.principal, viewer?.scopes]),
+    engine.messages.map(({ to, viewer }) => [to, viewer?.principal, viewer?.scopes]),
     [
       ["counter/ana", "ana", ["a"]],
       ["counter/ana", "ana", ["a", "b"]],
@@ -371,7 +371,7 @@ const note = actor("note", {
   tools: {
     closed: { describe: "Takes by.", input: z.object({ by: z.number().optional(), of: z.object({ a: z.number() }).optional() }), run },
     bare: { describe: "Takes nothing.", run },
-    loose: { describe: "Takes anything beside by.", input: z.looseObject({ by: z.number() }), run },
+    loose: { describe: "Takes anything besides by.", input: z.looseObject({ by: z.number() }), run },
     record: { describe: "Takes anything.", input: z.record(z.string(), z.number()), run },
     union: { describe: "Takes either.", input: z.union([z.object({ a: z.number() }), z.object({ b: z.number() })]), run },
     plain: { describe: "Takes by.", input: fromJsonSchema<Bag>({ type: "object", properties: { by: { type: "number" } } }), run },
@@ -381,7 +381,7 @@ test("arguments that a tool's schema does not name are not stored in the chain",
   await using engine = await LocalEngine.start({ kinds: [note], store: memoryStore() });
   const source = cast({ engine, kinds: [note] });
   const junk: Json = { junk: "x".repeat(10_000), __proto__x: 1, constructor: 2 };
-  const kept = async (tool: string, args: Bag): Promise<unknown> => {
+  const stored = async (tool: string, args: Bag): Promise<unknown> => {
     assert.ok("ok" in (await source.act(ann, `tools/${tool}`, args, {})), tool);
     let last: unknown;
     for await (const { body } of engine.history("note/ann", 0)) {
@@ -390,13 +390,13 @@ test("arguments that a tool's schema does not name are not stored in the chain",
     }
     return last;
   };
-  assert.deepEqual(await kept("closed", { by: 1, ...junk }), { by: 1 });
-  assert.deepEqual(await kept("closed", JSON.parse('{"__proto__":{"by":5},"toString":1}')), {});
-  assert.deepEqual(await kept("closed", { by: 1, of: { a: 1 } }), { by: 1, of: { a: 1 } });
-  assert.deepEqual(await kept("bare", junk), {});
-  assert.deepEqual(await kept("plain", { by: 1, ...junk }), { by: 1 });
+  assert.deepEqual(await stored("closed", { by: 1, ...junk }), { by: 1 });
+  assert.deepEqual(await stored("closed", JSON.parse('{"__proto__":{"by":5},"toString":1}')), {});
+  assert.deepEqual(await stored("closed", { by: 1, of: { a: 1 } }), { by: 1, of: { a: 1 } });
+  assert.deepEqual(await stored("bare", junk), {});
+  assert.deepEqual(await stored("plain", { by: 1, ...junk }), { by: 1 });
   // These take more than they name.
-  assert.deepEqual(await kept("loose", { by: 1, more: 2 }), { by: 1, more: 2 });
-  assert.deepEqual(await kept("record", { more: 2 }), { more: 2 });
-  assert.deepEqual(await kept("union", { b: 2 }), { b: 2 });
+  assert.deepEqual(await stored("loose", { by: 1, more: 2 }), { by: 1, more: 2 });
+  assert.deepEqual(await stored("record", { more: 2 }), { more: 2 });
+  assert.deepEqual(await stored("union", { b: 2 }), { b: 2 });
 });

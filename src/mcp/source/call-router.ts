@@ -19,17 +19,7 @@ import {
   type Reply,
   type Viewer,
 } from "../../core/contract/index.ts";
-import {
-  andThen,
-  andThenElse,
-  BEGIN_ACTION,
-  getOwn,
-  hasOwn,
-  invalidMessageReply,
-  isActorId,
-  kindOf,
-  memoize,
-} from "../../core/contract/internal.ts";
+import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, isActorId, kindOf, memoize } from "../../core/contract/internal.ts";
 import { isPassing, refused, type Refused, rootActor, unknownOffer } from "./access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-view.ts";
 import type { Handles } from "./handles.ts";
@@ -209,18 +199,18 @@ export class CallRouter {
     const attempt: CallAttempt = { sent, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot.behaviour };
     try {
       const reply = deliver?.(whole, sent) ?? engine.callNow?.(whole, sent) ?? engine.call(whole, sent);
-      return andThenElse(reply, CallRouter.#onReply, CallRouter.#onError, this, attempt);
+      return reply instanceof Promise ? this.#answeredLater(reply, attempt) : this.#answered(reply, attempt);
     } catch (error) {
       return this.#failed(error, attempt);
     }
   }
 
-  static #onReply(this: void, reply: Reply, router: CallRouter, attempt: CallAttempt): Reply | Promise<Reply> {
-    return router.#answered(reply, attempt);
-  }
-
-  static #onError(this: void, error: unknown, router: CallRouter, attempt: CallAttempt): Reply {
-    return router.#failed(error, attempt);
+  // A method of its own: its closures would cost the calls that are answered at once.
+  #answeredLater(reply: Promise<Reply>, attempt: CallAttempt): Promise<Reply> {
+    return reply.then(
+      (one) => this.#answered(one, attempt),
+      (error: unknown) => this.#failed(error, attempt),
+    );
   }
 
   // C8: the caller's own subscribers are notified before the reply. Without any, nothing is awaited.

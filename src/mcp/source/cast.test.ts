@@ -40,7 +40,7 @@ const counter = actor("counter", {
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 const bob: Viewer = { principal: "bob", scopes: [] };
-const nobody: Viewer = { scopes: [] };
+const anonymous: Viewer = { scopes: [] };
 
 function serve(kinds: readonly Behaviour[], options: Partial<CastOptions> = {}): { readonly engine: FakeEngine; readonly source: Source } {
   const engine = new FakeEngine(kinds);
@@ -74,10 +74,10 @@ function ringer(kind: string, text: string): Behaviour {
 describe("cast: roots", () => {
   it("serves a shared actor without handle or prefix before it exists", async () => {
     const { source, engine } = serve([counter]);
-    assert.deepEqual(await tools(source, nobody), ["add", "get"]);
-    assert.deepEqual(await act(source, nobody, "tools/get"), { ok: 0 });
+    assert.deepEqual(await tools(source, anonymous), ["add", "get"]);
+    assert.deepEqual(await act(source, anonymous, "tools/get"), { ok: 0 });
     assert.equal(engine.actors.size, 0);
-    assert.deepEqual(await act(source, nobody, "tools/add", { by: 4 }), { ok: 4 });
+    assert.deepEqual(await act(source, anonymous, "tools/add", { by: 4 }), { ok: 4 });
     assert.deepEqual([...engine.actors.keys()], ["counter/main"]);
     assert.deepEqual(await act(source, ana, "tools/get"), { ok: 4 });
     assert.deepEqual(await tools(source, ana), ["add", "get", "reset"]);
@@ -145,9 +145,9 @@ describe("cast: roots", () => {
     assert.deepEqual(engine.calls.at(-1)?.message.policy, { expireMs: 86_400_000 });
     await act(source, ana, "tools/add");
     assert.equal(engine.calls.at(-1)?.message.policy, undefined);
-    const kept = serve([{ ...own, policy: { ...own.policy, expireMs: 5 } }]);
-    await act(kept.source, { principal: "session|0f", scopes: [] }, "tools/add");
-    assert.deepEqual(kept.engine.calls.at(-1)?.message.policy, { expireMs: 5 });
+    const short = serve([{ ...own, policy: { ...own.policy, expireMs: 5 } }]);
+    await act(short.source, { principal: "session|0f", scopes: [] }, "tools/add");
+    assert.deepEqual(short.engine.calls.at(-1)?.message.policy, { expireMs: 5 });
   });
 
   it("owner starter: another viewer's actor does not exist", async () => {
@@ -216,7 +216,7 @@ describe("cast: links", () => {
       per: "user",
       state: z.object({ at: z.string().default("") }),
       links: {
-        desk: { kinds: ["desk"], to: ({ at }) => (at === "" ? { off: "Submit it first." } : at === "gone" ? undefined : `desk/${at}`) },
+        desk: { kinds: ["desk"], to: ({ at }) => (at === "" ? { off: "Submit it first." } : at === "nowhere" ? undefined : `desk/${at}`) },
       },
       tools: { go: { describe: "Go.", input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
     });
@@ -224,15 +224,15 @@ describe("cast: links", () => {
     engine.put("desk/main", { till: "" });
     const refusals = async (...refs: readonly OfferRef[]): Promise<readonly unknown[]> => {
       const { off } = await source.surface(ana);
-      const told = [];
+      const reasons = [];
       for (const ref of refs) {
         const reply = await act(source, ana, ref);
         const refused = "refused" in reply ? reply.refused : undefined;
         const why = off[ref];
         assert.equal(refused?.code === "NOT_NOW" ? refused.message : true, why, "the list and the call say the same");
-        told.push(why);
+        reasons.push(why);
       }
-      return told;
+      return reasons;
     };
     const all: readonly OfferRef[] = ["tools/desk.queue", "tools/desk.close", "resources/desk.sign", "tools/desk.till.ring"];
     assert.deepEqual(await tools(source, ana), ["go"]);
@@ -243,7 +243,7 @@ describe("cast: links", () => {
     await act(source, ana, "tools/go", { to: "main" });
     assert.deepEqual(await tools(source, ana), ["go", "desk.queue", "desk.close"]);
     assert.deepEqual(await refusals("tools/desk.till.ring"), ["It is locked."]);
-    await act(source, ana, "tools/go", { to: "gone" });
+    await act(source, ana, "tools/go", { to: "nowhere" });
     assert.deepEqual(
       await refusals(...all),
       all.map(() => true),
@@ -300,8 +300,8 @@ describe("cast: links", () => {
   it("kinds that exclude each other may share an offer that they define alike", async () => {
     const hub = actor("hub", {
       describe: "Hub.",
-      state: z.object({ to: z.string().default("bell/one") }),
-      links: { "": { kinds: ["bell", "gong"], to: (state) => (state.to === "gong/one" ? "gong/one" : "bell/one") } },
+      state: z.object({ to: z.string().default("chime/one") }),
+      links: { "": { kinds: ["chime", "gong"], to: (state) => (state.to === "gong/one" ? "gong/one" : "chime/one") } },
       tools: {
         turn: {
           describe: "Turns.",
@@ -311,16 +311,16 @@ describe("cast: links", () => {
         },
       },
     });
-    const { source, engine } = serve([hub, ringer("bell", "Rings."), ringer("gong", "Rings.")]);
-    engine.put("bell/one", {});
+    const { source, engine } = serve([hub, ringer("chime", "Rings."), ringer("gong", "Rings.")]);
+    engine.put("chime/one", {});
     engine.put("gong/one", {});
     assert.deepEqual(await tools(source, ana), ["turn", "ring"]);
-    assert.deepEqual(await act(source, ana, "tools/ring"), { ok: "bell" });
+    assert.deepEqual(await act(source, ana, "tools/ring"), { ok: "chime" });
     await act(source, ana, "tools/turn");
     assert.deepEqual(await act(source, ana, "tools/ring"), { ok: "gong" });
-    assert.throws(() => serve([hub, ringer("bell", "Rings."), ringer("gong", "Booms.")]), {
+    assert.throws(() => serve([hub, ringer("chime", "Rings."), ringer("gong", "Booms.")]), {
       code: "NAME_COLLISION",
-      message: /bell.*gong|gong.*bell/,
+      message: /chime.*gong|gong.*chime/,
     });
   });
 

@@ -155,7 +155,11 @@ class ActorSource implements Source {
   surface(viewer: Viewer): Surface | Promise<Surface> {
     const { graphs, roots, subscriptions } = this.#groupOf(viewer);
     const of = roots.of(viewer);
-    return andThen(graphs.surfaceFor(of), handOut, subscriptions, of);
+    const surface = graphs.surfaceFor(of);
+    // Notifications read surfaces, so the common case calls nothing through a helper.
+    if (surface instanceof Promise) return andThen(surface, handOut, subscriptions, of);
+    subscriptions.handedOut(of, surface);
+    return surface;
   }
 
   catalogue(viewer: Viewer): Catalogue | undefined {

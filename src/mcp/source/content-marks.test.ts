@@ -3,6 +3,7 @@ import { actor } from "../../core/actor/index.ts";
 import type { Json, OfferRef, Viewer } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
+import { quiet } from "../../../test/source/world.ts";
 import { cast } from "./index.ts";
 import { MembersShown } from "./content-marks.ts";
 
@@ -11,31 +12,23 @@ import * as z from "zod";
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 
-/** Until nothing more happens: reads here take microtasks only. */
-async function quiet(): Promise<void> {
-  for (let round = 0; round < 2; round += 1)
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-}
-
 const board = actor("board", {
   describe: "A board and its talk.",
   per: "shared",
   persistence: "memory",
-  state: z.object({ cells: z.array(z.string()).default([]), said: z.int().default(0), open: z.boolean().default(true) }),
+  state: z.object({ cells: z.array(z.string()).default([]), words: z.int().default(0), open: z.boolean().default(true) }),
   tools: {
     put: { describe: "Puts.", input: z.object({ cell: z.string() }), run: ({ state, args }) => void state.cells.push(args.cell) },
-    say: { describe: "Says.", run: ({ state }) => void (state.said += 1) },
-    shut: { describe: "Shuts, and says so.", run: ({ state }) => void ((state.open = !state.open), (state.said += 1)) },
+    say: { describe: "Says.", run: ({ state }) => void (state.words += 1) },
+    shut: { describe: "Shuts, and says so.", run: ({ state }) => void ((state.open = !state.open), (state.words += 1)) },
     turn: { describe: "Shuts or opens.", run: ({ state }) => void (state.open = !state.open) },
     look: { describe: "Looks.", when: ({ open }) => open, view: () => "" },
   },
   resources: {
     cells: { uri: "board://cells", reads: ["cells"], view: ({ cells }) => cells.join() },
-    talk: { uri: "board://talk", reads: ["said", "open"], view: ({ said, open }) => `${said} ${open}` },
+    talk: { uri: "board://talk", reads: ["words", "open"], view: ({ words, open }) => `${words} ${open}` },
     all: { uri: "board://all", view: (state) => JSON.stringify(state) },
-    cell: { uri: "board://cells/{n}", reads: ["said"], choices: { n: ({ cells }) => cells }, view: ({ said }) => `${said}` },
+    cell: { uri: "board://cells/{n}", reads: ["words"], choices: { n: ({ cells }) => cells }, view: ({ words }) => `${words}` },
   },
 });
 
@@ -47,14 +40,14 @@ const PLACES = {
 test("C8 members are not compared across lives of an actor, whose numbers begin again", () => {
   for (const copies of [false, true]) {
     const shown = new MembersShown(copies);
-    const isSame = (seq: number): boolean => shown.isSame("resources/talk", { id: "board/a", seq, state: { said: 0 } }, ["said"]);
+    const isSame = (seq: number): boolean => shown.isSame("resources/talk", { id: "board/a", seq, state: { words: 0 } }, ["words"]);
     assert.deepEqual([isSame(10), isSame(10), isSame(11), isSame(2), isSame(4)], [false, true, true, false, false]);
   }
 });
 
 for (const [where, started] of Object.entries(PLACES))
   describe(`C8 a resource that reads certain members of a state that is ${where}`, () => {
-    const heard = async (...calls: readonly (readonly [tool: OfferRef, args?: Json])[]): Promise<ReadonlySet<string>> => {
+    const flagsAfter = async (...calls: readonly (readonly [tool: OfferRef, args?: Json])[]): Promise<ReadonlySet<string>> => {
       await using engine = await started();
       const source = cast({ engine, kinds: [board], posture: "dynamic" });
       await source.act(ana, "tools/put", { cell: "first" }, {});
@@ -68,20 +61,20 @@ for (const [where, started] of Object.entries(PLACES))
     };
 
     it("C8 notifies when a turn wrote one of them, and only then", async () => {
-      assert.deepEqual(await heard(["tools/say"]), new Set(["resources/talk", "resources/all", "resources/cell"]));
-      assert.deepEqual(await heard(["tools/put", { cell: "a" }]), new Set(["resources/cells", "resources/all", "resources/cell"]));
+      assert.deepEqual(await flagsAfter(["tools/say"]), new Set(["resources/talk", "resources/all", "resources/cell"]));
+      assert.deepEqual(await flagsAfter(["tools/put", { cell: "a" }]), new Set(["resources/cells", "resources/all", "resources/cell"]));
       assert.deepEqual(
-        await heard(["tools/put", { cell: "a" }], ["tools/say"]),
+        await flagsAfter(["tools/put", { cell: "a" }], ["tools/say"]),
         new Set(["resources/cells", "resources/talk", "resources/all", "resources/cell"]),
       );
     });
 
     it("C8 notifies when the turn changed a list too", async () => {
-      assert.deepEqual(await heard(["tools/shut"]), new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
+      assert.deepEqual(await flagsAfter(["tools/shut"]), new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
     });
 
     it("C8 notifies when they are restored: the state in between may have been read", async () => {
-      const there = await heard(["tools/turn"], ["tools/turn"]);
+      const there = await flagsAfter(["tools/turn"], ["tools/turn"]);
       assert.deepEqual(there, new Set(["lists", "resources/talk", "resources/all", "resources/cell"]));
     });
   });

@@ -4,8 +4,9 @@ import { SimulatedClock, SimulatedEntropy, tallyKind } from "../../testing/index
 import { actor } from "../../core/actor/index.ts";
 import type { Json, OfferRef, Source, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
+import { listen, quiet, world } from "../../../test/source/world.ts";
 import { player, room } from "../../../test/source/rooms.ts";
-import { cast, type CastOptions, listed, type Posture } from "./index.ts";
+import { cast, listed, type Posture } from "./index.ts";
 import { describeDuration, Handles } from "./handles.ts";
 import * as z from "zod";
 
@@ -65,37 +66,6 @@ test("each principal, and each peer without one, starts a bounded number of hand
 const ana: Viewer = { principal: "ana", scopes: [] };
 const bob: Viewer = { principal: "bob", scopes: [] };
 
-interface Ear {
-  readonly flags: (OfferRef | "lists")[];
-  readonly undo: () => void;
-}
-
-function listen(source: Source, viewer: Viewer): Ear {
-  const flags: (OfferRef | "lists")[] = [];
-  return { flags, undo: source.watch(viewer, (ref) => flags.push(ref ?? "lists")) };
-}
-
-async function quiet(): Promise<void> {
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
-function world(
-  options: Partial<CastOptions> = {},
-  Fake: typeof FakeEngine = FakeEngine,
-): { readonly engine: FakeEngine; readonly source: Source } {
-  const engine = new Fake([player, room]);
-  engine.put("room/hall", { items: ["torch"], dark: false });
-  engine.put("room/cave", { items: ["key", "gem"], dark: true });
-  engine.put("room/attic", { items: [], dark: false });
-  for (const name of ["ana", "bob"]) engine.put(`player/${name}`, { room: "hall", items: [] });
-  return { engine, source: cast({ engine, kinds: [player, room], ...options }) };
-}
-
 async function start(source: Source, viewer: Viewer, kind = "player"): Promise<string> {
   const reply = await source.act(viewer, `tools/start_${kind}`, {}, {});
   const ok: Json = "ok" in reply ? reply.ok : null;
@@ -104,12 +74,12 @@ async function start(source: Source, viewer: Viewer, kind = "player"): Promise<s
 }
 
 describe("cast: handles", () => {
-  const nobody: Viewer = { scopes: [] };
+  const anonymous: Viewer = { scopes: [] };
   const posture: Posture = "gated";
 
   it("every tool and prompt takes a handle, which is the first segment of every URI", async () => {
     const { source } = world();
-    const lists = listed(await source.surface(nobody), posture);
+    const lists = listed(await source.surface(anonymous), posture);
     assert.deepEqual(
       lists.tools.map(({ name }) => name),
       ["start_player", "end_player", "move", "drop", "inventory", "pick_up", "switch", "look"],
@@ -127,20 +97,20 @@ describe("cast: handles", () => {
     );
     assert.deepEqual(lists.resources, []);
     assert.deepEqual(lists.prompts[0]?.["arguments"], [{ name: "handle", description: "What start_player returned.", required: true }]);
-    assert.deepEqual(listed(await source.surface(nobody), "dynamic").tools.length, lists.tools.length);
+    assert.deepEqual(listed(await source.surface(anonymous), "dynamic").tools.length, lists.tools.length);
   });
 
   it("handles address separate players, also through links", async () => {
     const { source, engine } = world();
-    const [one, two] = [await start(source, nobody), await start(source, nobody)];
+    const [one, two] = [await start(source, anonymous), await start(source, anonymous)];
     assert.notEqual(one, two);
     const before = engine.actors.size;
-    assert.deepEqual(await source.act(nobody, "tools/pick_up", { handle: one, item: "torch" }, {}), { ok: "You take the torch." });
+    assert.deepEqual(await source.act(anonymous, "tools/pick_up", { handle: one, item: "torch" }, {}), { ok: "You take the torch." });
     assert.equal(engine.actors.size, before + 1);
-    assert.deepEqual(await source.act(nobody, "tools/inventory", { handle: one }, {}), { ok: "torch" });
-    assert.deepEqual(await source.act(nobody, "tools/inventory", { handle: two }, {}), { ok: "" });
-    assert.deepEqual(await source.act(nobody, "resources/me", { handle: one }, {}), { ok: { room: "hall", items: ["torch"] } });
-    assert.deepEqual(await source.complete?.(nobody, "tools/drop", "item", "", { handle: one }), ["torch"]);
+    assert.deepEqual(await source.act(anonymous, "tools/inventory", { handle: one }, {}), { ok: "torch" });
+    assert.deepEqual(await source.act(anonymous, "tools/inventory", { handle: two }, {}), { ok: "" });
+    assert.deepEqual(await source.act(anonymous, "resources/me", { handle: one }, {}), { ok: { room: "hall", items: ["torch"] } });
+    assert.deepEqual(await source.complete?.(anonymous, "tools/drop", "item", "", { handle: one }), ["torch"]);
     assert.ok(
       [...engine.actors.keys()].every((id) => !id.includes(one)),
       "an id is no handle",
@@ -150,28 +120,28 @@ describe("cast: handles", () => {
   it("refuses unknown, malformed, ended and expired handles, each as a tool error", async () => {
     let now = 1_000_000_000_000;
     const { source, engine } = world({ clock: { now: () => now, after: () => () => undefined } });
-    const handle = await start(source, nobody);
+    const handle = await start(source, anonymous);
     const forged = `h_${"A".repeat(43)}`;
     for (const bad of [forged, "h_1", "", 7]) {
-      const reply = await source.act(nobody, "tools/inventory", { handle: bad }, {});
+      const reply = await source.act(anonymous, "tools/inventory", { handle: bad }, {});
       assert.ok("refused" in reply && reply.refused.code === "HANDLE" && reply.refused.message.includes("start_player"), String(bad));
     }
-    const missing = await source.act(nobody, "tools/inventory", {}, {});
+    const missing = await source.act(anonymous, "tools/inventory", {}, {});
     assert.ok("refused" in missing && missing.refused.code === "INVALID");
-    const unread = await source.act(nobody, "resources/me", { handle: forged }, {});
+    const unread = await source.act(anonymous, "resources/me", { handle: forged }, {});
     assert.ok("refused" in unread && unread.refused.code === "UNKNOWN");
     assert.equal([...engine.actors.keys()].filter((id) => id.startsWith("player/")).length, 2);
-    await source.act(nobody, "tools/move", { handle, to: "attic" }, {});
-    assert.deepEqual(await source.act(nobody, "tools/end_player", { handle }, {}), { ok: "The player has ended." });
-    const ended = await source.act(nobody, "tools/inventory", { handle }, {});
+    await source.act(anonymous, "tools/move", { handle, to: "attic" }, {});
+    assert.deepEqual(await source.act(anonymous, "tools/end_player", { handle }, {}), { ok: "The player has ended." });
+    const ended = await source.act(anonymous, "tools/inventory", { handle }, {});
     assert.ok("refused" in ended && ended.refused.code === "HANDLE" && ended.refused.message.includes("ended or expired"));
-    const unused = await start(source, nobody);
+    const unused = await start(source, anonymous);
     now += 25 * 3_600_000;
-    const late = await source.act(nobody, "tools/inventory", { handle: unused }, {});
-    assert.ok("refused" in late && late.refused.message.includes("expired"));
-    const never = await start(source, nobody);
-    await source.act(nobody, "tools/end_player", { handle: never }, {});
-    assert.ok("refused" in (await source.act(nobody, "tools/move", { handle: never, to: "attic" }, {})));
+    const tooOld = await source.act(anonymous, "tools/inventory", { handle: unused }, {});
+    assert.ok("refused" in tooOld && tooOld.refused.message.includes("expired"));
+    const never = await start(source, anonymous);
+    await source.act(anonymous, "tools/end_player", { handle: never }, {});
+    assert.ok("refused" in (await source.act(anonymous, "tools/move", { handle: never, to: "attic" }, {})));
   });
 
   it("a handle is bound to its starter's principal, before and after its first use", async () => {
@@ -182,22 +152,22 @@ describe("cast: handles", () => {
     const other = async (viewer: Viewer): Promise<boolean> =>
       "refused" in (await source.act(viewer, "tools/move", { handle, to: "attic" }, {}));
     assert.ok(await other(bob));
-    assert.ok(await other(nobody));
+    assert.ok(await other(anonymous));
     assert.ok(!(await other(ana)));
     assert.ok(await other(bob));
-    assert.ok(await other(nobody));
+    assert.ok(await other(anonymous));
     assert.deepEqual(engine.calls.at(-1)?.message.policy, { owner: "starter", expireMs: 86_400_000 });
   });
 
   it("another process knows a handle if it shares the secret, or if the handle was used", async () => {
     const { source, engine } = world({ handles: { secret: new Uint8Array(32) } });
-    const [used, unused] = [await start(source, nobody), await start(source, nobody)];
-    await source.act(nobody, "tools/move", { handle: used, to: "attic" }, {});
+    const [used, unused] = [await start(source, anonymous), await start(source, anonymous)];
+    await source.act(anonymous, "tools/move", { handle: used, to: "attic" }, {});
     const sharing = cast({ engine, kinds: [player, room], handles: { secret: new Uint8Array(32) } });
     const alone = cast({ engine, kinds: [player, room] });
-    assert.ok("ok" in (await sharing.act(nobody, "tools/inventory", { handle: unused }, {})));
-    assert.ok("ok" in (await alone.act(nobody, "tools/inventory", { handle: used }, {})));
-    assert.ok("refused" in (await alone.act(nobody, "tools/inventory", { handle: unused }, {})));
+    assert.ok("ok" in (await sharing.act(anonymous, "tools/inventory", { handle: unused }, {})));
+    assert.ok("ok" in (await alone.act(anonymous, "tools/inventory", { handle: used }, {})));
+    assert.ok("refused" in (await alone.act(anonymous, "tools/inventory", { handle: unused }, {})));
   });
 
   it("distinguishes the resources of two links to one kind", async () => {
@@ -218,15 +188,15 @@ describe("cast: handles", () => {
     engine.put("ward/west", { beds: 2 });
     const source = cast({ engine, kinds: [clinic, ward] });
     assert.deepEqual(
-      listed(await source.surface(nobody), posture).resourceTemplates.map(({ name, uriTemplate }) => [name, uriTemplate]),
+      listed(await source.surface(anonymous), posture).resourceTemplates.map(({ name, uriTemplate }) => [name, uriTemplate]),
       [
         ["east.beds", "ward://{handle}/beds"],
         ["west.beds", "ward://{handle}/west/beds"],
       ],
     );
-    const handle = await start(source, nobody, "clinic");
-    assert.deepEqual(await source.act(nobody, "resources/east.beds", { handle }, {}), { ok: "1" });
-    assert.deepEqual(await source.act(nobody, "resources/west.beds", { handle }, {}), { ok: "2" });
+    const handle = await start(source, anonymous, "clinic");
+    assert.deepEqual(await source.act(anonymous, "resources/east.beds", { handle }, {}), { ok: "1" });
+    assert.deepEqual(await source.act(anonymous, "resources/west.beds", { handle }, {}), { ok: "2" });
   });
 
   it("a URI gets no link prefix where the handle is enough", async () => {
@@ -244,7 +214,7 @@ describe("cast: handles", () => {
       resources: { any: { uri: "clinic://{alias}/{item}", view: (_state, { args: { item } }) => item } },
     });
     const { resourceTemplates } = listed(
-      await cast({ engine: new FakeEngine([clinic, ward]), kinds: [clinic, ward] }).surface(nobody),
+      await cast({ engine: new FakeEngine([clinic, ward]), kinds: [clinic, ward] }).surface(anonymous),
       posture,
     );
     assert.deepEqual(
@@ -255,20 +225,20 @@ describe("cast: handles", () => {
 
   it("C8 a resource under a handle notifies subscribers with the handle, and its lists none", async () => {
     const { source, engine } = world();
-    const handle = await start(source, nobody);
-    await source.act(nobody, "tools/move", { handle, to: "attic" }, {});
+    const handle = await start(source, anonymous);
+    await source.act(anonymous, "tools/move", { handle, to: "attic" }, {});
     const flags: (OfferRef | undefined)[] = [];
-    const undo = source.watch(nobody, (ref) => flags.push(ref), { ref: "resources/things", args: { handle } });
-    const deaf = source.watch(nobody, (ref) => flags.push(ref), { ref: "resources/things", args: { handle: "h_no" } });
-    const all = listen(source, nobody);
+    const undo = source.watch(anonymous, (ref) => flags.push(ref), { ref: "resources/things", args: { handle } });
+    const unknown = source.watch(anonymous, (ref) => flags.push(ref), { ref: "resources/things", args: { handle: "h_no" } });
+    const all = listen(source, anonymous);
     await quiet();
     engine.put("room/hall", { items: [], dark: false });
     await quiet();
     assert.deepEqual(flags, []);
-    await source.act(nobody, "tools/move", { handle, to: "hall" }, {});
+    await source.act(anonymous, "tools/move", { handle, to: "hall" }, {});
     assert.deepEqual(flags, ["resources/things"]);
     undo();
-    deaf();
+    unknown();
     all.undo();
     await quiet();
     assert.deepEqual(all.flags, []);

@@ -5,6 +5,7 @@ import { actor } from "../../core/actor/index.ts";
 import { type ActorId, type Json, type Snapshot, type Source, type Surface, TroupeError, type Viewer } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
+import { quiet } from "../../../test/source/world.ts";
 import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
 import * as z from "zod";
 
@@ -35,8 +36,6 @@ const hereOf = (source: Source, viewer = ana): Surface => {
 
 const names = (surface: Surface): readonly string[] => listed(surface, "dynamic").tools.map(({ name }) => name);
 
-const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-
 describe("a source whose engine reads synchronously", () => {
   it("law 2: shows the last durable state synchronously, also through prefix, merge and meta", async () => {
     const engine = new QuickEngine([gate]);
@@ -57,9 +56,9 @@ describe("a source whose engine reads synchronously", () => {
     const [quick, slow] = [new QuickEngine([gate]), new FakeEngine([gate])];
     for (const open of [undefined, true, false]) {
       if (open !== undefined) for (const engine of [quick, slow]) engine.put("gate/ana", { open });
-      const late = cast({ engine: slow, kinds: [gate] }).surface(ana);
-      assert.ok(late instanceof Promise);
-      assert.deepEqual(hereOf(cast({ engine: quick, kinds: [gate] })), await late);
+      const pending = cast({ engine: slow, kinds: [gate] }).surface(ana);
+      assert.ok(pending instanceof Promise);
+      assert.deepEqual(hereOf(cast({ engine: quick, kinds: [gate] })), await pending);
     }
   });
 
@@ -140,8 +139,8 @@ describe("a source whose engine reads synchronously", () => {
       tools: { leave: { describe: "Leaves.", run: () => null } },
       links: { room: { kinds: ["room"], to: (state) => room.id(state.in) } },
     });
-    const bell = actor("bell", { describe: "A bell.", state: z.object({}), tools: { ring: { describe: "Rings.", run: () => null } } });
-    const kinds = [guest, room, bell];
+    const chime = actor("chime", { describe: "A chime.", state: z.object({}), tools: { ring: { describe: "Rings.", run: () => null } } });
+    const kinds = [guest, room, chime];
     const lit: readonly string[] = ["leave", "room.read", "ring"];
     const dark: readonly string[] = ["leave", "ring"];
 
@@ -172,9 +171,9 @@ describe("a source whose engine reads synchronously", () => {
       const engine = new Half(kinds);
       const source = cast({ engine, kinds });
       engine.put("room/one", { dark: false });
-      const late = source.surface(ana);
-      assert.ok(late instanceof Promise);
-      assert.deepEqual(names(await late), lit);
+      const pending = source.surface(ana);
+      assert.ok(pending instanceof Promise);
+      assert.deepEqual(names(await pending), lit);
       engine.put("room/one", { dark: true });
       assert.deepEqual(names(await source.surface(ana)), dark);
     });
@@ -196,9 +195,9 @@ describe("a source whose engine reads synchronously", () => {
         state: z.object({}),
         links: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`r${n}`, { kinds: ["room"], to: () => room.id(`${n}`) }])),
       });
-      const engine = new QuickEngine([hub, room, bell]);
+      const engine = new QuickEngine([hub, room, chime]);
       for (let n = 0; n < 300; n += 1) engine.put(`room/${n}`, {});
-      const shown = names(hereOf(cast({ engine, kinds: [hub, room, bell] })));
+      const shown = names(hereOf(cast({ engine, kinds: [hub, room, chime] })));
       assert.ok(shown.includes("ring"));
       assert.equal(shown.length, 255);
     });

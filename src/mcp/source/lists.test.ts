@@ -77,7 +77,7 @@ describe("lists by posture", () => {
     assert.deepEqual(changedLists(one, two, "gated"), []);
   });
 
-  const shelf: Catalogue = {
+  const bookcase: Catalogue = {
     ...catalogue,
     resources: [
       { name: "all", action: "all", readOnly: true, definition: { uri: "n://all" } },
@@ -86,7 +86,7 @@ describe("lists by posture", () => {
     ],
   };
   const behind = (note: readonly string[], page: readonly string[] = []): Surface => ({
-    catalogue: shelf,
+    catalogue: bookcase,
     off: {},
     choices: { "resources/note": { id: note }, "resources/page": { id: page } },
   });
@@ -126,9 +126,9 @@ describe("lists by posture", () => {
         fc.boolean(),
         fc.constantFrom(true, "why"),
       )
-      .map(([gone, item, copy, why]): Surface => ({
+      .map(([hidden, item, copy, why]): Surface => ({
         catalogue: copy ? { ...catalogue } : catalogue,
-        off: Object.fromEntries(gone.map((ref) => [ref, why === true ? true : String(why)])),
+        off: Object.fromEntries(hidden.map((ref) => [ref, why === true ? true : String(why)])),
         ...(item === null ? {} : { choices: { "tools/take": { item } } }),
       }));
     fc.assert(

@@ -12,16 +12,16 @@ const NONE: Catalogue = { tools: [], resources: [], prompts: [] };
 
 const own = () => registry({ name: "own", tools: { native: { run: () => "native" } } });
 
-/** A source that can be taken away, and counts how often it is asked for its lists. */
+/** A source that can be unavailable, and counts requests for its surface. */
 const fragile = (name: string) => {
   const inner = registry({ tools: { [name]: { run: () => name } } });
-  const state = { down: true, asked: 0 };
+  const state = { down: true, requests: 0 };
   const up = (): void => {
     if (state.down) throw new EngineError("CRASHED", `${name} is down.`);
   };
   const source: Source = {
     surface(whose) {
-      state.asked += 1;
+      state.requests += 1;
       up();
       return inner.surface(whose);
     },
@@ -46,13 +46,13 @@ describe("merge: a source that fails", () => {
         return () => (watches -= 1);
       },
     };
-    const deaf: Source = {
+    const unwatchable: Source = {
       ...own(),
       watch: () => {
-        throw new EngineError("CRASHED", "deaf");
+        throw new EngineError("CRASHED", "unwatchable");
       },
     };
-    assert.throws(() => merge(counted, deaf, counted).watch(viewer, () => undefined), { message: "deaf" });
+    assert.throws(() => merge(counted, unwatchable, counted).watch(viewer, () => undefined), { message: "unwatchable" });
     assert.equal(watches, 0);
     const undo = merge(counted, counted).watch(viewer, () => undefined);
     assert.equal(watches, 2);
@@ -72,7 +72,7 @@ describe("merge: a source that fails", () => {
       catalogue.missing?.map(({ code, message }) => [code, message]),
       [["CRASHED", "frail is down."]],
     );
-    assert.equal((await source.surface(viewer)).catalogue, catalogue, "what hangs on it is kept");
+    assert.equal((await source.surface(viewer)).catalogue, catalogue, "so what was derived from it is found again");
     assert.deepEqual(await source.act(viewer, "tools/native", {}, {}), { ok: "native" });
     await assert.rejects(source.act(viewer, "tools/frail", {}, {}), { code: "CRASHED", message: "frail is down." });
     state.down = false;
@@ -84,30 +84,30 @@ describe("merge: a source that fails", () => {
   it("does not delay calls to the others", async () => {
     const { source: frail, state } = fragile("frail");
     const source = merge(frail, own());
-    assert.equal(source.catalogue?.(viewer), undefined, "nobody knows yet");
+    assert.equal(source.catalogue?.(viewer), undefined, "not known yet");
     await source.surface(viewer);
-    const { asked } = state;
+    const { requests } = state;
     assert.deepEqual(
       source.catalogue?.(viewer)?.tools.map(({ name }) => name),
       ["native"],
     );
     assert.equal(source.catalogue?.(viewer)?.missing?.length, 1);
-    assert.equal(state.asked, asked);
+    assert.equal(state.requests, requests);
   });
 
   it("notifies viewers who were shown less once it is available again", async () => {
     const { source: frail, state } = fragile("frail");
     const source = merge(own(), frail);
-    const heard: (OfferRef | undefined)[] = [];
-    const undo = source.watch(viewer, (ref) => heard.push(ref));
+    const flags: (OfferRef | undefined)[] = [];
+    const undo = source.watch(viewer, (ref) => flags.push(ref));
     const other = source.watch({ principal: "ada", scopes: [] }, () => assert.fail("ada was never shown less"));
     await source.surface(viewer);
     await source.surface(viewer);
-    assert.deepEqual(heard, []);
+    assert.deepEqual(flags, []);
     state.down = false;
     await source.surface(viewer);
     await source.surface(viewer);
-    assert.deepEqual(heard, [undefined]);
+    assert.deepEqual(flags, [undefined]);
     undo();
     other();
   });
@@ -134,7 +134,7 @@ describe("merge: a source that fails", () => {
 });
 
 describe("merge: names that are known ahead", () => {
-  const late = (): Source => {
+  const unplanned = (): Source => {
     const inner = own();
     return {
       surface: (whose) => inner.surface(whose),
@@ -144,7 +144,7 @@ describe("merge: names that are known ahead", () => {
   };
 
   it("collide before the first request", () => {
-    assert.throws(() => checkNames(own(), late(), own()), {
+    assert.throws(() => checkNames(own(), unplanned(), own()), {
       code: "NAME_COLLISION",
       message: /tools\/native is offered by the registry "own" and by/,
     });
@@ -152,7 +152,7 @@ describe("merge: names that are known ahead", () => {
 
   it("include those for viewers with a principal", () => {
     const ofKnown: Source = {
-      ...late(),
+      ...unplanned(),
       catalogue: ({ principal }) => (principal === undefined ? NONE : own().catalogue?.({ scopes: [] })),
     };
     assert.throws(() => checkNames(own(), ofKnown), { code: "NAME_COLLISION" });
@@ -160,12 +160,12 @@ describe("merge: names that are known ahead", () => {
 
   it("exclude those that a source only gives on request, or fails to give", () => {
     const failing: Source = {
-      ...late(),
+      ...unplanned(),
       catalogue() {
         throw new Error("down");
       },
     };
-    checkNames(own(), late(), failing);
+    checkNames(own(), unplanned(), failing);
   });
 });
 

@@ -129,7 +129,7 @@ describe("registry", () => {
         fine: gate(() => true),
         plain: { run: () => "ran" },
       },
-      prompts: { broken: { when: Object(() => null), get: () => "said" } },
+      prompts: { broken: { when: Object(() => null), get: () => "messages" } },
     });
     assert.deepEqual(await names(source), ["fine", "plain"]);
     assert.deepEqual(listed(source.surface(viewer), "gated").tools.length, 7);
@@ -139,36 +139,36 @@ describe("registry", () => {
     assert.deepEqual([await act(source, "tools/fine"), await act(source, "tools/plain")], [{ ok: "ran" }, { ok: "ran" }]);
     source.relist();
     await names(source);
-    const said = faults.map((error) => (error instanceof Error ? error.message : ""));
-    assert.equal(said.length, 6);
-    assert.doesNotMatch(said.join(), /secret/);
-    assert.match(said[0] ?? "", /^tools\/throws is out of order: .+ threw RangeError/);
-    assert.match(said[1] ?? "", /^tools\/waits .+ gave a promise: give true, false/);
-    assert.match(said[3] ?? "", /^tools\/number .+ gave a number/);
-    assert.match(said[5] ?? "", /^prompts\/broken .+ gave null/);
+    const messages = faults.map((error) => (error instanceof Error ? error.message : ""));
+    assert.equal(messages.length, 6);
+    assert.doesNotMatch(messages.join(), /secret/);
+    assert.match(messages[0] ?? "", /^tools\/throws is out of order: .+ threw RangeError/);
+    assert.match(messages[1] ?? "", /^tools\/waits .+ gave a promise: give true, false/);
+    assert.match(messages[3] ?? "", /^tools\/number .+ gave a number/);
+    assert.match(messages[5] ?? "", /^prompts\/broken .+ gave null/);
   });
 
   it("passes progress, log, key and the client's capabilities", async () => {
-    const said: unknown[] = [];
+    const messages: unknown[] = [];
     const options: CallOptions = {
       key: "k",
       can: ["roots"],
-      onProgress: (done, total, text) => said.push([done, total, text]),
-      onLog: (...l) => said.push(l),
+      onProgress: (done, total, text) => messages.push([done, total, text]),
+      onLog: (...l) => messages.push(l),
     };
     assert.deepEqual(await act(example().source, "tools/tell", {}, options), { ok: { roots: true, key: "k" } });
-    assert.deepEqual(said, [
+    assert.deepEqual(messages, [
       [1, 2, "half"],
       ["info", "here", undefined],
     ]);
   });
 
   it("aborts a handler that takes too long, or whose caller cancelled", async () => {
-    let late: (() => void) | undefined;
+    let timeOut: (() => void) | undefined;
     const clock: Clock = {
       now: () => 0,
       after: (_ms, run) => {
-        late = run;
+        timeOut = run;
         return () => undefined;
       },
     };
@@ -177,11 +177,11 @@ describe("registry", () => {
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
-    late?.();
+    timeOut?.();
     await assert.rejects(timed, { code: "WORK_TIMEOUT" });
-    const gone = new AbortController();
-    const cancelled = act(example().source, "tools/slow", {}, { signal: gone.signal });
-    gone.abort();
+    const caller = new AbortController();
+    const cancelled = act(example().source, "tools/slow", {}, { signal: caller.signal });
+    caller.abort();
     await assert.rejects(cancelled, { code: "CANCELLED" });
   });
 
@@ -239,12 +239,12 @@ describe("registry", () => {
     const undo = source.add({ tools: { a: { run: () => 1 }, b: { run: () => 1 } } });
     source.remove("tools/a");
     source.add({ tools: { a: { run: () => 2 } } });
-    let told = 0;
-    source.watch(viewer, () => (told += 1));
+    let notified = 0;
+    source.watch(viewer, () => (notified += 1));
     undo();
     undo();
     assert.deepEqual(await names(source), ["a"]);
-    assert.equal(told, 1);
+    assert.equal(notified, 1);
   });
 
   it("adds all or nothing, and frees the URIs of removed resources", () => {
@@ -390,13 +390,13 @@ describe("C8 a watcher of a registry", () => {
       throw mine;
     });
     source.watch(viewer, rejects);
-    const told: unknown[] = [];
-    source.watch(viewer, (ref) => told.push(ref));
+    const notified: unknown[] = [];
+    source.watch(viewer, (ref) => notified.push(ref));
     source.add({ tools: { more: { run: () => null } } });
     source.changed("text");
     assert.equal(source.remove("tools/more"), true);
     await Promise.resolve();
-    assert.deepEqual(told, [undefined, "resources/text", undefined]);
+    assert.deepEqual(notified, [undefined, "resources/text", undefined]);
     assert.deepEqual(
       faults,
       Array.from({ length: 6 }, () => mine),
@@ -405,16 +405,16 @@ describe("C8 a watcher of a registry", () => {
 
   it("is notified once of a change though it re-subscribes each time", () => {
     const source = registry({});
-    let told = 0;
+    let notified = 0;
     let undo = (): void => undefined;
     const again = (): void => {
-      told += 1;
+      notified += 1;
       undo();
-      if (told < 10) undo = source.watch(viewer, again);
+      if (notified < 10) undo = source.watch(viewer, again);
     };
     undo = source.watch(viewer, again);
     source.relist();
-    assert.equal(told, 1);
+    assert.equal(notified, 1);
   });
 });
 
@@ -455,9 +455,9 @@ describe("a handler that asks its client", () => {
 it("a change of one resource iterates over no watchers of others", () => {
   const notes = registry({ resources: Object.fromEntries(["a", "b"].map((name) => [name, { uri: `note://${name}`, read: () => name }])) });
   let looks = 0;
-  const told: string[] = [];
+  const notified: string[] = [];
   const listen = (name: string): (() => void) =>
-    notes.watch({ scopes: [] }, () => told.push(name), {
+    notes.watch({ scopes: [] }, () => notified.push(name), {
       get ref() {
         looks += 1;
         return `resources/${name}` as const;
@@ -468,10 +468,10 @@ it("a change of one resource iterates over no watchers of others", () => {
   const before = looks;
   notes.changed("a");
   notes.changed("b", {});
-  assert.deepEqual(told, ["a", "b", "b"]);
+  assert.deepEqual(notified, ["a", "b", "b"]);
   for (const one of undo) one();
   notes.changed("b");
-  assert.deepEqual([told.length, looks - before], [3, 0]);
+  assert.deepEqual([notified.length, looks - before], [3, 0]);
 });
 
 it("count and has follow additions and removals", () => {

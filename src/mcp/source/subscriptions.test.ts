@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { actor } from "../../core/actor/index.ts";
 import type { ActorId, Behaviour, Message, OfferRef, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
+import { listen, quiet } from "../../../test/source/world.ts";
 import { until } from "../../testing/index.ts";
 import { isStatic, markStatic } from "../../core/contract/internal.ts";
 import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
@@ -10,27 +11,14 @@ import * as z from "zod";
 
 const viewers = (count: number): readonly Viewer[] => Array.from({ length: count }, (_, i) => ({ principal: `v${i}`, scopes: [] }));
 
-async function quiet(): Promise<void> {
-  for (let round = 0; round < 3; round += 1) {
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-}
-
 /** The kind, and for whom its surface was computed. */
-function counted<S>(kind: Behaviour<S>): { readonly kind: Behaviour<S>; readonly asked: number[] } {
-  const asked = [0];
+function counted<S>(kind: Behaviour<S>): { readonly kind: Behaviour<S>; readonly computed: number[] } {
+  const computed = [0];
   const surface = (state: S, viewer: Viewer): Surface => {
-    asked[0] = (asked[0] ?? 0) + 1;
+    computed[0] = (computed[0] ?? 0) + 1;
     return kind.surface?.(state, viewer) ?? { catalogue: { tools: [], resources: [], prompts: [] }, off: {} };
   };
-  return { kind: { ...kind, surface: isStatic(kind) ? markStatic(surface) : surface }, asked };
-}
-
-function listen(source: Source, viewer: Viewer, contents?: boolean): { readonly flags: (OfferRef | "lists")[]; readonly undo: () => void } {
-  const flags: (OfferRef | "lists")[] = [];
-  return { flags, undo: source.watch(viewer, (ref) => flags.push(ref ?? "lists"), undefined, contents) };
+  return { kind: { ...kind, surface: isStatic(kind) ? markStatic(surface) : surface }, computed };
 }
 
 const names = async (source: Source, viewer: Viewer): Promise<readonly string[]> =>
@@ -59,23 +47,23 @@ const main: ActorId = "gate/main";
 
 describe("C8 viewers who agree share surfaces and looks", () => {
   it("C8 viewers who agree share one surface and one look per change, and each is notified", async () => {
-    const { kind, asked } = counted(gate);
+    const { kind, computed } = counted(gate);
     const engine = new FakeEngine([kind]);
     engine.put(main, { open: true, owner: "" });
     const source = cast({ engine, kinds: [kind] });
-    const ears = viewers(36).map((viewer) => listen(source, viewer));
+    const watchers = viewers(36).map((viewer) => listen(source, viewer));
     await quiet();
-    const [before, reads] = [asked[0] ?? 0, engine.reads];
+    const [before, reads] = [computed[0] ?? 0, engine.reads];
     assert.ok(before <= 2, `${before} surfaces for 36 viewers`);
     assert.equal(engine.listeners, 1);
-    engine.put(main, { open: true, owner: "nobody" });
+    engine.put(main, { open: true, owner: "anyone" });
     await quiet();
-    assert.equal(asked[0], before + 1);
+    assert.equal(computed[0], before + 1);
     assert.equal(engine.reads, reads + 1);
-    for (const { flags } of ears) assert.deepEqual(flags, ["resources/state"]);
+    for (const { flags } of watchers) assert.deepEqual(flags, ["resources/state"]);
     const [one, other] = await Promise.all(viewers(2).map(async (viewer) => source.surface(viewer)));
     assert.equal(one, other);
-    for (const { undo } of ears) undo();
+    for (const { undo } of watchers) undo();
     assert.equal(engine.listeners, 0);
   });
 
@@ -89,9 +77,9 @@ describe("C8 viewers who agree share surfaces and looks", () => {
       const source = around(cast({ engine, kinds: [gate] }));
       const lists = viewers(4).map((viewer) => listen(source, viewer, false));
       await quiet();
-      engine.put(main, { open: true, owner: "nobody" });
+      engine.put(main, { open: true, owner: "anyone" });
       await quiet();
-      const beside = listen(source, { principal: "v1", scopes: [] });
+      const all = listen(source, { principal: "v1", scopes: [] });
       await quiet();
       engine.put(main, { open: true, owner: "somebody" });
       await quiet();
@@ -99,11 +87,11 @@ describe("C8 viewers who agree share surfaces and looks", () => {
         lists.map(({ flags }) => flags),
         lists.map(() => []),
       );
-      assert.equal(beside.flags.length, 1);
+      assert.equal(all.flags.length, 1);
       engine.put(main, { open: false, owner: "somebody" });
       await quiet();
-      for (const { flags } of [...lists, beside]) assert.equal(flags.filter((flag) => flag === "lists").length, 1);
-      for (const { undo } of [...lists, beside]) undo();
+      for (const { flags } of [...lists, all]) assert.equal(flags.filter((flag) => flag === "lists").length, 1);
+      for (const { undo } of [...lists, all]) undo();
       assert.equal(engine.listeners, 0);
     });
 
@@ -117,20 +105,20 @@ describe("C8 viewers who agree share surfaces and looks", () => {
       { principal: "eve", scopes: ["admin"] },
     ];
     assert.ok(ana && bob && eve);
-    const ears = [ana, bob, eve].map((viewer) => listen(source, viewer));
+    const watchers = [ana, bob, eve].map((viewer) => listen(source, viewer));
     await quiet();
     assert.equal(engine.listeners, 1);
-    const clear = (): void => ears.forEach(({ flags }) => flags.splice(0));
+    const clear = (): void => watchers.forEach(({ flags }) => flags.splice(0));
     engine.put(main, { open: false, owner: "bob" });
     await quiet();
     assert.equal(engine.listeners, 3);
     assert.deepEqual(await Promise.all([ana, bob, eve].map((viewer) => names(source, viewer))), [[], ["mine"], ["rule"]]);
-    for (const { flags } of ears) assert.equal(flags.filter((flag) => flag === "lists").length, 1);
+    for (const { flags } of watchers) assert.equal(flags.filter((flag) => flag === "lists").length, 1);
     clear();
     engine.put(main, { open: false, owner: "ana" });
     await quiet();
     assert.deepEqual(
-      ears.map(({ flags }) => flags.includes("lists")),
+      watchers.map(({ flags }) => flags.includes("lists")),
       [true, true, false],
     );
     assert.deepEqual(await Promise.all([ana, bob, eve].map((viewer) => names(source, viewer))), [["mine"], [], ["rule"]]);
@@ -147,9 +135,14 @@ describe("C8 viewers who agree share surfaces and looks", () => {
     assert.ok(ana && bob);
     const flags = new Map<string, (() => Surface | undefined) | undefined>();
     const handed = (name: string): Surface | undefined => flags.get(name)?.();
-    const hear = (of: Source, viewer: Viewer, name: string): (() => void) =>
+    const subscribe = (of: Source, viewer: Viewer, name: string): (() => void) =>
       of.watch(viewer, (ref, shown) => ref === undefined && flags.set(name, shown));
-    const undo = [hear(source, ana, "ana"), hear(source, bob, "bob"), hear(all, ana, "joined"), hear(meta(source), ana, "meta")];
+    const undo = [
+      subscribe(source, ana, "ana"),
+      subscribe(source, bob, "bob"),
+      subscribe(all, ana, "joined"),
+      subscribe(meta(source), ana, "meta"),
+    ];
     await quiet();
     flags.clear();
     engine.put(main, { open: false, owner: "v1" });
@@ -227,14 +220,14 @@ describe("C8 viewers who agree share surfaces and looks", () => {
     const source = cast({ engine, kinds: [gate] });
     const [ana, bob]: readonly Viewer[] = viewers(2);
     assert.ok(ana && bob);
-    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    const watchers = [ana, bob].map((viewer) => listen(source, viewer));
     await quiet();
     engine.put(main, { open: true, owner: "" }, "v0");
     await quiet();
     assert.deepEqual(await names(source, ana), ["lock", "mine"]);
     assert.deepEqual(await names(source, bob), []);
     assert.deepEqual(
-      ears.map(({ flags }) => flags.includes("lists")),
+      watchers.map(({ flags }) => flags.includes("lists")),
       [false, true],
     );
   });
@@ -247,7 +240,7 @@ describe("C8 a subscriber", () => {
     const source = cast({ engine, kinds: [gate] });
     const [ana, bob] = viewers(2);
     assert.ok(ana && bob);
-    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    const watchers = [ana, bob].map((viewer) => listen(source, viewer));
     await quiet();
     assert.equal(engine.listeners, 1);
     const read = engine.read.bind(engine);
@@ -257,7 +250,7 @@ describe("C8 a subscriber", () => {
     };
     assert.deepEqual(await source.act(bob, "tools/lock", {}, {}), { ok: null });
     assert.equal(engine.listeners, 2, "they were parted");
-    assert.ok(ears[1]?.flags.includes("lists"), "before the reply");
+    assert.ok(watchers[1]?.flags.includes("lists"), "before the reply");
   });
 
   it("C8 is notified though another one throws, and the watch goes on", async () => {
@@ -273,14 +266,14 @@ describe("C8 a subscriber", () => {
     });
     const rejects = (): unknown => Promise.reject(bad);
     source.watch(ana, rejects);
-    const ear = listen(source, bob);
+    const watcher = listen(source, bob);
     await quiet();
     engine.put(main, { open: false, owner: "" });
     await quiet();
-    assert.ok(ear.flags.includes("lists"));
+    assert.ok(watcher.flags.includes("lists"));
     engine.put(main, { open: true, owner: "" });
     await quiet();
-    assert.equal(ear.flags.filter((flag) => flag === "lists").length, 2);
+    assert.equal(watcher.flags.filter((flag) => flag === "lists").length, 2);
     assert.ok(faults.length >= 4 && faults.every((fault) => fault === bad));
   });
 
@@ -291,10 +284,10 @@ describe("C8 a subscriber", () => {
     const [ana] = viewers(1);
     assert.ok(ana);
     listen(source, ana);
-    let told = 0;
+    let notified = 0;
     let undo = (): void => undefined;
     const again = (ref?: OfferRef): void => {
-      if (ref === undefined) told += 1;
+      if (ref === undefined) notified += 1;
       undo();
       undo = source.watch(ana, again);
     };
@@ -302,7 +295,7 @@ describe("C8 a subscriber", () => {
     await quiet();
     engine.put(main, { open: false, owner: "" });
     await quiet();
-    assert.equal(told, 1);
+    assert.equal(notified, 1);
   });
 
   it("C8 is notified of linked actors once they can be read, though the first look failed", async () => {
@@ -327,11 +320,11 @@ describe("C8 a subscriber", () => {
     listen(source, ana);
     await quiet();
     engine.failReads = false;
-    const ear = listen(source, bob);
+    const watcher = listen(source, bob);
     await quiet();
     engine.put("room/one", { open: false });
     await quiet();
-    assert.ok(ear.flags.includes("lists"));
+    assert.ok(watcher.flags.includes("lists"));
   });
 });
 
@@ -342,13 +335,13 @@ describe("C8 a list that was read between two changes", () => {
     const source = cast({ engine, kinds: [gate] });
     const [ana] = viewers(1);
     assert.ok(ana);
-    const ear = listen(source, ana);
+    const watcher = listen(source, ana);
     await quiet();
     engine.lateMs = 2;
     engine.put(main, { open: false, owner: "" });
     assert.deepEqual(await names(source, ana), []);
     engine.put(main, { open: true, owner: "" });
-    await until("it is told to ask again", () => ear.flags.includes("lists"));
+    await until("it is notified", () => watcher.flags.includes("lists"));
     assert.deepEqual(await names(source, ana), ["lock", "mine"]);
   });
 });
@@ -388,25 +381,25 @@ describe("C8 a kind with a static surface", () => {
   });
 
   it("C8 its changes notify of contents once each, of no list, and without a look", async () => {
-    const { kind, asked } = counted(steady);
+    const { kind, computed } = counted(steady);
     const engine = new FakeEngine([kind]);
     const source = cast({ engine, kinds: [kind] });
     const [ana, bob] = viewers(2);
     assert.ok(ana && bob);
     await source.act(ana, "tools/add", {}, {});
-    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    const watchers = [ana, bob].map((viewer) => listen(source, viewer));
     await quiet();
     const { reads } = engine;
     for (let n = 0; n < 3; n += 1) await source.act(ana, "tools/add", {}, {});
     assert.deepEqual(
-      ears[0]?.flags,
+      watchers[0]?.flags,
       Array.from({ length: 3 }, () => "resources/count"),
       "before the replies",
     );
     await quiet();
     assert.equal(engine.reads, reads);
-    assert.equal(asked[0], 1);
-    assert.deepEqual(ears[1]?.flags, ears[0]?.flags);
+    assert.equal(computed[0], 1);
+    assert.deepEqual(watchers[1]?.flags, watchers[0]?.flags);
     assert.deepEqual(await source.act(bob, "resources/count", {}, {}), { ok: 4 });
   });
 
@@ -416,36 +409,36 @@ describe("C8 a kind with a static surface", () => {
     const [ana, bob] = viewers(2);
     assert.ok(ana && bob);
     engine.put("steady/main", { count: 1 });
-    const ears = [ana, bob].map((viewer) => listen(source, viewer));
+    const watchers = [ana, bob].map((viewer) => listen(source, viewer));
     await quiet();
     await engine.stop("steady/main");
     await quiet();
     engine.put("steady/main", { count: 1 }, "v0");
     await quiet();
     assert.deepEqual(await names(source, bob), []);
-    assert.ok(ears[1]?.flags.includes("lists"));
-    assert.ok(ears[0]?.flags.every((flag) => flag !== "lists"));
+    assert.ok(watchers[1]?.flags.includes("lists"));
+    assert.ok(watchers[0]?.flags.every((flag) => flag !== "lists"));
   });
 });
 
 describe("C8 a change that no list shows, of an actor that is read synchronously", () => {
   it("C8 notifies during the commit, and only that actor is read", async () => {
-    const { kind, asked } = counted(gate);
-    const bell = actor("bell", {
-      describe: "A bell.",
+    const { kind, computed } = counted(gate);
+    const chime = actor("chime", {
+      describe: "A chime.",
       state: z.object({}),
       tools: { ring: { describe: "Rings.", when: () => true, run: () => null } },
     });
-    const engine = new QuickEngine([kind, bell]);
+    const engine = new QuickEngine([kind, chime]);
     engine.put(main, { open: false, owner: "" });
-    const { flags, undo } = listen(cast({ engine, kinds: [kind, bell] }), { scopes: [] });
+    const { flags, undo } = listen(cast({ engine, kinds: [kind, chime] }), { scopes: [] });
     await quiet();
-    const [before, reads] = [asked[0] ?? 0, engine.reads];
-    engine.put(main, { open: false, owner: "nobody" });
+    const [before, reads] = [computed[0] ?? 0, engine.reads];
+    engine.put(main, { open: false, owner: "anyone" });
     assert.deepEqual(flags, ["resources/state"]);
     await quiet();
-    assert.deepEqual([flags, asked[0], engine.reads], [["resources/state"], before + 1, reads + 1]);
-    engine.put(main, { open: true, owner: "nobody" });
+    assert.deepEqual([flags, computed[0], engine.reads], [["resources/state"], before + 1, reads + 1]);
+    engine.put(main, { open: true, owner: "anyone" });
     await quiet();
     assert.deepEqual(flags, ["resources/state", "lists", "resources/state"]);
     engine.put(main, { open: true, owner: "" });
@@ -487,17 +480,17 @@ describe("C8 a change that no list shows, of an actor that is read synchronously
     const source = cast({ engine, kinds: [shed] });
     const [ana, bob]: readonly Viewer[] = viewers(2);
     assert.ok(ana && bob);
-    const ears = [listen(source, ana), listen(source, bob)];
+    const watchers = [listen(source, ana), listen(source, bob)];
     await quiet();
     assert.equal(engine.listeners, 1);
     engine.put("shed/main", { open: false, owner: "v0" });
     await quiet();
     assert.deepEqual(
-      ears.map(({ flags }) => flags),
+      watchers.map(({ flags }) => flags),
       [[], ["lists"]],
     );
     assert.deepEqual(await Promise.all([ana, bob].map((viewer) => names(source, viewer))), [["mine"], []]);
-    for (const { undo } of ears) undo();
+    for (const { undo } of watchers) undo();
   });
 
   it("C8 takes a look where the actor cannot be read", async () => {
@@ -508,7 +501,7 @@ describe("C8 a change that no list shows, of an actor that is read synchronously
     const { flags, undo } = listen(source, { scopes: [] });
     await quiet();
     engine.failReads = true;
-    engine.put(main, { open: true, owner: "nobody" });
+    engine.put(main, { open: true, owner: "anyone" });
     await quiet();
     assert.deepEqual([flags, faults.length], [["lists"], 1]);
     undo();
@@ -539,11 +532,12 @@ it("C8 a viewer object that changes later does not change its subscriptions by h
   const scopes = ["admin"];
   const viewer: Viewer = { scopes };
   const flags: string[][] = [[], []];
-  const hear = (at: number) => source.watch(viewer, (ref) => flags[at]?.push(ref ?? "lists"), { ref: "resources/sum", args: { handle } });
-  const first = hear(0);
+  const subscribe = (at: number) =>
+    source.watch(viewer, (ref) => flags[at]?.push(ref ?? "lists"), { ref: "resources/sum", args: { handle } });
+  const first = subscribe(0);
   await quiet();
   scopes.length = 0;
-  const second = hear(1);
+  const second = subscribe(1);
   await quiet();
   await source.act({ scopes: [] }, "tools/add", { handle }, {});
   await quiet();
@@ -552,46 +546,46 @@ it("C8 a viewer object that changes later does not change its subscriptions by h
   second();
 });
 
-const shelf = actor("shelf", {
-  describe: "A shelf.",
+const bookcase = actor("bookcase", {
+  describe: "A bookcase.",
   state: z.object({ books: z.array(z.string()).default([]), hands: z.number().default(0), owner: z.string().default("") }),
   tools: { read: { describe: "Reads.", when: ({ hands }) => hands < 9, run: () => null } },
   resources: {
-    books: { uri: "shelf://books", reads: ["books"], view: ({ books }) => books },
-    count: { uri: "shelf://count", view: ({ books }) => books.length },
-    mine: { uri: "shelf://mine", view: ({ owner }, { viewer }) => owner === viewer.principal },
-    letter: { uri: "shelf://{letter}", view: ({ books }, { args }) => books.filter((book) => book.startsWith(args.letter)) },
-    loose: { uri: "shelf://loose", when: ({ hands }) => hands > 0, view: ({ books }) => books.length },
+    books: { uri: "bookcase://books", reads: ["books"], view: ({ books }) => books },
+    count: { uri: "bookcase://count", view: ({ books }) => books.length },
+    mine: { uri: "bookcase://mine", view: ({ owner }, { viewer }) => owner === viewer.principal },
+    letter: { uri: "bookcase://{letter}", view: ({ books }, { args }) => books.filter((book) => book.startsWith(args.letter)) },
+    loose: { uri: "bookcase://loose", when: ({ hands }) => hands > 0, view: ({ books }) => books.length },
   },
 });
 
 for (const [how, Engine] of [
-  ["read on the spot", QuickEngine],
-  ["read later", FakeEngine],
+  ["read synchronously", QuickEngine],
+  ["read asynchronously", FakeEngine],
 ] as const)
   describe(`C8 a subscriber to one resource of an actor that is ${how}`, () => {
-    const id: ActorId = "shelf/main";
+    const id: ActorId = "bookcase/main";
     const none = { books: [], hands: 0, owner: "" };
 
-    /** Puts these states one after the other, and says which subscribers were told after each. */
-    async function toldOf(states: readonly object[], begun = true): Promise<readonly string[]> {
-      const engine = new Engine([shelf]);
+    /** Puts these states one after the other, and returns which subscribers were notified after each. */
+    async function notifiedAfter(states: readonly object[], begun = true): Promise<readonly string[]> {
+      const engine = new Engine([bookcase]);
       if (begun) engine.put(id, none);
-      const source = cast({ engine, kinds: [shelf] });
-      const heard: string[] = [];
+      const source = cast({ engine, kinds: [bookcase] });
+      const flagged: string[] = [];
       const ana: Viewer = { principal: "ana", scopes: [] };
       for (const [name, letter] of [["books"], ["count"], ["mine"], ["letter", "a"], ["letter", "b"], ["loose"]] as const) {
         const args = letter === undefined ? {} : { letter };
-        source.watch(ana, () => heard.push(`${name}${letter ?? ""}`), { ref: `resources/${name ?? ""}`, args });
+        source.watch(ana, () => flagged.push(`${name}${letter ?? ""}`), { ref: `resources/${name ?? ""}`, args });
       }
       await quiet();
-      const told: string[] = [];
+      const notified: string[] = [];
       for (const state of states) {
         engine.put(id, { ...none, ...state });
         await quiet();
-        told.push(heard.splice(0).toSorted().join(" "));
+        notified.push(flagged.splice(0).toSorted().join(" "));
       }
-      return told;
+      return notified;
     }
 
     it("C8 is notified once where its content changed, and not where it is the same", async () => {
@@ -604,7 +598,7 @@ for (const [how, Engine] of [
         { books: ["b"], owner: "ana", hands: 2 },
         { books: [], owner: "bob", hands: 2 },
       ];
-      assert.deepEqual(await toldOf(states), [
+      assert.deepEqual(await notifiedAfter(states), [
         "books count lettera",
         "",
         "books lettera letterb",
@@ -616,11 +610,11 @@ for (const [how, Engine] of [
     });
 
     it("C8 is notified where its content is restored, since it may have read the one in between", async () => {
-      assert.deepEqual(await toldOf([{ books: ["a"] }, {}, {}]), ["books count lettera", "books count lettera", ""]);
+      assert.deepEqual(await notifiedAfter([{ books: ["a"] }, {}, {}]), ["books count lettera", "books count lettera", ""]);
     });
 
     it("C8 is not notified where an actor starts with the state that was shown", async () => {
-      assert.deepEqual(await toldOf([{}, { books: ["b"] }], false), ["", "books count letterb"]);
+      assert.deepEqual(await notifiedAfter([{}, { books: ["b"] }], false), ["", "books count letterb"]);
     });
   });
 
@@ -637,16 +631,16 @@ it("C8 a resource is computed once per turn for all subscribers who agree in its
   const engine = new QuickEngine([board]);
   engine.put("board/main", { n: 1 });
   const source = cast({ engine, kinds: [board] });
-  const told = new Map<string, number>();
+  const notified = new Map<string, number>();
   for (const viewer of viewers(50))
     for (const name of ["all", "own"])
-      source.watch(viewer, () => told.set(name, (told.get(name) ?? 0) + 1), { ref: `resources/${name}`, args: {} });
+      source.watch(viewer, () => notified.set(name, (notified.get(name) ?? 0) + 1), { ref: `resources/${name}`, args: {} });
   await quiet();
   [all, own] = [0, 0];
   engine.put("board/main", { n: 2 });
   await quiet();
   assert.deepEqual([all, own], [1, 50]);
-  assert.deepEqual([...told.values()], [50, 50]);
+  assert.deepEqual([...notified.values()], [50, 50]);
 });
 
 it("C8 a subscriber is notified once when the view throws, and again when it works", async () => {
@@ -666,8 +660,8 @@ it("C8 a subscriber is notified once when the view throws, and again when it wor
   const engine = new QuickEngine([jar]);
   engine.put("jar/main", { broken: false, n: 0 });
   const source = cast({ engine, kinds: [jar] });
-  let told = 0;
-  source.watch({ scopes: [] }, () => (told += 1), { ref: "resources/sum", args: {} });
+  let notified = 0;
+  source.watch({ scopes: [] }, () => (notified += 1), { ref: "resources/sum", args: {} });
   await quiet();
   const counts: number[] = [];
   for (const state of [
@@ -678,7 +672,7 @@ it("C8 a subscriber is notified once when the view throws, and again when it wor
   ]) {
     engine.put("jar/main", state);
     await quiet();
-    counts.push(told);
+    counts.push(notified);
   }
   assert.deepEqual(counts, [1, 1, 2, 2]);
 });

@@ -4,52 +4,20 @@ import { createHook } from "node:async_hooks";
 import { actor } from "../../core/actor/index.ts";
 import type { ActorId, Change, Json, OfferRef, Snapshot, Source, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine, QuickEngine } from "../../../test/source/fake-engine.ts";
-import { player, room } from "../../../test/source/rooms.ts";
+import { listen, quiet, world } from "../../../test/source/world.ts";
 import { until } from "../../testing/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
-import { cast, type CastOptions, changedLists, listed } from "./index.ts";
+import { cast, changedLists, listed } from "./index.ts";
 import * as fc from "fast-check";
 import * as z from "zod";
 
 const ana: Viewer = { principal: "ana", scopes: [] };
 const bob: Viewer = { principal: "bob", scopes: [] };
 
-interface Ear {
-  readonly flags: (OfferRef | "lists")[];
-  readonly undo: () => void;
-}
-
-function listen(source: Source, viewer: Viewer): Ear {
-  const flags: (OfferRef | "lists")[] = [];
-  return { flags, undo: source.watch(viewer, (ref) => flags.push(ref ?? "lists")) };
-}
-
-/** Until nothing more happens: reads here take microtasks only. */
-async function quiet(): Promise<void> {
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
-
-function world(
-  options: Partial<CastOptions> = {},
-  Fake: typeof FakeEngine = FakeEngine,
-): { readonly engine: FakeEngine; readonly source: Source } {
-  const engine = new Fake([player, room]);
-  engine.put("room/hall", { items: ["torch"], dark: false });
-  engine.put("room/cave", { items: ["key", "gem"], dark: true });
-  engine.put("room/attic", { items: [], dark: false });
-  for (const name of ["ana", "bob"]) engine.put(`player/${name}`, { room: "hall", items: [] });
-  return { engine, source: cast({ engine, kinds: [player, room], ...options }) };
-}
-
 const ENGINES = [
-  ["read later", FakeEngine],
-  ["read on the spot", QuickEngine],
+  ["read asynchronously", FakeEngine],
+  ["read synchronously", QuickEngine],
 ] as const;
 
 const lamp = actor("lamp", {
@@ -136,14 +104,14 @@ for (const [how, Fake] of ENGINES)
     it("C8 a change that the first look saw before it was announced is notified of", async () => {
       const { source, engine } = world({}, Fake);
       engine.lateMs = 1;
-      const ear = listen(source, ana);
+      const watcher = listen(source, ana);
       engine.put("room/hall", { items: ["bone"], dark: false });
       await quiet();
-      await until("the late announcement flags", () => ear.flags.length > 0);
-      assert.deepEqual(new Set(ear.flags), new Set(["lists", "resources/things", "resources/light"]));
-      ear.flags.length = 0;
+      await until("the delayed announcement notifies", () => watcher.flags.length > 0);
+      assert.deepEqual(new Set(watcher.flags), new Set(["lists", "resources/things", "resources/light"]));
+      watcher.flags.length = 0;
       engine.put("room/hall", { items: ["bone", "key"], dark: false });
-      await until("the next change flags", () => ear.flags.includes("resources/light"));
+      await until("the next change notifies", () => watcher.flags.includes("resources/light"));
     });
 
     it("C8 an act notifies another viewer in the room, once per changed list", async () => {
@@ -159,60 +127,60 @@ for (const [how, Fake] of ENGINES)
 
     it("C8 a move notifies of the newly linked room's resources, and watches that room", async () => {
       const { source, engine } = world({}, Fake);
-      const ear = listen(source, ana);
+      const watcher = listen(source, ana);
       await quiet();
       await source.act(ana, "tools/move", { to: "attic" }, {});
-      assert.deepEqual(new Set(ear.flags), new Set(["lists", "resources/me", "resources/things", "resources/light"]));
-      ear.flags.length = 0;
+      assert.deepEqual(new Set(watcher.flags), new Set(["lists", "resources/me", "resources/things", "resources/light"]));
+      watcher.flags.length = 0;
       engine.put("room/hall", { items: ["bone"], dark: true });
       await quiet();
-      assert.deepEqual(ear.flags, []);
+      assert.deepEqual(watcher.flags, []);
       engine.put("room/attic", { items: ["bone"], dark: false });
       await quiet();
-      assert.deepEqual(new Set(ear.flags), new Set(["lists", "resources/things", "resources/light"]));
+      assert.deepEqual(new Set(watcher.flags), new Set(["lists", "resources/things", "resources/light"]));
     });
 
     it("C8 a resource that is off before and after is not notified of", async () => {
       const { source, engine } = world({}, Fake);
       await source.act(ana, "tools/move", { to: "cave" }, {});
-      const ear = listen(source, ana);
+      const watcher = listen(source, ana);
       await quiet();
       engine.put("room/cave", { items: ["key"], dark: true });
       await quiet();
-      assert.deepEqual(new Set(ear.flags), new Set(["lists", "resources/things"]));
+      assert.deepEqual(new Set(watcher.flags), new Set(["lists", "resources/things"]));
     });
 
     it("C8 a change that no list shows notifies of no list", async () => {
       const { source, engine } = world({}, Fake);
-      const ear = listen(source, ana);
+      const watcher = listen(source, ana);
       await quiet();
       engine.put("player/ana", { room: "hall", items: [] });
       await quiet();
-      assert.deepEqual(ear.flags, ["resources/me"]);
+      assert.deepEqual(watcher.flags, ["resources/me"]);
     });
 
     it("C8 the notification precedes the reply, however late the engine announces", async () => {
       for (const lateMs of [undefined, 1]) {
         const { source, engine } = world({}, Fake);
         engine.lateMs = lateMs;
-        const ear = listen(source, ana);
+        const watcher = listen(source, ana);
         await quiet();
         await source.act(ana, "tools/pick_up", { item: "torch" }, {});
-        assert.ok(ear.flags.includes("lists"));
-        const { length } = ear.flags;
+        assert.ok(watcher.flags.includes("lists"));
+        const { length } = watcher.flags;
         await new Promise((resolve) => {
           setTimeout(resolve, 20);
         });
         await quiet();
-        // Announced late, the same head is not told again; only the player's own gain may follow.
-        assert.equal(ear.flags.filter((flag) => flag === "resources/things").length, 1);
-        assert.ok(ear.flags.length <= length + 2);
+        // A delayed announcement of the same head does not notify again; only the player's own gain may follow.
+        assert.equal(watcher.flags.filter((flag) => flag === "resources/things").length, 1);
+        assert.ok(watcher.flags.length <= length + 2);
       }
     });
 
     it("C8 a thousand changes during a look are one more look, and undo ends all watches", async () => {
       const { source, engine } = world({}, Fake);
-      const ear = listen(source, ana);
+      const watcher = listen(source, ana);
       await quiet();
       const before = engine.reads;
       for (let i = 0; i < 1_000; i++) engine.put("room/hall", { items: [String(i)], dark: false });
@@ -220,13 +188,13 @@ for (const [how, Fake] of ENGINES)
       assert.ok(engine.reads - before <= 5, `${engine.reads - before} reads`);
       // Where it reads on the spot, the look that was under way has seen the first of them.
       const most = Fake === FakeEngine ? 1 : 2;
-      assert.equal(ear.flags.filter((flag) => flag === "lists").length, most);
+      assert.equal(watcher.flags.filter((flag) => flag === "lists").length, most);
       assert.equal(engine.listeners, 2);
-      ear.undo();
+      watcher.undo();
       assert.equal(engine.listeners, 0);
       engine.put("room/hall", { items: [], dark: true });
       await quiet();
-      assert.equal(ear.flags.filter((flag) => flag === "lists").length, most);
+      assert.equal(watcher.flags.filter((flag) => flag === "lists").length, most);
     });
 
     it("C8 undo before the first look ends all watches", async () => {
@@ -238,36 +206,36 @@ for (const [how, Fake] of ENGINES)
 
     it("C8 a change during the first look is notified of", async () => {
       const { source, engine } = world({}, Fake);
-      const ear = listen(source, ana);
+      const watcher = listen(source, ana);
       engine.put("player/ana", { room: "attic", items: [] });
       await quiet();
-      assert.ok(ear.flags.includes("lists"));
+      assert.ok(watcher.flags.includes("lists"));
     });
 
     it("C8 a failed look notifies, so that the viewer reads again", async () => {
       const { source, engine } = world({}, Fake);
-      const ear = listen(source, ana);
+      const watcher = listen(source, ana);
       await quiet();
       engine.failReads = true;
       engine.put("room/hall", { items: [], dark: true });
       await quiet();
       engine.failReads = false;
-      assert.deepEqual(ear.flags, ["lists"]);
+      assert.deepEqual(watcher.flags, ["lists"]);
       engine.put("room/hall", { items: ["bone"], dark: true });
       await quiet();
       engine.put("room/hall", { items: ["bone"], dark: false });
       await quiet();
-      assert.ok(ear.flags.includes("resources/light"));
+      assert.ok(watcher.flags.includes("resources/light"));
     });
 
     it("C8 a gated list changes only where offers are hidden", async () => {
       const { source, engine } = world({ posture: "gated" }, Fake);
-      const ear = listen(source, ana);
+      const watcher = listen(source, ana);
       await quiet();
       engine.put("room/hall", { items: [], dark: true });
       await quiet();
-      assert.ok(ear.flags.includes("lists"));
-      assert.ok(ear.flags.includes("resources/things"));
+      assert.ok(watcher.flags.includes("lists"));
+      assert.ok(watcher.flags.includes("resources/things"));
     });
   });
 
@@ -289,7 +257,7 @@ for (const [how, Fake] of ENGINES)
         fc.asyncProperty(acts, async (script) => {
           const { source, engine } = world({}, Fake);
           const viewers = ["ana", "bob", "cem", "dov", "eli"].map((principal): Viewer => ({ principal, scopes: [] }));
-          const ears = viewers.map((viewer) => listen(source, viewer));
+          const watchers = viewers.map((viewer) => listen(source, viewer));
           await quiet();
           const look = () =>
             Promise.all(
@@ -306,25 +274,25 @@ for (const [how, Fake] of ENGINES)
             await source.act(viewer, `tools/${name}`, args, {});
             await quiet();
             const after = await look();
-            for (const [i, ear] of ears.entries()) {
+            for (const [i, watcher] of watchers.entries()) {
               const [was, is] = [before[i], after[i]];
               if (was === undefined || is === undefined) continue;
               const differs = JSON.stringify(listed(was.surface, "dynamic")) !== JSON.stringify(listed(is.surface, "dynamic"));
               assert.equal(differs, changedLists(was.surface, is.surface, "dynamic").length > 0);
               // An act that moves a thing is turns of two actors, and may begin one: as many flags at most. One turn: one.
               const most = name === "pick_up" || name === "drop" ? 3 : 1;
-              const flagged = ear.flags.filter((flag) => flag === "lists").length;
+              const flagged = watcher.flags.filter((flag) => flag === "lists").length;
               assert.ok(differs ? flagged >= 1 && flagged <= most : flagged === 0, `${flagged} flags for the lists of ${i} after ${name}`);
               for (const ref of ["resources/me", "resources/things", "resources/light"] as const) {
                 const moved = was.contents[ref] !== is.contents[ref];
-                const count = ear.flags.filter((flag) => flag === ref).length;
+                const count = watcher.flags.filter((flag) => flag === ref).length;
                 assert.ok(moved ? count >= 1 && count <= most : count === 0, `${count} flags for ${ref} of ${i} after ${name}`);
               }
-              ear.flags.length = 0;
+              watcher.flags.length = 0;
             }
             before = after;
           }
-          for (const ear of ears) ear.undo();
+          for (const watcher of watchers) watcher.undo();
           assert.equal(engine.listeners, 0);
         }),
         { numRuns: 60 },
@@ -332,7 +300,7 @@ for (const [how, Fake] of ENGINES)
     });
   });
 
-/** Which event of which actor each resource shows: told apart by what the engine holds, not by the cast. */
+/** Which event of which actor each resource shows, read from the engine and not from the cast. */
 async function contentsOf(source: Source, engine: FakeEngine, viewer: Viewer): Promise<Record<string, string>> {
   const id = `player/${viewer.principal}` as const;
   const self = await engine.read(id);

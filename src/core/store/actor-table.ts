@@ -156,35 +156,36 @@ export interface Head extends ChainEnd {
   skips: SkipPointers | undefined;
 }
 
+const statements = (database: DatabaseSync) => ({
+  insert: database.prepare(`INSERT INTO actor(id, kind, key, ${WRITTEN.join(", ")}) VALUES(?,?,?${",?".repeat(WRITTEN.length)})`),
+  count: database.prepare("INSERT INTO tally VALUES(?, 1) ON CONFLICT(kind) DO UPDATE SET n = n + 1"),
+  updateAll: database.prepare(`UPDATE actor SET ${WRITTEN.join(" = ?, ")} = ? WHERE id = ? AND pos = ?`),
+  updateDynamic: database.prepare(
+    "UPDATE actor SET seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ? WHERE id = ? AND pos = ?",
+  ),
+});
+
 /** Writes rows, in the caller's transaction. An update finds the row only at the given place, so that a second writer is noticed (C6). */
 export class ActorTable {
-  readonly #insert: StatementSync;
-  readonly #count: StatementSync;
-  readonly #updateAll: StatementSync;
-  readonly #updateDynamic: StatementSync;
+  readonly #sql: ReturnType<typeof statements>;
 
   constructor(database: DatabaseSync) {
-    this.#insert = database.prepare(`INSERT INTO actor(id, kind, key, ${WRITTEN.join(", ")}) VALUES(?,?,?${",?".repeat(WRITTEN.length)})`);
-    this.#count = database.prepare("INSERT INTO tally VALUES(?, 1) ON CONFLICT(kind) DO UPDATE SET n = n + 1");
-    this.#updateAll = database.prepare(`UPDATE actor SET ${WRITTEN.join(" = ?, ")} = ? WHERE id = ? AND pos = ?`);
-    this.#updateDynamic = database.prepare(
-      "UPDATE actor SET seq = ?, head = ?, pos = ?, full = ?, version = ?, seen = ?, count = ?, sum = ? WHERE id = ? AND pos = ?",
-    );
+    this.#sql = statements(database);
   }
 
   /** Adds a new actor, and counts it. */
   insert(id: ActorId, pk: number, row: Row, seq: number, head: string, pos: number, full: number): Head {
     const { columns, staticSum, due } = columnsOf(row, seq, head, pos, full);
     const [kind, key] = split(id);
-    this.#insert.run(pk, kind, key, ...columns);
-    this.#count.run(kind);
+    this.#sql.insert.run(pk, kind, key, ...columns);
+    this.#sql.count.run(kind);
     return { id, pk, row, staticSum, seq, head, pos, full, storedPos: pos, due, skips: NO_SKIPS };
   }
 
   /** Writes all columns and moves `stored` on. False: the file's row is not at `stored.storedPos`. */
   update(stored: Head, row: Row, seq: number, head: string, pos: number, full: number): boolean {
     const { columns, staticSum, due } = columnsOf(row, seq, head, pos, full);
-    if (this.#updateAll.run(...columns, stored.pk, stored.storedPos).changes !== 1) return false;
+    if (this.#sql.updateAll.run(...columns, stored.pk, stored.storedPos).changes !== 1) return false;
     Object.assign(stored, { row, staticSum, seq, head, pos, full, storedPos: pos, due });
     return true;
   }
@@ -194,7 +195,7 @@ export class ActorTable {
     const { pk, row, staticSum, seq, head, pos, full, storedPos } = current;
     const sum = rowSum(staticSum, seq, head, pos, full, row);
     const { version, lastMessageAt, messageCount } = row;
-    const { changes } = this.#updateDynamic.run(seq, head, pos, full, version, lastMessageAt, messageCount, sum, pk, storedPos);
+    const { changes } = this.#sql.updateDynamic.run(seq, head, pos, full, version, lastMessageAt, messageCount, sum, pk, storedPos);
     if (changes !== 1) return false;
     current.storedPos = pos;
     return true;

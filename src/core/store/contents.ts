@@ -4,7 +4,7 @@
 
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { Collected, ContentStore, Digest } from "../contract/index.ts";
 import { migrate } from "./database.ts";
 import { damaged, int, storeFault, text } from "./faults.ts";
@@ -187,25 +187,36 @@ class SqliteContents implements ContentStore {
 
 const sumOf = (space: string, label: string, digest: Digest): number => crc32(`${space}\0${label}\0${digest}`);
 
+const statements = (database: DatabaseSync) => ({
+  insert: database.prepare("INSERT INTO piece(digest, size, bytes) VALUES(?,?,?)"),
+  bytes: database.prepare("SELECT bytes FROM piece WHERE digest = ?"),
+  has: database.prepare("SELECT 1 FROM piece WHERE digest = ?"),
+  count: database.prepare("SELECT count(*) AS n FROM piece"),
+  delete: database.prepare("DELETE FROM piece WHERE digest = ? RETURNING size"),
+  total: database.prepare("SELECT coalesce(sum(size), 0) AS total FROM piece"),
+  place: database.prepare("INSERT INTO place VALUES(?,?) ON CONFLICT DO NOTHING"),
+  unplace: database.prepare("DELETE FROM place WHERE digest = ?"),
+  contents: database.prepare(
+    "SELECT digest, size FROM place JOIN piece USING(digest) WHERE space = ? AND digest > ? ORDER BY digest LIMIT ?",
+  ),
+  setLabel: database.prepare(
+    "INSERT INTO label VALUES(?,?,?,?) ON CONFLICT(space, label) DO UPDATE SET digest = excluded.digest, sum = excluded.sum",
+  ),
+  unlabel: database.prepare("DELETE FROM label WHERE space = ? AND label = ?"),
+  label: database.prepare("SELECT digest, sum FROM label WHERE space = ? AND label = ?"),
+  labels: database.prepare("SELECT label, digest, sum FROM label WHERE space = ? AND label > ? ORDER BY label LIMIT ?"),
+  mark: database.prepare("INSERT INTO live VALUES(?) ON CONFLICT DO NOTHING"),
+  next: database.prepare(
+    `SELECT digest, EXISTS(SELECT 1 FROM live WHERE live.digest = piece.digest) OR EXISTS(SELECT 1 FROM label WHERE label.digest = piece.digest) AS used
+     FROM piece WHERE digest > ? ORDER BY digest LIMIT ${CHUNK}`,
+  ),
+});
+
 /** The tables. All synchronous: writes run in the caller's transaction. */
 class Pieces {
   readonly #database: DatabaseSync;
   readonly #bounds: ContentBounds;
-  readonly #insert: StatementSync;
-  readonly #bytes: StatementSync;
-  readonly #has: StatementSync;
-  readonly #count: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #total: StatementSync;
-  readonly #place: StatementSync;
-  readonly #unplace: StatementSync;
-  readonly #contents: StatementSync;
-  readonly #setLabel: StatementSync;
-  readonly #unlabel: StatementSync;
-  readonly #label: StatementSync;
-  readonly #labels: StatementSync;
-  readonly #mark: StatementSync;
-  readonly #next: StatementSync;
+  readonly #sql: ReturnType<typeof statements>;
   /** Of all pieces. Undefined: to be summed again. */
   #totalBytes: number | undefined;
 
@@ -214,72 +225,51 @@ class Pieces {
     this.#bounds = bounds;
     // The marks of a collection are in a temporary table, so that their number is not bounded by memory.
     database.exec("CREATE TEMP TABLE live(digest TEXT PRIMARY KEY) WITHOUT ROWID");
-    this.#insert = database.prepare("INSERT INTO piece(digest, size, bytes) VALUES(?,?,?)");
-    this.#bytes = database.prepare("SELECT bytes FROM piece WHERE digest = ?");
-    this.#has = database.prepare("SELECT 1 FROM piece WHERE digest = ?");
-    this.#count = database.prepare("SELECT count(*) AS n FROM piece");
-    this.#delete = database.prepare("DELETE FROM piece WHERE digest = ? RETURNING size");
-    this.#total = database.prepare("SELECT coalesce(sum(size), 0) AS total FROM piece");
-    this.#place = database.prepare("INSERT INTO place VALUES(?,?) ON CONFLICT DO NOTHING");
-    this.#unplace = database.prepare("DELETE FROM place WHERE digest = ?");
-    this.#contents = database.prepare(
-      "SELECT digest, size FROM place JOIN piece USING(digest) WHERE space = ? AND digest > ? ORDER BY digest LIMIT ?",
-    );
-    this.#setLabel = database.prepare(
-      "INSERT INTO label VALUES(?,?,?,?) ON CONFLICT(space, label) DO UPDATE SET digest = excluded.digest, sum = excluded.sum",
-    );
-    this.#unlabel = database.prepare("DELETE FROM label WHERE space = ? AND label = ?");
-    this.#label = database.prepare("SELECT digest, sum FROM label WHERE space = ? AND label = ?");
-    this.#labels = database.prepare("SELECT label, digest, sum FROM label WHERE space = ? AND label > ? ORDER BY label LIMIT ?");
-    this.#mark = database.prepare("INSERT INTO live VALUES(?) ON CONFLICT DO NOTHING");
-    this.#next = database.prepare(
-      `SELECT digest, EXISTS(SELECT 1 FROM live WHERE live.digest = piece.digest) OR EXISTS(SELECT 1 FROM label WHERE label.digest = piece.digest) AS used
-       FROM piece WHERE digest > ? ORDER BY digest LIMIT ${CHUNK}`,
-    );
+    this.#sql = statements(database);
   }
 
   put(digest: Digest, bytes: Uint8Array, space: string | undefined): void {
     if (!this.has(digest)) {
       const total = this.#storedBytes() + bytes.length;
       checkTotal(total, this.#bounds);
-      this.#insert.run(digest, bytes.length, bytes);
+      this.#sql.insert.run(digest, bytes.length, bytes);
       this.#totalBytes = total;
     }
-    if (space !== undefined) this.#place.run(space, digest);
+    if (space !== undefined) this.#sql.place.run(space, digest);
   }
 
   get(digest: Digest): Uint8Array | undefined {
-    const bytes = this.#bytes.get(digest)?.["bytes"];
+    const bytes = this.#sql.bytes.get(digest)?.["bytes"];
     if (bytes === undefined) return undefined;
     if (bytes instanceof Uint8Array && digestOf(bytes) === digest) return bytes;
     throw damaged(`the content ${digest} is not what was put`);
   }
 
   has(digest: Digest): boolean {
-    return this.#has.get(digest) !== undefined;
+    return this.#sql.has.get(digest) !== undefined;
   }
 
   count(): number {
-    return int(this.#count.get()?.["n"]);
+    return int(this.#sql.count.get()?.["n"]);
   }
 
   contents(space: string, limit: number, after: Digest): readonly { readonly digest: Digest; readonly bytes: number }[] {
-    return this.#contents.all(space, after, limit).map((columns) => ({ digest: text(columns["digest"]), bytes: int(columns["size"]) }));
+    return this.#sql.contents.all(space, after, limit).map((columns) => ({ digest: text(columns["digest"]), bytes: int(columns["size"]) }));
   }
 
   label(space: string, label: string, digest: Digest | undefined): void {
-    if (digest === undefined) this.#unlabel.run(space, label);
-    else if (this.has(digest)) this.#setLabel.run(space, label, digest, sumOf(space, label, digest));
+    if (digest === undefined) this.#sql.unlabel.run(space, label);
+    else if (this.has(digest)) this.#sql.setLabel.run(space, label, digest, sumOf(space, label, digest));
     else throw absent(digest);
   }
 
   labelled(space: string, label: string): Digest | undefined {
-    const columns = this.#label.get(space, label);
+    const columns = this.#sql.label.get(space, label);
     return columns && labelledIn(space, label, columns);
   }
 
   labels(space: string, limit: number, after: string): readonly string[] {
-    return this.#labels.all(space, after, limit).map((columns) => {
+    return this.#sql.labels.all(space, after, limit).map((columns) => {
       const label = text(columns["label"]);
       labelledIn(space, label, columns);
       return label;
@@ -291,12 +281,12 @@ class Pieces {
   }
 
   mark(digests: readonly Digest[]): void {
-    for (const digest of digests) this.#mark.run(digest);
+    for (const digest of digests) this.#sql.mark.run(digest);
   }
 
   /** Drops the pieces of a chunk that are neither marked nor labelled. `next`: where the next chunk begins; undefined: there is none. */
   sweep(after: Digest): { readonly dropped: number; readonly bytes: number; readonly next: Digest | undefined } {
-    const rows = this.#next.all(after);
+    const rows = this.#sql.next.all(after);
     let dropped = 0;
     let bytes = 0;
     for (const columns of rows) {
@@ -309,8 +299,8 @@ class Pieces {
 
   /** Returns the size of the piece. */
   #drop(digest: Digest): number {
-    const size = int(this.#delete.get(digest)?.["size"]);
-    this.#unplace.run(digest);
+    const size = int(this.#sql.delete.get(digest)?.["size"]);
+    this.#sql.unplace.run(digest);
     if (this.#totalBytes !== undefined) this.#totalBytes -= size;
     return size;
   }
@@ -322,7 +312,7 @@ class Pieces {
   /** Summed over the table once; not at all where there is no bound. */
   #storedBytes(): number {
     if (this.#bounds.totalBytes === Number.POSITIVE_INFINITY) return 0;
-    this.#totalBytes ??= int(this.#total.get()?.["total"]);
+    this.#totalBytes ??= int(this.#sql.total.get()?.["total"]);
     return this.#totalBytes;
   }
 }

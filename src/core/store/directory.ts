@@ -17,39 +17,36 @@ interface StaleDue {
   readonly at: number | null;
 }
 
+const statements = (database: DatabaseSync) => ({
+  byName: database.prepare("SELECT kind, key, seq, head, status FROM actor WHERE kind = ? AND key = ?"),
+  pkOf: database.prepare("SELECT id FROM actor WHERE kind = ? AND key = ?"),
+  byUid: database.prepare("SELECT kind, key FROM actor WHERE uid = ?"),
+  children: database.prepare("SELECT kind, key FROM actor WHERE parent = ? AND status <> 'stopped' ORDER BY kind, key"),
+  due: database.prepare(`SELECT ${COLUMNS} FROM actor WHERE due <= ? AND (due, id) > (?, ?) ORDER BY due, id LIMIT ?`),
+  // `+kind` prevents the index of kinds, which would read and sort all actors of a kind: few are due.
+  dueOfKinds: database.prepare(
+    `SELECT ${COLUMNS} FROM actor WHERE due <= ? AND (due, id) > (?, ?) AND +kind IN (SELECT value FROM json_each(?)) ORDER BY due, id LIMIT ?`,
+  ),
+  correct: database.prepare("UPDATE actor SET due = ? WHERE id = ? AND pos = ?"),
+  ended: database.prepare(
+    `SELECT a.kind, a.key, a.id, a.seq, a.head, CASE WHEN json_valid(e.header) THEN e.header ->> '$.at' END AS at
+     FROM (SELECT kind, id FROM actor INDEXED BY actor_stopped
+           WHERE status = 'stopped' AND (?1 IS NULL OR kind = ?1) AND (kind, id) > (?2, ?3) ORDER BY kind, id LIMIT ?4) AS s
+     CROSS JOIN actor a ON a.id = s.id LEFT JOIN event e ON e.pos = a.pos ORDER BY s.kind, s.id`,
+  ),
+});
+
 export class Directory {
   /** Statements of lists and counts, by their text. */
   readonly #prepared = new Map<string, StatementSync>();
   readonly #database: DatabaseSync;
-  readonly #byName: StatementSync;
-  readonly #pkOf: StatementSync;
-  readonly #byUid: StatementSync;
-  readonly #children: StatementSync;
-  readonly #due: StatementSync;
-  readonly #dueOfKinds: StatementSync;
-  readonly #correct: StatementSync;
-  readonly #ended: StatementSync;
+  readonly #sql: ReturnType<typeof statements>;
 
   constructor(database: DatabaseSync) {
+    this.#sql = statements(database);
     this.#database = database;
-    this.#byName = database.prepare("SELECT kind, key, seq, head, status FROM actor WHERE kind = ? AND key = ?");
-    this.#pkOf = database.prepare("SELECT id FROM actor WHERE kind = ? AND key = ?");
-    this.#byUid = database.prepare("SELECT kind, key FROM actor WHERE uid = ?");
-    this.#children = database.prepare("SELECT kind, key FROM actor WHERE parent = ? AND status <> 'stopped' ORDER BY kind, key");
-    this.#due = database.prepare(`SELECT ${COLUMNS} FROM actor WHERE due <= ? AND (due, id) > (?, ?) ORDER BY due, id LIMIT ?`);
-    this.#due.setReturnArrays(true);
-    // `+kind` prevents the index of kinds, which would read and sort all actors of a kind: few are due.
-    this.#dueOfKinds = database.prepare(
-      `SELECT ${COLUMNS} FROM actor WHERE due <= ? AND (due, id) > (?, ?) AND +kind IN (SELECT value FROM json_each(?)) ORDER BY due, id LIMIT ?`,
-    );
-    this.#dueOfKinds.setReturnArrays(true);
-    this.#correct = database.prepare("UPDATE actor SET due = ? WHERE id = ? AND pos = ?");
-    this.#ended = database.prepare(
-      `SELECT a.kind, a.key, a.id, a.seq, a.head, CASE WHEN json_valid(e.header) THEN e.header ->> '$.at' END AS at
-       FROM (SELECT kind, id FROM actor INDEXED BY actor_stopped
-             WHERE status = 'stopped' AND (?1 IS NULL OR kind = ?1) AND (kind, id) > (?2, ?3) ORDER BY kind, id LIMIT ?4) AS s
-       CROSS JOIN actor a ON a.id = s.id LEFT JOIN event e ON e.pos = a.pos ORDER BY s.kind, s.id`,
-    );
+    this.#sql.due.setReturnArrays(true);
+    this.#sql.dueOfKinds.setReturnArrays(true);
   }
 
   list(query: ListQuery, onDamaged?: Damaged): readonly Change[] {
@@ -69,7 +66,7 @@ export class Directory {
       for (const { kind, key } of names) {
         const id = actorId(kind, key);
         try {
-          const columns = this.#byName.get(text(kind), text(key));
+          const columns = this.#sql.byName.get(text(kind), text(key));
           if (columns === undefined) throw damaged(`the row of ${id} is missing`);
           const change = changeIn(columns);
           if (live !== true || change.status !== "stopped") found.push(change);
@@ -109,18 +106,18 @@ export class Directory {
   }
 
   children(id: ActorId): readonly ActorId[] {
-    return this.#children.all(id).map((columns) => actorId(columns["kind"], columns["key"]));
+    return this.#sql.children.all(id).map((columns) => actorId(columns["kind"], columns["key"]));
   }
 
   find(uid: string): ActorId | undefined {
-    const columns = this.#byUid.get(uid);
+    const columns = this.#sql.byUid.get(uid);
     return columns && actorId(columns["kind"], columns["key"]);
   }
 
   /** By the time of the last event, not of the last message: an actor may have been idle for long when it was stopped. */
   ended(query: EndedQuery): EndedPage {
     const { kind, place } = endedAfter(query);
-    const rows = this.#ended.all(query.kind ?? null, kind, place, query.limit).map((columns) => ({
+    const rows = this.#sql.ended.all(query.kind ?? null, kind, place, query.limit).map((columns) => ({
       id: actorId(columns["kind"], columns["key"]),
       head: text(columns["head"]),
       seq: int(columns["seq"]),
@@ -150,9 +147,14 @@ export class Directory {
       });
     const due: Due[] = [];
     const stale: StaleDue[] = [];
-    const place = [after?.at ?? -Number.MAX_VALUE, after === undefined ? 0 : int(this.#pkOf.get(...split(after.id))?.["id"] ?? 0)] as const;
+    const place = [
+      after?.at ?? -Number.MAX_VALUE,
+      after === undefined ? 0 : int(this.#sql.pkOf.get(...split(after.id))?.["id"] ?? 0),
+    ] as const;
     const select = (count: number) =>
-      kinds === undefined ? this.#due.all(before, ...place, count) : this.#dueOfKinds.all(before, ...place, JSON.stringify(kinds), count);
+      kinds === undefined
+        ? this.#sql.due.all(before, ...place, count)
+        : this.#sql.dueOfKinds.all(before, ...place, JSON.stringify(kinds), count);
     for (const { id, row, pk, pos, stored } of readableRows(limit, select, dueRowIn, report)) {
       const at = nextDue(row);
       if (at !== stored) stale.push({ id, pk, pos, at });
@@ -163,7 +165,7 @@ export class Directory {
 
   /** In a transaction. False for an actor that has had a turn meanwhile. */
   correct({ pk, pos, at }: StaleDue): boolean {
-    return this.#correct.run(at, pk, pos).changes === 1;
+    return this.#sql.correct.run(at, pk, pos).changes === 1;
   }
 }
 

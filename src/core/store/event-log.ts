@@ -5,7 +5,7 @@
 // is a multiple of 4,096. Any event is found from the end in a few hundred steps, however long the chain.
 
 import { hash } from "node:crypto";
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { ActorId, ChainEvent, StoreError } from "../contract/index.ts";
 import { damaged, int, maybeInt, text } from "./faults.ts";
 
@@ -57,23 +57,24 @@ const ACTOR = 3;
 const SEQ = 4;
 const POS = 5;
 
+const statements = (database: DatabaseSync) => ({
+  append: database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)"),
+  place: database.prepare("SELECT pos, actor, seq, prev, back, far FROM event WHERE pos = ?"),
+  walkTo: database.prepare(walk("walk.pos <> ?2")),
+  walkCount: database.prepare(walk("n < ?2")),
+});
+
 export class EventLog {
-  readonly #append: StatementSync;
-  readonly #place: StatementSync;
-  readonly #walkTo: StatementSync;
-  readonly #walkCount: StatementSync;
+  readonly #sql: ReturnType<typeof statements>;
 
   constructor(database: DatabaseSync) {
-    this.#append = database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)");
-    this.#place = database.prepare("SELECT pos, actor, seq, prev, back, far FROM event WHERE pos = ?");
-    this.#walkTo = database.prepare(walk("walk.pos <> ?2"));
-    this.#walkCount = database.prepare(walk("n < ?2"));
-    this.#walkTo.setReturnArrays(true);
-    this.#walkCount.setReturnArrays(true);
+    this.#sql = statements(database);
+    this.#sql.walkTo.setReturnArrays(true);
+    this.#sql.walkCount.setReturnArrays(true);
   }
 
   append(pos: number, pk: number, seq: number, prev: number | null, { back, far }: SkipPointers, { id, header, body }: ChainEvent): void {
-    this.#append.run(pos, pk, seq, prev, back, seq % BACK === 0 ? far : null, id, header, body ?? null);
+    this.#sql.append.run(pos, pk, seq, prev, back, seq % BACK === 0 ? far : null, id, header, body ?? null);
   }
 
   /** The skip pointers of the event that follows this end. */
@@ -86,7 +87,7 @@ export class EventLog {
 
   /** From the last whole state on. Verifies each event: its hash, its body's hash and its parent. */
   tail(id: ActorId, end: ChainEnd): readonly ChainEvent[] {
-    const rows = this.#walkTo.all(end.pos, end.full);
+    const rows = this.#sql.walkTo.all(end.pos, end.full);
     const events = eventsOf(end, rows, end.seq);
     if (rows.at(-1)?.[POS] !== end.full) throw missingEvent(end.seq - rows.length);
     let expected: string | null = end.head;
@@ -103,7 +104,7 @@ export class EventLog {
     const from = Math.max(afterSeq, 0);
     const last = Math.min(end.seq, from + limit);
     if (last <= from) return [];
-    const events = eventsOf(end, this.#walkCount.all(this.seek(end, last), last - from), last);
+    const events = eventsOf(end, this.#sql.walkCount.all(this.seek(end, last), last - from), last);
     if (events.length < last - from) throw missingEvent(last - events.length);
     return events.toReversed();
   }
@@ -123,7 +124,7 @@ export class EventLog {
   }
 
   #at(end: ChainEnd, pos: number | undefined, seq: number): Place {
-    const columns = pos === undefined ? undefined : this.#place.get(pos);
+    const columns = pos === undefined ? undefined : this.#sql.place.get(pos);
     if (columns === undefined || columns["actor"] !== end.pk || columns["seq"] !== seq) throw missingEvent(seq);
     const { prev, back, far } = columns;
     return { pos: int(columns["pos"]), seq, prev: maybeInt(prev), back: maybeInt(back), far: maybeInt(far) };

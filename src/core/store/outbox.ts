@@ -2,7 +2,7 @@
 // (core/engine).
 
 import { crc32 } from "node:zlib";
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { type Damaged, isBag, type Letter, type Message, type Settling, StoreError, type Undelivered } from "../contract/index.ts";
 import { asReplay } from "../contract/internal.ts";
 import { damaged, int, parsed, readableRows, storeFault, text } from "./faults.ts";
@@ -12,66 +12,57 @@ const PAGE_LENGTH = 8_388_608;
 
 type Columns = Readonly<Record<string, SQLOutputValue>>;
 
+const statements = (database: DatabaseSync) => ({
+  insert: database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?, ?, ?, ?) ON CONFLICT(id) DO NOTHING"),
+  has: database.prepare("SELECT 1 FROM outbox WHERE id = ?"),
+  delete: database.prepare("DELETE FROM outbox WHERE id = ?"),
+  countFailure: database.prepare("UPDATE outbox SET failures = failures + 1 WHERE id = ?"),
+  toLetter: database.prepare(
+    "INSERT INTO letter(id, at, why, message, sum) SELECT id, ?, ?, message, sum FROM outbox WHERE id = ? ON CONFLICT(id) DO NOTHING",
+  ),
+  places: database.prepare("SELECT pos, id FROM outbox ORDER BY pos"),
+  atPlace: database.prepare("SELECT id, message, failures, sum FROM outbox WHERE pos = ?"),
+  all: database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos"),
+  letter: database.prepare("SELECT id, message, sum FROM letter WHERE id = ?"),
+  letters: database.prepare("SELECT id, message, why, at, sum FROM letter ORDER BY pos LIMIT ?"),
+  insertLetter: database.prepare("INSERT INTO letter(id, at, why, message, sum) VALUES(?,?,?,?,?)"),
+  deleteLetter: database.prepare("DELETE FROM letter WHERE id = ?"),
+  stored: database.prepare("SELECT message FROM outbox WHERE id = ?1 UNION ALL SELECT message FROM letter WHERE id = ?1"),
+  everything: database.prepare("SELECT id, message, sum FROM outbox UNION ALL SELECT id, message, sum FROM letter"),
+});
+
 export class Outbox {
-  readonly #insert: StatementSync;
-  readonly #has: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #countFailure: StatementSync;
-  readonly #toLetter: StatementSync;
-  readonly #places: StatementSync;
-  readonly #atPlace: StatementSync;
-  readonly #all: StatementSync;
-  readonly #letter: StatementSync;
-  readonly #letters: StatementSync;
-  readonly #insertLetter: StatementSync;
-  readonly #deleteLetter: StatementSync;
-  readonly #stored: StatementSync;
-  readonly #everything: StatementSync;
+  readonly #sql: ReturnType<typeof statements>;
 
   constructor(database: DatabaseSync) {
-    this.#insert = database.prepare("INSERT INTO outbox(id, failures, message, sum) VALUES(?, ?, ?, ?) ON CONFLICT(id) DO NOTHING");
-    this.#has = database.prepare("SELECT 1 FROM outbox WHERE id = ?");
-    this.#delete = database.prepare("DELETE FROM outbox WHERE id = ?");
-    this.#countFailure = database.prepare("UPDATE outbox SET failures = failures + 1 WHERE id = ?");
-    this.#toLetter = database.prepare(
-      "INSERT INTO letter(id, at, why, message, sum) SELECT id, ?, ?, message, sum FROM outbox WHERE id = ? ON CONFLICT(id) DO NOTHING",
-    );
-    this.#places = database.prepare("SELECT pos, id FROM outbox ORDER BY pos");
-    this.#atPlace = database.prepare("SELECT id, message, failures, sum FROM outbox WHERE pos = ?");
-    this.#all = database.prepare("SELECT id, message, failures, sum FROM outbox ORDER BY pos");
-    this.#letter = database.prepare("SELECT id, message, sum FROM letter WHERE id = ?");
-    this.#letters = database.prepare("SELECT id, message, why, at, sum FROM letter ORDER BY pos LIMIT ?");
-    this.#insertLetter = database.prepare("INSERT INTO letter(id, at, why, message, sum) VALUES(?,?,?,?,?)");
-    this.#deleteLetter = database.prepare("DELETE FROM letter WHERE id = ?");
-    this.#stored = database.prepare("SELECT message FROM outbox WHERE id = ?1 UNION ALL SELECT message FROM letter WHERE id = ?1");
-    this.#everything = database.prepare("SELECT id, message, sum FROM outbox UNION ALL SELECT id, message, sum FROM letter");
+    this.#sql = statements(database);
   }
 
   has(id: string): boolean {
-    return this.#has.get(id) !== undefined;
+    return this.#sql.has.get(id) !== undefined;
   }
 
   add(message: Message, failures = 0): void {
     const written = JSON.stringify(message);
-    this.#insert.run(message.id, failures, written, crc32(written));
+    this.#sql.insert.run(message.id, failures, written, crc32(written));
   }
 
   remove(id: string): void {
-    this.#delete.run(id);
+    this.#sql.delete.run(id);
   }
 
   /** See `Store.settle`. `at`: when it becomes a dead letter. */
   settle(id: string, how: "done" | "failed" | "dead", { why = "", answer }: Settling, at: number): void {
     if (!this.has(id)) return;
-    if (how === "dead") this.#toLetter.run(at, why, id);
-    if (how === "failed") this.#countFailure.run(id);
+    if (how === "dead") this.#sql.toLetter.run(at, why, id);
+    if (how === "failed") this.#sql.countFailure.run(id);
     else this.remove(id);
     if (answer !== undefined) this.add(answer);
   }
 
   /** Returns a dead letter to the outbox. False: there is none of that id. */
   replay(id: string): boolean {
-    const columns = this.#letter.get(id);
+    const columns = this.#sql.letter.get(id);
     if (columns === undefined) return false;
     this.add(asReplay(messageIn(columns)));
     return this.drop(id);
@@ -79,17 +70,17 @@ export class Outbox {
 
   /** Deletes a dead letter. False: there is none of that id. */
   drop(id: string): boolean {
-    return this.#deleteLetter.run(id).changes === 1;
+    return this.#sql.deleteLetter.run(id).changes === 1;
   }
 
   /** See `Store.undelivered`. Reads the texts one by one, so that a page ends when it has grown large. */
   undelivered(limit: number, onDamaged?: Damaged, except?: ReadonlySet<string>): readonly Undelivered[] {
     const page: Undelivered[] = [];
     let length = 0;
-    for (const { pos, id } of this.#places.iterate()) {
+    for (const { pos, id } of this.#sql.places.iterate()) {
       if (page.length >= limit || length >= PAGE_LENGTH) break;
       if (except?.has(text(id)) === true) continue;
-      const columns = this.#atPlace.get(int(pos)) ?? {};
+      const columns = this.#sql.atPlace.get(int(pos)) ?? {};
       try {
         page.push(undeliveredIn(columns));
         length += text(columns["message"]).length;
@@ -102,15 +93,15 @@ export class Outbox {
   }
 
   letters(limit: number, onDamaged?: Damaged): readonly Letter[] {
-    return readableRows(limit, (count) => this.#letters.all(count), letterIn, onDamaged && ((error) => onDamaged(error)));
+    return readableRows(limit, (count) => this.#sql.letters.all(count), letterIn, onDamaged && ((error) => onDamaged(error)));
   }
 
   *everyUndelivered(): Generator<Undelivered> {
-    for (const columns of this.#all.iterate()) yield undeliveredIn(columns);
+    for (const columns of this.#sql.all.iterate()) yield undeliveredIn(columns);
   }
 
   *everyLetter(): Generator<Letter> {
-    for (const columns of this.#letters.iterate(-1)) yield letterIn(columns);
+    for (const columns of this.#sql.letters.iterate(-1)) yield letterIn(columns);
   }
 
   /** Adds an imported message. False: it is here already, waiting or dead. Throws `STORE_CONFLICT` where its id has another message. */
@@ -124,12 +115,12 @@ export class Outbox {
   importLetter({ message, why, at }: Letter): boolean {
     if (this.#isStored(message)) return false;
     const written = JSON.stringify(message);
-    this.#insertLetter.run(message.id, at, why, written, crc32(written));
+    this.#sql.insertLetter.run(message.id, at, why, written, crc32(written));
     return true;
   }
 
   #isStored(message: Message): boolean {
-    const found = this.#stored.get(message.id);
+    const found = this.#sql.stored.get(message.id);
     if (found === undefined) return false;
     if (found["message"] === JSON.stringify(message)) return true;
     throw new StoreError("STORE_CONFLICT", `Another message waits here under the id ${message.id}: import into another directory.`);
@@ -138,7 +129,7 @@ export class Outbox {
   /** What is wrong with messages, dead letters included: at most `limit` sentences. */
   flaws(limit: number): readonly string[] {
     const found: string[] = [];
-    for (const columns of this.#everything.iterate()) {
+    for (const columns of this.#sql.everything.iterate()) {
       if (found.length >= limit) break;
       try {
         messageIn(columns);

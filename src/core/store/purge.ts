@@ -2,7 +2,7 @@
 //
 // What is deleted is overwritten in the file and removed from its log. Long chains go in batches, between which others write.
 
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { Ended, StoreError } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import type { Head, HeadCache } from "./actor-table.ts";
@@ -26,44 +26,38 @@ export interface PurgeParts {
   readonly onDamage: (fault: StoreError) => void;
 }
 
+const statements = (database: DatabaseSync) => ({
+  seqAt: database.prepare("SELECT seq FROM event WHERE pos = ?"),
+  bodyAt: database.prepare("SELECT prev, body IS NULL AS erased FROM event WHERE pos = ?"),
+  eraseBody: database.prepare("UPDATE event SET body = NULL WHERE pos = ?"),
+  deleteActor: database.prepare("DELETE FROM actor WHERE id = ?"),
+  uncount: database.prepare("UPDATE tally SET n = n - 1 WHERE kind = ?"),
+  addRest: database.prepare("INSERT INTO gone VALUES(?)"),
+  nextRest: database.prepare("SELECT pos FROM gone LIMIT 1"),
+  deleteRest: database.prepare("DELETE FROM gone WHERE pos = ?"),
+  giveUp: database.prepare("DELETE FROM gone WHERE pos = (SELECT pos FROM gone LIMIT 1)"),
+  event: database.prepare("SELECT prev, id, header FROM event WHERE pos = ?"),
+  deleteEvent: database.prepare("DELETE FROM event WHERE pos = ?"),
+});
+
 export class Purge {
   readonly #database: DatabaseSync;
   readonly #parts: PurgeParts;
   readonly #sequences: Sequences;
-  readonly #seqAt: StatementSync;
-  readonly #bodyAt: StatementSync;
-  readonly #eraseBody: StatementSync;
-  readonly #deleteActor: StatementSync;
-  readonly #uncount: StatementSync;
-  readonly #addRest: StatementSync;
-  readonly #nextRest: StatementSync;
-  readonly #deleteRest: StatementSync;
-  readonly #giveUp: StatementSync;
-  readonly #event: StatementSync;
-  readonly #deleteEvent: StatementSync;
+  readonly #sql: ReturnType<typeof statements>;
   #sweeping: Promise<void> | undefined;
   #closed = false;
 
   constructor(database: DatabaseSync, parts: PurgeParts) {
+    this.#sql = statements(database);
     this.#database = database;
     this.#parts = parts;
     this.#sequences = new Sequences(database);
-    this.#seqAt = database.prepare("SELECT seq FROM event WHERE pos = ?");
-    this.#bodyAt = database.prepare("SELECT prev, body IS NULL AS erased FROM event WHERE pos = ?");
-    this.#eraseBody = database.prepare("UPDATE event SET body = NULL WHERE pos = ?");
-    this.#deleteActor = database.prepare("DELETE FROM actor WHERE id = ?");
-    this.#uncount = database.prepare("UPDATE tally SET n = n - 1 WHERE kind = ?");
-    this.#addRest = database.prepare("INSERT INTO gone VALUES(?)");
-    this.#nextRest = database.prepare("SELECT pos FROM gone LIMIT 1");
-    this.#deleteRest = database.prepare("DELETE FROM gone WHERE pos = ?");
-    this.#giveUp = database.prepare("DELETE FROM gone WHERE pos = (SELECT pos FROM gone LIMIT 1)");
-    this.#event = database.prepare("SELECT prev, id, header FROM event WHERE pos = ?");
-    this.#deleteEvent = database.prepare("DELETE FROM event WHERE pos = ?");
   }
 
   /** Erases the bodies before `beforeSeq`, and none from the last whole state on. Returns how many. */
   async erase(head: Head, beforeSeq: number): Promise<number> {
-    const full = Number(this.#seqAt.get(head.full)?.["seq"] ?? 0);
+    const full = Number(this.#sql.seqAt.get(head.full)?.["seq"] ?? 0);
     const last = Math.min(beforeSeq, full) - 1;
     if (last < 1) return 0;
     let count = 0;
@@ -81,9 +75,9 @@ export class Purge {
     let pos: number | undefined = from;
     let count = 0;
     for (let step = 0; step < CHUNK && pos !== undefined; step += 1) {
-      const { erased, prev }: Record<string, SQLOutputValue> = this.#bodyAt.get(pos) ?? {};
+      const { erased, prev }: Record<string, SQLOutputValue> = this.#sql.bodyAt.get(pos) ?? {};
       if (erased === 0) {
-        this.#eraseBody.run(pos);
+        this.#sql.eraseBody.run(pos);
         count += 1;
       }
       pos = typeof prev === "number" ? prev : undefined;
@@ -103,9 +97,9 @@ export class Purge {
       // The actor may have had a turn in this transaction, whose row is not written yet.
       turns.writeRows();
       this.#sequences.save();
-      this.#deleteActor.run(current.pk);
-      this.#uncount.run(kindOf(id));
-      this.#addRest.run(current.pos);
+      this.#sql.deleteActor.run(current.pk);
+      this.#sql.uncount.run(kindOf(id));
+      this.#sql.addRest.run(current.pos);
       heads.drop(id);
       return true;
     });
@@ -115,7 +109,7 @@ export class Purge {
 
   /** Events of removed actors are left. */
   get unfinished(): boolean {
-    return this.#nextRest.get() !== undefined;
+    return this.#sql.nextRest.get() !== undefined;
   }
 
   /** Deletes the events of removed actors. */
@@ -138,27 +132,27 @@ export class Purge {
         const fault = storeFault(error);
         if (!isDamage(fault)) throw fault;
         onDamage(fault);
-        await commits.add(() => void this.#giveUp.run());
+        await commits.add(() => void this.#sql.giveUp.run());
       }
     if (!this.#closed) commits.emptyLog();
   }
 
   #sweepChunk(): void {
     for (let left = CHUNK; left > 0;) {
-      const last = maybeInt(this.#nextRest.get()?.["pos"]);
+      const last = maybeInt(this.#sql.nextRest.get()?.["pos"]);
       if (last === undefined) return;
-      this.#deleteRest.run(last);
+      this.#sql.deleteRest.run(last);
       let pos: number | undefined = last;
       for (; pos !== undefined && left > 0; left -= 1) pos = this.#removeEvent(pos);
-      if (pos !== undefined) this.#addRest.run(pos);
+      if (pos !== undefined) this.#sql.addRest.run(pos);
     }
   }
 
   /** Returns the place of the previous event. Throws no `StoreError`, which would mean that nothing was written. */
   #removeEvent(pos: number): number | undefined {
-    const { id, header, prev } = this.#event.get(pos) ?? {};
+    const { id, header, prev } = this.#sql.event.get(pos) ?? {};
     if (typeof id === "string" && typeof header === "string") this.#parts.index.remove(pos, id, header);
-    this.#deleteEvent.run(pos);
+    this.#sql.deleteEvent.run(pos);
     return typeof prev === "number" ? prev : undefined;
   }
 

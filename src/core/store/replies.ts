@@ -1,7 +1,7 @@
 // Owns: C4, the first reply of each keyed call until it expires. Does not own: which calls have a key (core/engine).
 
 import { crc32 } from "node:zlib";
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { type ActorId, isBag, type KeyedCall, type Remembered, type Reply } from "../contract/index.ts";
 import { actorId, damaged, int, parsed, text } from "./faults.ts";
 import { MAX_CLAIMANTS } from "./rules.ts";
@@ -19,11 +19,24 @@ const DUE = "";
 /** Expired replies deleted in one transaction. */
 const BATCH = 500;
 
+const statements = (database: DatabaseSync) => ({
+  insert: database.prepare(
+    `INSERT INTO remembered(actor, key, call, until, reply, sum) VALUES(?,?,?,?,?,?)
+     ON CONFLICT(actor, key) DO UPDATE SET call = excluded.call, until = excluded.until, reply = excluded.reply, sum = excluded.sum
+     WHERE until <= ? OR reply = '${DUE}'`,
+  ),
+  select: database.prepare("SELECT call, reply, sum FROM remembered WHERE actor = ? AND key = ? AND until > ?"),
+  deleteExpired: database.prepare(
+    `DELETE FROM remembered WHERE (actor, key) IN (SELECT actor, key FROM remembered WHERE until <= ? LIMIT ${BATCH})`,
+  ),
+  claimants: database.prepare(
+    `SELECT a.kind AS kind, a.key AS name FROM remembered r JOIN actor a ON a.id = r.actor
+     WHERE r.key = ? AND r.until > ? ORDER BY r.until DESC LIMIT ${MAX_CLAIMANTS}`,
+  ),
+});
+
 export class Replies {
-  readonly #insert: StatementSync;
-  readonly #select: StatementSync;
-  readonly #deleteExpired: StatementSync;
-  readonly #claimants: StatementSync;
+  readonly #sql: ReturnType<typeof statements>;
   readonly #now: () => number;
   readonly #inOwnWrite: ((write: () => void) => void) | undefined;
   #deletedAt = 0;
@@ -35,28 +48,16 @@ export class Replies {
    * expired replies stay in the file.
    */
   constructor(database: DatabaseSync, now: () => number, inOwnWrite?: (write: () => void) => void) {
+    this.#sql = statements(database);
     this.#now = now;
     this.#inOwnWrite = inOwnWrite;
-    this.#insert = database.prepare(
-      `INSERT INTO remembered(actor, key, call, until, reply, sum) VALUES(?,?,?,?,?,?)
-       ON CONFLICT(actor, key) DO UPDATE SET call = excluded.call, until = excluded.until, reply = excluded.reply, sum = excluded.sum
-       WHERE until <= ? OR reply = '${DUE}'`,
-    );
-    this.#select = database.prepare("SELECT call, reply, sum FROM remembered WHERE actor = ? AND key = ? AND until > ?");
-    this.#claimants = database.prepare(
-      `SELECT a.kind AS kind, a.key AS name FROM remembered r JOIN actor a ON a.id = r.actor
-       WHERE r.key = ? AND r.until > ? ORDER BY r.until DESC LIMIT ${MAX_CLAIMANTS}`,
-    );
-    this.#deleteExpired = database.prepare(
-      `DELETE FROM remembered WHERE (actor, key) IN (SELECT actor, key FROM remembered WHERE until <= ? LIMIT ${BATCH})`,
-    );
   }
 
   /** In a transaction. Without a reply, it is due. */
   add(actor: number, { key, call, until, reply }: KeyedCall): void {
     const now = this.#now();
     const written = reply === undefined ? DUE : JSON.stringify(reply);
-    this.#insert.run(actor, key, call, until, written, sumOf(call, written), now);
+    this.#sql.insert.run(actor, key, call, until, written, sumOf(call, written), now);
     this.#added += 1;
     if (this.#inOwnWrite === undefined || (now - this.#deletedAt < 1_000 && now >= this.#deletedAt)) return;
     this.#deletedAt = now;
@@ -69,19 +70,19 @@ export class Replies {
   /** One batch for each write, so that no turn waits for all of them. */
   #deleteBatch(inOwnWrite: (write: () => void) => void, batches: number): void {
     inOwnWrite(() => {
-      const { changes } = this.#deleteExpired.run(this.#now());
+      const { changes } = this.#sql.deleteExpired.run(this.#now());
       if (changes === BATCH && batches > 1) this.#deleteBatch(inOwnWrite, batches - 1);
     });
   }
 
   get(actor: number, key: string): Pick<Remembered, "call" | "reply"> | undefined {
-    const columns = this.#select.get(actor, key, this.#now());
+    const columns = this.#sql.select.get(actor, key, this.#now());
     if (columns === undefined || columns["reply"] === DUE) return undefined;
     return { call: text(columns["call"]), reply: replyIn(columns) };
   }
 
   claimants(key: string): readonly ActorId[] {
-    return this.#claimants.all(key, this.#now()).map((columns) => actorId(columns["kind"], columns["name"]));
+    return this.#sql.claimants.all(key, this.#now()).map((columns) => actorId(columns["kind"], columns["name"]));
   }
 }
 

@@ -1,6 +1,6 @@
 // Owns: `Exporter` and `Importer` on a SQLite store. Does not own: the format of an export (core/chain).
 
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   type ActorId,
   type Arrival,
@@ -46,31 +46,33 @@ export function sqliteExporter(options: TransferOptions): Exporter {
   });
 }
 
+const statements = (database: DatabaseSync) => ({
+  places: database.prepare(
+    `WITH RECURSIVE walk(pos, n) AS (
+       VALUES(?1, 1) UNION ALL
+       SELECT e.prev, n + 1 FROM walk JOIN event e ON e.pos = walk.pos WHERE e.prev IS NOT NULL AND n < ?2)
+     SELECT pos FROM walk`,
+  ),
+  event: database.prepare("SELECT actor, seq, id, header, body FROM event WHERE pos = ?"),
+  call: database.prepare("SELECT key, call, until + 0.0 AS until, reply, sum FROM remembered WHERE key = ? AND actor = ?"),
+});
+
 class SqliteExporter implements Exporter {
   readonly at: number;
   readonly #database: DatabaseSync;
   readonly #directory: Directory;
   readonly #log: EventLog;
   readonly #outbox: Outbox;
-  readonly #places: StatementSync;
-  readonly #event: StatementSync;
-  readonly #call: StatementSync;
+  readonly #sql: ReturnType<typeof statements>;
   #open = true;
 
   constructor(database: DatabaseSync, at: number) {
+    this.#sql = statements(database);
     this.at = at;
     this.#database = database;
     this.#directory = new Directory(database);
     this.#log = new EventLog(database);
     this.#outbox = new Outbox(database);
-    this.#places = database.prepare(
-      `WITH RECURSIVE walk(pos, n) AS (
-         VALUES(?1, 1) UNION ALL
-         SELECT e.prev, n + 1 FROM walk JOIN event e ON e.pos = walk.pos WHERE e.prev IS NOT NULL AND n < ?2)
-       SELECT pos FROM walk`,
-    );
-    this.#event = database.prepare("SELECT actor, seq, id, header, body FROM event WHERE pos = ?");
-    this.#call = database.prepare("SELECT key, call, until + 0.0 AS until, reply, sum FROM remembered WHERE key = ? AND actor = ?");
   }
 
   async *actors(kind?: string): AsyncGenerator<Leaving> {
@@ -121,11 +123,11 @@ class SqliteExporter implements Exporter {
     for (let seq = 0; seq < head.seq;) {
       const last = Math.min(head.seq, seq + PLACES_PER_PAGE);
       const count = last - seq;
-      const places = this.#read(() => this.#places.all(this.#log.seek(head, last), count));
+      const places = this.#read(() => this.#sql.places.all(this.#log.seek(head, last), count));
       for (const { pos } of places.toReversed()) {
         seq += 1;
         yield this.#read(() => {
-          const columns = this.#event.get(int(pos));
+          const columns = this.#sql.event.get(int(pos));
           if (columns === undefined || columns["actor"] !== head.pk || columns["seq"] !== seq) throw missingEvent(seq);
           return eventIn(columns);
         });
@@ -138,7 +140,7 @@ class SqliteExporter implements Exporter {
     for (let next = calls.next; next?.id === id; next = this.#read(() => calls.skip())) {
       const { key } = next;
       yield this.#read(() => {
-        const columns = this.#call.get(key, head.pk);
+        const columns = this.#sql.call.get(key, head.pk);
         if (columns === undefined) throw damaged("a remembered reply is missing");
         return keyedCallIn(columns);
       });

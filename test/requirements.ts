@@ -410,7 +410,7 @@ const product: readonly Requirement[] = [
     tests: [
       "C6 append is compare-and-swap on the head: a second writer loses",
       "C6 of two engines on one store the second writer loses, gets an error, and goes on from what is stored",
-      "C6 a writer that got past the lock loses too",
+      "C6 a writer that bypasses the lock loses too",
     ],
   },
   {
@@ -434,26 +434,23 @@ const product: readonly Requirement[] = [
   {
     id: "engine.start-up",
     says: "Start-up costs the same with few actors and many",
-    tests: [
-      "start-up makes the same store requests with ten actors and a thousand",
-      "every question is answered by an index, however many actors there are",
-    ],
+    tests: ["start-up makes the same store requests with ten actors and a thousand", "every query of actors uses an index"],
   },
   {
     id: "store.schema",
     says: "The SQLite store has a schema version of its own and migrates older files",
     tests: [
-      "a file of an older schema is brought to the newest by the scripts in between, each once; a failing one leaves it as it was",
-      "a store written by a newer Troupe, a foreign database and a file that is none are refused in words",
+      "migration runs each missing script once, and a failing one changes nothing",
+      "newer stores, foreign databases and other files are refused with a reason",
     ],
   },
   {
     id: "store.lock",
     says: "A second process is told who holds the directory and what to do",
     tests: [
-      "a second server is told who holds the store and what to do; readers are let in",
+      "a second server is refused with the holder's process id, and readers may open",
       "troupe serve › a second server on the same directory is told who has it, and ends with 6",
-      "the lock of a server that was killed is taken over",
+      "the lock of a killed server is taken over",
       "one directory › has one server: the second is told who has it, and ends with 6; the first goes on",
     ],
   },
@@ -465,18 +462,18 @@ const product: readonly Requirement[] = [
   {
     id: "store.full",
     says: "A full disk fails the group, keeps nothing of it, and the store goes on",
-    tests: ["a full disk fails the whole group, keeps nothing of it, and the store goes on when space returns"],
+    tests: ["a full disk fails the whole batch, and the store works again when space returns"],
   },
   {
     id: "store.read-only",
     says: "A read-only directory can be read, not served",
-    tests: ["a directory that may only be read can be read, not served"],
+    tests: ["a read-only directory can be read but not served"],
   },
   {
     id: "store.fsync",
     says: "A failing fsync fails the group; nothing is acknowledged that is not there",
     tests: [
-      "a failing fsync fails the group; a later commit writes over what it left",
+      "a failing fsync fails the batch, and a later commit overwrites its log frames",
       "a write the system refuses is STORE_IO, and nothing acknowledged is lost",
     ],
   },
@@ -492,7 +489,7 @@ const product: readonly Requirement[] = [
     id: "store.crashes",
     says: "Killed at any moment, nothing acknowledged is lost or half there",
     tests: [
-      "C2 C5 C6 killed at any moment, a store holds every acknowledged turn once, whole, and each message in one place",
+      "C2 C5 C6 a store killed at any moment has each acknowledged turn and message once",
       "C2 C5 ${KILLS} times kill -9 under eight callers: acknowledged turns are stored once, none is stored in part",
       "C2 C4 C5 over ${SEEDS} seeds of faults and crashes at every await: acknowledged turns are stored once, none in part",
       "a server that was started again › has everything it acknowledged, also when it was killed",
@@ -591,7 +588,7 @@ const product: readonly Requirement[] = [
     tests: [
       "the chain from the command line › checkpoint writes a signed whole state before which bodies are erased, and the chain still verifies",
       "C7 erasing takes bodies only, and none from the last whole state on",
-      "erased bodies are gone from the files",
+      "erased bodies are no longer in the files",
     ],
   },
   {
@@ -2064,7 +2061,7 @@ const specification: readonly Requirement[] = [
   {
     id: "spec.6.by-design",
     says: "Secrets are replaced before anything is written, bodies can be erased",
-    tests: ["secret arguments are redacted, others are not", "erased bodies are gone from the files"],
+    tests: ["secret arguments are redacted, others are not", "erased bodies are no longer in the files"],
   },
   {
     id: "spec.6.trust.desktop",

@@ -37,7 +37,7 @@ const services: readonly Requirement[] = [
     tests: [
       "a service lives inside a page, and official clients of both versions and eras speak to it there",
       "Node and browsers hash, sign and write alike",
-      "Node and browsers read alike, also what is neither base64 nor UTF-8",
+      "Node and browsers decode alike, invalid base64 and UTF-8 included",
     ],
   },
   {

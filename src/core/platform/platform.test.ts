@@ -37,7 +37,7 @@ test("Node and browsers hash, sign and write alike", () => {
   agree(text, node.utf8Length, browser.utf8Length);
 });
 
-test("Node and browsers read alike, also what is neither base64 nor UTF-8", () => {
+test("Node and browsers decode alike, invalid base64 and UTF-8 included", () => {
   agree(
     fc.oneof(
       bytes.map(node.base64urlOf),
@@ -55,7 +55,7 @@ test("Node and browsers read alike, also what is neither base64 nor UTF-8", () =
   );
 });
 
-test("Node and browsers make secrets of the length asked for, run later what is to run soon, and check schemas", async () => {
+test("Node and browsers make secrets, defer callbacks and load Ajv alike", async () => {
   for (const platform of [node, browser]) {
     assert.equal(platform.secretBytes(32).length, 32);
     assert.notDeepEqual(platform.secretBytes(32), platform.secretBytes(32));

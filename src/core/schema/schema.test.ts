@@ -63,7 +63,7 @@ const broken: readonly Bag[] = [
   { $recursiveRef: 1 },
 ];
 
-test("the walk through a schema takes what can be compiled, in the dialect it names, and refuses what cannot", () => {
+test("checkSchema accepts exactly what can be compiled, in the named dialect", () => {
   for (const schema of whole) {
     checkSchema(schema, "It");
     assert.ok(compiles(schema), JSON.stringify(schema));
@@ -89,7 +89,7 @@ test("values are checked in the dialect that a schema names", () => {
     assert.deepEqual(valid({ $schema, exclusiveMinimum: 0, exclusiveMaximum: 2 }, 0, 1, 2), [false, true, false], $schema);
 });
 
-test("what every object inherits is no property of a value", () => {
+test("inherited properties are not properties of a value", () => {
   for (const $schema of [
     DRAFT_4,
     DRAFT_7,
@@ -119,7 +119,7 @@ test("draft 4 has flags for exclusive limits, and `id`", () => {
   );
 });
 
-test("a reference of 2019-09 that recurs leads to the outermost schema that takes part", () => {
+test("a recursive reference of 2019-09 resolves to the outermost schema", () => {
   const $schema = "https://json-schema.org/draft/2019-09/schema";
   const tree = {
     $id: "https://example.com/tree",
@@ -139,7 +139,7 @@ test("a reference of 2019-09 that recurs leads to the outermost schema that take
   assert.deepEqual(valid(strict, { children: [{ children: [] }] }, { children: [{ any: 1 }] }), [true, false]);
 });
 
-test("a pattern that is none with the flag u is refused by name, with what to write instead", () => {
+test("a pattern that is invalid under the flag u is refused with a correction", () => {
   const because = { code: "BAD_DEFINITION", message: /\/pattern is a regular expression without the flag u only/ };
   for (const pattern of ["^[\\w-.]+$", "^a\\_b$", "a{", "\\Z", "[\\w-a]"]) {
     assert.throws(() => checkSchema({ properties: { a: { pattern } } }, "It"), because, pattern);
@@ -176,7 +176,7 @@ const library = (written: Bag) => ({
   },
 });
 
-test("what a library puts behind a reference is at the root, and stays a definition where it recurs", () => {
+test("a library's reference at the root is inlined, and a recursive one stays defined", () => {
   const named = z.object({ a: z.string() }).meta({ id: "Named" });
   assert.deepEqual(toJsonSchema(named, "input", "It"), { type: "object", properties: { a: { type: "string" } }, required: ["a"] });
   const tree = { type: "object", properties: { kids: { type: "array", items: { $ref: "#/$defs/Tree" } } } };
@@ -186,7 +186,7 @@ test("what a library puts behind a reference is at the root, and stays a definit
   assert.ok(compiles(toJsonSchema(library(recurring), "input", "It")));
 });
 
-test("a reference stays where its meaning hangs on its place", () => {
+test("a reference is not inlined where that would change its meaning", () => {
   for (const written of [
     { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/b" }, b: {} } },
     { $ref: "#/$defs/a", $defs: { a: { $id: "https://example.com/a" } } },
@@ -198,7 +198,7 @@ test("a reference stays where its meaning hangs on its place", () => {
     assert.deepEqual(toJsonSchema(library(written), "input", "It"), written);
 });
 
-test("a dialect that a library writes is said, unless it is the one that is assumed", () => {
+test("a library's dialect is named unless it is 2020-12", () => {
   assert.deepEqual(toJsonSchema(library({ ...TUPLE, $schema: DRAFT_7 }), "input", "It"), { $schema: DRAFT_7, ...TUPLE });
   assert.deepEqual(toJsonSchema(z.string(), "input", "It"), { type: "string" });
 });

@@ -206,8 +206,8 @@ export class ActorTable {
 export class HeadCache {
   readonly #byName: StatementSync;
   readonly #half: number;
-  #young = new Map<ActorId, Head>();
-  #old = new Map<ActorId, Head>();
+  #recent = new Map<ActorId, Head>();
+  #previous = new Map<ActorId, Head>();
 
   constructor(database: DatabaseSync, half = 10_000) {
     // In two steps: one query would take kind and key from the index, and so could not notice that a damaged index leads to another row.
@@ -217,19 +217,19 @@ export class HeadCache {
   }
 
   get(id: ActorId): Head | undefined {
-    const young = this.#young.get(id);
-    if (young) return young;
-    const old = this.#old.get(id);
-    if (old) {
-      this.set(id, old);
-      return old;
+    const recent = this.#recent.get(id);
+    if (recent) return recent;
+    const previous = this.#previous.get(id);
+    if (previous) {
+      this.set(id, previous);
+      return previous;
     }
     return this.read(id);
   }
 
   /** From the cache only. */
   cached(id: ActorId): Head | undefined {
-    return this.#young.get(id) ?? this.#old.get(id);
+    return this.#recent.get(id) ?? this.#previous.get(id);
   }
 
   /** From the file, with its checksum verified. */
@@ -259,20 +259,20 @@ export class HeadCache {
   }
 
   set(id: ActorId, head: Head): void {
-    this.#young.set(id, head);
-    if (this.#young.size <= this.#half) return;
-    this.#old = this.#young;
-    this.#young = new Map();
+    this.#recent.set(id, head);
+    if (this.#recent.size <= this.#half) return;
+    this.#previous = this.#recent;
+    this.#recent = new Map();
   }
 
   drop(id: ActorId): void {
-    this.#young.delete(id);
-    this.#old.delete(id);
+    this.#recent.delete(id);
+    this.#previous.delete(id);
   }
 
   /** After a rollback, when the cached heads are ahead of the file. */
   clear(): void {
-    this.#young = new Map();
-    this.#old = new Map();
+    this.#recent = new Map();
+    this.#previous = new Map();
   }
 }

@@ -21,17 +21,17 @@ const temporary = (): { readonly path: string } & Disposable => {
 
 const faultOf = (of: { readonly fault?: StoreError | undefined }): StoreError | undefined => of.fault;
 
-test("failing checkpoints are reported once, and a store whose log grows beyond 16 MB says how much and is not ready", async () => {
+test("failing checkpoints are reported once; above 16 MB of log a store is not ready", async () => {
   using directory = temporary();
   let isDenied = true;
-  let guarded: DatabaseSync | undefined;
-  const told: (string | undefined)[] = [];
+  let prepared: DatabaseSync | undefined;
+  const reported: (string | undefined)[] = [];
   await using store = sqliteStore({
     directory: directory.path,
-    onCheckpoint: (fault) => told.push(fault?.message),
+    onCheckpoint: (fault) => reported.push(fault?.message),
     beforeCommit(database) {
-      if (guarded === database) return;
-      guarded = database;
+      if (prepared === database) return;
+      prepared = database;
       database.setAuthorizer((action, name, mode) =>
         isDenied && action === constants.SQLITE_PRAGMA && name === "wal_checkpoint" && mode === "PASSIVE"
           ? constants.SQLITE_DENY
@@ -44,22 +44,22 @@ test("failing checkpoints are reported once, and a store whose log grows beyond 
     for (let n = 0; n < times; n += 1) await store.commit(writer.id, writer.next({ full: true, state: "x".repeat(1_000_000) }));
   };
   await grow(6);
-  assert.equal(told.length, 1);
-  assert.match(told[0] ?? "", /cannot be copied into its file/u);
+  assert.equal(reported.length, 1);
+  assert.match(reported[0] ?? "", /cannot be copied into its file/u);
   assert.equal(faultOf(store), undefined);
   await grow(14);
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   assert.match(faultOf(store)?.message ?? "", /cannot be copied into its file/u);
   assert.ok((store.backlog ?? 0) >= 4_000, String(store.backlog));
   isDenied = false;
   await grow(3);
-  assert.deepEqual(told.slice(1), [undefined]);
+  assert.deepEqual(reported.slice(1), [undefined]);
   assert.equal(faultOf(store), undefined);
   assert.ok((store.backlog ?? 0) < 1_000, String(store.backlog));
 });
 
-/** A log of a database of its own, which says what it is told. */
-class ToldLog extends Checkpointer {
+/** A log whose outcomes the test decides. */
+class ScriptedLog extends Checkpointer {
   errno: string | undefined;
   failure: Error | undefined;
   override synced(): void {
@@ -70,7 +70,7 @@ class ToldLog extends Checkpointer {
   }
 }
 
-const toldLog = (directory: string): ToldLog & Disposable => {
+const scriptedLog = (directory: string): ScriptedLog & Disposable => {
   const path = join(directory, "a.db");
   const database = openDatabase(path);
   database.exec("CREATE TABLE t(a)");
@@ -79,14 +79,14 @@ const toldLog = (directory: string): ToldLog & Disposable => {
     record.close();
     database.close();
   };
-  return Object.assign(new ToldLog(path, database, record), { [Symbol.dispose]: dispose });
+  return Object.assign(new ScriptedLog(path, database, record), { [Symbol.dispose]: dispose });
 };
 
 const disk = { sync: (done: (error: Error | null) => void) => done(null), close: () => undefined };
 
 test("C2 a sync that fails inside a checkpoint is followed by no other", async () => {
   using directory = temporary();
-  using log = toldLog(directory.path);
+  using log = scriptedLog(directory.path);
   const wal = new WalSync(disk, () => 0, log);
   const commits = new GroupCommit({ isTransaction: false, exec: () => undefined }, () => undefined, { wal });
   await commits.add(() => 1);
@@ -105,9 +105,9 @@ for (const [errno, code] of [
   ["EROFS", "STORE_READ_ONLY"],
   ["EIO", "STORE_IO"],
 ] as const)
-  test(`a store all of whose writes fail with ${errno} says so, and is not ready after 5 s until one succeeds`, async () => {
+  test(`a store whose writes all fail with ${errno} is not ready after 5 s`, async () => {
     using directory = temporary();
-    using log = toldLog(directory.path);
+    using log = scriptedLog(directory.path);
     let ms = 0;
     let isBroken = true;
     const database = {
@@ -133,7 +133,7 @@ for (const [errno, code] of [
     assert.equal(faultOf(commits)?.code, code);
     isBroken = false;
     ms += 1_000;
-    // Asking tries it, since nobody may write while the store is not ready.
+    // Reading the fault tries a write, since clients do not write while the store is not ready.
     assert.equal(faultOf(commits)?.code, code);
     for (let rounds = 0; rounds < 8; rounds += 1) await turn();
     assert.equal(faultOf(commits), undefined);

@@ -35,7 +35,7 @@ function overwrite(path: string, from: string, to: string): void {
   writeFileSync(path, file.replaceAll(from, to), "latin1");
 }
 
-test("C7 contents are hashed again when they are read: a changed byte is STORE_CORRUPT, and others are still given", async () => {
+test("C7 a changed byte of a content is STORE_CORRUPT, and others are still read", async () => {
   using file = temporary();
   let digests: readonly string[];
   {
@@ -66,14 +66,14 @@ test("C2 nothing acknowledged is lost when its process is killed", async () => {
   using file = temporary();
   const fixture = join(import.meta.dirname, "content-writer.fixture.ts");
   const running = spawn(process.execPath, ["--conditions=troupe-source", fixture, file.path], { stdio: ["ignore", "pipe", "inherit"] });
-  let said = "";
+  let output = "";
   running.stdout.setEncoding("utf8").on("data", (part: string) => {
-    said += part;
-    if (said.length > 40_000) running.kill("SIGKILL");
+    output += part;
+    if (output.length > 40_000) running.kill("SIGKILL");
   });
   await once(running, "close");
   // The last line may be half written.
-  const lines = said.split("\n").slice(0, -1);
+  const lines = output.split("\n").slice(0, -1);
   await using store = sqliteContents(file.path);
   const last = new Map<string, number>();
   for (const line of lines) {
@@ -88,7 +88,7 @@ test("C2 nothing acknowledged is lost when its process is killed", async () => {
   }
 });
 
-test("a second process, or opener, is refused while the file is held, and its owner alone may read it", async () => {
+test("a second opening is refused, and only the owner may read the file", async () => {
   using file = temporary();
   await using store = sqliteContents(file.path);
   await store.put(new Uint8Array(10));
@@ -96,7 +96,7 @@ test("a second process, or opener, is refused while the file is held, and its ow
   assert.equal(statSync(file.path).mode & 0o077, 0);
 });
 
-test("a file that is no content store is refused in words", async () => {
+test("a file that is not a content store is refused with a reason", async () => {
   using file = temporary();
   const path = join(file.path, "..", "..", "garbage");
   writeFileSync(path, "no database ".repeat(1_000));

@@ -1,4 +1,4 @@
-/** Pages of the file that are garbage: who meets one is refused, and nobody else. */
+/** Damaged pages and bits in the file: only requests that read them fail. */
 import assert from "node:assert/strict";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ function damage(directory: string, name: string): void {
 
 const writersOf = (...ids: readonly ActorId[]): readonly ChainWriter[] => ids.map((id) => new ChainWriter(id));
 
-test("C6 a write that meets a damaged page fails alone: the others of its group are kept", async () => {
+test("C6 a write that meets a damaged page fails alone", async () => {
   using directory = temporary();
   const writers = writersOf("door/a", "door/b", "door/c");
   const [a, b, c] = writers;
@@ -53,13 +53,13 @@ test("C6 a write that meets a damaged page fails alone: the others of its group 
     store.commit(c.id, c.next()),
   ]);
   assert.deepEqual(
-    ends.map((end) => (end.status === "fulfilled" ? "kept" : end.reason.code)),
-    ["kept", "STORE_CORRUPT", "kept"],
+    ends.map((end) => (end.status === "fulfilled" ? "committed" : end.reason.code)),
+    ["committed", "STORE_CORRUPT", "committed"],
   );
   assert.deepEqual(await Promise.all(writers.map(async ({ id }) => (await store.load(id))?.seq)), [2, 1, 2]);
 });
 
-test("C4 a damaged page among the replies that expired fails no turn, and is told once", async () => {
+test("C4 a damaged page of expired replies fails no turn and is reported once", async () => {
   using directory = temporary();
   const clock = new SimulatedClock();
   const [a] = writersOf("door/a");
@@ -72,20 +72,20 @@ test("C4 a damaged page among the replies that expired fails no turn, and is tol
   }
   damage(directory.path, "remembered_until");
   await clock.advance(2 * DAY_MS);
-  const told: StoreError[] = [];
-  await using store = sqliteStore({ directory: directory.path, clock, onDamage: (fault) => told.push(fault) });
+  const reported: StoreError[] = [];
+  await using store = sqliteStore({ directory: directory.path, clock, onDamage: (fault) => reported.push(fault) });
   for (let n = 1_000; n < 1_010; n += 1) {
     await store.commit(a.id, a.next({ remember: keyed(n) }));
     await clock.advance(2_000);
   }
   assert.deepEqual(await store.remembered(a.id, "key 1009"), { call: "", reply });
   assert.deepEqual(
-    told.map(({ code }) => code),
+    reported.map(({ code }) => code),
     ["STORE_CORRUPT"],
   );
 });
 
-test("of actors whose rows lie in a damaged page the others are listed, page by page, and they are named", async () => {
+test("actors in a damaged page are named, and all others are listed", async () => {
   using directory = temporary();
   const keys = Array.from({ length: 40 }, (_, n) => `k${String(n).padStart(2, "0")}`);
   const ids = keys.map((key): ActorId => `door/${key}`);
@@ -112,8 +112,8 @@ test("of actors whose rows lie in a damaged page the others are listed, page by 
   assert.equal((await store.list({ kind: "door", live: true, limit: 100 }, () => undefined)).length, listed.length);
 });
 
-test("an export that meets a damaged page says whose it is, or what lies there", async () => {
-  for (const [name, said] of [
+test("an export that meets a damaged page names the actor or the kind of data", async () => {
+  for (const [name, message] of [
     ["actor", /the row of door\/k\d\d cannot be read/],
     ["event", /^door\/k\d\d, after event \d+: /],
     ["remembered", /^door\/k\d\d, after event 2: /],
@@ -128,7 +128,7 @@ test("an export that meets a damaged page says whose it is, or what lies there",
         const to: ActorId = `door/k${String(n).padStart(2, "0")}`;
         await engine.call({ to, action: "note", args: { text: "x".repeat(300) }, start: null }, { key: `k${n}` });
         await engine.call({ to, action: "wake", args: { name: "w".repeat(200), at: 9e12 } });
-        for (const kept of ["m", "l"]) await store.enqueue({ ...messageTo(to, `${kept}${n}`), action: "x".repeat(300) });
+        for (const prefix of ["m", "l"]) await store.enqueue({ ...messageTo(to, `${prefix}${n}`), action: "x".repeat(300) });
         await store.settle(`l${n}`, "dead");
       }
     }
@@ -141,7 +141,7 @@ test("an export that meets a damaged page says whose it is, or what lies there",
       },
       (error: StoreError) => {
         assert.equal(error.code, "STORE_CORRUPT");
-        assert.match(error.message, said, name);
+        assert.match(error.message, message, name);
         return true;
       },
     );
@@ -150,7 +150,7 @@ test("an export that meets a damaged page says whose it is, or what lies there",
 
 const INDEX_LEAF = 0x0a;
 
-test("a flipped bit in the index of names never gives one actor's row for another's", async () => {
+test("a flipped bit in the index of names never returns another actor's row", async () => {
   using place = temporary();
   const directory = place.path;
   {

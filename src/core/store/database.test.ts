@@ -59,7 +59,7 @@ const rows = (database: DatabaseSync): unknown =>
     .map((row) => ({ ...row }));
 const version = (database: DatabaseSync): unknown => database.prepare("PRAGMA user_version").get()?.["user_version"];
 
-test("a file of an older schema is brought to the newest by the scripts in between, each once; a failing one leaves it as it was", () => {
+test("migration runs each missing script once, and a failing one changes nothing", () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-migrate-"));
   const path = join(directory, "a.db");
   try {

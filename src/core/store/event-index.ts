@@ -11,7 +11,7 @@ import { causeOf, MAX_EFFECTS } from "./rules.ts";
 const CHUNK = 2_000;
 /** Events that may share a short hash. */
 const MAX_ALIKE = 16;
-// 48 bits, which a number holds exactly. Ids that share them are told apart by the whole id.
+// 48 bits, which a number holds exactly. Ids that share them are distinguished by the whole id.
 const shortHash = (id: string): number => Number.parseInt(id.slice(0, 12), 16);
 const isEventId = (id: string): boolean => /^[0-9a-f]{64}$/u.test(id);
 

@@ -13,16 +13,16 @@ const MEANING: Readonly<Record<number, readonly [StoreCode, string]>> = {
     "STORE_READ_ONLY",
     "The store cannot be written. Check the permissions of its directory and files, and whether the disk is mounted read-only.",
   ],
-  10: ["STORE_IO", "The disk failed to read or write. Nothing of this was kept; check the disk, then try again."],
+  10: ["STORE_IO", "The disk failed to read or write. Nothing of this was written; check the disk, then try again."],
   // SQLITE_CORRUPT, which SQLite also reports for a disk that fails to read (EIO) and may work again in a moment.
   11: [
     "STORE_CORRUPT",
-    "The store's file is damaged, or the disk cannot read it. Check the disk first; then restore the file from a copy, without another log beside it. `troupe verify` says which actors are whole.",
+    "The store's file is damaged, or the disk cannot read it. Check the disk first; then restore the file from a copy, without another log next to it. `troupe verify` says which actors are whole.",
   ],
-  13: ["STORE_FULL", "The disk or its quota is full. Nothing of this was kept; free some space, then try again."],
+  13: ["STORE_FULL", "The disk or its quota is full. Nothing of this was written; free some space, then try again."],
   14: ["STORE_IO", "The store's file cannot be opened. Check that its directory exists and that this user may write there."],
   15: ["STORE_LOCKED", "Another process keeps the store busy. Wait and try again."],
-  18: ["STORE_FULL", "This is larger than the store can keep in one piece (1 GB). Split the state over several actors."],
+  18: ["STORE_FULL", "This is larger than the store can hold in one piece (1 GB). Split the state over several actors."],
   19: ["STORE_CONFLICT", "Another writer was first. Load the actor again."],
   26: ["STORE_CORRUPT", "The store's file is not a database. Name another directory, or restore the file from a copy."],
 };
@@ -56,7 +56,7 @@ export function storeFault(error: unknown): StoreError {
   const meaning = code === undefined ? undefined : MEANING[code];
   if (meaning) return new StoreError(meaning[0], meaning[1], { cause: error });
   const what = error instanceof Error ? error.message : String(error);
-  return new StoreError("STORE_IO", `The store could not do this (${what}). Nothing of it was kept.`, { cause: error });
+  return new StoreError("STORE_IO", `The store could not do this (${what}). Nothing of it was written.`, { cause: error });
 }
 
 export const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";

@@ -32,7 +32,7 @@ void test("few callers do not wait for one another", async () => {
   assert.equal(group.sizes.length, 5);
 });
 
-void test("a group of many stays open while rounds of the event loop bring more", async () => {
+void test("a large batch stays open while rounds of the event loop add to it", async () => {
   const group = groups();
   const all = several(group, 4);
   await round();
@@ -43,7 +43,7 @@ void test("a group of many stays open while rounds of the event loop bring more"
   assert.deepEqual(group.sizes, [5]);
 });
 
-void test("a group waits for those who were in the one before, and once only", async () => {
+void test("a batch waits once for the callers of the previous one", async () => {
   const group = groups();
   await Promise.all(several(group, 4));
   const early = several(group, 1);
@@ -58,7 +58,7 @@ void test("a group waits for those who were in the one before, and once only", a
   await Promise.all(alone);
 });
 
-void test("C2 a group that never ceases to grow is written all the same", async () => {
+void test("C2 a batch that keeps growing is still written", async () => {
   const group = groups();
   const all: Promise<void>[] = [];
   for (let turn = 0; turn < 12; turn += 1) {

@@ -2,7 +2,7 @@
 //
 // C2: writes that arrive together share a transaction, in the order they came, and settle when that is durable. C6: a write that is refused
 // (it throws `StoreError` before it wrote anything) fails alone. So does one whose content is at fault or that meets a damaged page. A fault
-// of the disk fails the whole batch, of which nothing is kept.
+// of the disk fails the whole batch, of which nothing is written.
 
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";
@@ -81,7 +81,7 @@ export class GroupCommit {
     this.#wal = wal;
   }
 
-  /** `write` runs in the batch's transaction, perhaps twice. Settles when it is durable; rejects with `StoreError` where nothing was kept. */
+  /** `write` runs in the batch's transaction, perhaps twice. Settles when it is durable; rejects with `StoreError` where nothing was written. */
   add<T>(write: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => this.push(new FunctionWrite(write, resolve, reject)));
   }

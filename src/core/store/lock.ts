@@ -1,4 +1,4 @@
-// Owns: the lock of a store, and the record beside it of how much of the log is on disk. Does not own: what a lost log means (log-loss.ts).
+// Owns: the lock of a store, and the record next to it of how much of the log is on disk. Does not own: what a lost log means (log-loss.ts).
 
 import {
   closeSync,
@@ -30,8 +30,8 @@ export interface Lock {
 }
 
 /**
- * Takes the lock: one server per store. It is SQLite's own lock on an empty file beside the store. The system releases it however its
- * holder dies, so no lock is ever stale, and a process id that is used again misleads no one. The record beside it names the holder.
+ * Takes the lock: one server per store. It is SQLite's own lock on an empty file next to the store. The system releases it however its
+ * holder dies, so no lock is ever stale, and a process id that is used again misleads no one. The record next to it names the holder.
  */
 export function lockStore(path: string): Lock {
   const lock = `${path}.lock`;
@@ -54,7 +54,7 @@ export function lockStore(path: string): Lock {
     if (code !== 5) throw error;
     throw new StoreError(
       "STORE_LOCKED",
-      `The store ${path} is held by ${holderOf(recordPath)}. Stop that server first, or name another directory; commands that only read work beside it.`,
+      `The store ${path} is held by ${holderOf(recordPath)}. Stop that server first, or name another directory; commands that only read work next to it.`,
       { cause: error },
     );
   }
@@ -123,7 +123,7 @@ const fromHex = (text: string | undefined): number => Number.parseInt(text ?? ""
 const LINE = /^log ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{8})$/u;
 
 /**
- * The file beside the lock: the id of the process that holds the store, for people, and how much of the log was synced. It exists from the
+ * The file next to the lock: the id of the process that holds the store, for people, and how much of the log was synced. It exists from the
  * opening of a store until it is closed in good order, so a record that is found means that a process was killed.
  *
  * It is written after every sync and not synced itself: a killed process leaves an exact record. A loss of power may leave an older one,
@@ -140,7 +140,7 @@ export class SyncRecord {
 
   /** Takes the file over; its line about the log stays until `write`. */
   static take(path: string): SyncRecord {
-    // A link by that name may lead to another file, which must not be written to.
+    // A link by that name may point to another file, which must not be written to.
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found !== undefined && (!found.isFile() || found.nlink > 1)) rmSync(path);
     const file = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);

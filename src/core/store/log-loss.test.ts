@@ -110,7 +110,7 @@ describe("the log of a killed server", () => {
     assert.ok((losses[0]?.frames ?? 0) >= TURNS);
   });
 
-  test("that was cut is reported again until the alarm is removed, and the damaged one stays", async () => {
+  test("is reported as cut until the alarm is removed, and its copy stays", async () => {
     const { losses } = await harmed(() => truncateSync(log, 20_000));
     const [loss] = losses;
     assert.ok(loss);
@@ -120,7 +120,7 @@ describe("the log of a killed server", () => {
     assert.deepEqual((await openedAt(trial)).losses, []);
   });
 
-  test("that is lost again before anybody acknowledged it keeps what was lost first, and counts both", async () => {
+  test("is reported with an earlier loss that was not acknowledged", async () => {
     const first = (await harmed(() => truncateSync(log, 20_000))).losses[0];
     const alarm = first?.alarm ?? "";
     const cut = readFileSync(`${alarm}-wal`);
@@ -138,7 +138,7 @@ describe("the log of a killed server", () => {
     rmSync(again, { recursive: true });
   });
 
-  test("C2 whose record was damaged, too, is reported", async () => {
+  test("C2 is reported where the record was damaged, too", async () => {
     const record = join(trial, "troupe.db.pid");
     const bytes = readFileSync(join(killed, "troupe.db.pid"));
     for (const damage of [bytes.subarray(0, 40), Buffer.from(bytes).fill("x", 25, 26)])
@@ -152,7 +152,7 @@ describe("the log of a killed server", () => {
       }
   });
 
-  test("C2 which is that of another store is reported, whichever store is the older", async () => {
+  test("C2 is reported where it is another store's, older or newer", async () => {
     const others = await Promise.all(Array.from({ length: 8 }, (_, n) => killedStore(join(place.path, `other-${n}`))));
     for (const other of others) {
       const { losses } = await harmed(() => copyFileSync(join(other, "troupe.db-wal"), log));
@@ -161,7 +161,7 @@ describe("the log of a killed server", () => {
     }
   });
 
-  test("is not taken for another store's where the process was killed after all of it was copied and cut", async () => {
+  test("is not taken for another store's after it was checkpointed and cut", async () => {
     const directory = join(place.path, "erased");
     const store = sqliteStore({ directory });
     const writer = new ChainWriter("door/a");
@@ -182,7 +182,7 @@ describe("the log of a killed server", () => {
     for (const one of [store, opened]) await one[Symbol.asyncDispose]();
   });
 
-  test("whose record is missing is reported where commits lie behind the damage", async () => {
+  test("is reported without a record where commits lie behind the damage", async () => {
     const bytes = readFileSync(join(killed, "troupe.db-wal"));
     bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 1, bytes.length >> 1);
     const { losses } = await harmed(() => {
@@ -207,7 +207,7 @@ describe("the log of a killed server", () => {
     },
   };
   for (const [name, read] of Object.entries(readers))
-    test(`is as it was after a reader: ${name}`, async () => {
+    test(`is unchanged by a reader: ${name}`, async () => {
       for (const harm of [() => rmSync(log), () => truncateSync(log, 0), () => truncateSync(log, 20_000)]) {
         rmSync(trial, { recursive: true, force: true });
         cpSync(killed, trial, { recursive: true });
@@ -221,7 +221,7 @@ describe("the log of a killed server", () => {
       }
     });
 
-  test("of which nothing is needed may be cut", async () => {
+  test("may be empty where the database has all of it", async () => {
     const directory = join(place.path, "emptied");
     await using store = sqliteStore({ directory });
     const writer = new ChainWriter("door/a");
@@ -234,7 +234,7 @@ describe("the log of a killed server", () => {
     assert.deepEqual(await openedAt(trial), { losses: [], seq: 40 });
   });
 
-  test("is checked after it began anew, too", async () => {
+  test("is checked after it restarted, too", async () => {
     const directory = join(place.path, "anew");
     await using store = sqliteStore({ directory });
     const writer = new ChainWriter("door/a");
@@ -254,7 +254,7 @@ describe("the log of a killed server", () => {
   });
 });
 
-test("a file that is shorter than it says is refused, with and without a log", async () => {
+test("a file shorter than its page count is refused, with and without a log", async () => {
   using place = temporary();
   const live = join(place.path, "live");
   const path = join(live, "troupe.db");
@@ -281,7 +281,7 @@ test("a file that is shorter than it says is refused, with and without a log", a
   }
 });
 
-test("a log of contents that was cut is reported, too", async () => {
+test("a cut log of contents is reported, too", async () => {
   using place = temporary();
   const path = join(place.path, "content.db");
   await using store = sqliteContents(path);
@@ -296,7 +296,7 @@ test("a log of contents that was cut is reported, too", async () => {
 /** Long enough for others to commit meanwhile. */
 const inRounds = (end: () => void, rounds = 12): void => void setImmediate(() => (rounds > 0 ? inRounds(end, rounds - 1) : end()));
 
-test("C2 after a failed sync nothing is acknowledged that a loss of power takes away", async () => {
+test("C2 after a failed sync nothing acknowledged is lost with the power", async () => {
   using place = temporary();
   const directory = place.path;
   const path = join(directory, "troupe.db");
@@ -333,7 +333,7 @@ test("C2 after a failed sync nothing is acknowledged that a loss of power takes 
     await assert.rejects(store.enqueue(messageTo("door/x", `m${failing}`)), StoreError);
     const database = readFileSync(path);
     await store[Symbol.asyncDispose]();
-    // Closing copies no log of which nobody knows whether it has gaps.
+    // A log that may have gaps is not copied at closing.
     assert.ok(readFileSync(path).equals(database));
     disk.loseCache();
     await using again = sqliteStore({ directory, onLostLog: () => assert.fail("what was synced is there") });
@@ -341,7 +341,7 @@ test("C2 after a failed sync nothing is acknowledged that a loss of power takes 
   }
 });
 
-test("C2 a log that another process left is written and synced again before it is relied on", async () => {
+test("C2 a log left by another process is written and synced again before use", async () => {
   using place = temporary();
   const log = join(place.path, "troupe.db-wal");
   await using store = sqliteStore({ directory: place.path });

@@ -205,7 +205,7 @@ function findLoss(path: string, log: string, extent: LogExtent, wasLeft: boolean
     if (lost > 0) return loss(isPresent ? "log-cut" : "log-missing", lost);
     if (hasHeader(salts) && hasHeader(extent.salts) && !isSame && !isLater) return loss("log-cut");
   }
-  // A whole record would have told what is missing.
+  // A whole record would say what is missing.
   if (record === "damaged") return loss(isPresent ? "log-cut" : "log-missing");
   // The log exists as long as a store is open, and a store closed in good order removes the record before the log.
   if (wasLeft && !isPresent) return loss("log-missing");
@@ -227,7 +227,7 @@ export function refuseShort(path: string, database: DatabaseSync, { pages: inLog
   if (missing === 0) return;
   throw new StoreError(
     "STORE_CORRUPT",
-    `The store's file ${path} was cut: ${missing} of its ${pages} pages are not there. Restore it from a copy, without another log beside it.`,
+    `The store's file ${path} was cut: ${missing} of its ${pages} pages are not there. Restore it from a copy, without another log next to it.`,
   );
 }
 
@@ -284,7 +284,7 @@ function lossOf(path: string, event: LogLoss["event"], frames?: number, commits?
     event === "log-missing"
       ? "its log was taken away"
       : frames === undefined && commits === undefined
-        ? "its log, or the record of it beside the lock, is damaged or another's"
+        ? "its log, or the record of it next to the lock, is damaged or another's"
         : "its log is damaged or was cut";
   const count = [
     ...(frames === undefined ? [] : [`${frames} changed pages that were on the disk are lost`]),

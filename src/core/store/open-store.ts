@@ -48,7 +48,7 @@ export const openLockedStore = <T>(options: StorePlace & OpenHooks, make: (file:
     options,
   );
 
-/** The same for any file with a lock beside it. `make` migrates it; `directory` is created where absent. */
+/** The same for any file with a lock next to it. `make` migrates it; `directory` is created where absent. */
 export function openLockedFile<T>(name: string, directory: string | undefined, make: (file: LockedFile) => T, hooks: OpenHooks = {}): T {
   return checkedOpen(name, () => {
     if (directory !== undefined) mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -1,4 +1,4 @@
-/** What is left in the file of actors that were removed: nothing, whatever comes between. */
+/** A removed actor leaves nothing in the file, whatever interrupts the removal. */
 import assert from "node:assert/strict";
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,8 +20,8 @@ class Place {
   /** How many rows the tables have in which something of an actor is. */
   rows(...tables: readonly string[]): readonly number[] {
     using database = this.#connect();
-    const asked = tables.length > 0 ? tables : ["actor", "event", "seek", "gone"];
-    return asked.map((table) => Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]));
+    const names = tables.length > 0 ? tables : ["actor", "event", "seek", "gone"];
+    return names.map((table) => Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]));
   }
   change(sql: string): void {
     using database = this.#connect();
@@ -58,7 +58,7 @@ async function ended(
   return { id: actor.id, head: actor.head ?? "" };
 }
 
-test("a removed actor is gone from the files, its place in the index of events too", async () => {
+test("a removed actor is no longer in the files or the index of events", async () => {
   using place = new Place();
   await using store = place.open();
   const one = await ended(store, new ChainWriter("door/one"), 700);
@@ -72,7 +72,7 @@ test("a removed actor is gone from the files, its place in the index of events t
   assert.ok(await store.event(other.head));
 });
 
-test("a removal that fails half-way, or ends with the process, goes on where the store is opened next", async () => {
+test("an interrupted removal continues when the store is opened next", async () => {
   using place = new Place();
   let writes = Number.POSITIVE_INFINITY;
   const beforeCommit = (): void => {
@@ -85,9 +85,9 @@ test("a removal that fails half-way, or ends with the process, goes on where the
     await ended(store, new ChainWriter("door/other"), 5);
     writes = 2;
     await assert.rejects(store.remove(one), { code: "STORE_IO" });
-    assert.equal(await store.load("door/one"), undefined, "it is gone, whatever is left of it");
-    const [actors = 0, events = 0, , gone = 0] = place.rows();
-    assert.deepEqual([actors, gone], [1, 1]);
+    assert.equal(await store.load("door/one"), undefined, "it is removed, though events are left");
+    const [actors = 0, events = 0, , rest = 0] = place.rows();
+    assert.deepEqual([actors, rest], [1, 1]);
     assert.ok(events > 5 && events < 1_005, `${events} events`);
     assert.deepEqual(
       (await store.list({ limit: 9 })).map(({ id }) => id),
@@ -106,14 +106,14 @@ test("a removal that fails half-way, or ends with the process, goes on where the
   assert.equal((await store.events("door/other", 0, 10)).length, 5);
 });
 
-test("a store that is closed while events go leaves the rest to the next", async () => {
+test("a store closed during a removal leaves the rest to the next opening", async () => {
   using place = new Place();
   let removing: Promise<unknown> | undefined;
   {
     await using store = place.open();
     const one = await ended(store, new ChainWriter("door/one"), 2_000);
     removing = store.remove(one);
-    await until("it is gone", async () => (await store.load("door/one")) === undefined);
+    await until("it is removed", async () => (await store.load("door/one")) === undefined);
   }
   assert.equal(await removing, true);
   await using _ = place.open();
@@ -121,7 +121,7 @@ test("a store that is closed while events go leaves the rest to the next", async
   assert.deepEqual(place.rows().slice(0, 2), [0, 0]);
 });
 
-test("no place and no number is given twice, or the index would lead astray", async () => {
+test("no event place and no actor id is used twice", async () => {
   using place = new Place();
   const before = new ChainWriter("door/a", "one");
   {
@@ -139,7 +139,7 @@ test("no place and no number is given twice, or the index would lead astray", as
   assert.equal(await store.event(before.head ?? ""), undefined);
 });
 
-test("an event that is none goes with the others", async () => {
+test("an unreadable event is removed with the others", async () => {
   using place = new Place();
   {
     await using store = place.open();
@@ -152,21 +152,21 @@ test("an event that is none goes with the others", async () => {
   assert.deepEqual(place.rows(), [0, 0, 0, 0]);
 });
 
-test("a chain with a page that is garbage is given up, and said", async () => {
+test("a chain in a damaged page is given up, and reported", async () => {
   using place = new Place();
-  const told: StoreError[] = [];
+  const reported: StoreError[] = [];
   {
     await using store = place.open();
     await ended(store, new ChainWriter("door/one"), 100);
     await ended(store, new ChainWriter("door/other"), 10);
   }
   place.damage("event");
-  await using store = place.open({ onDamage: (fault) => told.push(fault) });
+  await using store = place.open({ onDamage: (fault) => reported.push(fault) });
   const { ended: found } = await store.ended({ before: 1e15, limit: 10 });
   assert.equal(found.length, 2);
   for (const one of found) assert.equal(await store.remove(one), true);
   assert.deepEqual(
-    told.map(({ code }) => code),
+    reported.map(({ code }) => code),
     ["STORE_CORRUPT"],
   );
   assert.deepEqual([place.rows("actor"), place.rows("gone")], [[0], [0]]);

@@ -6,7 +6,7 @@ import { SCHEMA } from "./schema.ts";
 
 const A_SECOND = 2_500;
 
-test("C4 what has expired is forgotten at least as fast as calls come, a little at a time", () => {
+test("C4 expired replies are deleted in batches, as fast as new ones come", () => {
   using database = new DatabaseSync(":memory:");
   for (const script of SCHEMA) database.exec(script);
   let now = 1_000;

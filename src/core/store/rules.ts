@@ -91,12 +91,12 @@ const MAX_ANSWERED = 10_000;
 export const digestOf = (bytes: Uint8Array): Digest => hash("sha256", bytes, "hex");
 
 export const absent = (digest: Digest): StoreError =>
-  new StoreError("STORE_CONFLICT", `Nothing with the digest ${digest.slice(0, 64)} is kept here. Put it first, then label it.`);
+  new StoreError("STORE_CONFLICT", `Nothing with the digest ${digest.slice(0, 64)} is stored here. Put it first, then label it.`);
 
 /** Throws `STORE_FULL`. */
 export function checkPiece(bytes: Uint8Array, { pieceBytes }: ContentBounds): void {
   if (bytes.length > pieceBytes)
-    throw new StoreError("STORE_FULL", `This has ${bytes.length} bytes, and ${pieceBytes} may be kept in one piece. Divide it.`);
+    throw new StoreError("STORE_FULL", `This has ${bytes.length} bytes, and ${pieceBytes} may be stored in one piece. Divide it.`);
 }
 
 /** Throws `STORE_FULL`. */

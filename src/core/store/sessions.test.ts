@@ -35,7 +35,7 @@ streamSuite("the SQLite stream store", () => {
   return { open: (bounds) => sqliteSessionStores({ path, bounds }).streams, [Symbol.dispose]: dispose };
 });
 
-test("processes that start and write at once share one file: no message lost, none twice", async () => {
+test("processes share one session file without losing or repeating a message", async () => {
   using file = temporary();
   const fixture = join(import.meta.dirname, "session-writer.fixture.ts");
   const run = promisify(execFile);
@@ -50,7 +50,7 @@ test("processes that start and write at once share one file: no message lost, no
   assert.equal(all?.messages.length, 299);
 });
 
-test("others are served while very many sessions expire, each of which is named once", async () => {
+test("the event loop runs while many sessions expire, each reported once", async () => {
   using file = temporary();
   await using stores = sqliteSessionStores({ path: file.path });
   const writer = new DatabaseSync(file.path);
@@ -64,14 +64,14 @@ test("others are served while very many sessions expire, each of which is named 
     next = setImmediate(round);
   };
   let next = setImmediate(round);
-  const gone = await stores.sessions.expire(5_501);
+  const expired = await stores.sessions.expire(5_501);
   clearImmediate(next);
-  assert.deepEqual([gone.length, new Set(gone).size], [5_500, 5_500]);
+  assert.deepEqual([expired.length, new Set(expired).size], [5_500, 5_500]);
   assert.deepEqual(await stores.sessions.expire(5_501), []);
   assert.ok(rounds >= 5, `${rounds} rounds of the event loop`);
 });
 
-test("the log of a session file is short again once nobody reads what it says", async () => {
+test("the log of a session file shrinks after a reader has finished", async () => {
   using file = temporary();
   await using stores = sqliteSessionStores({ path: file.path });
   const size = (): number => statSync(`${file.path}-wal`).size;
@@ -86,7 +86,7 @@ test("the log of a session file is short again once nobody reads what it says", 
   assert.ok(size() <= 4_194_304, `${size()}`);
 });
 
-test("a file that is no session store is refused in words", async () => {
+test("a file that is not a session store is refused with a reason", async () => {
   using file = temporary();
   const path = join(file.path, "..", "..", "garbage");
   writeFileSync(path, "no database ".repeat(1_000));
@@ -94,7 +94,7 @@ test("a file that is no session store is refused in words", async () => {
   assert.throws(() => sqliteSessionStores({ path: join(path, "below") }), { name: "StoreError", code: "STORE_IO" });
 });
 
-test("memory holds a bounded number of sessions, and of sessions with streams: the one seen longest ago goes", async () => {
+test("memory drops the least recently seen session beyond its bound, with its streams", async () => {
   const session = (id: string) => ({ id, protocol: "p", client: {}, capabilities: {}, subscriptions: [], createdAt: 1, seenAt: 1 });
   await using sessions = memorySessionStore({ sessions: 2 });
   for (const id of ["a", "b"]) await sessions.put(session(id));
@@ -110,13 +110,13 @@ test("memory holds a bounded number of sessions, and of sessions with streams: t
   assert.equal((await streams.after("a", a))?.messages.length, 1);
 });
 
-test("memory holds a bounded number of bytes of all sessions' streams: answered replies go first, the oldest before the rest", async () => {
+test("memory drops answered streams first, oldest first, beyond its total bytes", async () => {
   await using streams = memoryStreamStore({ totalBytes: 11_000 });
   const text = "x".repeat(2_000);
   const running = await streams.append("a", "running", text);
   const answers: string[] = [];
   for (let n = 0; n < 4; n += 1) answers.push(await streams.append("b", `reply-${n}`, { id: n, result: text }));
-  assert.ok(await streams.after("a", running), "what is not answered yet is kept before what is");
+  assert.ok(await streams.after("a", running), "a stream without its answer is dropped last");
   assert.deepEqual(
     (await Promise.all(answers.map((id) => streams.after("b", id)))).map((found) => found !== undefined),
     [false, true, true, true],
@@ -126,7 +126,7 @@ test("memory holds a bounded number of bytes of all sessions' streams: answered 
   assert.equal(await streams.after("a", running), undefined);
 });
 
-test("a stream that goes on after it was let go has no event id twice", async () => {
+test("a dropped stream that continues uses no event id twice", async () => {
   await using streams = memoryStreamStore({ streams: 1 });
   const [one, two, three] = [await streams.append("s", "a", 1), await streams.append("s", "a", 2), await streams.append("s", "a", 3)];
   await streams.append("s", "b", 1);
@@ -137,7 +137,7 @@ test("a stream that goes on after it was let go has no event id twice", async ()
   assert.equal((await streams.after("s", three))?.messages.length, 2);
 });
 
-test("tasks are found again, by another that opens the file, until their time is over", async () => {
+test("tasks survive reopening the file until they expire", async () => {
   using file = temporary();
   const row = { id: "a", principal: "ann", told: '{"status":"working"}', over: false, until: 2_000 };
   {
@@ -220,7 +220,7 @@ test("a small change of a session with many subscriptions is a small write", asy
   left.close();
 });
 
-test("a file that knew no tasks yet gets room for them, and keeps its sessions", async () => {
+test("a file of the schema without tasks is migrated and keeps its streams", async () => {
   using file = temporary();
   let first = "";
   {
@@ -246,18 +246,18 @@ const paddedSession = (id: string): SessionRow => ({
   seenAt: 1,
 });
 
-test("a file that is no session store is put aside, and a fresh one begun", async () => {
+test("a file that is not a session store is moved aside and replaced", async () => {
   using place = temporary("");
   writeFileSync(place.path, "no database ".repeat(1_000));
-  const told: string[] = [];
-  await using stores = mendedSessionStores({ path: place.path, onDamage: ({ code }, aside) => told.push(code, aside) });
-  assert.deepEqual(told, ["STORE_CORRUPT", `${place.path}.damaged`]);
+  const reported: string[] = [];
+  await using stores = mendedSessionStores({ path: place.path, onDamage: ({ code }, aside) => reported.push(code, aside) });
+  assert.deepEqual(reported, ["STORE_CORRUPT", `${place.path}.damaged`]);
   assert.match(readFileSync(`${place.path}.damaged`, "utf8"), /^no database/u);
   await stores.sessions.put(paddedSession("a"));
   assert.equal((await stores.sessions.get("a"))?.id, "a");
 });
 
-test("whatever stands where a damaged file is put aside is no reason not to serve", async () => {
+test("an existing directory at the path for damaged files is replaced", async () => {
   using place = temporary("");
   writeFileSync(place.path, "no database ".repeat(1_000));
   mkdirSync(join(`${place.path}.damaged`, "full"), { recursive: true });
@@ -266,7 +266,7 @@ test("whatever stands where a damaged file is put aside is no reason not to serv
   assert.match(readFileSync(`${place.path}.damaged`, "utf8"), /^no database/u);
 });
 
-test("damage that shows later is mended too, once, for all who meet it at the same time", async () => {
+test("damage found later is repaired once, also for concurrent callers", async () => {
   using place = temporary("");
   {
     await using stores = mendedSessionStores({ path: place.path, onDamage: () => assert.fail("it is whole") });
@@ -286,7 +286,7 @@ test("damage that shows later is mended too, once, for all who meet it at the sa
   assert.ok(existsSync(`${place.path}.damaged`));
 });
 
-test("what is no damage is told: a store of a newer Troupe, a closed one", async () => {
+test("faults other than damage are thrown: a newer schema, a closed store", async () => {
   using place = temporary("");
   const stores = mendedSessionStores({ path: place.path, onDamage: () => assert.fail("it is whole") });
   await stores[Symbol.asyncDispose]();

@@ -46,7 +46,7 @@ interface Child extends AsyncDisposable {
   readonly pid: number;
   /** Settles with all it printed when it has ended. */
   readonly ended: Promise<string>;
-  said(line: string): Promise<void>;
+  printed(line: string): Promise<void>;
   /** Settles once it has printed as many lines. */
   lines(count: number): Promise<void>;
   kill(): void;
@@ -70,7 +70,7 @@ function child(...args: readonly string[]): Child {
   return {
     pid: running.pid ?? 0,
     ended,
-    said: (line) => until(`saying ${line}`, () => text.includes(line)),
+    printed: (line) => until(`saying ${line}`, () => text.includes(line)),
     lines: (count) => until(`${count} lines`, () => text.split("\n").length > count),
     kill: () => void running.kill("SIGKILL"),
     async [Symbol.asyncDispose]() {
@@ -105,7 +105,7 @@ async function wholeChain(store: Store, id: ActorId): Promise<readonly ChainEven
   }
 }
 
-test("its files, those of its lock too, are readable by their owner only, whatever the directory allows", async () => {
+test("a store's files and its lock are readable by their owner only", async () => {
   using directory = temporary();
   chmodSync(directory.path, 0o755);
   await using store = sqliteStore({ directory: directory.path });
@@ -115,10 +115,10 @@ test("its files, those of its lock too, are readable by their owner only, whatev
   for (const name of holding) assert.equal(statSync(join(directory.path, name)).mode & 0o777, 0o600, name);
 });
 
-test("a second server is told who holds the store and what to do; readers are let in", async () => {
+test("a second server is refused with the holder's process id, and readers may open", async () => {
   using directory = temporary();
   await using holder = child(directory.path, "hold");
-  await holder.said("ready");
+  await holder.printed("ready");
   assert.throws(
     () => sqliteStore({ directory: directory.path }),
     (error) =>
@@ -131,7 +131,7 @@ test("a second server is told who holds the store and what to do; readers are le
   assert.equal(await reader.count({}), 0);
 });
 
-test("within one process too a store is held once, and let go when closed", async () => {
+test("one process opens a store once at a time, and again after closing it", async () => {
   using directory = temporary();
   {
     await using first = sqliteStore({ directory: directory.path });
@@ -142,10 +142,10 @@ test("within one process too a store is held once, and let go when closed", asyn
   assert.equal(await again.count({}), 0);
 });
 
-test("the lock of a server that was killed is taken over", async () => {
+test("the lock of a killed server is taken over", async () => {
   using directory = temporary();
   const holder = child(directory.path, "hold");
-  await holder.said("ready");
+  await holder.printed("ready");
   holder.kill();
   await holder.ended;
   assert.ok(existsSync(join(directory.path, "troupe.db.pid")));
@@ -153,18 +153,18 @@ test("the lock of a server that was killed is taken over", async () => {
   assert.equal(await store.count({}), 0);
 });
 
-test("where a server was killed and its log was taken away, whoever opens the store is told; else nobody is", async () => {
+test("a killed server's missing log is reported at each start until acknowledged", async () => {
   using directory = temporary();
   const log = join(directory.path, "troupe.db-wal");
-  const told: string[] = [];
+  const reported: string[] = [];
   const opened = async (): Promise<void> => {
-    await sqliteStore({ directory: directory.path, onLostLog: ({ event, log: path }) => void told.push(`${event} ${path}`) })[
+    await sqliteStore({ directory: directory.path, onLostLog: ({ event, log: path }) => void reported.push(`${event} ${path}`) })[
       Symbol.asyncDispose
     ]();
   };
   const killed = async (): Promise<void> => {
     await using holder = child(directory.path, "hold");
-    await holder.said("ready");
+    await holder.printed("ready");
     holder.kill();
     await holder.ended;
   };
@@ -173,25 +173,25 @@ test("where a server was killed and its log was taken away, whoever opens the st
   await killed();
   assert.ok(existsSync(log));
   await opened();
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
   await killed();
   rmSync(log);
   await opened();
   const missing = `log-missing ${log}`;
-  assert.deepEqual(told, [missing]);
-  // It is reported until somebody has acknowledged it.
+  assert.deepEqual(reported, [missing]);
+  // It is reported until an operator acknowledges it.
   await opened();
-  assert.deepEqual(told, [missing, missing]);
+  assert.deepEqual(reported, [missing, missing]);
   rmSync(join(directory.path, "troupe.db.log-lost"));
   await opened();
-  assert.deepEqual(told, [missing, missing]);
+  assert.deepEqual(reported, [missing, missing]);
 });
 
-test("who opens a store waits for a reader that puts right what a killed server left", async () => {
+test("opening a store waits for a reader that recovers a killed server's log", async () => {
   using directory = temporary();
   const path = join(directory.path, "troupe.db");
   await sqliteStore({ directory: directory.path })[Symbol.asyncDispose]();
-  // Keeps everybody out, as such a reader does, until somebody has the store's lock and a little longer.
+  // Locks everyone out, as such a reader does, until a process has the store's lock and a little longer.
   const reader = `
     const { existsSync } = require("node:fs");
     const database = new (require("node:sqlite").DatabaseSync)(process.argv[1]);
@@ -214,7 +214,7 @@ test("who opens a store waits for a reader that puts right what a killed server 
   }
 });
 
-test("a store that is asked for twice in one process stays locked to all others", async () => {
+test("a failed second opening in one process leaves the store locked to others", async () => {
   using directory = temporary();
   await using store = sqliteStore({ directory: directory.path });
   assert.throws(() => sqliteStore({ directory: directory.path }), { code: "STORE_LOCKED" });
@@ -222,7 +222,7 @@ test("a store that is asked for twice in one process stays locked to all others"
   assert.equal(await store.count({}), 0);
 });
 
-test("a store whose name leads elsewhere is opened, and locked, where it lies", async () => {
+test("a store behind a symbolic link is opened and locked at its real path", async () => {
   using directory = temporary();
   const there = join(directory.path, "there");
   const one = join(directory.path, "one");
@@ -240,14 +240,14 @@ test("a store whose name leads elsewhere is opened, and locked, where it lies", 
   assert.equal((await store.load(writer.id))?.seq, 1);
 });
 
-test("a process that has no file handle left says so where it cannot open its store", async () => {
+test("a process without a free file handle says so when it cannot open its store", async () => {
   using directory = temporary();
   await sqliteStore({ directory: directory.path })[Symbol.asyncDispose]();
   const answer = await openedElsewhere(directory.path, 'try { for (;;) openSync("/dev/null"); } catch {}');
   assert.match(answer, /^STORE_IO There is no file handle left .+ulimit -n/u);
 });
 
-test("a lock file that is none is told of as that: the store beside it needs no copy", async () => {
+test("a damaged lock file is reported as such, not as a damaged store", async () => {
   using directory = temporary();
   {
     await using store = sqliteStore({ directory: directory.path });
@@ -264,7 +264,7 @@ test("a lock file that is none is told of as that: the store beside it needs no 
   assert.equal(await store.count({}), 0);
 });
 
-test("C2 C5 C6 killed at any moment, a store holds every acknowledged turn once, whole, and each message in one place", async () => {
+test("C2 C5 C6 a store killed at any moment has each acknowledged turn and message once", async () => {
   using directory = temporary();
   const acknowledged = new Map<string, string>();
   const taken = new Set<string>();
@@ -307,7 +307,7 @@ test("C2 C5 C6 killed at any moment, a store holds every acknowledged turn once,
         const ack = acknowledged.get(`door/${index} ${place + 1}`);
         if (ack !== undefined) assert.equal(ack, event.id);
       }
-      assert.ok(!acknowledged.has(`door/${index} ${events.length + 1}`), "an acknowledged turn is gone");
+      assert.ok(!acknowledged.has(`door/${index} ${events.length + 1}`), "an acknowledged turn is missing");
     }
     for (const id of waiting) assert.ok(!inPurse.includes(id), `${id} is in two places`);
   }
@@ -407,7 +407,7 @@ async function answers(path: string, writers: readonly ChainWriter[]): Promise<r
   return all;
 }
 
-test("C5 what waits in the outbox is read 8 MiB at a time, past what is damaged", async () => {
+test("C5 the outbox is read 8 MiB at a time, and damaged messages are skipped", async () => {
   using directory = temporary();
   const large = (n: number) => messageTo("door/a", `large.${n}`, { args: { text: "x".repeat(3_000_000) } });
   {
@@ -428,7 +428,7 @@ test("C5 what waits in the outbox is read 8 MiB at a time, past what is damaged"
   assert.match(lost[0] ?? "", /message large\.1 was changed while it waited/);
 });
 
-test("a full disk fails the whole group, keeps nothing of it, and the store goes on when space returns", async () => {
+test("a full disk fails the whole batch, and the store works again when space returns", async () => {
   using directory = temporary();
   let limit: number | undefined;
   await using store = sqliteStore({
@@ -489,7 +489,7 @@ test("a write the system refuses is STORE_IO, and nothing acknowledged is lost",
   }
 });
 
-test("a failing fsync fails the group; a later commit writes over what it left", async () => {
+test("a failing fsync fails the batch, and a later commit overwrites its log frames", async () => {
   const sql: string[] = [];
   let broken = true;
   const database = {
@@ -509,7 +509,7 @@ test("a failing fsync fails the group; a later commit writes over what it left",
   assert.equal(await commits.add(() => 3), 3);
 });
 
-test("one write whose content is at fault fails alone", async () => {
+test("a write with invalid content fails alone", async () => {
   using directory = temporary();
   await using store = sqliteStore({ directory: directory.path });
   const a = new ChainWriter("door/a");
@@ -520,44 +520,44 @@ test("one write whose content is at fault fails alone", async () => {
   Object.assign(broken.row.pending, cycle);
   const results = await Promise.allSettled([store.commit(b.id, b.next()), store.commit(a.id, broken), store.commit(b.id, b.next())]);
   assert.deepEqual(
-    results.map((result) => (result.status === "rejected" ? result.reason.code : "kept")),
-    ["kept", "STORE_IO", "kept"],
+    results.map((result) => (result.status === "rejected" ? result.reason.code : "committed")),
+    ["committed", "STORE_IO", "committed"],
   );
   assert.equal((await store.load(b.id))?.seq, 2);
   assert.equal(await store.load(a.id), undefined);
 });
 
-test("C2 a turn is told of once it is there, each for itself, and never while it is handed over", async () => {
+test("C2 each turn is reported when it is visible, and not before commit returns", async () => {
   using directory = temporary();
   const store = sqliteStore({ directory: directory.path });
   const handOver = commitWithCallback(store);
   const a = new ChainWriter("door/a");
-  const told: string[] = [];
+  const reported: string[] = [];
   const handed = (name: string, entry: Entry): Promise<void> => {
     const ended = new Promise<void>((resolve) => {
       const end = (how: string): void => {
-        told.push(`${name} ${how}`);
+        reported.push(`${name} ${how}`);
         resolve();
       };
       handOver(a.id, entry, {
-        onCommitted: () => end("kept"),
+        onCommitted: () => end("committed"),
         onFailed: (error) => end(error instanceof StoreError ? error.code : String(error)),
       });
     });
-    told.push(`${name} handed over`);
+    reported.push(`${name} handed over`);
     return ended;
   };
   const first = a.next();
   await Promise.all([handed("first", first), handed("again", first), handed("second", a.next())]);
   const over = ["first handed over", "again handed over", "second handed over"];
-  assert.deepEqual(told, [...over, "first kept", "again STORE_CONFLICT", "second kept"]);
+  assert.deepEqual(reported, [...over, "first committed", "again STORE_CONFLICT", "second committed"]);
   assert.equal((await store.load(a.id))?.seq, 2);
   await store[Symbol.asyncDispose]();
-  await handed("late", a.next());
-  assert.deepEqual(told.slice(6), ["late handed over", "late STORE_CLOSED"]);
+  await handed("closed", a.next());
+  assert.deepEqual(reported.slice(6), ["closed handed over", "closed STORE_CLOSED"]);
 });
 
-test("C6 a writer that got past the lock loses too", async () => {
+test("C6 a writer that bypasses the lock loses too", async () => {
   using directory = temporary();
   await using store = sqliteStore({ directory: directory.path });
   const a = new ChainWriter("door/a");
@@ -568,7 +568,7 @@ test("C6 a writer that got past the lock loses too", async () => {
   await assert.rejects(store.commit(a.id, a.next()), { code: "STORE_CONFLICT" });
 });
 
-test("a store written by a newer Troupe, a foreign database and a file that is none are refused in words", async () => {
+test("newer stores, foreign databases and other files are refused with a reason", async () => {
   using directory = temporary();
   const newer = join(directory.path, "newer.db");
   await using store = sqliteStore({ path: newer });
@@ -592,7 +592,7 @@ test("a store written by a newer Troupe, a foreign database and a file that is n
   assert.throws(() => sqliteStore({ path: garbage }), { code: "STORE_CORRUPT" });
 });
 
-test("a directory that cannot be had is named", () => {
+test("a directory that cannot be opened is named in the error", () => {
   using directory = temporary();
   const file = join(directory.path, "file");
   writeFileSync(file, "");
@@ -606,7 +606,7 @@ test("a directory that cannot be had is named", () => {
   assert.throws(() => sqliteStore({}), { code: "STORE_IO" });
 });
 
-test("a directory that may only be read can be read, not served", async () => {
+test("a read-only directory can be read but not served", async () => {
   using directory = temporary();
   const data = join(directory.path, "data");
   mkdirSync(data);
@@ -629,7 +629,7 @@ test("a directory that may only be read can be read, not served", async () => {
   }
 });
 
-test("a reader beside a running server sees what was committed, at once, and writes nothing", async () => {
+test("a reader next to a server sees commits at once and writes nothing", async () => {
   using directory = temporary();
   await using store = sqliteStore({ directory: directory.path });
   const a = new ChainWriter("door/a");
@@ -656,7 +656,7 @@ test("a reader beside a running server sees what was committed, at once, and wri
   await assert.rejects(reader.remove({ id: a.id, head: a.head ?? "" }), refused);
 });
 
-test("erased bodies are gone from the files", async () => {
+test("erased bodies are no longer in the files", async () => {
   using directory = temporary();
   const secret = "the-secret-nobody-may-find";
   await using store = sqliteStore({ directory: directory.path });
@@ -681,7 +681,7 @@ test("a copy of the files of a running server opens", async () => {
   assert.equal((await other.load(a.id))?.seq, 5);
 });
 
-test("every question is answered by an index, however many actors there are", async () => {
+test("every query of actors uses an index", async () => {
   using directory = temporary();
   const path = join(directory.path, "a.db");
   await filled(path);
@@ -714,7 +714,7 @@ test("every question is answered by an index, however many actors there are", as
   assert.ok(statSync(path).size > 0);
 });
 
-test("C4 replies remembered by an older schema are given again, whatever was asked", async () => {
+test("C4 replies stored by an older schema, without their call, are given again", async () => {
   using directory = temporary();
   const path = join(directory.path, "troupe.db");
   const a = new ChainWriter("door/a");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { transferSuite } from "../../testing/index.ts";
 import { sqliteExporter, sqliteImporter } from "./index.ts";
 
-transferSuite("the SQLite store, left and come to", () => {
+transferSuite("the SQLite store, exported and imported", () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-transfer-"));
   return {
     importer: (clock) => sqliteImporter({ directory, clock }),

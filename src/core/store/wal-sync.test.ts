@@ -12,7 +12,7 @@ import { messageTo } from "../../testing/store-entries.ts";
 import { type Disk, walFile, WalSync } from "./wal-sync.ts";
 import { GroupCommit } from "./group-commit.ts";
 
-/** A disk that works when it is told to. */
+/** A disk whose syncs end when the test says so. */
 class SlowDisk implements Disk {
   readonly waiting: ((error: Error | null) => void)[] = [];
   here = 0;
@@ -38,10 +38,10 @@ const NOTE: Outgoing = { to: "tally/a", action: "note", args: { text: "x" }, sta
 
 const quiet = { isTransaction: false, exec: () => undefined };
 
-const watched = <T>(promise: Promise<T>): { state: "waits" | "kept" | "failed"; error?: unknown } => {
-  const seen: { state: "waits" | "kept" | "failed"; error?: unknown } = { state: "waits" };
+const watched = <T>(promise: Promise<T>): { state: "waits" | "done" | "failed"; error?: unknown } => {
+  const seen: { state: "waits" | "done" | "failed"; error?: unknown } = { state: "waits" };
   promise.then(
-    () => (seen.state = "kept"),
+    () => (seen.state = "done"),
     (error: unknown) => Object.assign(seen, { state: "failed", error }),
   );
   return seen;
@@ -52,7 +52,7 @@ const temporary = (): { readonly path: string } & Disposable => {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 };
 
-void test("C2 a commit settles when the disk has it, and what is written meanwhile goes with the next", async () => {
+void test("C2 a commit settles when it is on disk; later writes go with the next sync", async () => {
   const disk = new SlowDisk();
   const commits = new GroupCommit(quiet, () => undefined, { wal: new WalSync(disk, () => 0) });
   const first = watched(commits.add(() => 1));
@@ -64,14 +64,14 @@ void test("C2 a commit settles when the disk has it, and what is written meanwhi
   assert.deepEqual([first.state, second.state, third.state, disk.waiting.length], ["waits", "waits", "waits", 1]);
   disk.end();
   await turn();
-  assert.deepEqual([first.state, second.state, third.state, disk.waiting.length], ["kept", "waits", "waits", 1]);
+  assert.deepEqual([first.state, second.state, third.state, disk.waiting.length], ["done", "waits", "waits", 1]);
   const rest = watched(commits.drained());
   disk.end();
   await turn();
-  assert.deepEqual([second.state, third.state, disk.waiting.length, rest.state], ["kept", "kept", 0, "kept"]);
+  assert.deepEqual([second.state, third.state, disk.waiting.length, rest.state], ["done", "done", 0, "done"]);
 });
 
-void test("C2 a failed sync fails every commit that waits for the disk, and is never followed by another", async () => {
+void test("C2 a failed sync fails every waiting commit and is never followed by another", async () => {
   const disk = new SlowDisk();
   const wal = new WalSync(disk, () => 0);
   const commits = new GroupCommit(quiet, () => undefined, { wal });
@@ -83,7 +83,7 @@ void test("C2 a failed sync fails every commit that waits for the disk, and is n
   disk.end(Object.assign(new Error("i/o error"), { code: "EIO" }));
   await turn();
   assert.deepEqual([first.state, second.state, read.state, disk.waiting.length, disk.here], ["failed", "failed", "failed", 0, 0]);
-  // Nobody knows whether the disk has them, so neither may be reported as not applied.
+  // Their outcome is unknown, so neither may be reported as not applied.
   for (const { error } of [first, second]) assert.ok(error instanceof Error && !(error instanceof StoreError));
   const third = watched(commits.add(() => 3));
   await turn();
@@ -92,7 +92,7 @@ void test("C2 a failed sync fails every commit that waits for the disk, and is n
   await wal.close();
 });
 
-void test("a quick disk is waited for here, a slow one on another thread", async () => {
+void test("a quick disk is synced on this thread, a slow one on another", async () => {
   const disk = new SlowDisk();
   let ms = 0;
   disk.takes = () => (ms += 0.1);
@@ -110,16 +110,16 @@ void test("a quick disk is waited for here, a slow one on another thread", async
   assert.deepEqual([disk.here, disk.waiting.length, slow.state], [2, 1, "waits"]);
   disk.end();
   await turn();
-  assert.equal(slow.state, "kept");
+  assert.equal(slow.state, "done");
 });
 
-void test("law 2: what was read is told once the disk has it", async () => {
+void test("law 2: a read answers when what it read is on disk", async () => {
   using directory = temporary();
   const disk = new SlowDisk();
   const store = sqliteStore({ directory: directory.path, disk });
   const counted = watched(store.count({}));
   await turn();
-  assert.equal(counted.state, "kept");
+  assert.equal(counted.state, "done");
   const sent = watched(store.enqueue(messageTo("door/x", "m")));
   await turn();
   const read = watched(store.undelivered(10));
@@ -129,11 +129,11 @@ void test("law 2: what was read is told once the disk has it", async () => {
     disk.end();
     await turn();
   }
-  assert.deepEqual([sent.state, read.state], ["kept", "kept"]);
+  assert.deepEqual([sent.state, read.state], ["done", "done"]);
   await store[Symbol.asyncDispose]();
 });
 
-void test("C2 where the disk does not say whether it kept a turn, its caller is told so, and nothing more is taken", async () => {
+void test("C2 an unknown outcome of a sync is reported, and no more writes are taken", async () => {
   using directory = temporary();
   const disk = new SlowDisk();
   const store = sqliteStore({ directory: directory.path, disk });
@@ -161,13 +161,13 @@ for (const [what, harm] of [
   ["left without their lock", (path: string) => rmSync(join(path, "a.db.lock"))],
   ["given another lock", (path: string) => renameSync(join(path, "other"), join(path, "a.db.lock"))],
 ] as const)
-  void test(`C2 nothing is kept in files that were ${what}`, async () => {
+  void test(`C2 no write succeeds in files that were ${what}`, async () => {
     using directory = temporary();
     const path = join(directory.path, "data");
     mkdirSync(path);
     for (const name of ["a.db", "a.db-wal", "a.db.lock", "other"]) writeFileSync(join(path, name), name);
-    const said: string[] = [];
-    const database = { isTransaction: false, exec: (sql: string) => void said.push(sql) };
+    const executed: string[] = [];
+    const database = { isTransaction: false, exec: (sql: string) => void executed.push(sql) };
     let ms = 0;
     const disk = walFile(join(path, "a.db"));
     const wal = new WalSync(disk, () => ms);
@@ -175,18 +175,18 @@ for (const [what, harm] of [
     ms += 10_000;
     await commits.add(() => 1);
     harm(path);
-    said.length = 0;
+    executed.length = 0;
     ms += 10_000;
     await assert.rejects(
       commits.add(() => 2),
       { code: "STORE_IO", message: what.endsWith("lock") ? /lock file was removed or replaced/u : /were moved, removed or replaced/u },
     );
-    assert.deepEqual(said, []);
+    assert.deepEqual(executed, []);
     assert.equal(wal.refusal()?.code, "STORE_IO");
     disk.close();
   });
 
-void test("C2 an open store needs no further file to keep a turn", async () => {
+void test("C2 an open store needs no further file handle to commit", async () => {
   using directory = temporary();
   const wal = join(directory.path, "troupe.db-wal");
   // Made once before: what is opened then has nothing to write at its start.

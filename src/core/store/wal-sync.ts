@@ -69,12 +69,12 @@ export class WalSync {
       if (this.#disk.isInPlace?.() === false)
         this.#fault = new StoreError(
           "STORE_IO",
-          "The store's files were moved, removed or replaced while they were in use, so nothing more is kept. Put them back, then restart the server.",
+          "The store's files were moved, removed or replaced while they were in use, so nothing more is written. Put them back, then restart the server.",
         );
       else if (this.#disk.isLocked?.() === false)
         this.#fault = new StoreError(
           "STORE_IO",
-          "The store's lock file was removed or replaced while it was in use, so another server may have the store: nothing more is kept. Stop that one, then restart this server.",
+          "The store's lock file was removed or replaced while it was in use, so another server may have the store: nothing more is written. Stop that one, then restart this server.",
         );
     }
     return this.#fault;
@@ -218,7 +218,7 @@ export class WalSync {
     const errno = systemCode(cause);
     this.#fault = new StoreError(
       errno === "EROFS" ? "STORE_READ_ONLY" : "STORE_IO",
-      `The disk failed to keep what was written to the store${errno === undefined ? "" : ` (${errno})`}. Check it, then restart the server: what the store has then is what counts.`,
+      `The disk failed to store what was written to the store${errno === undefined ? "" : ` (${errno})`}. Check it, then restart the server: what the store has then is what counts.`,
       { cause },
     );
     return outcomeUnknown(cause);
@@ -233,7 +233,7 @@ function withSystemCode(fault: StoreError, errno: string | undefined): StoreErro
   if (errno === "EROFS")
     return new StoreError(
       "STORE_READ_ONLY",
-      "The store's file system is mounted read-only (EROFS), perhaps because the system met an error of the disk. Nothing of this was kept; check the disk, mount it for writing, then restart the server.",
+      "The store's file system is mounted read-only (EROFS), perhaps because the system met an error of the disk. Nothing of this was written; check the disk, mount it for writing, then restart the server.",
       { cause },
     );
   const detail = errno ?? (cause instanceof Error && "errcode" in cause ? `SQLite ${String(cause.errcode)}` : undefined);

@@ -28,17 +28,17 @@ const failed = (error: unknown): never => {
   process.exit(3);
 };
 
-/** `late`: how many rounds of the event loop it comes after the others, whose group is open until then. */
-async function work(store: Store, id: ActorId, next: ActorId, late: number): Promise<void> {
+/** `delay`: how many rounds of the event loop it waits after each turn, while the batch of the others is open. */
+async function work(store: Store, id: ActorId, next: ActorId, delay: number): Promise<void> {
   const writer = await resume(store, id);
   let waiting: Promise<unknown> = Promise.resolve();
   for (let turn = 0; ; turn += 1) {
     const entry = writer.next({ out: turn % 7 === 0 ? [messageTo(next, `${id}.${writer.seq + 1}.0`)] : [] });
     const commit = store.commit(id, entry).then(() => say(`ack ${id} ${entry.seq} ${entry.event.id}`), failed);
-    // A lead of up to four turns, as a hot actor has one.
+    // Up to four turns are uncommitted, as with a busy actor.
     if (turn % 4 === 3) await waiting;
     waiting = commit;
-    for (let rounds = 0; rounds < late; rounds += 1) await round();
+    for (let rounds = 0; rounds < delay; rounds += 1) await round();
   }
 }
 

@@ -82,223 +82,7 @@ export interface SqliteSessionOptions {
 }
 
 /** All three stores on one file; disposing any of the four closes it. Throws `StoreError`. */
-export function sqliteSessionStores(options: SqliteSessionOptions): SqliteSessionStores {
-  try {
-    mkdirSync(dirname(options.path), { recursive: true, mode: 0o700 });
-    return closedOnThrow(openDatabase(options.path, { busyMs: options.busyMs ?? 2_000 }), (database) => {
-      // However long the log has become, because of a reader in another process for example, it is cut to what writing needs.
-      database.exec("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304");
-      migrate(database, APPLICATION, SCHEMA);
-      return storesOn(database, { ...STREAM_BOUNDS, ...options.bounds });
-    });
-  } catch (error) {
-    const fault = storeFault(error);
-    throw new StoreError(fault.code, `${options.path}: ${fault.message}`, { cause: error });
-  }
-}
-
-type Run = <T>(work: () => T) => Promise<T>;
-
-function storesOn(database: DatabaseSync, bounds: StreamBounds): SqliteSessionStores {
-  let open = true;
-  let broken: StoreError | undefined;
-  let writes = 0;
-  const counts = frameCounts(database);
-  // SQLite's automatic checkpoints would hide that a sync failed. The log may have gaps then, and the next checkpoint would copy them.
-  const checkpoint = (): void => {
-    writes = 0;
-    try {
-      if (Number(counts?.get()?.["log"] ?? CHECKPOINT_FRAMES) >= CHECKPOINT_FRAMES) database.exec("PRAGMA wal_checkpoint(PASSIVE)");
-    } catch (error) {
-      // Any other failure is retried with a later write; nothing is lost until then.
-      if (isFailedSync(error))
-        broken = new StoreError("STORE_CORRUPT", "The disk failed to keep what was written to the sessions.", { cause: error });
-    }
-  };
-  const read: Run = async (work) => {
-    if (!open) throw closed("session store");
-    if (broken !== undefined) throw broken;
-    try {
-      return work();
-    } catch (error) {
-      throw storeFault(error);
-    }
-  };
-  const write: Run = (work) =>
-    read(() => {
-      database.exec("BEGIN IMMEDIATE");
-      try {
-        const result = work();
-        database.exec("COMMIT");
-        if (++writes >= CHECKPOINT_WRITES) checkpoint();
-        return result;
-      } finally {
-        if (database.isTransaction) database.exec("ROLLBACK");
-      }
-    });
-  const close = async (): Promise<void> => {
-    if (open) database.close();
-    open = false;
-  };
-  return {
-    sessions: { ...sessionsOn(database, read, write), [Symbol.asyncDispose]: close },
-    streams: { ...streamsOn(database, bounds, read, write), [Symbol.asyncDispose]: close },
-    taskStore: { ...tasksOn(database, read, write), [Symbol.asyncDispose]: close },
-    [Symbol.asyncDispose]: close,
-  };
-}
-
-function sessionsOn(database: DatabaseSync, read: Run, write: Run): Omit<SessionStore, typeof Symbol.asyncDispose> {
-  const put = database.prepare(
-    "INSERT INTO session VALUES(?,?,?,?) ON CONFLICT(id) DO UPDATE SET seen = excluded.seen, level = excluded.level, listener = excluded.listener",
-  );
-  const putFixed = database.prepare("INSERT INTO session_fixed VALUES(?,?) ON CONFLICT(session) DO UPDATE SET row = excluded.row");
-  const get = database.prepare(
-    `SELECT seen, level, listener, row, (SELECT json_group_array(uri) FROM (SELECT uri FROM subscription WHERE session = id ORDER BY n)) AS uris
-     FROM session LEFT JOIN session_fixed ON session = id WHERE id = ?`,
-  );
-  const set = database.prepare("UPDATE session SET level = ?, listener = ? WHERE id = ?");
-  const subscribe = database.prepare(
-    "INSERT INTO subscription SELECT ?1, coalesce(max(n), -1) + 1, ?2 FROM subscription WHERE session = ?1",
-  );
-  const unsubscribe = database.prepare("DELETE FROM subscription WHERE session = ? AND uri = ?");
-  const unsubscribeAll = database.prepare("DELETE FROM subscription WHERE session = ?");
-  const touch = database.prepare("UPDATE session SET seen = ? WHERE id = ? AND seen < ?");
-  const remove = database.prepare("DELETE FROM session WHERE id = ?");
-  const expire = database.prepare(`DELETE FROM session WHERE id IN (SELECT id FROM session WHERE seen < ? LIMIT ${BATCH}) RETURNING id`);
-  const rowOf = (id: string): SessionRow | undefined => {
-    const columns = get.get(id);
-    if (columns === undefined) return undefined;
-    const fixed = parsed(columns["row"]);
-    const [logLevel, listener] = [maybeText(columns["level"]), maybeText(columns["listener"])];
-    const row = isBag(fixed) && {
-      ...fixed,
-      subscriptions: parsed(columns["uris"]),
-      ...(logLevel === undefined ? undefined : { logLevel }),
-      ...(listener === undefined ? undefined : { listener }),
-      seenAt: int(columns["seen"]),
-    };
-    if (!isSessionRow(row)) throw damaged("a session is none");
-    return row;
-  };
-  return {
-    put: (row) =>
-      write(() => {
-        const { subscriptions, logLevel, listener, seenAt, ...fixed } = row;
-        put.run(row.id, seenAt, logLevel ?? null, listener ?? null);
-        putFixed.run(row.id, JSON.stringify(fixed));
-        unsubscribeAll.run(row.id);
-        for (const uri of subscriptions) subscribe.run(row.id, uri);
-      }),
-    get: (id) => read(() => rowOf(id)),
-    change: (id, change) =>
-      write(() => {
-        const row = rowOf(id);
-        if (row === undefined) return undefined;
-        const changed = changedSession(row, change);
-        if (changed === row) return row;
-        const { logLevel, listener } = changed;
-        if (logLevel !== row.logLevel || listener !== row.listener) set.run(logLevel ?? null, listener ?? null, id);
-        if (changed.subscriptions === row.subscriptions) return changed;
-        for (const uri of [change.subscribe, change.unsubscribe]) if (uri !== undefined) unsubscribe.run(id, uri);
-        if (change.subscribe !== undefined) subscribe.run(id, change.subscribe);
-        return changed;
-      }),
-    touch: (id, seenAt) => write(() => void touch.run(seenAt, id, seenAt)),
-    delete: (id) => write(() => void remove.run(id)),
-    async expire(seenBefore) {
-      const expired: string[] = [];
-      for (;;) {
-        const batch = await write(() => expire.all(seenBefore).map((columns) => text(columns["id"])));
-        expired.push(...batch);
-        if (batch.length < BATCH) return expired;
-        // Lets other requests in between two batches.
-        await new Promise<void>((resolve) => setImmediate(resolve));
-      }
-    },
-  };
-}
-
-function tasksOn(database: DatabaseSync, read: Run, write: Run): Omit<TaskStore, typeof Symbol.asyncDispose> {
-  const put = database.prepare("INSERT OR REPLACE INTO task VALUES(?,?,?,?,?)");
-  const get = database.prepare("SELECT principal, told, over, until FROM task WHERE id = ?");
-  const expire = database.prepare(`DELETE FROM task WHERE id IN (SELECT id FROM task WHERE until <= ? LIMIT ${BATCH})`);
-  return {
-    put: ({ id, principal, told, over, until }) => write(() => void put.run(id, principal ?? null, told, over ? 1 : 0, until)),
-    get: (id) =>
-      read(() => {
-        const columns = get.get(id);
-        if (columns === undefined) return undefined;
-        const { principal, told, over, until } = columns;
-        const row = { id, told: text(told), over: int(over) === 1, until: int(until) };
-        return principal === null ? row : { ...row, principal: text(principal) };
-      }),
-    expire: (now) => write(() => void expire.run(now)),
-  };
-}
-
-function streamsOn(database: DatabaseSync, bounds: StreamBounds, read: Run, write: Run): Omit<StreamStore, typeof Symbol.asyncDispose> {
-  const grow = database.prepare(
-    `INSERT INTO stream VALUES(?1, ?2, 1, ?3, (SELECT coalesce(max(turn), 0) + 1 FROM stream WHERE session = ?1))
-     ON CONFLICT(session, name) DO UPDATE SET last = last + 1, bytes = bytes + ?3, turn = excluded.turn RETURNING last, bytes`,
-  );
-  const insert = database.prepare("INSERT INTO message VALUES(?,?,?,?,?)");
-  const oldest = database.prepare("SELECT n, bytes FROM message WHERE session = ? AND name = ? ORDER BY n LIMIT 1");
-  const drop = database.prepare("DELETE FROM message WHERE session = ? AND name = ? AND n <= ?");
-  const shrink = database.prepare("UPDATE stream SET bytes = ? WHERE session = ? AND name = ?");
-  const idle = database.prepare("SELECT name FROM stream WHERE session = ? ORDER BY turn DESC LIMIT -1 OFFSET ?");
-  const forget = database.prepare("DELETE FROM stream WHERE session = ? AND name = ?");
-  const last = database.prepare("SELECT last FROM stream WHERE session = ? AND name = ?");
-  const following = database.prepare("SELECT n, message FROM message WHERE session = ? AND name = ? AND n > ? ORDER BY n");
-  const removeStreams = database.prepare("DELETE FROM stream WHERE session = ?");
-  const removeMessages = database.prepare("DELETE FROM message WHERE session = ?");
-  return {
-    append: (session, name, message) =>
-      write(() => {
-        const written = JSON.stringify(message);
-        const size = Buffer.byteLength(written);
-        const columns = grow.get(session, name, size);
-        const n = int(columns?.["last"]);
-        let bytes = int(columns?.["bytes"]);
-        insert.run(session, name, n, size, written);
-        const before = bytes;
-        drop.run(session, name, n - bounds.messages);
-        while (bytes > bounds.bytes) {
-          const first = oldest.get(session, name);
-          if (first === undefined) break;
-          bytes -= int(first["bytes"]);
-          drop.run(session, name, int(first["n"]));
-        }
-        if (bytes !== before) shrink.run(bytes, session, name);
-        for (const other of idle.all(session, bounds.streams)) {
-          drop.run(session, text(other["name"]), Number.MAX_SAFE_INTEGER);
-          forget.run(session, text(other["name"]));
-        }
-        return eventId(name, n);
-      }),
-    after: (session, id) =>
-      read(() => {
-        const place = readEventId(id);
-        if (place === undefined) return undefined;
-        const { stream, n } = place;
-        const columns = last.get(session, stream);
-        if (columns === undefined || n > int(columns["last"])) return undefined;
-        const rows = following.all(session, stream, n);
-        if (rows.length !== int(columns["last"]) - n) return undefined;
-        return { stream, messages: rows.map((row) => ({ id: eventId(stream, int(row["n"])), message: parsed(row["message"]) })) };
-      }),
-    drop: (session, stream) =>
-      write(() => {
-        drop.run(session, stream, Number.MAX_SAFE_INTEGER);
-        forget.run(session, stream);
-      }),
-    delete: (session) =>
-      write(() => {
-        removeStreams.run(session);
-        removeMessages.run(session);
-      }),
-  };
-}
+export const sqliteSessionStores = (options: SqliteSessionOptions): SqliteSessionStores => storesOn(new SessionFile(options), options);
 
 export interface MendedSessionOptions extends SqliteSessionOptions {
   /** Called once for each damaged file, with the path it was moved to. */
@@ -310,68 +94,271 @@ export interface MendedSessionOptions extends SqliteSessionOptions {
  * A client whose session is missing begins another, so damaged sessions must not keep a server from starting. Throws `StoreError` for all other
  * faults.
  */
-export function mendedSessionStores(options: MendedSessionOptions): SqliteSessionStores {
-  const { path, onDamage } = options;
-  const replace = (fault: StoreError): SqliteSessionStores => {
+export const mendedSessionStores = (options: MendedSessionOptions): SqliteSessionStores =>
+  storesOn(new SessionFile(options, options.onDamage), options);
+
+function storesOn(file: SessionFile, { bounds }: SqliteSessionOptions): SqliteSessionStores {
+  const close = async (): Promise<void> => file.close();
+  return {
+    sessions: { ...sessionsIn(file), [Symbol.asyncDispose]: close },
+    streams: { ...streamsIn(file, { ...STREAM_BOUNDS, ...bounds }), [Symbol.asyncDispose]: close },
+    taskStore: { ...tasksIn(file), [Symbol.asyncDispose]: close },
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** An open file and its statements. */
+function open({ path, busyMs = 2_000 }: SqliteSessionOptions) {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return closedOnThrow(openDatabase(path, { busyMs }), (database) => {
+      // However long the log has become, because of a reader in another process for example, it is cut to what writing needs.
+      database.exec("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304");
+      migrate(database, APPLICATION, SCHEMA);
+      return { database, frames: frameCounts(database), ...statements(database) };
+    });
+  } catch (error) {
+    const fault = storeFault(error);
+    throw new StoreError(fault.code, `${path}: ${fault.message}`, { cause: error });
+  }
+}
+
+type OpenFile = ReturnType<typeof open>;
+
+const statements = (database: DatabaseSync) => ({
+  putSession: database.prepare(
+    "INSERT INTO session VALUES(?,?,?,?) ON CONFLICT(id) DO UPDATE SET seen = excluded.seen, level = excluded.level, listener = excluded.listener",
+  ),
+  putFixed: database.prepare("INSERT INTO session_fixed VALUES(?,?) ON CONFLICT(session) DO UPDATE SET row = excluded.row"),
+  session: database.prepare(
+    `SELECT seen, level, listener, row, (SELECT json_group_array(uri) FROM (SELECT uri FROM subscription WHERE session = id ORDER BY n)) AS uris
+     FROM session LEFT JOIN session_fixed ON session = id WHERE id = ?`,
+  ),
+  setSession: database.prepare("UPDATE session SET level = ?, listener = ? WHERE id = ?"),
+  touchSession: database.prepare("UPDATE session SET seen = ? WHERE id = ? AND seen < ?"),
+  deleteSession: database.prepare("DELETE FROM session WHERE id = ?"),
+  expireSessions: database.prepare(`DELETE FROM session WHERE id IN (SELECT id FROM session WHERE seen < ? LIMIT ${BATCH}) RETURNING id`),
+  subscribe: database.prepare("INSERT INTO subscription SELECT ?1, coalesce(max(n), -1) + 1, ?2 FROM subscription WHERE session = ?1"),
+  unsubscribe: database.prepare("DELETE FROM subscription WHERE session = ? AND uri = ?"),
+  unsubscribeAll: database.prepare("DELETE FROM subscription WHERE session = ?"),
+  putTask: database.prepare("INSERT OR REPLACE INTO task VALUES(?,?,?,?,?)"),
+  task: database.prepare("SELECT principal, told, over, until FROM task WHERE id = ?"),
+  expireTasks: database.prepare(`DELETE FROM task WHERE id IN (SELECT id FROM task WHERE until <= ? LIMIT ${BATCH})`),
+  growStream: database.prepare(
+    `INSERT INTO stream VALUES(?1, ?2, 1, ?3, (SELECT coalesce(max(turn), 0) + 1 FROM stream WHERE session = ?1))
+     ON CONFLICT(session, name) DO UPDATE SET last = last + 1, bytes = bytes + ?3, turn = excluded.turn RETURNING last, bytes`,
+  ),
+  shrinkStream: database.prepare("UPDATE stream SET bytes = ? WHERE session = ? AND name = ?"),
+  lastOf: database.prepare("SELECT last FROM stream WHERE session = ? AND name = ?"),
+  idleStreams: database.prepare("SELECT name FROM stream WHERE session = ? ORDER BY turn DESC LIMIT -1 OFFSET ?"),
+  deleteStream: database.prepare("DELETE FROM stream WHERE session = ? AND name = ?"),
+  deleteStreams: database.prepare("DELETE FROM stream WHERE session = ?"),
+  addMessage: database.prepare("INSERT INTO message VALUES(?,?,?,?,?)"),
+  oldestMessage: database.prepare("SELECT n, bytes FROM message WHERE session = ? AND name = ? ORDER BY n LIMIT 1"),
+  messagesAfter: database.prepare("SELECT n, message FROM message WHERE session = ? AND name = ? AND n > ? ORDER BY n"),
+  deleteMessagesTo: database.prepare("DELETE FROM message WHERE session = ? AND name = ? AND n <= ?"),
+  deleteMessages: database.prepare("DELETE FROM message WHERE session = ?"),
+});
+
+class SessionFile {
+  readonly #options: SqliteSessionOptions;
+  readonly #onDamage: MendedSessionOptions["onDamage"] | undefined;
+  /** Undefined: closed. */
+  #file: OpenFile | undefined;
+  /** A sync failed, so the log may have gaps. */
+  #syncFault: StoreError | undefined;
+  #writes = 0;
+
+  /** With `onDamage`, a damaged file is replaced by a new one. */
+  constructor(options: SqliteSessionOptions, onDamage?: MendedSessionOptions["onDamage"]) {
+    this.#options = options;
+    this.#onDamage = onDamage;
+    try {
+      this.#file = open(options);
+    } catch (error) {
+      this.#file = this.#replaced(error);
+    }
+  }
+
+  async read<T>(work: (file: OpenFile) => T): Promise<T> {
+    const file = this.#file;
+    if (file === undefined) throw closed("session store");
+    try {
+      if (this.#syncFault !== undefined) throw this.#syncFault;
+      return checked(work, file);
+    } catch (fault) {
+      if (this.#onDamage === undefined || !isDamage(fault)) throw fault;
+      // Closed before its file is moved: the last connection to close deletes the log by its name.
+      this.close();
+      return checked(work, (this.#file = this.#replaced(fault)));
+    }
+  }
+
+  write<T>(work: (file: OpenFile) => T): Promise<T> {
+    return this.read((file) => {
+      const { database } = file;
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const result = work(file);
+        database.exec("COMMIT");
+        this.#writes += 1;
+        if (this.#writes >= CHECKPOINT_WRITES) this.#checkpoint(file);
+        return result;
+      } finally {
+        if (database.isTransaction) database.exec("ROLLBACK");
+      }
+    });
+  }
+
+  close(): void {
+    this.#file?.database.close();
+    this.#file = undefined;
+  }
+
+  /** SQLite's automatic checkpoints would hide that a sync failed. The log may have gaps then, and the next checkpoint would copy them. */
+  #checkpoint({ database, frames }: OpenFile): void {
+    this.#writes = 0;
+    try {
+      if (Number(frames?.get()?.["log"] ?? CHECKPOINT_FRAMES) >= CHECKPOINT_FRAMES) database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch (error) {
+      // Any other failure is retried with a later write; nothing is lost until then.
+      if (isFailedSync(error))
+        this.#syncFault = new StoreError("STORE_CORRUPT", "The disk failed to store what was written to the sessions.", { cause: error });
+    }
+  }
+
+  /** A new file in the place of the damaged one, which is moved aside. Throws `fault` where it is no damage. */
+  #replaced(fault: unknown): OpenFile {
+    if (this.#onDamage === undefined || !isDamage(fault)) throw fault;
+    const { path } = this.#options;
     const aside = `${path}.damaged`;
     for (const end of ["-wal", "-shm"]) rmSync(path + end, { force: true });
     rmSync(aside, { recursive: true, force: true });
     renameSync(path, aside);
-    const fresh = sqliteSessionStores(options);
-    onDamage(fault, aside);
-    return fresh;
-  };
-  const open = (): SqliteSessionStores => {
-    try {
-      return sqliteSessionStores(options);
-    } catch (error) {
-      if (isDamage(error)) return replace(error);
-      throw error;
-    }
-  };
-  let current: SqliteSessionStores | undefined = open();
-
-  const run = async <T>(work: (stores: SqliteSessionStores) => Promise<T>): Promise<T> => {
-    const used = current;
-    if (used === undefined) throw closed("session store");
-    try {
-      return await work(used);
-    } catch (error) {
-      if (!isDamage(error) || current === undefined) throw error;
-      if (current === used) {
-        // Closed before its file is moved: the last connection to close deletes the log by its name.
-        void used[Symbol.asyncDispose]();
-        current = replace(error);
-      }
-      return await work(current);
-    }
-  };
-  const close = async (): Promise<void> => {
-    const last = current;
-    current = undefined;
-    await last?.[Symbol.asyncDispose]();
-  };
-  const sessions: SessionStore = {
-    put: (row) => run((stores) => stores.sessions.put(row)),
-    get: (id) => run((stores) => stores.sessions.get(id)),
-    change: (id, change) => run(async (stores) => await stores.sessions.change?.(id, change)),
-    touch: (id, seenAt) => run((stores) => stores.sessions.touch(id, seenAt)),
-    delete: (id) => run((stores) => stores.sessions.delete(id)),
-    expire: (seenBefore) => run((stores) => stores.sessions.expire(seenBefore)),
-    [Symbol.asyncDispose]: close,
-  };
-  const streams: StreamStore = {
-    append: (session, stream, message) => run((stores) => stores.streams.append(session, stream, message)),
-    after: (session, id) => run((stores) => stores.streams.after(session, id)),
-    drop: (session, stream) => run(async (stores) => await stores.streams.drop?.(session, stream)),
-    delete: (session) => run((stores) => stores.streams.delete(session)),
-    [Symbol.asyncDispose]: close,
-  };
-  const taskStore: TaskStore = {
-    put: (row) => run((stores) => stores.taskStore.put(row)),
-    get: (id) => run((stores) => stores.taskStore.get(id)),
-    expire: (now) => run((stores) => stores.taskStore.expire(now)),
-    [Symbol.asyncDispose]: close,
-  };
-  return { sessions, streams, taskStore, [Symbol.asyncDispose]: close };
+    const file = open(this.#options);
+    this.#syncFault = undefined;
+    this.#onDamage(fault, aside);
+    return file;
+  }
 }
+
+/** Throws `StoreError` only. */
+function checked<T>(work: (file: OpenFile) => T, file: OpenFile): T {
+  try {
+    return work(file);
+  } catch (error) {
+    throw storeFault(error);
+  }
+}
+
+function sessionIn(file: OpenFile, id: string): SessionRow | undefined {
+  const columns = file.session.get(id);
+  if (columns === undefined) return undefined;
+  const fixed = parsed(columns["row"]);
+  const [logLevel, listener] = [maybeText(columns["level"]), maybeText(columns["listener"])];
+  const row = isBag(fixed) && {
+    ...fixed,
+    subscriptions: parsed(columns["uris"]),
+    ...(logLevel === undefined ? undefined : { logLevel }),
+    ...(listener === undefined ? undefined : { listener }),
+    seenAt: int(columns["seen"]),
+  };
+  if (!isSessionRow(row)) throw damaged("a session is none");
+  return row;
+}
+
+const sessionsIn = (all: SessionFile): Omit<SessionStore, typeof Symbol.asyncDispose> => ({
+  put: (row) =>
+    all.write((file) => {
+      const { subscriptions, logLevel, listener, seenAt, ...fixed } = row;
+      file.putSession.run(row.id, seenAt, logLevel ?? null, listener ?? null);
+      file.putFixed.run(row.id, JSON.stringify(fixed));
+      file.unsubscribeAll.run(row.id);
+      for (const uri of subscriptions) file.subscribe.run(row.id, uri);
+    }),
+  get: (id) => all.read((file) => sessionIn(file, id)),
+  change: (id, change) =>
+    all.write((file) => {
+      const row = sessionIn(file, id);
+      if (row === undefined) return undefined;
+      const changed = changedSession(row, change);
+      if (changed === row) return row;
+      const { logLevel, listener } = changed;
+      if (logLevel !== row.logLevel || listener !== row.listener) file.setSession.run(logLevel ?? null, listener ?? null, id);
+      if (changed.subscriptions === row.subscriptions) return changed;
+      for (const uri of [change.subscribe, change.unsubscribe]) if (uri !== undefined) file.unsubscribe.run(id, uri);
+      if (change.subscribe !== undefined) file.subscribe.run(id, change.subscribe);
+      return changed;
+    }),
+  touch: (id, seenAt) => all.write((file) => void file.touchSession.run(seenAt, id, seenAt)),
+  delete: (id) => all.write((file) => void file.deleteSession.run(id)),
+  async expire(seenBefore) {
+    const expired: string[] = [];
+    for (;;) {
+      const batch = await all.write((file) => file.expireSessions.all(seenBefore).map((columns) => text(columns["id"])));
+      expired.push(...batch);
+      if (batch.length < BATCH) return expired;
+      // Lets other requests in between two batches.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  },
+});
+
+const tasksIn = (all: SessionFile): Omit<TaskStore, typeof Symbol.asyncDispose> => ({
+  put: ({ id, principal, told, over, until }) =>
+    all.write((file) => void file.putTask.run(id, principal ?? null, told, over ? 1 : 0, until)),
+  get: (id) =>
+    all.read((file) => {
+      const columns = file.task.get(id);
+      if (columns === undefined) return undefined;
+      const { principal, told, over, until } = columns;
+      const row = { id, told: text(told), over: int(over) === 1, until: int(until) };
+      return principal === null ? row : { ...row, principal: text(principal) };
+    }),
+  expire: (now) => all.write((file) => void file.expireTasks.run(now)),
+});
+
+function dropStream(file: OpenFile, session: string, name: string): void {
+  file.deleteMessagesTo.run(session, name, Number.MAX_SAFE_INTEGER);
+  file.deleteStream.run(session, name);
+}
+
+const streamsIn = (all: SessionFile, bounds: StreamBounds): Omit<StreamStore, typeof Symbol.asyncDispose> => ({
+  append: (session, name, message) =>
+    all.write((file) => {
+      const written = JSON.stringify(message);
+      const size = Buffer.byteLength(written);
+      const columns = file.growStream.get(session, name, size);
+      const n = int(columns?.["last"]);
+      const before = int(columns?.["bytes"]);
+      file.addMessage.run(session, name, n, size, written);
+      file.deleteMessagesTo.run(session, name, n - bounds.messages);
+      let bytes = before;
+      while (bytes > bounds.bytes) {
+        const first = file.oldestMessage.get(session, name);
+        if (first === undefined) break;
+        bytes -= int(first["bytes"]);
+        file.deleteMessagesTo.run(session, name, int(first["n"]));
+      }
+      if (bytes !== before) file.shrinkStream.run(bytes, session, name);
+      for (const other of file.idleStreams.all(session, bounds.streams)) dropStream(file, session, text(other["name"]));
+      return eventId(name, n);
+    }),
+  after: (session, id) =>
+    all.read((file) => {
+      const place = readEventId(id);
+      if (place === undefined) return undefined;
+      const { stream, n } = place;
+      const columns = file.lastOf.get(session, stream);
+      if (columns === undefined || n > int(columns["last"])) return undefined;
+      const rows = file.messagesAfter.all(session, stream, n);
+      if (rows.length !== int(columns["last"]) - n) return undefined;
+      return { stream, messages: rows.map((row) => ({ id: eventId(stream, int(row["n"])), message: parsed(row["message"]) })) };
+    }),
+  drop: (session, stream) => all.write((file) => dropStream(file, session, stream)),
+  delete: (session) =>
+    all.write((file) => {
+      file.deleteStreams.run(session);
+      file.deleteMessages.run(session);
+    }),
+});

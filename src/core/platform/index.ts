@@ -1,2 +1,2 @@
-// Bundlers for browsers take the other file instead: package.json's `browser` says so.
+// Bundlers for browsers replace node.ts by browser.ts: see the field `browser` of package.json.
 export * from "./node.ts";

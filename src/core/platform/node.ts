@@ -1,4 +1,5 @@
-/** What Node gives. `browser.ts` has the same names: package.json's `browser` chooses. */
+// Owns: hashes, bytes, secrets and Ajv as Node provides them. `browser.ts` exports the same names; the field `browser` of package.json selects it.
+
 import { isAscii, isUtf8 } from "node:buffer";
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createRequire } from "node:module";
@@ -18,16 +19,16 @@ export function hmacSha256(key: Uint8Array, ...parts: readonly (string | Uint8Ar
   return hmac.digest();
 }
 
-/** Takes as long for any two of one length. */
+/** Takes the same time for all arrays of one length. */
 export const sameBytes = (one: Uint8Array, other: Uint8Array): boolean => one.length === other.length && timingSafeEqual(one, other);
 
-/** For keys: not injected, since nothing that is tested may follow from them. */
+/** Random bytes for keys. Not injectable, since no tested behaviour may depend on them. */
 export const secretBytes = (count: number): Uint8Array => randomBytes(count);
 
 export const base64urlOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64url");
 
-/** Of base64 or base64url; what is neither is passed over. */
+/** Decodes base64 or base64url, and ignores other characters. */
 export const fromBase64 = (text: string): Uint8Array => Buffer.from(text, "base64");
 
 export const fromHex = (text: string): Uint8Array => Buffer.from(text, "hex");
@@ -36,17 +37,17 @@ export const utf8Of = (text: string): Uint8Array => Buffer.from(text);
 
 export const utf8Length = (text: string): number => Buffer.byteLength(text);
 
-/** Undefined: it is not UTF-8. */
+/** The text of UTF-8 bytes. Undefined: they are not UTF-8. */
 export function textOf(bytes: Uint8Array): string | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (isAscii(bytes)) return buffer.toString("latin1");
   return isUtf8(bytes) ? buffer.toString("utf8") : undefined;
 }
 
-/** After what is ready now. */
+/** Runs after all callbacks that are ready now. */
 export const soon = (run: () => void): void => void setImmediate(run);
 
-/** Loaded when the first plain JSON Schema is: most sources have none, and it costs a third of a start. */
+/** Ajv for 2020-12. Loaded with the first plain JSON Schema: most servers have none, and it takes a third of the start-up time. */
 export function loadAjv(): typeof Ajv2020 {
   const { Ajv2020: loaded }: { readonly Ajv2020: typeof Ajv2020 } = createRequire(import.meta.url)("ajv/dist/2020.js");
   return loaded;

@@ -4,9 +4,9 @@ import { isTexts } from "../contract/internal.ts";
 import { isStandard } from "./standard.ts";
 
 const TYPES = new Set<unknown>(["string", "number", "integer", "boolean", "object", "array", "null"]);
-const DEEPEST = 128;
+const MAX_DEPTH = 128;
 
-const ONE = [
+const SUBSCHEMAS = [
   "not",
   "if",
   "then",
@@ -18,9 +18,9 @@ const ONE = [
   "unevaluatedItems",
   "unevaluatedProperties",
 ];
-const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"];
-const MAPS = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
-const TEXTS = [
+const SUBSCHEMA_LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"];
+const SUBSCHEMA_MAPS = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+const STRINGS = [
   "title",
   "description",
   "$id",
@@ -37,67 +37,76 @@ const EXCLUSIVE = ["exclusiveMinimum", "exclusiveMaximum"];
 const NUMBERS = ["minimum", "maximum", "multipleOf", "minLength", "maxLength"];
 const COUNTS = ["minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"];
 const OTHERS = ["type", "enum", "const", "required", "items", "default", "examples", "dependencies", "dependentRequired", "deprecated"];
-const WORDS = new Set([...ONE, ...LISTS, ...MAPS, ...TEXTS, ...EXCLUSIVE, ...NUMBERS, ...COUNTS, ...OTHERS]);
+const KEYWORDS = new Set([
+  ...SUBSCHEMAS,
+  ...SUBSCHEMA_LISTS,
+  ...SUBSCHEMA_MAPS,
+  ...STRINGS,
+  ...EXCLUSIVE,
+  ...NUMBERS,
+  ...COUNTS,
+  ...OTHERS,
+]);
 
-/** What no library has made can be a JSON Schema. Throws `BAD_DEFINITION`. */
+/** Whether a value that is no library's schema can be a JSON Schema. Throws `BAD_DEFINITION`. */
 export function assertPlain(schema: unknown, where: string): asserts schema is Bag {
   if (typeof schema === "function") throw new TroupeError("BAD_DEFINITION", `${where} is a function: pass a schema.`);
   if (!isBag(schema))
     throw new TroupeError("BAD_DEFINITION", `${where} is no schema: pass a Standard Schema (zod, ArkType, …) or a JSON Schema object.`);
-  // As the official SDK's first version takes them.
+  // The official SDK's first version accepts such a record.
   if (Object.values(schema).some(isStandard))
-    throw new TroupeError("BAD_DEFINITION", `${where} is a record of schemas: pass one schema, z.object({ … }) around it.`);
+    throw new TroupeError("BAD_DEFINITION", `${where} is a record of schemas: pass one schema, z.object({ … }) context it.`);
 }
 
 /**
- * Whether a JSON Schema written by hand can be compiled, by a walk: a compiler and the meta-schema cost a third of a start, and do not
- * say where it is wrong. Throws `BAD_DEFINITION`, naming the path.
+ * Whether a hand-written JSON Schema can be compiled. It is walked, since loading a compiler and the meta-schema takes a third of the start-up
+ * time and does not report where the error is. Throws `BAD_DEFINITION`, naming the path.
  */
 export function checkSchema(schema: unknown, where: string): asserts schema is Bag {
   assertPlain(schema, where);
   const keys = Object.keys(schema);
-  if (keys.length > 0 && !keys.some((key) => WORDS.has(key)))
+  if (keys.length > 0 && !keys.some((key) => KEYWORDS.has(key)))
     throw new TroupeError("BAD_DEFINITION", `${where} has no word of JSON Schema: pass { type: "object", properties: { … } }.`);
   checkDialect(schema["$schema"], where);
   checkWhole(schema, where);
 }
 
-/** The walk alone, for what a library has written: it knows its own dialect. Throws `BAD_DEFINITION`, naming the path. */
+/** Only the walk, for schemas written by a library, which names their dialect correctly. Throws `BAD_DEFINITION`, naming the path. */
 export function checkWhole(schema: Bag, where: string): void {
-  const wrong = wrongIn(schema, { base: schema, dialect: dialectOf(schema) }, "", 0);
+  const wrong = errorIn(schema, { base: schema, dialect: dialectOf(schema) }, "", 0);
   if (wrong !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} is no JSON Schema that can be compiled: ${wrong}.`);
 }
 
-interface Around {
-  /** What `#` is in a reference. */
+interface Context {
+  /** The schema that `#` refers to. */
   readonly base: Bag;
   readonly dialect: Dialect;
 }
 
-function wrongIn(schema: unknown, outer: Around, path: string, depth: number): string | undefined {
+function errorIn(schema: unknown, outer: Context, path: string, depth: number): string | undefined {
   const at = path === "" ? "it" : path;
   if (typeof schema === "boolean") return undefined;
   if (!isBag(schema)) return `${at} is no schema`;
-  if (depth > DEEPEST) return `${path.slice(0, 60)}… is deeper than ${DEEPEST} levels`;
+  if (depth > MAX_DEPTH) return `${path.slice(0, 60)}… is deeper than ${MAX_DEPTH} levels`;
   const { type, required, enum: values, items } = schema;
   const isDraft4 = outer.dialect === "draft-04";
   const id = schema[isDraft4 ? "id" : "$id"];
-  const around = typeof id === "string" && !id.startsWith("#") ? { ...outer, base: schema } : outer;
+  const context = typeof id === "string" && !id.startsWith("#") ? { ...outer, base: schema } : outer;
   if (type !== undefined && !isType(type)) return `${path}/type is ${JSON.stringify(type).slice(0, 60)}, none of ${[...TYPES].join(", ")}`;
   if (required !== undefined && !isTexts(required)) return `${path}/required is no list of names`;
   if (values !== undefined && !Array.isArray(values)) return `${path}/enum is no list`;
-  for (const word of TEXTS) if (word in schema && typeof schema[word] !== "string") return `${path}/${word} is no text`;
+  for (const word of STRINGS) if (word in schema && typeof schema[word] !== "string") return `${path}/${word} is no text`;
   for (const word of [...NUMBERS, ...COUNTS]) if (word in schema && typeof schema[word] !== "number") return `${path}/${word} is no number`;
   for (const word of EXCLUSIVE)
     if (word in schema && typeof schema[word] !== (isDraft4 ? "boolean" : "number"))
       return isDraft4
-        ? `${path}/${word} is no boolean: in draft 4 it is a flag beside ${word === "exclusiveMinimum" ? "minimum" : "maximum"}`
+        ? `${path}/${word} is no boolean: in draft 4 it is a flag next to ${word === "exclusiveMinimum" ? "minimum" : "maximum"}`
         : `${path}/${word} is no number: from draft 6 on it is the limit itself`;
   const { pattern, $ref } = schema;
-  const unread = typeof pattern === "string" ? wrongPattern(pattern) : undefined;
+  const unread = typeof pattern === "string" ? patternError(pattern) : undefined;
   if (unread !== undefined) return `${path}/pattern ${unread}`;
-  if (typeof $ref === "string" && !leads($ref, around)) return `${path}/$ref ${$ref.slice(0, 100)} leads nowhere within it`;
-  const within = (part: unknown, step: string): string | undefined => wrongIn(part, around, `${path}/${step}`, depth + 1);
+  if (typeof $ref === "string" && !resolves($ref, context)) return `${path}/$ref ${$ref.slice(0, 100)} leads nowhere within it`;
+  const within = (part: unknown, step: string): string | undefined => errorIn(part, context, `${path}/${step}`, depth + 1);
   const all = (parts: readonly (readonly [step: string, part: unknown])[]): string | undefined => {
     for (const [step, part] of parts) {
       const wrong = within(part, step);
@@ -106,18 +115,18 @@ function wrongIn(schema: unknown, outer: Around, path: string, depth: number): s
     return undefined;
   };
   const listed = (word: string, list: readonly unknown[]): string | undefined => all(list.map((one, i) => [`${word}/${i}`, one]));
-  for (const word of MAPS) {
+  for (const word of SUBSCHEMA_MAPS) {
     const parts = schema[word];
     if (parts === undefined) continue;
     if (!isBag(parts)) return `${path}/${word} is no object`;
     for (const name of word === "patternProperties" ? Object.keys(parts) : []) {
-      const wrongName = wrongPattern(name);
+      const wrongName = patternError(name);
       if (wrongName !== undefined) return `${path}/${word}/${name.slice(0, 60)} ${wrongName}`;
     }
     const wrong = all(Object.entries(parts).map(([name, part]) => [`${word}/${name}`, part]));
     if (wrong !== undefined) return wrong;
   }
-  for (const word of LISTS) {
+  for (const word of SUBSCHEMA_LISTS) {
     const parts = schema[word];
     if (parts === undefined) continue;
     if (!Array.isArray(parts) || parts.length === 0) return `${path}/${word} is no list of schemas`;
@@ -129,18 +138,18 @@ function wrongIn(schema: unknown, outer: Around, path: string, depth: number): s
   const needed = Object.entries(dependencies).filter(([, part]) => !isTexts(part));
   const wrong = all([
     ...needed.map(([name, part]): [string, unknown] => [`dependencies/${name}`, part]),
-    ...ONE.filter((word) => schema[word] !== undefined).map((word): [string, unknown] => [word, schema[word]]),
+    ...SUBSCHEMAS.filter((word) => schema[word] !== undefined).map((word): [string, unknown] => [word, schema[word]]),
   ]);
   if (wrong !== undefined || items === undefined) return wrong;
   if (!Array.isArray(items)) return within(items, "items");
-  if (around.dialect === "2020-12")
+  if (context.dialect === "2020-12")
     return `${path}/items is a list: call it prefixItems, as 2020-12 does, or name an older dialect, such as draft-07, in $schema`;
   return listed("items", items);
 }
 
 const isType = (type: unknown): boolean => (Array.isArray(type) ? type.length > 0 && type.every((one) => TYPES.has(one)) : TYPES.has(type));
 
-const reads = (text: string, flags: string): boolean => {
+const compiles = (text: string, flags: string): boolean => {
   try {
     return new RegExp(text, flags) instanceof RegExp;
   } catch {
@@ -148,19 +157,19 @@ const reads = (text: string, flags: string): boolean => {
   }
 };
 
-/** Clients and compilers read a pattern with the flag `u`, under which a backslash or a brace must not stand where it means nothing. */
-function wrongPattern(text: string): string | undefined {
-  if (reads(text, "u")) return undefined;
-  if (!reads(text, ""))
+/** Clients and compilers read patterns with the flag `u`, which rejects a backslash or a brace without a meaning. */
+function patternError(text: string): string | undefined {
+  if (compiles(text, "u")) return undefined;
+  if (!compiles(text, ""))
     return "is no regular expression of JavaScript, whose syntax JSON Schema has: a flag within it, for one, is written (?i:…), not (?i)";
   return "is a regular expression without the flag u only, and JSON Schema's are read with it: put no backslash before what has no meaning of its own (_, not \\_), and one before -, { and } that stand for themselves ([\\w\\-.], not [\\w-.])";
 }
 
-const NAMES = { "draft-04": /"id":"/, later: /"\$(id|anchor|dynamicAnchor)"/ };
+const NAME_KEYWORDS = { "draft-04": /"id":"/, later: /"\$(id|anchor|dynamicAnchor)"/ };
 
-function leads(ref: string, { base: root, dialect }: Around): boolean {
-  // Where parts have names of their own, the compiler knows what leads to them.
-  if (!/^#(\/|$)/.test(ref)) return NAMES[dialect === "draft-04" ? dialect : "later"].test(JSON.stringify(root));
+function resolves(ref: string, { base: root, dialect }: Context): boolean {
+  // Subschemas with names of their own are resolved by the compiler.
+  if (!/^#(\/|$)/.test(ref)) return NAME_KEYWORDS[dialect === "draft-04" ? dialect : "later"].test(JSON.stringify(root));
   let at: unknown = root;
   for (const step of ref.split("/").slice(1)) {
     const name = unescaped(step);
@@ -197,9 +206,9 @@ export function dialectOf({ $schema: named }: Bag): Dialect {
   return (name === undefined ? undefined : DIALECTS[name]) ?? "2020-12";
 }
 
-/** Throws `BAD_DEFINITION` where an author's schema names a dialect that would be read as another: what only it knows would check nothing. */
+/** Throws `BAD_DEFINITION` where an author's schema names an unsupported dialect: read as another one, its own keywords would check nothing. */
 function checkDialect(named: unknown, where: string): void {
   if (named === undefined || (typeof named === "string" && NAMED.test(named))) return;
-  const shown = JSON.stringify(named).slice(0, 100);
-  throw new TroupeError("BAD_DEFINITION", `${where} is of a dialect that is not read here, ${shown}: write it in JSON Schema 2020-12.`);
+  const name = JSON.stringify(named).slice(0, 100);
+  throw new TroupeError("BAD_DEFINITION", `${where} is of a dialect that is not read here, ${name}: write it in JSON Schema 2020-12.`);
 }

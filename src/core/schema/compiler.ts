@@ -10,7 +10,10 @@ import { dialectOf } from "./check-schema.ts";
 // No meta-schema: schemas are checked where they are written, and compiling one costs 55 ms of start-up.
 const OPTIONS: Options = { strict: false, validateFormats: false, ownProperties: true, meta: false, validateSchema: false, logger: false };
 
-/** What compiles this schema, in the dialect it names or else 2020-12: one of its own, since one for all would keep every schema, and their `$id`s would meet. */
+/**
+ * A new compiler, for the dialect that the schema names or else 2020-12. Each schema has its own: a shared one would retain every schema, and equal
+ * `$id`s would collide.
+ */
 export function compilerFor(schema: Bag, options?: Options): Ajv | Ajv2019 | Ajv2020 {
   const given = { ...OPTIONS, ...options };
   switch (dialectOf(schema)) {
@@ -26,7 +29,7 @@ export function compilerFor(schema: Bag, options?: Options): Ajv | Ajv2019 | Ajv
   }
 }
 
-interface Wrong {
+interface KeywordError {
   readonly keyword: string;
   readonly message: string;
   readonly params: Readonly<Record<string, unknown>>;
@@ -34,7 +37,7 @@ interface Wrong {
 
 interface Check<V> {
   (value: V): boolean;
-  errors?: Wrong[];
+  errors?: KeywordError[];
 }
 
 interface Definition<T extends "array" | "number", S extends "boolean" | "number", Value, Given> {
@@ -54,7 +57,7 @@ interface Compiler {
 
 /** Replaces the keywords that Ajv checks too slowly, wrongly, or not at all. */
 export function withKeywords<C extends Compiler>(compiler: C, dialect?: "draft-04"): C {
-  // Ajv refuses every schema in which it stands; it means something in draft 4 only, which reads it by the option `schemaId`.
+  // Ajv refuses every schema that contains `id`, which has a meaning in draft 4 only; there the option `schemaId` reads it.
   for (const keyword of ["id", "uniqueItems", "multipleOf"]) compiler.removeKeyword(keyword);
   compiler.addKeyword({ keyword: "uniqueItems", type: "array", schemaType: "boolean", errors: true, compile: uniqueItems });
   compiler.addKeyword({ keyword: "multipleOf", type: "number", schemaType: "number", errors: true, compile: multipleOf });
@@ -65,7 +68,7 @@ export function withKeywords<C extends Compiler>(compiler: C, dialect?: "draft-0
   return compiler;
 }
 
-/** A check whose only mistake is always the same. */
+/** A check with a single error. */
 function failing(
   keyword: string,
   message: string,
@@ -80,7 +83,7 @@ function failing(
   return check;
 }
 
-/** Draft 4 says by a flag beside the limit that the limit itself does not fit. */
+/** In draft 4, `exclusiveMinimum` is a flag next to the limit. */
 function minimum(limit: number, { exclusiveMinimum: exclusive }: Bag): Check<number> {
   const comparison = exclusive === true ? ">" : ">=";
   const fits = exclusive === true ? (value: number) => value > limit : (value: number) => value >= limit;
@@ -94,15 +97,15 @@ function maximum(limit: number, { exclusiveMaximum: exclusive }: Bag): Check<num
 }
 
 /**
- * In decimal arithmetic, as JSON writes numbers: 19.99 is a multiple of 0.01, but as doubles their quotient is 1998.9999999999998. Ajv's
- * own option for it, a tolerance, takes what is none: any number where the factor is large.
+ * Computed in decimal, as JSON writes numbers: 19.99 is a multiple of 0.01, but as doubles their quotient is 1998.9999999999998. Ajv's own
+ * option, a tolerance, accepts values that are no multiples: any number if the factor is large.
  */
 function multipleOf(factor: number): Check<number> {
   return failing("multipleOf", `must be multiple of ${factor}`, { multipleOf: factor }, multiplesOf(factor));
 }
 
-// A factor has at most 17 digits, so it has no more than 56 times the prime factor 2, and 24 times 5: more powers of ten divide nothing more.
-const ENOUGH_TENS = 57;
+// A factor has at most 17 digits, so at most 56 prime factors 2 and 24 prime factors 5: a higher power of ten is divisible by nothing more.
+const MAX_TENS = 57;
 
 function multiplesOf(factor: number): (value: number) => boolean {
   const divisor = decimalOf(factor);
@@ -114,8 +117,8 @@ function multiplesOf(factor: number): (value: number) => boolean {
     if (dividend === undefined) return false;
     if (dividend.digits === 0n) return true;
     const tens = dividend.tens - divisor.tens;
-    // Its digits end in no zero, so no power of ten divides them.
-    return tens >= 0 && (dividend.digits * 10n ** BigInt(Math.min(tens, ENOUGH_TENS))) % divisor.digits === 0n;
+    // The divisor's digits do not end in zero, so no power of ten divides them.
+    return tens >= 0 && (dividend.digits * 10n ** BigInt(Math.min(tens, MAX_TENS))) % divisor.digits === 0n;
   };
 }
 
@@ -128,11 +131,11 @@ function decimalOf(value: number): { readonly digits: bigint; readonly tens: num
 }
 
 /**
- * In time that grows with the list. Ajv's own compares each item of a list of objects with every other: who may send a list of a hundred
- * thousand could make the process stand still for minutes.
+ * Takes linear time. Ajv's own check compares each object with every other: a client that may send a hundred thousand of them could block the
+ * process for minutes.
  */
-function uniqueItems(isAsked: boolean): Check<readonly Json[]> {
-  if (!isAsked) return () => true;
+function uniqueItems(isRequired: boolean): Check<readonly Json[]> {
+  if (!isRequired) return () => true;
   const check: Check<readonly Json[]> = (items) => {
     const places = new Map<string, number>();
     for (const [j, item] of items.entries()) {

@@ -23,9 +23,9 @@ export interface Issue {
   readonly message: string;
 }
 
-const MOST_SAID = 8;
-const MOST_LISTED = 20;
-const LONGEST = 300;
+const MAX_DESCRIBED = 8;
+const MAX_LISTED = 20;
+const MAX_LENGTH = 300;
 
 /** Converts an issue of a library. */
 export const issueOf = ({ path = [], message }: StandardSchemaV1.Issue): Issue => ({
@@ -35,14 +35,16 @@ export const issueOf = ({ path = [], message }: StandardSchemaV1.Issue): Issue =
 
 /** One sentence for people and models, bounded in length. */
 export function describeIssues(issues: readonly Issue[]): string {
-  const shown = issues.slice(0, MOST_SAID).map(({ path, message }) => (path === "" ? message : `${path}: ${message}`).slice(0, LONGEST));
-  const more = issues.length - shown.length;
-  return shown.join("; ") + (more > 0 ? `; and ${more} more` : "");
+  const described = issues
+    .slice(0, MAX_DESCRIBED)
+    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`).slice(0, MAX_LENGTH));
+  const more = issues.length - described.length;
+  return described.join("; ") + (more > 0 ? `; and ${more} more` : "");
 }
 
 /** The issues as data, bounded too: a sender can make names, and so paths, arbitrarily long. */
 export const listIssues = (issues: readonly Issue[]): readonly Bag[] =>
-  issues.slice(0, MOST_LISTED).map(({ path, message }) => ({ path: path.slice(0, LONGEST), message: message.slice(0, LONGEST) }));
+  issues.slice(0, MAX_LISTED).map(({ path, message }) => ({ path: path.slice(0, MAX_LENGTH), message: message.slice(0, MAX_LENGTH) }));
 
 // Libraries allocate objects for each invalid value and continue: a large body of them would take a hundred times its size.
 const FEW = 1_000;

@@ -6,7 +6,7 @@ import { getOwn } from "../contract/internal.ts";
 import { checkSchema, checkWhole } from "./check-schema.ts";
 import { isStandard } from "./standard.ts";
 
-/** A Standard Schema (zod, ArkType, …) or a plain JSON Schema, which is kept word for word. */
+/** A Standard Schema (zod, ArkType, …) or a plain JSON Schema, which is used unchanged. */
 export type Schema = StandardSchemaV1 | Bag;
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -40,28 +40,28 @@ function converted(schema: StandardSchemaV1, side: "input" | "output", where: st
   }
   checkWhole(written, where);
   const { $schema: dialect, ...rest } = written;
-  // 2020-12 is what a reader assumes; any other dialect must be said.
+  // 2020-12 is what a reader assumes; any other dialect must be named.
   return dialect === undefined || dialect === DIALECT ? withoutRootReference(rest) : { $schema: dialect, ...rest };
 }
 
 const DEFS = "#/$defs/";
 
 /**
- * Libraries put what has a name or recurs behind a reference. At the root that hides `properties`, which arguments, choices and forms
- * are found by, here and in clients: some show a model a tool without arguments then.
+ * Libraries put a named or recursive schema behind a reference. At the root that hides `properties`, from which servers and clients take
+ * arguments, choices and forms; some clients then show a model a tool without arguments.
  */
 function withoutRootReference(schema: Bag): Bag {
-  const { $ref, $defs, ...beside } = schema;
+  const { $ref, $defs, ...siblings } = schema;
   if (typeof $ref !== "string" || !$ref.startsWith(DEFS) || !isBag($defs)) return schema;
   const name = $ref.slice(DEFS.length);
   const named = getOwn($defs, name);
-  // Where it holds a reference or a name of its own, or says the same in other words, it means something else in another place.
-  if (!isBag(named) || Object.keys(named).some((key) => key.startsWith("$") || (Object.hasOwn(beside, key) && key !== "description")))
+  // A definition that has references or names of its own, or keywords of its siblings, would mean something else at the root.
+  if (!isBag(named) || Object.keys(named).some((key) => key.startsWith("$") || (Object.hasOwn(siblings, key) && key !== "description")))
     return schema;
   const { [name]: _, ...others } = $defs;
   const recurs = JSON.stringify([named, others]).includes(JSON.stringify($ref));
-  const kept = recurs ? $defs : others;
-  return { ...named, ...beside, ...(Object.keys(kept).length === 0 ? {} : { $defs: kept }) };
+  const remaining = recurs ? $defs : others;
+  return { ...named, ...siblings, ...(Object.keys(remaining).length === 0 ? {} : { $defs: remaining }) };
 }
 
 function isConvertible(schema: StandardSchemaV1): schema is StandardSchemaV1 & StandardJSONSchemaV1 {

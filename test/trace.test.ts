@@ -1,6 +1,7 @@
 // `npm run trace` runs a server and a client of its own.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, test } from "node:test";
 import * as z from "zod";
@@ -33,6 +34,18 @@ const filesOf = async (...args: readonly string[]): Promise<readonly string[]> =
   return traced.parse(JSON.parse(output)).files.map(({ file }) => file);
 };
 
+/** The table of "Read these first" in ARCHITECTURE.md. */
+const firstReads = [...readFileSync(join(root, "ARCHITECTURE.md"), "utf8").matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(
+  ([, file]) => `src/${file}`,
+);
+
+test("each file of 'Read these first' begins with what it owns and does not own", () => {
+  for (const file of firstReads) {
+    const [comment] = /^(?:\/\/.*\n)+/.exec(readFileSync(join(root, file), "utf8")) ?? [""];
+    assert.match(comment, /^\/\/ Owns: [^]*\bDoes not own: /, file);
+  }
+});
+
 describe("npm run trace", () => {
   for (const era of [[], ["--modern"]])
     test(`prints a call's files from the transport to the store and back, ${era.length === 0 ? "in a session" : "2026-07-28"}`, async () => {
@@ -46,11 +59,15 @@ describe("npm run trace", () => {
       );
     });
 
-  test("includes the notification of another client with --listen", async () => {
+  test("ARCHITECTURE's 'Read these first' lists files in the order in which a call and its notification enter them", async () => {
     const args = ["examples/door", "close", "--before", "unlock", "--before", "open"];
-    const call = await filesOf(...args);
-    const both = await filesOf(...args, "--listen");
-    assert.ok(both.length > call.length, both.join("\n"));
+    const [call, withListener] = [await filesOf(...args), await filesOf(...args, "--listen")];
+    assert.ok(withListener.length > call.length, "a notification takes more files");
+    assert.equal(firstReads.length, 12);
+    assert.deepEqual(
+      withListener.filter((file) => firstReads.includes(file)),
+      firstReads,
+    );
   });
 
   test("says which option helps if the tool is refused", async () => {

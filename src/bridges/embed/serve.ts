@@ -1,9 +1,8 @@
+// Owns: `serve`: one connection of an application to a service or source inside it. Does not own: transports (message-transport.ts).
 import { type AgenticService, fromAgenticService, isAgenticService } from "../agentic/index.ts";
 import type { Channel, Log, Source } from "../../core/contract/index.ts";
 import { createGateway, type ServerInfo } from "../../mcp/gateway/index.ts";
 import type { MessageTransport } from "./message-transport.ts";
-
-// Owns: `serve`: one connection of an application to a service or source inside it. Does not own: transports (message-transport.ts).
 
 export interface EmbedOptions {
   /** The transport to one client; `serve` starts it. For several clients, serve a source several times. */

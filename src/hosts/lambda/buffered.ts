@@ -1,10 +1,9 @@
+// Owns: `bufferedHandler`, for platforms that take complete answers. Does not own: the way to a response (serve-event.ts).
 import { untilAborted } from "../../core/contract/index.ts";
 import type { HttpEvent, LambdaContext } from "./event.ts";
 import type { LambdaOptions, LambdaServer } from "./options.ts";
 import { LambdaRefusal } from "./refusals.ts";
 import { EventServer, headOf, type ServedEvent } from "./serve-event.ts";
-
-// Owns: `bufferedHandler`, for platforms that take complete answers. Does not own: the way to a response (serve-event.ts).
 
 /**
  * For REST APIs, HTTP APIs, function URLs and load balancers that take complete answers: progress arrives together with the reply. An

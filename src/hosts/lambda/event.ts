@@ -1,7 +1,6 @@
+// Owns: the events of API Gateway, function URLs and load balancers, read into one form. Does not own: the request made of it (request.ts).
 import { type Bag, isBag } from "../../core/contract/index.ts";
 import { badEvent } from "./refusals.ts";
-
-// Owns: the events of API Gateway, function URLs and load balancers, read into one form. Does not own: the request made of it (request.ts).
 
 /** The kinds of event: REST APIs (payload 1.0), HTTP APIs and function URLs (2.0), load balancers. */
 export type EventKind = "rest" | "http" | "alb";

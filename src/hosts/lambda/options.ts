@@ -1,7 +1,6 @@
+// Owns: options and types of the handlers, and options of servers in Lambda and AgentCore.
 import type { Bag, Caller, Clock, Log } from "../../core/contract/index.ts";
 import type { EventKind, LambdaContext } from "./event.ts";
-
-// Owns: options and types of the handlers, and options of servers in Lambda and AgentCore.
 
 /** A server of `createServer`, anything with its `fetch`, or a bare function. */
 export type LambdaServer =

@@ -1,7 +1,6 @@
+// Owns: answers of the function itself, as responses and as last events of a stream.
 import { isBag } from "../../core/contract/index.ts";
 import type { HttpEvent } from "./event.ts";
-
-// Owns: answers of the function itself, as responses and as last events of a stream.
 
 /** Status codes of errors that the function itself answers. */
 export const REFUSALS = {

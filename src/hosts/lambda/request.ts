@@ -1,8 +1,7 @@
+// Owns: an event as a web request, and its caller. Does not own: reading events (event.ts).
 import { type Bag, type Caller, isBag, type Json } from "../../core/contract/index.ts";
 import { type HttpEvent, shown } from "./event.ts";
 import { badEvent, LambdaRefusal } from "./refusals.ts";
-
-// Owns: an event as a web request, and its caller. Does not own: reading events (event.ts).
 
 /** Headers that concern the connection, or a body in transit; `host` is set from the platform. */
 const DROPPED = new Set(["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);

@@ -1,10 +1,9 @@
+// Owns: the steps from an event to a response, the same for all handlers. Does not own: how responses are returned (buffered.ts, streaming.ts).
 import { type Clock, type Log, systemClock, TroupeError, untilAborted } from "../../core/contract/index.ts";
 import { type HttpEvent, type LambdaContext, readEvent } from "./event.ts";
 import type { LambdaOptions, LambdaServer, LambdaSource } from "./options.ts";
 import { LambdaRefusal } from "./refusals.ts";
 import { type RequestRules, requestOf } from "./request.ts";
-
-// Owns: the steps from an event to a response, the same for all handlers. Does not own: how responses are returned (buffered.ts, streaming.ts).
 
 const sources = new WeakMap<Request, LambdaSource>();
 

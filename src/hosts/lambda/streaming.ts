@@ -1,9 +1,8 @@
+// Owns: `streamingHandler`, for platforms that take answers in chunks. Does not own: the way to a response (serve-event.ts).
 import { TroupeError, untilAborted } from "../../core/contract/index.ts";
 import type { AwsLambda, LambdaServer, ResponseStream, StreamHandler, StreamingOptions, StreamMetadata } from "./options.ts";
 import { endsWhole, lastEvent, LambdaRefusal } from "./refusals.ts";
 import { EventServer, headOf, type ServedEvent } from "./serve-event.ts";
-
-// Owns: `streamingHandler`, for platforms that take answers in chunks. Does not own: the way to a response (serve-event.ts).
 
 /**
  * For REST APIs with a streaming integration (`STREAM`) and function URLs (`RESPONSE_STREAM`): bytes are sent while the handler

@@ -1,3 +1,5 @@
+// Owns: calls that run in a mounted server, their progress, and what the server asks the client of a call.
+// Does not own: the connection (wire.ts), the handshake and short requests (conversation.ts).
 import {
   type Bag,
   isBag,
@@ -17,9 +19,6 @@ import { sameJson } from "../source/index.ts";
 import { METHOD_NOT_FOUND, faultOf, refusalOf, Closed, RpcError } from "./failures.ts";
 import type { McpServerOptions } from "./options.ts";
 import type { Wire } from "./wire.ts";
-
-// Owns: calls that run in a mounted server, their progress, and what the server asks the client of a call.
-// Does not own: the connection (wire.ts), the handshake and short requests (conversation.ts).
 
 /** The client capability that a request needs; undefined: servers may not make it. */
 function capabilityOf(method: string, params: Bag): string | undefined {

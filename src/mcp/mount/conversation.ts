@@ -1,12 +1,11 @@
+// Owns: the handshake with a mounted server, and requests with a short time limit.
+// Does not own: calls (calls.ts), lists (listing.ts).
 import { type Clock, EngineError, type Bag, isBag, type Viewer } from "../../core/contract/index.ts";
 import { withTimeout } from "../../core/contract/internal.ts";
 import { defaultAuthInfo, type McpServerOptions, type SdkServer } from "./options.ts";
 import { EVERY_CAPABILITY } from "./calls.ts";
 import { faultOf } from "./failures.ts";
 import type { Wire } from "./wire.ts";
-
-// Owns: the handshake with a mounted server, and requests with a short time limit.
-// Does not own: calls (calls.ts), lists (listing.ts).
 
 export interface Limit {
   readonly clock: Clock;

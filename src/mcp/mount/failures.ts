@@ -1,6 +1,5 @@
-import { type Json, type Bag, EngineError, isBag, isList, type Reply, TroupeError } from "../../core/contract/index.ts";
-
 // Owns: the errors of mounted servers, and what callers get for them.
+import { type Json, type Bag, EngineError, isBag, isList, type Reply, TroupeError } from "../../core/contract/index.ts";
 
 /** JSON-RPC error codes, in both directions. */
 export const METHOD_NOT_FOUND = -32601;

@@ -1,3 +1,4 @@
+// Owns: `fromMcpServer`, and one mounted server for each principal. Does not own: a single server (mounted-server.ts).
 import {
   type Bag,
   type CallOptions,
@@ -20,8 +21,6 @@ import { type Listener, ServerListeners } from "./subscriptions.ts";
 import { MountedServer } from "./mounted-server.ts";
 import type { McpServerOptions, SdkServer } from "./options.ts";
 import { describeSource } from "../source/index.ts";
-
-// Owns: `fromMcpServer`, and one mounted server for each principal. Does not own: a single server (mounted-server.ts).
 
 /** Makes the server for a viewer. Called once per principal and scopes, and again after the server was idle for long. */
 export type SdkServerFor = (viewer: Viewer) => SdkServer | Promise<SdkServer>;

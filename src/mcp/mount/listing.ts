@@ -1,3 +1,5 @@
+// Owns: a mounted server's lists: how they are read, checked and retained.
+// Does not own: notifying clients of changes (subscriptions.ts).
 import {
   type Bag,
   type Catalogue,
@@ -11,9 +13,6 @@ import {
 } from "../../core/contract/index.ts";
 import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, firstInvalidField, OBJECT, SIZE, TEXT } from "../../core/contract/internal.ts";
 import { METHOD_NOT_FOUND, RpcError, faultOf } from "./failures.ts";
-
-// Owns: a mounted server's lists: how they are read, checked and retained.
-// Does not own: notifying clients of changes (subscriptions.ts).
 
 type Ask = (method: string, params: Bag) => Promise<Bag>;
 

@@ -1,3 +1,5 @@
+// Owns: one mounted server as a source: its parts, and which of them handles which message.
+// Does not own: one server per principal (from-mcp-server.ts).
 import {
   type Json,
   type LogLevel,
@@ -21,9 +23,6 @@ import { Lists } from "./listing.ts";
 import type { McpServerOptions, SdkServer } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { Wire } from "./wire.ts";
-
-// Owns: one mounted server as a source: its parts, and which of them handles which message.
-// Does not own: one server per principal (from-mcp-server.ts).
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 

@@ -1,6 +1,5 @@
-import type { Bag, Clock, Entropy, Log, Viewer } from "../../core/contract/index.ts";
-
 // Owns: the types of the official SDK that are used here, and the options of a mounted server.
+import type { Bag, Clock, Entropy, Log, Viewer } from "../../core/contract/index.ts";
 
 /**
  * A server of the official SDK, v1 or v2, `McpServer` or the low-level `Server`: anything that connects to a transport. Structural, so

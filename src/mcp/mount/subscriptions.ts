@@ -1,8 +1,7 @@
+// Owns: listeners of mounted servers, and the subscriptions of the servers.
 import type { ContentOf, Dirty, Viewer, Bag, OfferRef } from "../../core/contract/index.ts";
 import type { MountedServer } from "./mounted-server.ts";
 import { uriOf } from "./calls.ts";
-
-// Owns: listeners of mounted servers, and the subscriptions of the servers.
 
 export interface Listener {
   readonly viewer: Viewer;

@@ -1,10 +1,9 @@
+// Owns: the in-memory connection to a mounted server: ids, responses, and during which request a message was sent.
+// Does not own: what messages mean (mounted-server.ts).
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
 import { Closed, RpcError, TooLong } from "./failures.ts";
 import type { SdkTransport } from "./options.ts";
-
-// Owns: the in-memory connection to a mounted server: ids, responses, and during which request a message was sent.
-// Does not own: what messages mean (mounted-server.ts).
 
 /** Handles the server's requests and notifications. `within`: the request during which it was sent; undefined: none. */
 export interface WireListener {

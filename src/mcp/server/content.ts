@@ -1,6 +1,5 @@
-import { type Bag, BLOB, CONTENT, type Content, type Json } from "../../core/contract/index.ts";
-
 // Owns: functions that make content blocks, results, resource contents and prompt messages.
+import { type Bag, BLOB, CONTENT, type Content, type Json } from "../../core/contract/index.ts";
 
 /** Members of every block: `annotations` (`audience`, `priority`, `lastModified`) and `_meta`. */
 export interface BlockExtras {

@@ -1,3 +1,5 @@
+// Owns: one run of a handler: its context, the middleware around it, and reports of its errors.
+// Does not own: definitions (registries.ts), checking arguments and encoding results (mcp/source).
 import {
   type Bag,
   type Entropy,
@@ -10,9 +12,6 @@ import {
 } from "../../core/contract/index.ts";
 import { wellFormed, onTimeout } from "../../core/contract/internal.ts";
 import { type HandlerContext, isOutcome, type Schema, Settled, settle } from "../source/index.ts";
-
-// Owns: one run of a handler: its context, the middleware around it, and reports of its errors.
-// Does not own: definitions (registries.ts), checking arguments and encoding results (mcp/source).
 
 /** What a handler gets besides its arguments. */
 export interface ServerContext extends HandlerContext {

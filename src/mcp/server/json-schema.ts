@@ -1,3 +1,4 @@
+// Owns: the types of arguments and results that follow from schemas.
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Bag, Frozen, Json } from "../../core/contract/index.ts";
 
@@ -10,8 +11,6 @@ type Properties<P, R> = Flat<
     readonly [K in keyof P as K extends R ? never : K]?: OfJsonSchema<P[K]>;
   }
 >;
-
-// Owns: the types of arguments and results that follow from schemas.
 
 /** The type of values that are valid for a literal JSON Schema; `Json` where that cannot be expressed. */
 export type OfJsonSchema<S> = S extends { readonly const: infer C }

@@ -1,3 +1,4 @@
+// Owns: opening and closing the transports of a server. Does not own: the transports.
 import {
   type HttpDoor,
   type HttpOptions,
@@ -12,8 +13,6 @@ import {
 import { checkOptions, type Gateway, type OptionTable } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { ServerOptions } from "./options.ts";
-
-// Owns: opening and closing the transports of a server. Does not own: the transports.
 
 /** Where to listen; `true`: the defaults (127.0.0.1, a free port, the standard streams of this process). */
 export interface ListenOptions {

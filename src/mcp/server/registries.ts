@@ -1,11 +1,10 @@
+// Owns: the tools, resources and prompts of a server: how each is defined, checked and registered.
+// Does not own: running a handler (handler.ts), listing and calling (mcp/source).
 import { type Bag, type Viewer, type ListName, TroupeError, type Content, type TaskSupport } from "../../core/contract/index.ts";
 import { withScopes, omitUndefined } from "../../core/contract/internal.ts";
 import type { Complete, Registry, Schema } from "../source/index.ts";
 import { type HandlerEnv, type ServerContext, handling } from "./handler.ts";
 import type { Arguments, Result } from "./json-schema.ts";
-
-// Owns: the tools, resources and prompts of a server: how each is defined, checked and registered.
-// Does not own: running a handler (handler.ts), listing and calling (mcp/source).
 
 /** Members of all definitions: tools, resources and prompts. */
 export interface Item {

@@ -1,3 +1,5 @@
+// Owns: `createServer`: the parts of a server, its transports, and its lifetime.
+// Does not own: registries (registries.ts), handlers (handler.ts), opening transports (listen.ts).
 import { type Log, TroupeError, sessionTtlIn, type Gateway, type Source, systemClock, systemEntropy } from "../../core/contract/index.ts";
 import { type ServerOptions, checkServer } from "./options.ts";
 import { omitUndefined, rateLimitedLog } from "../../core/contract/internal.ts";
@@ -7,9 +9,6 @@ import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts
 import { type WebDoor, webDoor } from "../transport/index.ts";
 import { closeAll, type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
 import { type Prompts, promptRegistry, type Resources, resourceRegistry, type Tools, toolRegistry } from "./registries.ts";
-
-// Owns: `createServer`: the parts of a server, its transports, and its lifetime.
-// Does not own: registries (registries.ts), handlers (handler.ts), opening transports (listen.ts).
 
 /** Logs faults of a registry itself: an `enabled` that threw, a watcher that threw. */
 function faultsTo(log: Log): (error: unknown) => void {

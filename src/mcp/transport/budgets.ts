@@ -1,10 +1,9 @@
+// Owns: limits that all clients of one transport share: uploads in progress, unread output, connections per peer.
+// Does not own: limits of a single client (write-queue.ts, http-body.ts) and open streams (open-streams.ts).
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/contract/index.ts";
 import { isLocal, peerOf } from "../../core/contract/internal.ts";
 import type { FaultKind } from "../gateway/index.ts";
-
-// Owns: limits that all clients of one transport share: uploads in progress, unread output, connections per peer.
-// Does not own: limits of a single client (write-queue.ts, http-body.ts) and open streams (open-streams.ts).
 
 /** The first bytes of a message are not counted, so that small messages cost nothing; a request's head may hold as much. */
 export const FREE_BYTES = 16_384;

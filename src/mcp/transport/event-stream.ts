@@ -1,3 +1,5 @@
+// Owns: responses of node:http that are streams: server-sent events, and lines of JSON.
+// Does not own: how many streams may be open (open-streams.ts), streams of web responses (web/fetch-handler.ts).
 import { LineChannel } from "./lines.ts";
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -5,9 +7,6 @@ import { WriteQueue, type WriteQueueOptions } from "./write-queue.ts";
 import { Cancellation, type CancelSignal, type Channel } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
 import type { OpenStream } from "./open-streams.ts";
-
-// Owns: responses of node:http that are streams: server-sent events, and lines of JSON.
-// Does not own: how many streams may be open (open-streams.ts), streams of web responses (web/fetch-handler.ts).
 
 /** The output of a response whose head has been sent. */
 abstract class ResponseWriteQueue extends WriteQueue {

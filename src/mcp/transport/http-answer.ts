@@ -1,9 +1,8 @@
+// Owns: writing an answer to node:http, to a bare socket, and as a web response. Does not own: what is answered.
 import type { Answer, Clock } from "../../core/contract/index.ts";
 import type { ServerResponse } from "node:http";
 import { wellFormed } from "../../core/contract/internal.ts";
 import { type BodyRequest, STATUS_CODES, joined } from "./http-body.ts";
-
-// Owns: writing an answer to node:http, to a bare socket, and as a web response. Does not own: what is answered.
 
 const decoder = new TextDecoder();
 

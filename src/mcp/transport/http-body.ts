@@ -1,9 +1,8 @@
+// Owns: request bodies, gathered within their limits. Does not own: the budget that all bodies share (budgets.ts).
 import type { Answer } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
 import { NO_ROOM, type NoRoom, type Upload, FREE_BYTES, type UploadBudget } from "./budgets.ts";
 import type { Socket } from "node:net";
-
-// Owns: request bodies, gathered within their limits. Does not own: the budget that all bodies share (budgets.ts).
 
 // Not imported: an import statement evaluates every export of the built-in module, among them a WebSocket client and fetch,
 // an eighth of the start-up time of a server with all transports.

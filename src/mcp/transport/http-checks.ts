@@ -1,12 +1,11 @@
+// Owns: the checks of a request's head: headers, Host and Origin, method and CORS, media types; and the options for them.
+// Does not own: the order of all steps of a request (http-core.ts), tokens (auth/).
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "./listen.ts";
 import { isTexts, memoizeByString } from "../../core/contract/internal.ts";
 import type { Answer, Gateway, OptionRule } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-
-// Owns: the checks of a request's head: headers, Host and Origin, method and CORS, media types; and the options for them.
-// Does not own: the order of all steps of a request (http-core.ts), tokens (auth/).
 
 /** Headers that must not be repeated: with two values, an intermediary could see another request than this server (request smuggling). */
 const ONCE = new Set([

@@ -1,3 +1,6 @@
+// Owns: what every HTTP request passes, and in which order: head, path, verb, token, media types, size; then its exchange with the
+// gateway. The order limits what unauthenticated clients can learn and cost.
+// Does not own: bytes and sockets. node-http-handler.ts, web/fetch-handler.ts and websocket.ts receive requests and write answers.
 import {
   type Answer,
   type CancelSignal,
@@ -26,10 +29,6 @@ import { answerVerb, type HeaderList, type HttpGuard, originHeaders, refuseHead,
 import type { HttpLimits } from "./http-options.ts";
 import type { Route, Routes } from "./http-routes.ts";
 import { Expiry, type OpenStream, type OpenStreams, type StreamLease } from "./open-streams.ts";
-
-// Owns: what every HTTP request passes, and in which order: head, path, verb, token, media types, size; then its exchange with the
-// gateway. The order limits what unauthenticated clients can learn and cost.
-// Does not own: bytes and sockets. node-http-handler.ts, web/fetch-handler.ts and websocket.ts receive requests and write answers.
 
 /** A request before its body was read. */
 export interface RequestHead {

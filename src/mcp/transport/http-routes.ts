@@ -1,9 +1,8 @@
+// Owns: which paths there are, and the handler of each. Does not own: the checks before a handler is called (http-core.ts).
 import { type Answer, type Gateway, type HttpMount, TroupeError } from "../../core/contract/index.ts";
 import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
 import type { HttpExchange } from "./http-core.ts";
 import type { HttpSse } from "./http-sse.ts";
-
-// Owns: which paths there are, and the handler of each. Does not own: the checks before a handler is called (http-core.ts).
 
 /** A path's handler, and its rules. */
 export interface Route {

@@ -1,7 +1,6 @@
+// Owns: the deprecated HTTP+SSE transport. Does not own: its routes (http-routes.ts), the bytes of streams.
 import type { Answer, CancelSignal, Channel, Connection, Entropy, Exchange, Gateway } from "../../core/contract/index.ts";
 import { refusal } from "../gateway/index.ts";
-
-// Owns: the deprecated HTTP+SSE transport. Does not own: its routes (http-routes.ts), the bytes of streams.
 
 /** The address of a request, as its client wrote it. */
 export interface SseAddress {

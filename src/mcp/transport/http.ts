@@ -1,3 +1,5 @@
+// Owns: the listening HTTP server: its connections, what node:http cannot parse, upgrades, closing.
+// Does not own: requests (node-http-handler.ts), options and their defaults (http-options.ts).
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../../core/contract/index.ts";
@@ -16,9 +18,6 @@ import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { rateLimitedLog, withTimeout } from "../../core/contract/internal.ts";
 import type { WebSocketDoor } from "./websocket.ts";
-
-// Owns: the listening HTTP server: its connections, what node:http cannot parse, upgrades, closing.
-// Does not own: requests (node-http-handler.ts), options and their defaults (http-options.ts).
 
 const OPTIONS: OptionTable<HttpOptions> = {
   gateway: true,

@@ -1,3 +1,5 @@
+// Owns: newline-delimited JSON in both directions, for stdio, TCP and streams of lines: splitting, reading with back-pressure,
+// and writing in batches. Does not own: sockets and processes (tcp.ts, stdio.ts).
 import { isAscii } from "node:buffer";
 import { type Upload, FREE_BYTES } from "./budgets.ts";
 import type { Readable } from "node:stream";
@@ -5,9 +7,6 @@ import type { Clock } from "../../core/contract/index.ts";
 import type { TickBatcher } from "./pipeline.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
 import { QueueChannel, type WriteQueue } from "./write-queue.ts";
-
-// Owns: newline-delimited JSON in both directions, for stdio, TCP and streams of lines: splitting, reading with back-pressure,
-// and writing in batches. Does not own: sockets and processes (tcp.ts, stdio.ts).
 
 const NEWLINE = 10;
 const RETURN = 13;

@@ -1,10 +1,9 @@
+// Owns: opening a listening socket safely, and ending a connection that was refused.
 import { type Server, connect, isIPv4 } from "node:net";
 import { TroupeError, type Clock } from "../../core/contract/index.ts";
 import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Duplex } from "node:stream";
-
-// Owns: opening a listening socket safely, and ending a connection that was refused.
 
 /** A name or address that only this machine reaches. */
 export function isLoopback(name: string): boolean {

@@ -1,7 +1,6 @@
+// Owns: a client in this process. There are no bytes, sockets or timeouts.
 import type { Caller, Channel, Connection, Gateway } from "../../core/contract/index.ts";
 import { wellFormed } from "../../core/contract/internal.ts";
-
-// Owns: a client in this process. There are no bytes, sockets or timeouts.
 
 /** A client in this process. Messages are complete JSON texts. */
 export interface MemoryClient extends AsyncDisposable {

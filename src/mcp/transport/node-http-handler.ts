@@ -1,3 +1,5 @@
+// Owns: requests of node:http from their arrival to their responses: bodies, batches of one event-loop turn, keep-alive connections.
+// Does not own: the checks (http-core.ts), the listening server (http.ts), the bytes of an answer (http-answer.ts).
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Answer, Cancellation, type CancelSignal, type Channel, type Clock, type Log } from "../../core/contract/index.ts";
@@ -12,9 +14,6 @@ import { type Framing, type HttpCore, HttpExchange, type Rejection, type Request
 import type { HttpLimits } from "./http-options.ts";
 import type { Route } from "./http-routes.ts";
 import { type ConnectionWork, PendingResponses, TickBatcher } from "./pipeline.ts";
-
-// Owns: requests of node:http from their arrival to their responses: bodies, batches of one event-loop turn, keep-alive connections.
-// Does not own: the checks (http-core.ts), the listening server (http.ts), the bytes of an answer (http-answer.ts).
 
 const LINGER_MS = 1_000;
 

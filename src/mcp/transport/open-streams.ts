@@ -1,7 +1,6 @@
+// Owns: the open streams: how many each caller has, keep-alive, expiry of tokens, ending all. Does not own: their bytes.
 import type { Caller, Clock } from "../../core/contract/index.ts";
 import { isLocal, peerOf } from "../../core/contract/internal.ts";
-
-// Owns: the open streams: how many each caller has, keep-alive, expiry of tokens, ending all. Does not own: their bytes.
 
 export interface StreamLimits {
   /** Open streams in total. */

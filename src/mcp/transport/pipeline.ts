@@ -1,10 +1,9 @@
+// Owns: when requests are handled and responses written (once per event-loop turn), and what each connection still waits for.
+// Does not own: what a request means (http-core.ts), or how a response is written (http-answer.ts).
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/contract/index.ts";
 import { ReadBudget } from "./budgets.ts";
-
-// Owns: when requests are handled and responses written (once per event-loop turn), and what each connection still waits for.
-// Does not own: what a request means (http-core.ts), or how a response is written (http-answer.ts).
 
 const BATCH_MAX = 64;
 const DELAY_MAX_MS = 1;

@@ -1,3 +1,4 @@
+// Owns: one client on standard input and output, from start to a clean end. Does not own: lines (lines.ts).
 import type { Readable, Writable } from "node:stream";
 import {
   ABOVE_ZERO,
@@ -13,8 +14,6 @@ import { rateLimitedLog, withTimeout } from "../../core/contract/internal.ts";
 import { refusalText } from "../gateway/index.ts";
 import { LineChannel, readLines } from "./lines.ts";
 import { SinkWriteQueue } from "./write-queue.ts";
-
-// Owns: one client on standard input and output, from start to a clean end. Does not own: lines (lines.ts).
 
 interface StandardOutput {
   readonly write: (data: string | Uint8Array, flushed?: () => void) => void;

@@ -1,3 +1,4 @@
+// Owns: one client on a TCP or Unix socket: its token, then its messages. Does not own: the listening socket (tcp.ts), lines (lines.ts).
 import type { Socket } from "node:net";
 import { type Caller, type Clock, type Connection, isBag, type Log } from "../../core/contract/index.ts";
 import { hasOwn, tooManyValues, VALUE_LIMITS } from "../../core/contract/internal.ts";
@@ -8,8 +9,6 @@ import { LineChannel, readLines, type Line } from "./lines.ts";
 import { SinkWriteQueue } from "./write-queue.ts";
 import type { TcpLimits, TcpOptions } from "./tcp.ts";
 import type { TickBatcher } from "./pipeline.ts";
-
-// Owns: one client on a TCP or Unix socket: its token, then its messages. Does not own: the listening socket (tcp.ts), lines (lines.ts).
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE", limited: "RATE" } as const;

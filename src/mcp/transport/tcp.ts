@@ -1,3 +1,4 @@
+// Owns: the listening TCP or Unix socket, its options and limits. Does not own: one client (tcp-connection.ts).
 import { createServer } from "node:net";
 import {
   boundsOf,
@@ -18,8 +19,6 @@ import { authority, isLoopback, listenAt, listenAtPath, refuseOpenDoor } from ".
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { rateLimitedLog } from "../../core/contract/internal.ts";
 import { TickBatcher } from "./pipeline.ts";
-
-// Owns: the listening TCP or Unix socket, its options and limits. Does not own: one client (tcp-connection.ts).
 
 export interface TcpLimits {
   /** The longest line accepted, in bytes. Default 4 MiB; 64 KiB until the client has sent its token. */

@@ -1,3 +1,4 @@
+// Owns: one client of a WebSocket: back-pressure, pings, time limits, closing. Does not own: the upgrade (websocket.ts).
 import type { Socket } from "node:net";
 import type { WebSocket, RawData } from "ws";
 import type { Channel, Clock, Connection, Log } from "../../core/contract/index.ts";
@@ -5,8 +6,6 @@ import { wellFormed } from "../../core/contract/internal.ts";
 import { type DropReason, QueueChannel, SinkWriteQueue, type WriteQueueLimits } from "./write-queue.ts";
 import type { HttpLimits } from "./http-options.ts";
 import { type Upload, FREE_BYTES, type UploadBudget, NO_ROOM, type NoRoom } from "./budgets.ts";
-
-// Owns: one client of a WebSocket: back-pressure, pings, time limits, closing. Does not own: the upgrade (websocket.ts).
 
 /** Bytes of a client's control frame without its payload: two, and the mask. */
 const CONTROL_BYTES = 6;

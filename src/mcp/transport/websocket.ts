@@ -1,3 +1,4 @@
+// Owns: upgrades of HTTP requests to WebSockets, and all that are open. Does not own: one WebSocket (websocket-connection.ts).
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -15,8 +16,6 @@ import { CLOSING, type HttpCore, TOO_MANY_STREAMS } from "./http-core.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { type WebSocketConnection, webSocketConnection } from "./websocket-connection.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
-
-// Owns: upgrades of HTTP requests to WebSockets, and all that are open. Does not own: one WebSocket (websocket-connection.ts).
 
 /** The most fragments of one message: each costs memory in addition to its bytes. */
 const FRAGMENTS = 1_024;

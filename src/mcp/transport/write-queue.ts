@@ -1,7 +1,6 @@
-import type { Channel, Clock } from "../../core/contract/index.ts";
-
 // Owns: back-pressure towards one client: what it has not read, for how long, and when it is dropped.
 // Does not own: framing (lines.ts, event-stream.ts, websocket-connection.ts).
+import type { Channel, Clock } from "../../core/contract/index.ts";
 
 export interface WriteQueueLimits {
   /** A client that reads nothing for this long is dropped. Absent: never. */

@@ -1,3 +1,4 @@
+// Owns: who is behind a token: API keys, remembered verdicts, limits on failures. Does not own: signed tokens (issuer.ts).
 import { hash, timingSafeEqual } from "node:crypto";
 import {
   type Clock,
@@ -12,8 +13,6 @@ import {
 import { hasOwn, isLocal, isScope, peerOf } from "../../../core/contract/internal.ts";
 import type { IssuerRing, TrustedIssuer } from "./issuer.ts";
 import { invalid, limited, missing, type Verdict } from "./refusals.ts";
-
-// Owns: who is behind a token: API keys, remembered verdicts, limits on failures. Does not own: signed tokens (issuer.ts).
 
 /** A static bearer token and its principal. Only its hash is stored. */
 export interface ApiKey {

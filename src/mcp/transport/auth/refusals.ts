@@ -1,7 +1,6 @@
+// Owns: the verdict on a token, and the answer to a request whose token was refused. Does not own: how tokens are verified.
 import type { Answer, Caller } from "../../../core/contract/index.ts";
 import type { Authenticator } from "./authenticator.ts";
-
-// Owns: the verdict on a token, and the answer to a request whose token was refused. Does not own: how tokens are verified.
 
 /** The caller that a token identifies, and until when (milliseconds since 1970). */
 export interface Verified {

@@ -1,3 +1,5 @@
+// Owns: requests of an application from their arrival to their web responses, and responses that are streams.
+// Does not own: the checks (../http-core.ts), where requests come from (requests.ts).
 import type { Answer, Caller, Channel, Clock, Log } from "../../../core/contract/index.ts";
 import { Cancellation } from "../../../core/contract/index.ts";
 import { hasOwn } from "../../../core/contract/internal.ts";
@@ -12,9 +14,6 @@ import type { OpenStream } from "../open-streams.ts";
 import { type DropReason, SinkWriteQueue, type WriteQueue, type WriteQueueLimits } from "../write-queue.ts";
 import type { Route } from "../http-routes.ts";
 import type { WebRequest } from "./requests.ts";
-
-// Owns: requests of an application from their arrival to their web responses, and responses that are streams.
-// Does not own: the checks (../http-core.ts), where requests come from (requests.ts).
 
 const CUT = refusal("UNAVAILABLE", "The server has closed before this was done: look whether it was, and try again elsewhere or later.");
 const EVENTS = { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };

@@ -1,12 +1,11 @@
+// Owns: web requests and requests of node:http as an application hands them over, and writing web responses to node:http.
+// Does not own: what happens to a request (fetch-handler.ts).
 import { type CancelSignal, Cancellation, type Clock } from "../../../core/contract/index.ts";
 import { type BodyRefusal, BodyReader } from "../http-body.ts";
 import { HeaderList, headersAsSent, pathOf } from "../http-checks.ts";
 import type { RequestHead } from "../http-core.ts";
 import type { UploadBudget } from "../budgets.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
-
-// Owns: web requests and requests of node:http as an application hands them over, and writing web responses to node:http.
-// Does not own: what happens to a request (fetch-handler.ts).
 
 /** A complete body, or why there is none. */
 type Body = Uint8Array | BodyRefusal | "too-deep" | "unreadable";

@@ -1,3 +1,4 @@
+// Owns: `webDoor`: HTTP inside an application that listens itself. Does not own: requests (fetch-handler.ts, requests.ts).
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   boundsOf,
@@ -19,8 +20,6 @@ import { OpenStreams } from "../open-streams.ts";
 import { rateLimitedLog, withTimeout } from "../../../core/contract/internal.ts";
 import { fromRequest, fromNode, giveUpOn, writeOut, PendingWrites } from "./requests.ts";
 import { FetchHandler } from "./fetch-handler.ts";
-
-// Owns: `webDoor`: HTTP inside an application that listens itself. Does not own: requests (fetch-handler.ts, requests.ts).
 
 const OPTIONS: OptionTable<WebOptions> = {
   gateway: true,

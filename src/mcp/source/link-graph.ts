@@ -15,7 +15,18 @@ import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState
 import { sameJson } from "./json.ts";
 import { Lru } from "./lru.ts";
 import { type Names, offersOf } from "./names.ts";
-import { addPlanned, isOpen, MAX_DEPTH, Offers, type Plan, type PlannedOffer, rootOf, type Route, type Slot, slotBelow } from "./plan.ts";
+import {
+  addPlanned,
+  isOpen,
+  MAX_DEPTH,
+  OfferCollector,
+  type Plan,
+  type PlannedOffer,
+  rootOf,
+  type Route,
+  type Slot,
+  slotBelow,
+} from "./plan.ts";
 import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
 
 /** A slot that an actor has, and what the viewer is shown of it. */
@@ -275,7 +286,7 @@ export class LinkGraphs {
     const key = extra.map(({ slot, view }) => `${keyOf(slot)} ${this.#numberOf(view.surface.catalogue)}`).join("\n");
     let joined = this.#joined.get(key);
     if (joined === undefined) {
-      const offers = new Offers(this.#options.names);
+      const offers = new OfferCollector(this.#options.names);
       for (const root of this.#plan.roots) addPlanned(offers, root);
       for (const { slot, view } of extra) {
         try {

@@ -95,10 +95,11 @@ function isOnPath(slot: Slot | undefined, behaviour: Behaviour): boolean {
   return false;
 }
 
-function grow(slot: Slot, options: PlanOptions): Slot {
+/** The slot with those that its planned links lead to. */
+function withChildren(slot: Slot, options: PlanOptions): Slot {
   const links = slot.behaviour.catalogue?.links ?? {};
   const children: Slot[] = [];
-  const grown: Slot = { ...slot, children };
+  const parent: Slot = { ...slot, children };
   for (const [link, kinds] of Object.entries(links)) {
     for (const kind of kinds) {
       const behaviour = options.kinds.get(kind);
@@ -109,13 +110,13 @@ function grow(slot: Slot, options: PlanOptions): Slot {
         );
       }
       // A kind is joined once on a path: a room reached through a room is not shown again.
-      if (isOnPath(grown, behaviour)) continue;
-      if (grown.depth >= MAX_DEPTH)
+      if (isOnPath(parent, behaviour)) continue;
+      if (parent.depth >= MAX_DEPTH)
         throw new TroupeError("BAD_DEFINITION", `${kind} is more than ${MAX_DEPTH} links away: link to it from nearer.`);
-      children.push(grow(slotBelow(grown, link, behaviour, options.names), options));
+      children.push(withChildren(slotBelow(parent, link, behaviour, options.names), options));
     }
   }
-  return grown;
+  return parent;
 }
 
 function describeSlot(slot: Slot): string {
@@ -136,12 +137,12 @@ function listedAs(offer: Offer, list: ListName, slot: Slot, names: Names, isUriT
   checkName(names, list, name, describeSlot(slot));
   let { definition } = offer;
   if (slot.handled) definition = withHandle(list, offer, rootOf(slot).behaviour.kind, isUriTaken ? slot.path : "");
-  else if (list === "resources") definition = filled(definition, slot.alias);
+  else if (list === "resources") definition = withAlias(definition, slot.alias);
   if (name !== offer.name) definition = withoutName(definition, offer.name);
   return name === offer.name && definition === offer.definition ? offer : { ...offer, name, definition };
 }
 
-function filled(definition: Offer["definition"], alias: string): Offer["definition"] {
+function withAlias(definition: Offer["definition"], alias: string): Offer["definition"] {
   for (const key of ["uri", "uriTemplate"]) {
     const uri = definition[key];
     if (typeof uri !== "string" || !uri.includes("{alias}")) continue;
@@ -169,7 +170,7 @@ export function pathTo(slot: Slot): readonly Slot[] {
 }
 
 /** Collects offers, and refuses two with the same name or URI. */
-export class Offers {
+export class OfferCollector {
   readonly #names: Names;
   readonly #offers = new Map<OfferRef, PlannedOffer & { readonly routes: Route[] }>();
   readonly #uris = new Map<string, { readonly ref: OfferRef; readonly slot: Slot }>();
@@ -256,7 +257,7 @@ function collision(ref: OfferRef, one: Slot, other: Slot): TroupeError {
 }
 
 /** Adds the catalogues of a slot and those below it, where they are known ahead. */
-export function addPlanned(offers: Offers, slot: Slot): void {
+export function addPlanned(offers: OfferCollector, slot: Slot): void {
   if (slot.behaviour.catalogue !== undefined) offers.add(slot, slot.behaviour.catalogue);
   for (const child of slot.children) addPlanned(offers, child);
 }
@@ -267,7 +268,7 @@ function someOpen(slot: Slot): boolean {
 
 /** Plans what viewers can be offered. Throws `NAME_COLLISION`, `BAD_NAME` and `BAD_DEFINITION`. */
 export function makePlan(options: PlanOptions): Plan {
-  const offers = new Offers(options.names);
+  const offers = new OfferCollector(options.names);
   const roots: Slot[] = [];
   for (const behaviour of options.kinds.values()) {
     const { per } = behaviour;
@@ -283,7 +284,7 @@ export function makePlan(options: PlanOptions): Plan {
       );
     }
     const seed: Slot = { behaviour, link: "", path: "", alias: aliasOf(behaviour, ""), handled, depth: 0, children: [] };
-    const root = grow(seed, options);
+    const root = withChildren(seed, options);
     roots.push(root);
     if (handled) {
       const made = handleOffers(behaviour.kind, behaviour.policy.expireMs ?? options.expireMs);

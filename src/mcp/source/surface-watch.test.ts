@@ -9,6 +9,7 @@ import { until } from "../../testing/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { cast, changedLists, listed } from "./index.ts";
+import { Refresher } from "./surface-watch.ts";
 import * as fc from "fast-check";
 import * as z from "zod";
 
@@ -70,6 +71,33 @@ async function traceOf(Fake: typeof FakeEngine, lateMs?: number): Promise<readon
   await quiet();
   return trace;
 }
+
+describe("Refresher", () => {
+  it("looks once more for whatever is invalidated during a look, also after one that fails", async () => {
+    const looks: (() => void)[] = [];
+    const seen: string[] = [];
+    const refresher = new Refresher({
+      look: () => new Promise<string>((resolve, reject) => looks.push(() => (looks.length === 2 ? reject(new Error("no")) : resolve("a")))),
+      found: (value) => seen.push(value),
+      failed: (error) => seen.push(String(error)),
+    });
+    for (let n = 0; n < 3; n += 1) refresher.invalidate();
+    let ends = 0;
+    const end = refresher.nextEnd().then(() => (ends += 1));
+    assert.deepEqual([looks.length, refresher.isIdle], [1, false]);
+    looks[0]?.();
+    await end;
+    assert.deepEqual([looks.length, seen, ends], [2, ["a"], 1]);
+    looks[1]?.();
+    await quiet();
+    assert.deepEqual([looks.length, seen, refresher.isIdle], [2, ["a", "Error: no"], true]);
+    const stopped = refresher.nextEnd();
+    refresher.stop();
+    await stopped;
+    refresher.invalidate();
+    assert.equal(looks.length, 3);
+  });
+});
 
 describe("C8 a call's change is read, computed and notified before its reply", () => {
   const notified = ["ana lists", "bob lists", "ana resources/light", "bob resources/light"];

@@ -12,7 +12,7 @@ export {
   REFUSAL,
   asReplay,
 } from "./actor.ts";
-export { memoize, MultiMap, memoizeByString } from "./collections.ts";
+export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { missingActorRefusal } from "./engine.ts";
 export { classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";

@@ -13,10 +13,9 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { isStatic } from "../../core/contract/internal.ts";
+import { isStatic, Lru } from "../../core/contract/internal.ts";
 import { rootActor } from "./access.ts";
 import { sameJson } from "./json.ts";
-import { Lru } from "./lru.ts";
 import { offersOf } from "./names.ts";
 import { ViewerDependencies } from "./viewers.ts";
 

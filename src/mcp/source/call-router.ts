@@ -19,12 +19,21 @@ import {
   type Reply,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, isActorId, kindOf, memoize } from "../../core/contract/internal.ts";
+import {
+  andThen,
+  BEGIN_ACTION,
+  getOwn,
+  hasOwn,
+  invalidMessageReply,
+  isActorId,
+  kindOf,
+  Lru,
+  memoize,
+} from "../../core/contract/internal.ts";
 import { isPassing, refused, type Refused, rootActor, unknownOffer } from "./access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-view.ts";
 import type { Handles } from "./handles.ts";
 import { noActorThere, offNow } from "./link-graph.ts";
-import { Lru } from "./lru.ts";
 import { pathTo, type PlannedOffer, rootOf, type Route, type Slot } from "./plan.ts";
 import type { ViewerRoots } from "./viewers.ts";
 

@@ -1,9 +1,9 @@
 // Owns: whether the content of a resource changed since its subscribers were notified. Does not own: who they are (subscriptions.ts).
 
 import type { ActorId, Behaviour, ContentOf, Json, OfferRef, Viewer } from "../../core/contract/index.ts";
+import { Lru } from "../../core/contract/internal.ts";
 import { sha256Hex } from "../../core/platform/index.ts";
 import type { ActorView } from "./actor-view.ts";
-import { Lru } from "./lru.ts";
 import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
 
 /** An actor at one of its states. */

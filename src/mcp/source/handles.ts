@@ -18,10 +18,9 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { hasOwn, isLocal, peerOf } from "../../core/contract/internal.ts";
+import { hasOwn, isLocal, Lru, peerOf } from "../../core/contract/internal.ts";
 import { secretBytes } from "../../core/platform/index.ts";
 import { handleActor, isHandle, isPassing, mintedAt, mintHandle, type Refused, refused } from "./access.ts";
-import { Lru } from "./lru.ts";
 import { fillAlias, uriOf, withSegment } from "./names.ts";
 
 export interface HandlesOptions {

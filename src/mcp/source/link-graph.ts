@@ -9,11 +9,10 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, getOwn, isActorId, kindOf, memoize } from "../../core/contract/internal.ts";
+import { andThen, getOwn, isActorId, kindOf, Lru, memoize } from "../../core/contract/internal.ts";
 import { rootActor } from "./access.ts";
 import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState } from "./actor-view.ts";
 import { sameJson } from "./json.ts";
-import { Lru } from "./lru.ts";
 import { type Names, offersOf } from "./names.ts";
 import {
   addPlanned,

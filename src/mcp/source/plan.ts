@@ -90,11 +90,6 @@ export function slotBelow(parent: Slot, link: string, behaviour: Behaviour, name
   return { behaviour, parent, link, path, alias: aliasOf(behaviour, path), handled, depth: depth + 1, children: [] };
 }
 
-function isOnPath(slot: Slot | undefined, behaviour: Behaviour): boolean {
-  for (let at = slot; at !== undefined; at = at.parent) if (at.behaviour === behaviour) return true;
-  return false;
-}
-
 /** The slot with those that its planned links lead to. */
 function withChildren(slot: Slot, options: PlanOptions): Slot {
   const links = slot.behaviour.catalogue?.links ?? {};
@@ -110,7 +105,7 @@ function withChildren(slot: Slot, options: PlanOptions): Slot {
         );
       }
       // A kind is joined once on a path: a room reached through a room is not shown again.
-      if (isOnPath(parent, behaviour)) continue;
+      if (pathTo(parent).some((above) => above.behaviour === behaviour)) continue;
       if (parent.depth >= MAX_DEPTH)
         throw new TroupeError("BAD_DEFINITION", `${kind} is more than ${MAX_DEPTH} links away: link to it from nearer.`);
       children.push(withChildren(slotBelow(parent, link, behaviour, options.names), options));

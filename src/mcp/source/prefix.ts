@@ -14,9 +14,8 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, memoize } from "../../core/contract/internal.ts";
+import { andThen, Lru, memoize } from "../../core/contract/internal.ts";
 import { unknownOffer } from "./access.ts";
-import { Lru } from "./lru.ts";
 import {
   checkName,
   describePrefix,

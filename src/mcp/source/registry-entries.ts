@@ -23,6 +23,7 @@ import {
   HINTS,
   ICONS,
   isTexts,
+  Lru,
   nameOf,
   OBJECT,
   omitUndefined,
@@ -37,7 +38,6 @@ import {
 } from "../../core/contract/internal.ts";
 import { type Schema, takesMisfits, toJsonSchema } from "../../core/schema/index.ts";
 import { lacksScope } from "./access.ts";
-import { Lru } from "./lru.ts";
 import { checkName, type Names, refOf, uriOf } from "./names.ts";
 import type {
   Complete,

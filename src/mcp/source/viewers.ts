@@ -1,7 +1,7 @@
 // Owns: the root actors of a viewer, and which parts of a viewer something depends on. Does not own: who may do what (access.ts).
 
 import type { ActorId, Viewer } from "../../core/contract/index.ts";
-import { Lru } from "./lru.ts";
+import { Lru } from "../../core/contract/internal.ts";
 import type { Slot } from "./plan.ts";
 
 /** A viewer and its root actors. */

@@ -1,18 +1,24 @@
-// Owns: the way of a message to its actor's cell: after earlier sends of the same sender (C5), with its caller's cancellation.
-// Does not own: what a cell does with it (cell.ts), keyed calls (idempotency.ts).
-import { faults, OK_NULL } from "../chain/internal.ts";
-import type { CallOptions, CancelSignal, Clock, Message } from "../contract/index.ts";
+// Owns: the way of messages to the cells of their actors: after earlier sends of the same sender (C5), with the caller's cancellation;
+// and of the engine's own requests: stop, restart, expire.
+// Does not own: what a cell does with them (cell.ts, lifecycle.ts), keyed calls (idempotency.ts).
+import { faults, OK_NULL, ownId } from "../chain/internal.ts";
+import type { ActorId, CallOptions, CancelSignal, Clock, Entropy, Message } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import { Cancellation, type CancellationHost, type DeferredReplies, Job } from "./job.ts";
+import { restart, stop } from "./lifecycle.ts";
+import type { OnFault } from "./ops.ts";
 import type { Outbox } from "./outbox.ts";
 import type { CellDirectory, Registry } from "./registry.ts";
+import { NO_ACTORS } from "./supervision.ts";
 
 export interface DispatcherHost {
   readonly clock: Clock;
+  readonly entropy: Entropy;
   readonly deferred: DeferredReplies;
   readonly registry: Registry;
   readonly cells: CellDirectory;
   readonly outbox: Outbox;
+  readonly fault: OnFault;
 }
 
 export class Dispatcher {
@@ -20,8 +26,11 @@ export class Dispatcher {
   readonly #registry: Registry;
   readonly #cells: CellDirectory;
   readonly #cancellations: CancellationHost;
+  readonly #host: DispatcherHost;
 
-  constructor({ clock, deferred, registry, cells, outbox }: DispatcherHost) {
+  constructor(host: DispatcherHost) {
+    const { clock, deferred, registry, cells, outbox } = host;
+    this.#host = host;
     this.#outbox = outbox;
     this.#registry = registry;
     this.#cells = cells;
@@ -72,5 +81,47 @@ export class Dispatcher {
     if (cell !== undefined) cell.push(job);
     else if (this.#cells.ignores(job.message)) job.done(OK_NULL);
     else job.fail(faults.noActor(job.message.to));
+  }
+
+  // ── requests of the engine ──────────────────────────────────────────────────
+
+  async stop(id: ActorId, reason: string, ancestors: ReadonlySet<ActorId>): Promise<void> {
+    const cell = this.#cells.existing(id);
+    await cell.loading;
+    if (cell.lost) throw cell.lost;
+    const job = this.#own(id, "stop", { reason });
+    stop(cell, job, reason, ancestors);
+    await job.promise();
+  }
+
+  /** Stops the actor unless it is in use; calls `ended` with whether to try again. */
+  expire(cell: Cell, ended: (again: boolean) => void): void {
+    if (!cell.quiet) return ended(true);
+    const job = this.#own(cell.id, "stop", { reason: "expired" });
+    job.onEnd = (_, error) => ended(error !== undefined);
+    stop(cell, job, "expired", NO_ACTORS);
+  }
+
+  async restart(id: ActorId): Promise<void> {
+    const cell = this.#cells.existing(id);
+    const job = this.#own(id, "restart", null);
+    await cell.loading;
+    if (cell.actor.status === "not-started" && cell.quiet && cell.lost === undefined) throw faults.noActor(id);
+    restart(cell, job);
+    await job.promise();
+  }
+
+  /** Only its cell knows that an actor has failed, so without a cell there is nothing to do. */
+  restartChild(child: ActorId, parent: ActorId): void {
+    const cell = this.#registry.get(child);
+    if (cell?.actor.status !== "failed" || cell.actor.extra.parent !== parent) return;
+    const job = this.#own(child, "restart", null);
+    job.onEnd = (_, error) => error && this.#host.fault(error, { where: "outbox", actor: child, action: "restart" });
+    restart(cell, job);
+  }
+
+  #own(to: ActorId, action: string, args: Message["args"]): Job {
+    const { clock, entropy } = this.#host;
+    return new Job({ id: ownId(entropy.hex(16)), to, action, args, at: clock.now(), seed: entropy.hex(16) });
   }
 }

@@ -31,14 +31,23 @@ import {
   type Viewer,
   Watchers,
 } from "../contract/index.ts";
-import { checkNeeded, omitUndefined, commitWithCallback, KINDS, settledNow, safeCall, unserialisableError } from "../contract/internal.ts";
-import { faults, innerKey, ownId, stamp, stampFrom } from "../chain/internal.ts";
+import {
+  checkNeeded,
+  omitUndefined,
+  commitWithCallback,
+  KINDS,
+  settledNow,
+  withTimeout,
+  safeCall,
+  unserialisableError,
+} from "../contract/internal.ts";
+import { faults, innerKey, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState } from "./actor-state.ts";
 import { Cell } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { IdempotencyCache } from "./idempotency.ts";
 import { DeferredReplies, Job } from "./job.ts";
-import { append, restart, stop } from "./lifecycle.ts";
+import { append } from "./lifecycle.ts";
 import { type CellOps, type FaultContext, fromStore, type OnFault, type SlowTurn } from "./ops.ts";
 import { Outbox } from "./outbox.ts";
 import { Eviction, Passivation, usedHeapShare } from "./passivation.ts";
@@ -149,16 +158,18 @@ export class LocalEngine implements Engine {
     });
     this.#dispatcher = new Dispatcher({
       clock,
+      entropy,
       deferred: this.#deferred,
       registry: this.#registry,
       cells: this.#cells,
       outbox: this.#outbox,
+      fault,
     });
     this.#supervision = new Supervision({
       store,
       registry: this.#registry,
       mayBeStored: (kind) => this.#cells.mayBeStored(kind),
-      stop: (id, reason, ancestors) => this.#stop(id, reason, ancestors),
+      stop: (id, reason, ancestors) => this.#dispatcher.stop(id, reason, ancestors),
       deliver: (message, stored) => this.#outbox.add([message], stored),
       done: (messageId) => this.#outbox.done(messageId),
       fault,
@@ -171,7 +182,7 @@ export class LocalEngine implements Engine {
       kinds: options.kinds.map(({ kind }) => kind),
       fault,
       cell: (id) => this.#cells.at(id, true),
-      expire: (cell, ended) => this.#expire(cell, ended),
+      expire: (cell, ended) => this.#dispatcher.expire(cell, ended),
     });
     this.#idempotency = new IdempotencyCache({
       clock,
@@ -194,7 +205,7 @@ export class LocalEngine implements Engine {
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
       deliver: (messages, stored) => this.#outbox.add(messages, stored),
       rereadStore: () => this.#rereadStore(),
-      restart: (child, parent) => this.#restartChild(child, parent),
+      restart: (child, parent) => this.#dispatcher.restartChild(child, parent),
       timersChanged: (cell) => this.#timers.changed(cell),
       supervision: this.#supervision,
       started: (cell) => this.#started(cell),
@@ -332,30 +343,16 @@ export class LocalEngine implements Engine {
   }
 
   async stop(id: ActorId, reason: string): Promise<void> {
-    await this.#stop(id, reason, NO_ACTORS);
+    await this.#dispatcher.stop(id, reason, NO_ACTORS);
   }
 
   async restart(id: ActorId): Promise<void> {
-    const cell = this.#cells.existing(id);
-    const job = new Job(this.#own(id, "restart", null));
-    await cell.loading;
-    if (cell.actor.status === "not-started" && cell.quiet && cell.lost === undefined) throw faults.noActor(id);
-    restart(cell, job);
-    await job.promise();
+    await this.#dispatcher.restart(id);
   }
 
   #rereadStore(): void {
     this.#outbox.reread();
     this.#timers.start();
-  }
-
-  /** Only its cell knows that an actor has failed, so without a cell there is nothing to do. */
-  #restartChild(child: ActorId, parent: ActorId): void {
-    const cell = this.#registry.get(child);
-    if (cell?.actor.status !== "failed" || cell.actor.extra.parent !== parent) return;
-    const job = new Job(this.#own(child, "restart", null));
-    job.onEnd = (_, error) => error && this.#ops.fault(error, { where: "outbox", actor: child, action: "restart" });
-    restart(cell, job);
   }
 
   /** Removes one page of the actors that stopped before a time, with their histories, from the store and from this process. */
@@ -403,13 +400,9 @@ export class LocalEngine implements Engine {
     this.#hide?.();
     this.#outbox.close();
     if (graceMs > 0 && !this.#allQuiet()) {
-      await new Promise<void>((resolve) => {
-        const undo = this.#clock.after(graceMs, resolve);
-        this.#whenQuiet = () => {
-          undo();
-          resolve();
-        };
-      });
+      const { promise: quiet, resolve } = Promise.withResolvers<void>();
+      this.#whenQuiet = resolve;
+      await withTimeout(this.#clock, graceMs, quiet, () => undefined);
     }
     this.#phase = "closed";
     const cells = [...this.#registry.all()];
@@ -456,12 +449,6 @@ export class LocalEngine implements Engine {
     this.#passivation.remove(cell);
   }
 
-  // ── what the engine does by itself ───────────────────────────────────────────
-
-  #own(to: ActorId, action: string, args: Message["args"]): Message {
-    return { id: ownId(this.#entropy.hex(16)), to, action, args, at: this.#clock.now(), seed: this.#entropy.hex(16) };
-  }
-
   #callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply> {
     if (this.#phase === "closed") return Promise.reject(faults.draining());
     const message = stampFrom(work.message, n, outgoing, endsAt, this.#clock.now(), this.#entropy);
@@ -473,21 +460,5 @@ export class LocalEngine implements Engine {
     const job = new Job(message);
     this.#dispatcher.submit(job, signal);
     return job.promise();
-  }
-
-  async #stop(id: ActorId, reason: string, ancestors: ReadonlySet<ActorId>): Promise<void> {
-    const cell = this.#cells.existing(id);
-    await cell.loading;
-    if (cell.lost) throw cell.lost;
-    const job = new Job(this.#own(id, "stop", { reason }));
-    stop(cell, job, reason, ancestors);
-    await job.promise();
-  }
-
-  #expire(cell: Cell, ended: (again: boolean) => void): void {
-    if (!cell.quiet) return ended(true);
-    const job = new Job(this.#own(cell.id, "stop", { reason: "expired" }));
-    job.onEnd = (_, error) => ended(error !== undefined);
-    stop(cell, job, "expired", NO_ACTORS);
   }
 }

@@ -18,7 +18,6 @@ import {
   type Entry,
   type Letter,
   type ListQuery,
-  type Message,
   type Observer,
   type OptionTable,
   type Outgoing,

@@ -38,9 +38,9 @@ export function requestOf(httpEvent: HttpEvent, rules: RequestRules, signal: Abo
  * passes on what the client wrote.
  */
 function hostOf({ domain, headers }: HttpEvent, hosts: readonly string[]): string {
-  const name = (domain ?? headers.find(([name]) => name.toLowerCase() === "host")?.[1] ?? "").toLowerCase();
-  if (!HOST.test(name)) throw badEvent("The event names no host: it needs requestContext.domainName, or a Host header.");
-  if (domain !== undefined || hosts.includes("*") || hosts.some((host) => host.toLowerCase() === name)) return name;
+  const host = (domain ?? headers.find(([name]) => name.toLowerCase() === "host")?.[1] ?? "").toLowerCase();
+  if (!HOST.test(host)) throw badEvent("The event names no host: it needs requestContext.domainName, or a Host header.");
+  if (domain !== undefined || hosts.includes("*") || hosts.some((known) => known.toLowerCase() === host)) return host;
   throw new LambdaRefusal("HOST_UNKNOWN", "This function is not known by that Host: allow the name (hosts) when it is yours.");
 }
 

@@ -63,7 +63,7 @@ export class MountedServer implements Source, AsyncDisposable {
     // These handle the server's messages, so they are created before it connects.
     this.#subscriptions = new Subscriptions({
       subscribes: () => bagIn(this.#conversation.capabilities, "resources")?.["subscribe"] === true,
-      ask: (method, params, viewer) => this.#conversation.ask(method, params, viewer),
+      ask: (method, params, subscriber) => this.#conversation.ask(method, params, subscriber),
       ready: () => this.ready,
       fault,
     });

@@ -19,7 +19,9 @@ import { stripBom } from "../../../core/contract/internal.ts";
 import { isLoopback } from "../listen.ts";
 import { invalid, unavailable, type Verdict } from "./refusals.ts";
 
-/** Where an issuer's public keys are: an `https:` address, a file's path, or the set itself. */
+// Owns: signed tokens: the keys of issuers, and the verification of a token. Does not own: API keys and caching (authenticator.ts).
+
+/** An issuer's public keys: an `https:` address, a file's path, or the set itself. */
 export type KeySource = string | { readonly keys: readonly Readonly<Record<string, unknown>>[] };
 
 /** The keys of one issuer. */
@@ -45,7 +47,7 @@ function checkedSet(value: unknown, what: string): JSONWebKeySet {
   throw new TroupeError("DOOR_OPTION", `${what} is not a JSON Web Key Set: it needs {"keys":[{"kty":…}]}.`);
 }
 
-/** Reads at most `ANSWER_BYTES`, follows no redirect: what answers is not trusted to be small or to be where it was. */
+/** Reads at most `ANSWER_BYTES` and follows no redirect, since the server is not trusted. */
 async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
   const answer = await fetch(url, { ...init, redirect: "error" });
   const parts: Uint8Array[] = [];
@@ -69,7 +71,7 @@ function holdsKeys(bytes: Buffer): boolean {
   }
 }
 
-/** The same, and what failed fails again for a while without asking: every token makes us ask that a stranger sends. */
+/** Repeats an error for a while without a request: otherwise each token of an unauthenticated client would cause one. */
 function fetchPatiently(clock: Clock): typeof fetchBounded {
   let failed: { readonly error: unknown; readonly at: number } | undefined;
   return async (url, init) => {
@@ -86,7 +88,7 @@ function fetchPatiently(clock: Clock): typeof fetchBounded {
 
 const localSet = (set: JSONWebKeySet): KeySet => ({ find: createLocalJWKSet(set), refresh: () => Promise.resolve(false) });
 
-/** A remote set is fetched on the first token and again when an unknown key appears, at most every 30 s; where it cannot be had, every 5 s. */
+/** A remote set is fetched for the first token, and again for an unknown key, at most every 30 s; after a failure every 5 s. */
 export async function keySet(source: KeySource, clock: Clock): Promise<KeySet> {
   if (typeof source !== "string") return localSet(checkedSet(source, "The key set given"));
   if (!/^https?:/i.test(source)) {
@@ -121,18 +123,18 @@ export async function keySet(source: KeySource, clock: Clock): Promise<KeySet> {
   };
 }
 
-/** An authorization server whose tokens are taken. */
+/** An authorization server whose tokens are accepted. */
 export interface TrustedIssuer {
   /** Exactly as in the token's `iss`. */
   readonly issuer: string;
   readonly keys: KeySource;
-  /** Instead of the resource's address, where the authorization server writes another `aud`. */
+  /** The `aud` of its tokens, if that is not the resource's address. */
   readonly audience?: string | readonly string[];
   /** Default: all with a public key. */
   readonly algorithms?: readonly string[];
   /** The `typ` each token's header must have: `at+jwt` (RFC 9068). Default: none, `JWT` or `at+jwt`. */
   readonly typ?: string;
-  /** The claim that holds the scopes, as a list or as text with blanks between. Default: `scope`, or `scp` where that is missing or empty. */
+  /** The claim that holds the scopes, as a list or as text separated by spaces. Default: `scope`, or `scp` if that is missing or empty. */
   readonly scopesClaim?: string;
 }
 
@@ -151,7 +153,7 @@ export interface IssuerRing {
 const DEFAULT_SCOPE_CLAIMS = ["scope", "scp"];
 /** Claims that only ID tokens and logout tokens have (OpenID Connect Core, 2 and 3.3.2.11; Back-Channel Logout, 2.4). */
 const NOT_OF_ACCESS_TOKENS = ["nonce", "at_hash", "c_hash", "s_hash", "events"];
-/** Claims by which some authorization servers say what a token is for, and the values of those that are for something else. */
+/** Claims that name a token's purpose at some authorization servers, with the values of tokens that are not access tokens. */
 const OTHER_USES: Readonly<Record<string, readonly string[]>> = {
   typ: ["id", "refresh", "offline", "logout"],
   token_use: ["id", "refresh"],
@@ -170,7 +172,7 @@ function scopesOf(payload: JWTPayload, named: string | undefined): readonly stri
   return [];
 }
 
-/** Why a token that its issuer signed for this server is still not a bearer access token. */
+/** Why a valid token of a trusted issuer is not a bearer access token. */
 function otherUse(payload: JWTPayload, { typ }: Pick<JWTHeaderParameters, "typ">): string | undefined {
   if (Object.hasOwn(payload, "cnf"))
     return "The token is bound to a key of its holder (cnf), which is not checked here: ask for a bearer token.";
@@ -178,7 +180,7 @@ function otherUse(payload: JWTPayload, { typ }: Pick<JWTHeaderParameters, "typ">
     const value = Object.hasOwn(payload, claim) ? payload[claim] : undefined;
     return typeof value === "string" && values.includes(value.toLowerCase());
   });
-  // An explicit type says which kind of token this is (RFC 8725, 3.11).
+  // Explicit typing (RFC 8725, 3.11).
   const typed = typ !== undefined && /\+jwt$/i.test(typ) && !/^(?:application\/)?at\+jwt$/i.test(typ);
   if (named || typed || NOT_OF_ACCESS_TOKENS.some((claim) => Object.hasOwn(payload, claim)))
     return "This is not an access token: send the access token that the issuer gave with it.";
@@ -208,7 +210,7 @@ async function verifiedBy(keys: KeySet, token: string, options: JWTVerifyOptions
   try {
     return await verifiedByAny(keys, token, options);
   } catch (error) {
-    // Without a key's name, a key that is new to us looks like a bad signature.
+    // Without a `kid`, an unknown key looks like a bad signature.
     if (!(error instanceof errors.JWSSignatureVerificationFailed) || decodeProtectedHeader(token).kid !== undefined) throw error;
     if (!(await keys.refresh())) throw error;
     return verifiedByAny(keys, token, options);
@@ -226,7 +228,7 @@ async function verifiedByAny({ find }: KeySet, token: string, options: JWTVerify
       try {
         return await jwtVerify(token, key, options);
       } catch (failure) {
-        // A key that cannot be used, as one that is too short, says nothing of the others.
+        // One unusable key, for example one that is too short, does not mean that the others do not fit.
         if (failure instanceof errors.JOSEError && !(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
         if (tried === KEYS_TRIED_MAX) throw failure;
       }
@@ -235,7 +237,7 @@ async function verifiedByAny({ find }: KeySet, token: string, options: JWTVerify
   }
 }
 
-/** Verifies tokens of the issuers that are trusted: signature, `iss`, `aud`, `exp`, `nbf`, and a subject. */
+/** Verifies tokens of trusted issuers: signature, `iss`, `aud`, `exp`, `nbf`, and a subject. */
 export async function issuerRing(trusted: readonly TrustedIssuer[], clock: Clock): Promise<IssuerRing> {
   const keys = new Map<string, KeySet>();
   for (const { issuer, keys: source } of trusted) {
@@ -271,7 +273,7 @@ export async function issuerRing(trusted: readonly TrustedIssuer[], clock: Clock
         });
         const other = otherUse(payload, protectedHeader);
         if (other !== undefined) return invalid(other);
-        // The library says that it is text, and does not look.
+        // The type says that it is a text, but the library does not check it.
         const { sub, exp = 0 }: { readonly sub?: unknown; readonly exp?: number } = payload;
         if (typeof sub !== "string" || sub === "" || sub.length > SUBJECT_MAX) return invalid("The token's sub does not fit this server.");
         return {

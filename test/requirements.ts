@@ -138,13 +138,16 @@ const product: readonly Requirement[] = [
   {
     id: "actors.rollback",
     says: "A draft that is dropped leaves the state exactly as it was",
-    tests: ["C3 dropping a draft leaves the state unchanged", "C3 a run that throws, refuses or asks leaves the state and no effects"],
+    tests: [
+      "C3 random edits do the same to a draft as to a plain object, the base unchanged",
+      "C3 a run that throws, refuses or asks leaves the state and no effects",
+    ],
   },
   {
     id: "actors.draft",
     says: "A draft ends in what the same edits make of a plain object, and late writes reach nothing",
     tests: [
-      "a draft ends in the same state as a plain object after the edits, deeply frozen",
+      "C3 random edits do the same to a draft as to a plain object, the base unchanged",
       "a write after the turn does not reach the committed state",
     ],
   },

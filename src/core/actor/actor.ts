@@ -13,7 +13,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { freezeDeep, markStatic } from "../contract/internal.ts";
+import { freezeDeep, markStatic, omitUndefined } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import { type Action, compileMessage, compilePrompt, compileResource, compileTool } from "./actions.ts";
 import { misfitOf } from "./author-errors.ts";
@@ -144,35 +144,14 @@ function linkedKinds(kind: string, links: NonNullable<AnyDefinition["links"]>): 
 function policyOf(kind: string, given: Partial<Policy>): Policy {
   const { persistence, owner, idleMs, expireMs, workMs, minEveryMs, mailbox, maxStateBytes, restart } = {
     ...DEFAULT_POLICY,
-    ...withoutAbsent(given),
+    ...omitUndefined(given),
   };
-  const numbers = {
-    idleMs,
-    workMs,
-    minEveryMs,
-    mailbox,
-    maxStateBytes,
-    ...(expireMs !== undefined && { expireMs }),
-    ...(restart !== undefined && { "restart.max": restart.max, "restart.withinMs": restart.withinMs }),
-  };
-  for (const [name, value] of Object.entries(numbers)) {
+  const limits = { idleMs, workMs, minEveryMs, mailbox, maxStateBytes, ...(expireMs !== undefined && { expireMs }) };
+  const restarts = restart && { "restart.max": restart.max, "restart.withinMs": restart.withinMs };
+  for (const [name, value] of Object.entries({ ...limits, ...restarts })) {
     if (!(value > 0)) throw new TroupeError("BAD_DEFINITION", `${kind}: ${name} must be a number above 0.`);
   }
-  return Object.freeze({
-    persistence,
-    owner,
-    idleMs,
-    workMs,
-    minEveryMs,
-    mailbox,
-    maxStateBytes,
-    ...(expireMs !== undefined && { expireMs }),
-    ...(restart !== undefined && { restart }),
-  });
-}
-
-function withoutAbsent(given: Partial<Policy>): Partial<Policy> {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return Object.freeze({ persistence, owner, ...limits, ...(restart !== undefined && { restart }) });
 }
 
 function positive(value: number, where: string): number {

@@ -140,6 +140,7 @@ test("C3 random edits do the same to a draft as to a plain object, the base unch
         for (const one of steps) {
           assert.deepEqual(edit(draft.state, one), edit(plain, one));
           assert.equal(text(draft.state), text(plain));
+          assert.equal(text(state), before);
         }
         const next = draft.finish()?.after ?? state;
         assert.equal(text(next), text(plain));

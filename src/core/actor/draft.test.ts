@@ -1,122 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as fc from "fast-check";
 import { freezeDeep } from "../contract/internal.ts";
 import { type Draft, openDraft } from "./draft.ts";
 
-interface Tree {
-  name: string;
-  n: number;
-  list: number[];
-  rows: { id: number; tags: string[] }[];
-  byKey: Record<string, { n: number }>;
-}
-
-const plainRecords = { noNullPrototype: true };
-
-const tree = fc.record<Tree>(
-  {
-    name: fc.string(),
-    n: fc.integer(),
-    list: fc.array(fc.integer(), { maxLength: 5 }),
-    rows: fc.array(fc.record({ id: fc.integer(), tags: fc.array(fc.string(), { maxLength: 3 }) }, plainRecords), { maxLength: 4 }),
-    byKey: fc.dictionary(fc.constantFrom("a", "b", "c"), fc.record({ n: fc.integer() }, plainRecords), plainRecords),
-  },
-  plainRecords,
-);
-
-type Edit = (state: Tree) => void;
-
-const edit: fc.Arbitrary<Edit> = fc.oneof(
-  fc.string().map(
-    (text): Edit =>
-      (state) =>
-        void (state.name = text),
-  ),
-  fc.integer().map(
-    (n): Edit =>
-      (state) =>
-        void (state.n += n),
-  ),
-  fc.integer().map(
-    (n): Edit =>
-      (state) =>
-        void state.list.push(n),
-  ),
-  fc.constant<Edit>((state) => void state.list.splice(1, 2, 7)),
-  // oxlint-disable-next-line unicorn/no-array-sort -- in place is what is tested
-  fc.constant<Edit>((state) => void state.list.sort((one, other) => one - other)),
-  // oxlint-disable-next-line unicorn/no-array-reverse -- in place is what is tested
-  fc.constant<Edit>((state) => void state.rows.reverse()),
-  fc.string().map(
-    (text): Edit =>
-      (state) =>
-        void state.rows.at(-1)?.tags.unshift(text),
-  ),
-  fc.integer().map(
-    (id): Edit =>
-      (state) =>
-        void state.rows.push({ id, tags: ["new"] }),
-  ),
-  fc.constant<Edit>((state) => void delete state.byKey["a"]),
-  fc.constantFrom("a", "b").map(
-    (key): Edit =>
-      (state) =>
-        void (state.byKey[key] = { n: 1 }),
-  ),
-  fc.constant<Edit>((state) => {
-    const found = state.byKey["b"];
-    if (found !== undefined) found.n += 1;
-  }),
-);
-
-function isTree(state: object): state is Tree {
-  return "rows" in state;
-}
-
 /** The state that the draft of `base` ends in. */
 const finished = (draft: Draft, base: object): object => draft.finish()?.after ?? base;
-
-function drafted(base: object): { readonly state: Tree; finish(): object } {
-  const draft = openDraft(base);
-  if (!isTree(draft.state)) throw new Error("no tree");
-  return { state: draft.state, finish: () => finished(draft, base) };
-}
 
 function assertFrozen(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   assert.ok(Object.isFrozen(value), JSON.stringify(value));
   for (const item of Object.values(value)) assertFrozen(item);
 }
-
-test("C3 dropping a draft leaves the state unchanged", () => {
-  fc.assert(
-    fc.property(tree, fc.array(edit), (state, edits) => {
-      const before = structuredClone(state);
-      const draft = drafted(freezeDeep(state));
-      for (const change of edits) change(draft.state);
-      assert.deepEqual(state, before);
-    }),
-  );
-});
-
-test("a draft ends in the same state as a plain object after the edits, deeply frozen", () => {
-  fc.assert(
-    fc.property(tree, fc.array(edit), (state, edits) => {
-      const plain = structuredClone(state);
-      const before = structuredClone(state);
-      const draft = drafted(freezeDeep(state));
-      for (const change of edits) {
-        change(plain);
-        change(draft.state);
-      }
-      const next = draft.finish();
-      assert.deepEqual(next, plain);
-      assert.deepEqual(state, before);
-      assertFrozen(next);
-    }),
-  );
-});
 
 test("unchanged parts are shared with the base; without edits there are no changes", () => {
   const base = freezeDeep({ a: { n: 1 }, b: { n: 2 }, list: [1] });

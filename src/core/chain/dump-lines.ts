@@ -10,11 +10,8 @@ import {
   type KeyedCall,
   type Letter,
   type Message,
-  type Policy,
-  type Reply,
   type Row,
   type SetWake,
-  type Status,
   StoreError,
   type Travelling,
   type Undelivered,
@@ -121,12 +118,19 @@ const isCounts = (value: unknown): value is DumpCounts => isBag(value) && COUNTE
 
 // What JSON from outside must be before it is used as a row, a message or a reply.
 
+type Guards = Readonly<Record<string, (value: unknown) => boolean>>;
+
+const has = (value: unknown, required: Guards, optional: Guards = {}): boolean =>
+  isBag(value) &&
+  Object.entries(required).every(([key, is]) => is(value[key])) &&
+  Object.entries(optional).every(([key, is]) => value[key] === undefined || is(value[key]));
+
 const isText = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): value is number => typeof value === "number";
-const isTrue = (value: unknown): value is true => value === true;
-const isMaybe = <T>(value: unknown, is: (value: unknown) => value is T): value is T | undefined => value === undefined || is(value);
-const isStatus = (value: unknown): value is Status => value === "live" || value === "failed" || value === "stopped";
-const isPolicy = (value: unknown): value is Partial<Policy> => isBag(value) && isMaybe(value["expireMs"], isNumber);
+const isInterval = (value: unknown): boolean => isNumber(value) && value >= 1;
+const isStatus = (value: unknown): boolean => value === "live" || value === "failed" || value === "stopped";
+const isPolicy = (value: unknown): boolean => has(value, {}, { expireMs: isNumber });
+const isViewer = (value: unknown): boolean => has(value, { scopes: isTexts }, { principal: isText, self: isAddress });
 
 /** A count must leave room to be counted on exactly. */
 const MOST_COUNT = 2 ** 52;
@@ -135,93 +139,37 @@ const isCount = (value: unknown): value is number => isNumber(value) && Number.i
 /** A time that `Date` can represent. A database stores others, but then cannot read them, nor the rows next to them. */
 export const isTime = (value: unknown): value is number => isNumber(value) && Math.abs(value) <= 8.64e15;
 
-const isVersion = (value: unknown): value is number => Number.isSafeInteger(value);
-const isInterval = (value: unknown): value is number => isNumber(value) && value >= 1;
+const isWake = (value: unknown): boolean =>
+  has(value, { at: isNumber, action: isText }, { everyMs: isInterval, cause: isText, rang: isTime });
 
-const isWake = (value: unknown): value is SetWake =>
-  isBag(value) &&
-  isNumber(value["at"]) &&
-  isText(value["action"]) &&
-  isMaybe(value["everyMs"], isInterval) &&
-  isMaybe(value["cause"], isText) &&
-  isMaybe(value["rang"], isTime);
+const areWakes = (value: unknown): boolean => isBag(value) && Object.keys(value).length <= MOST_WAKES && Object.values(value).every(isWake);
 
-const isRow = (value: unknown): value is Row =>
-  isBag(value) &&
-  isText(value["uid"]) &&
-  isText(value["life"]) &&
-  isVersion(value["version"]) &&
-  isTime(value["createdAt"]) &&
-  isTime(value["lastMessageAt"]) &&
-  isCount(value["messageCount"]) &&
-  isMaybe(value["policy"], isPolicy) &&
-  isStatus(value["status"]) &&
-  isMaybe(value["owner"], isText) &&
-  isMaybe(value["parent"], isAddress) &&
-  isMaybe(value["muted"], isTrue) &&
-  isBag(value["wakes"]) &&
-  Object.keys(value["wakes"]).length <= MOST_WAKES &&
-  Object.values(value["wakes"]).every(isWake) &&
-  isBag(value["pending"]);
+const LIFE: Guards = { uid: isText, life: isText, version: Number.isSafeInteger, createdAt: isTime, status: isStatus };
+const MESSAGES: Guards = { lastMessageAt: isTime, messageCount: isCount, wakes: areWakes, pending: isBag };
+const SPECIAL: Guards = { policy: isPolicy, owner: isText, parent: isAddress, muted: (value) => value === true };
 
-const isReply = (value: unknown): value is Reply =>
-  isBag(value) &&
-  (hasOwn(value, "ok") ||
-    isBag(value["needs"]) ||
-    (isBag(value["refused"]) && isText(value["refused"]["code"]) && isText(value["refused"]["message"])));
+const isRow = (value: unknown): value is Row => has(value, { ...LIFE, ...MESSAGES }, SPECIAL);
 
-const isCall = (value: unknown): value is KeyedCall =>
-  isBag(value) && isText(value["key"]) && isText(value["call"]) && isNumber(value["until"]) && isMaybe(value["reply"], isReply);
+const isRefusal = (value: unknown): boolean => has(value, { code: isText, message: isText });
+
+const isReply = (value: unknown): boolean => isBag(value) && (hasOwn(value, "ok") || isBag(value["needs"]) || isRefusal(value["refused"]));
+
+const isCall = (value: unknown): value is KeyedCall => has(value, { key: isText, call: isText, until: isNumber }, { reply: isReply });
+
+const ENVELOPE: Guards = { id: isText, to: isAddress, action: isText, args: (value) => value !== undefined, at: isTime, seed: isText };
+const SENDER: Guards = { from: isAddress, viewer: isViewer, cause: isText, trace: isBag, answers: isBag, can: isTexts };
 
 const isMessage = (value: unknown): value is Message =>
-  isBag(value) &&
-  isText(value["id"]) &&
-  isAddress(value["to"]) &&
-  isText(value["action"]) &&
-  value["args"] !== undefined &&
-  isTime(value["at"]) &&
-  isText(value["seed"]) &&
-  isMaybe(value["viewer"], isViewer) &&
-  isMaybe(value["policy"], isPolicy) &&
-  isMaybe(value["replyAs"], isText) &&
-  isMaybe(value["from"], isAddress) &&
-  isMaybe(value["cause"], isText) &&
-  isMaybe(value["deadline"], isNumber) &&
-  isMaybe(value["trace"], isBag) &&
-  isMaybe(value["answers"], isBag) &&
-  isMaybe(value["can"], isTexts);
+  has(value, ENVELOPE, { ...SENDER, policy: isPolicy, replyAs: isText, deadline: isNumber });
 
-const isViewer = (value: unknown): value is NonNullable<Message["viewer"]> =>
-  isBag(value) && isMaybe(value["principal"], isText) && isMaybe(value["self"], isAddress) && isTexts(value["scopes"]);
-
-const wakeOf = ({ at, everyMs, action, args, cause, rang }: SetWake): SetWake => ({
-  at,
-  ...(everyMs === undefined ? {} : { everyMs }),
-  action,
-  ...(args === undefined ? {} : { args }),
-  ...(cause === undefined ? {} : { cause }),
-  ...(rang === undefined ? {} : { rang }),
-});
+const wakeOf = ({ at, everyMs, action, args, cause, rang }: SetWake): object => ({ at, everyMs, action, args, cause, rang });
 
 /** Key by key, in this order: the same row has the same text, without unknown keys. */
-const rowOf = (row: Row): Row => {
-  const { uid, life, version, createdAt, lastMessageAt, messageCount, policy, status, owner, parent, muted, wakes, pending } = row;
-  return {
-    uid,
-    life,
-    version,
-    createdAt,
-    lastMessageAt,
-    messageCount,
-    ...(policy === undefined ? {} : { policy }),
-    status,
-    ...(owner === undefined ? {} : { owner }),
-    ...(parent === undefined ? {} : { parent }),
-    ...(muted === undefined ? {} : { muted }),
-    wakes: Object.fromEntries(Object.entries(wakes).map(([name, wake]) => [name, wakeOf(wake)])),
-    pending,
-  };
-};
+function rowOf(row: Row): object {
+  const { uid, life, version, createdAt, lastMessageAt, messageCount, policy, status, owner, parent, muted, pending } = row;
+  const wakes = Object.fromEntries(Object.entries(row.wakes).map(([name, wake]) => [name, wakeOf(wake)]));
+  return { uid, life, version, createdAt, lastMessageAt, messageCount, policy, status, owner, parent, muted, wakes, pending };
+}
 
 // ── sums ──────────────────────────────────────────────────────────────────────
 

@@ -52,112 +52,150 @@ class Comparison {
   }
 
   /** The change between two values; undefined if they are equal as JSON. */
-  between(old: Json, now: unknown, depth: number, changes?: Changes): Json | undefined {
-    if (old === now) return undefined;
+  between(before: Json, after: unknown, depth: number, changes?: Changes): Json | undefined {
+    if (before === after) return undefined;
     const keys = changes?.keys;
     if (changes !== undefined && keys !== undefined) {
-      if (isBag(old) && isObject(now)) return diffKeys(old, now, inOrder(keys, now), depth, this, changes);
-      if (keys.length === 1 && isList(old) && isList(now)) return diffItem(old, now, keys[0] ?? "", depth, this, changes);
+      if (isBag(before) && isObject(after)) return this.#keys(before, after, inOrder(keys, after), depth, changes);
+      if (keys.length === 1 && isList(before) && isList(after)) return this.#item(before, after, keys[0] ?? "", depth, changes);
     }
-    if (isBag(old) && isObject(now)) {
-      if (depth >= MAX_DEPTH || !isPlain(now) || (changes === undefined && !holdsPlainValues(now))) throw NOT_JSON;
-      return diffObject(old, now, depth, this, changes);
+    if (isBag(before) && isObject(after)) {
+      if (depth >= MAX_DEPTH || !isPlain(after) || (changes === undefined && !holdsPlainValues(after))) throw NOT_JSON;
+      return this.#object(before, after, depth, changes);
     }
-    if (isList(old) && isList(now)) {
-      if (depth >= MAX_DEPTH || !isPlain(now) || (changes === undefined && !holdsItemsOnly(now))) throw NOT_JSON;
-      return diffList(old, now, depth, this);
+    if (isList(before) && isList(after)) {
+      if (depth >= MAX_DEPTH || !isPlain(after) || (changes === undefined && !holdsItemsOnly(after))) throw NOT_JSON;
+      return this.#list(before, after, depth);
     }
-    return [this.take(now, depth)];
+    return [this.#checked(after, depth)];
   }
 
-  /** A new value, checked to be JSON. */
-  take(value: unknown, depth: number): Json {
+  #checked(value: unknown, depth: number): Json {
     if (isJson(value, depth, this.allowance)) return value;
     throw NOT_JSON;
   }
+
+  /** The changes at keys that both objects have. */
+  #keys(before: Bag, after: Unchecked, keys: readonly string[], depth: number, changes?: Changes): Record<string, Json> | undefined {
+    let patch: Record<string, Json> | undefined;
+    for (const key of keys) {
+      const was = before[key];
+      const now = after[key];
+      if (was === now || was === undefined) continue;
+      const node = this.between(was, now, depth + 1, changes?.at(key, was, now));
+      if (node !== undefined) setOwn((patch ??= {}), key, node);
+    }
+    return patch;
+  }
+
+  /** The change of a list in which only the item at `key` differs. */
+  #item(before: readonly Json[], after: readonly unknown[], key: string, depth: number, changes: Changes): Json | undefined {
+    const index = Number(key);
+    const was = before[index];
+    const now = after[index];
+    const node = was === undefined ? undefined : this.between(was, now, depth + 1, changes.at(key, was, now));
+    return node === undefined ? undefined : [STEPS, [index, node]];
+  }
+
+  #object(before: Bag, after: Unchecked, depth: number, changes: Changes | undefined): Json | undefined {
+    const old = Object.keys(before);
+    const now = Object.keys(after);
+    let patch: Record<string, Json> | undefined;
+    let same = 0;
+    while (same < old.length && old[same] === now[same]) same += 1;
+    if (same === old.length) {
+      patch = this.#keys(before, after, old, depth, changes);
+      for (let index = same; index < now.length; index += 1) {
+        const key = now[index] ?? "";
+        if (!key.isWellFormed()) throw NOT_JSON;
+        setOwn((patch ??= {}), key, [this.#checked(after[key], depth + 1)]);
+      }
+      return patch;
+    }
+    patch = {};
+    const inPlace = keysInPlace(before, after, old, now, patch);
+    for (const key of now) {
+      const value = after[key];
+      const was = Object.hasOwn(before, key) ? before[key] : undefined;
+      if (was === undefined) {
+        if (!key.isWellFormed()) throw NOT_JSON;
+        setOwn(patch, key, [this.#checked(value, depth + 1)]);
+        continue;
+      }
+      const node = this.between(was, value, depth + 1, changes?.at(key, was, value));
+      if (!inPlace.has(key)) setOwn(patch, key, [MOVED, node ?? null]);
+      else if (node !== undefined) setOwn(patch, key, node);
+    }
+    return Object.keys(patch).length === 0 ? undefined : patch;
+  }
+
+  /**
+   * The change inside a list: `[0, step, …]`. A step is `[index, node]` (that item changes) or `[index, removed, [items]]` (a splice).
+   * Indices count in the list before all steps, ascending. Linear: a bounded log that drops its oldest line and gains one is two short
+   * splices, not a new log.
+   */
+  #list(before: readonly Json[], after: readonly unknown[], depth: number): Json | undefined {
+    let start = 0;
+    let oldEnd = before.length;
+    let newEnd = after.length;
+    const shorter = Math.min(oldEnd, newEnd);
+    while (start < shorter && before[start] === after[start]) start += 1;
+    while (oldEnd > start && newEnd > start && before[oldEnd - 1] === after[newEnd - 1]) {
+      oldEnd -= 1;
+      newEnd -= 1;
+    }
+    const steps: Json[] = [];
+    const gap = (from: number, to: number, newFrom: number, newTo: number): void => {
+      // Of two gaps of unequal length, the first items are taken for the same ones; the rest was added or removed at the end.
+      const pairs = Math.min(to - from, newTo - newFrom);
+      let run: { index: number; removed: number; items: Json[] } | undefined;
+      const flush = (): void => {
+        if (run) steps.push(run.removed === 1 && run.items.length === 1 ? [run.index, run.items] : [run.index, run.removed, run.items]);
+        run = undefined;
+      };
+      for (let offset = 0; offset < pairs; offset += 1) {
+        const was = before[from + offset];
+        if (was === undefined) break;
+        const node = this.between(was, after[newFrom + offset], depth + 1);
+        if (isList(node) && node.length === 1 && node[0] !== undefined) {
+          run ??= { index: from + offset, removed: 0, items: [] };
+          run.removed += 1;
+          run.items.push(node[0]);
+          continue;
+        }
+        flush();
+        if (node !== undefined) steps.push([from + offset, node]);
+      }
+      const removed = to - from - pairs;
+      if (removed > 0 || newTo - newFrom > pairs) {
+        run ??= { index: from + pairs, removed: 0, items: [] };
+        run.removed += removed;
+        for (let index = newFrom + pairs; index < newTo; index += 1) run.items.push(this.#checked(after[index], depth + 1));
+      }
+      flush();
+    };
+    let from = start;
+    let newFrom = start;
+    for (const [index, newIndex] of matches(before, after, start, oldEnd, newEnd)) {
+      gap(from, index, newFrom, newIndex);
+      from = index + 1;
+      newFrom = newIndex + 1;
+    }
+    gap(from, oldEnd, newFrom, newEnd);
+    return steps.length === 0 ? undefined : [STEPS, ...steps];
+  }
 }
+
+type Unchecked = Readonly<Record<string, unknown>>;
+type Pair = readonly [index: number, newIndex: number];
 
 /** A patch has keys in the order of the object, whatever order they were written in. */
 const inOrder = (keys: readonly string[], object: object): readonly string[] =>
   keys.length < 2 ? keys : Object.keys(object).filter((key) => keys.includes(key));
 
-function diffKeys(
-  before: Bag,
-  after: Readonly<Record<string, unknown>>,
-  keys: readonly string[],
-  depth: number,
-  comparison: Comparison,
-  changes: Changes | undefined,
-): Record<string, Json> | undefined {
-  let patch: Record<string, Json> | undefined;
-  for (const key of keys) {
-    const was = before[key];
-    const value = after[key];
-    if (was === value || was === undefined) continue;
-    const node = comparison.between(was, value, depth + 1, changes?.at(key, was, value));
-    if (node !== undefined) setOwn((patch ??= {}), key, node);
-  }
-  return patch;
-}
-
-/** The change of a list in which a single item differs. */
-function diffItem(
-  before: readonly Json[],
-  after: readonly unknown[],
-  key: string,
-  depth: number,
-  comparison: Comparison,
-  changes: Changes,
-): Json | undefined {
-  const index = Number(key);
-  const was = before[index];
-  const now = after[index];
-  const node = was === undefined ? undefined : comparison.between(was, now, depth + 1, changes.at(key, was, now));
-  return node === undefined ? undefined : [STEPS, [index, node]];
-}
-
 const INDEX = /^(?:0|[1-9]\d{0,9})$/u;
 /** Such keys come first and ascending in every object, so they cannot be out of order. */
 const isIndex = (key: string): boolean => INDEX.test(key) && Number(key) < 4_294_967_295;
-
-function diffObject(
-  before: Bag,
-  after: Readonly<Record<string, unknown>>,
-  depth: number,
-  comparison: Comparison,
-  changes: Changes | undefined,
-): Json | undefined {
-  const old = Object.keys(before);
-  const now = Object.keys(after);
-  let patch: Record<string, Json> | undefined;
-  let same = 0;
-  while (same < old.length && old[same] === now[same]) same += 1;
-  if (same === old.length) {
-    patch = diffKeys(before, after, old, depth, comparison, changes);
-    for (let index = same; index < now.length; index += 1) {
-      const key = now[index] ?? "";
-      if (!key.isWellFormed()) throw NOT_JSON;
-      setOwn((patch ??= {}), key, [comparison.take(after[key], depth + 1)]);
-    }
-    return patch;
-  }
-  patch = {};
-  const inPlace = keysInPlace(before, after, old, now, patch);
-  for (const key of now) {
-    const value = after[key];
-    const was = Object.hasOwn(before, key) ? before[key] : undefined;
-    if (was === undefined) {
-      if (!key.isWellFormed()) throw NOT_JSON;
-      setOwn(patch, key, [comparison.take(value, depth + 1)]);
-      continue;
-    }
-    const node = comparison.between(was, value, depth + 1, changes?.at(key, was, value));
-    if (inPlace.has(key)) {
-      if (node !== undefined) setOwn(patch, key, node);
-    } else setOwn(patch, key, [MOVED, node ?? null]);
-  }
-  return Object.keys(patch).length === 0 ? undefined : patch;
-}
 
 /** The keys that stay where they are. Writes the removed ones to the patch. */
 function keysInPlace(
@@ -181,72 +219,10 @@ function keysInPlace(
   return inPlace;
 }
 
-/**
- * The change inside a list: `[0, step, …]`. A step is `[index, node]` (that item changes) or `[index, removed, [items]]` (a splice).
- * Indices count in the list before all steps, ascending. Linear: a bounded log that drops its oldest line and gains one is two short
- * splices, not a new log.
- */
-function diffList(before: readonly Json[], after: readonly unknown[], depth: number, comparison: Comparison): Json | undefined {
-  let start = 0;
-  let oldEnd = before.length;
-  let newEnd = after.length;
-  const shorter = Math.min(oldEnd, newEnd);
-  while (start < shorter && before[start] === after[start]) start += 1;
-  while (oldEnd > start && newEnd > start && before[oldEnd - 1] === after[newEnd - 1]) {
-    oldEnd -= 1;
-    newEnd -= 1;
-  }
-  const steps: Json[] = [];
-  const gap = (from: number, to: number, newFrom: number, newTo: number): void => {
-    // Of two gaps of unequal length, the first items are taken for the same ones; the rest was added or removed at the end.
-    const pairs = Math.min(to - from, newTo - newFrom);
-    let run: { index: number; removed: number; items: Json[] } | undefined;
-    const flush = (): void => {
-      if (run) steps.push(run.removed === 1 && run.items.length === 1 ? [run.index, run.items] : [run.index, run.removed, run.items]);
-      run = undefined;
-    };
-    for (let offset = 0; offset < pairs; offset += 1) {
-      const was = before[from + offset];
-      if (was === undefined) break;
-      const node = comparison.between(was, after[newFrom + offset], depth + 1);
-      if (isList(node) && node.length === 1 && node[0] !== undefined) {
-        run ??= { index: from + offset, removed: 0, items: [] };
-        run.removed += 1;
-        run.items.push(node[0]);
-        continue;
-      }
-      flush();
-      if (node !== undefined) steps.push([from + offset, node]);
-    }
-    const removed = to - from - pairs;
-    if (removed > 0 || newTo - newFrom > pairs) {
-      run ??= { index: from + pairs, removed: 0, items: [] };
-      run.removed += removed;
-      for (let index = newFrom + pairs; index < newTo; index += 1) run.items.push(comparison.take(after[index], depth + 1));
-    }
-    flush();
-  };
-  let from = start;
-  let newFrom = start;
-  for (const [index, newIndex] of matches(before, after, start, oldEnd, newEnd)) {
-    gap(from, index, newFrom, newIndex);
-    from = index + 1;
-    newFrom = newIndex + 1;
-  }
-  gap(from, oldEnd, newFrom, newEnd);
-  return steps.length === 0 ? undefined : [STEPS, ...steps];
-}
-
 /** Pairs of indices, both ascending, that hold the identical item. */
-function matches(
-  before: readonly Json[],
-  after: readonly unknown[],
-  start: number,
-  oldEnd: number,
-  newEnd: number,
-): readonly (readonly [number, number])[] {
+function matches(before: readonly Json[], after: readonly unknown[], start: number, oldEnd: number, newEnd: number): readonly Pair[] {
   if (start === oldEnd || start === newEnd) return [];
-  const inPlace: [number, number][] = [];
+  const inPlace: Pair[] = [];
   const most = Math.min(oldEnd, newEnd);
   for (let index = start; index < most; index += 1) if (before[index] === after[index]) inPlace.push([index, index]);
   if (inPlace.length * 2 >= most - start) return inPlace;
@@ -256,7 +232,7 @@ function matches(
     if (known) known.push(index);
     else indices.set(before[index], [index]);
   }
-  const moved: [number, number][] = [];
+  const moved: Pair[] = [];
   let cursor = start;
   for (let newIndex = start; newIndex < newEnd; newIndex += 1) {
     const left = indices.get(after[newIndex]);

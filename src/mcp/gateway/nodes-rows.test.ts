@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Bag, Json } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
-import { ann, begin, bob, call, cluster, request, sharedSessions } from "./cluster.fixture.ts";
+import { ann, begin, bob, call, cluster, network, request, sharedSessions } from "./cluster.fixture.ts";
 import { gatewayOf, quiet, type ReadChannel, sessionsDouble, until, world } from "./kit.fixture.ts";
-import { network } from "./peers.fixture.ts";
 
 const DOOR = { uri: "door://state" };
 const subscribe = request("resources/subscribe", DOOR);

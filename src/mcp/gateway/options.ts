@@ -24,7 +24,7 @@ import {
   type TaskStore,
   TroupeError,
 } from "../../core/contract/index.ts";
-import { checkNeeded, rateLimitedLog, VALUE_LIMITS } from "../../core/contract/internal.ts";
+import { checkNeeded, omitUndefined, rateLimitedLog, VALUE_LIMITS } from "../../core/contract/internal.ts";
 import { fromHex } from "../../core/platform/index.ts";
 import type { Posture } from "../source/index.ts";
 import { type Dialect, DIALECTS, type ProfileName, type UnknownSession } from "./dialects.ts";
@@ -158,37 +158,19 @@ export interface GatewayOptions {
   readonly limits?: Partial<Limits>;
 }
 
+type Changed = "instructions" | "peers" | "sharedSessions" | "profile" | "posture" | "rateLimit" | "taskStore" | "observer" | "limits";
+
 /** The options with their defaults. */
-export interface Settings {
-  readonly source: Source;
-  readonly info: ServerInfo;
+export interface Settings extends Required<Omit<GatewayOptions, Changed>>, Pick<GatewayOptions, "rateLimit" | "taskStore" | "observer"> {
   readonly instructions: () => string | undefined;
-  readonly sessions: SessionStore;
-  readonly streams: StreamStore;
   readonly peers: Peers | undefined;
   /** The name of this process in the names of what it runs. */
   readonly self: string;
   /** The peers cannot be reached: what they did is only in the stores. */
   readonly isolated: boolean;
   readonly dialect: Dialect;
-  readonly unknownSession: UnknownSession;
-  readonly extensions: Bag;
-  readonly cacheHints: Readonly<Partial<Record<CacheableMethod, CacheHint>>>;
-  readonly serverInfoInResults: boolean;
-  readonly clock: Clock;
-  readonly entropy: Entropy;
   readonly legacyPosture: Posture;
   readonly modernPosture: Posture;
-  readonly pageSize: number;
-  readonly rateLimit: Rate | false | undefined;
-  readonly requestStateKey: Uint8Array;
-  readonly sessionTtlMs: number;
-  readonly taskTtlMs: number;
-  readonly taskStore: TaskStore | undefined;
-  readonly tasks: boolean;
-  readonly receipts: boolean;
-  readonly log: Log;
-  readonly observer: Observer | undefined;
   readonly limits: Limits;
 }
 
@@ -264,7 +246,6 @@ export function settle(options: GatewayOptions): Settings {
   checkNeeded("info", options.info, INFO);
   const entropy = options.entropy ?? systemEntropy;
   const clock = options.clock ?? systemClock;
-  const key = options.requestStateKey ?? fromHex(entropy.hex(32));
   if (options.peers !== undefined && options.requestStateKey === undefined)
     throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
   const dialect = DIALECTS[options.profile ?? "strict"];
@@ -292,15 +273,13 @@ export function settle(options: GatewayOptions): Settings {
     legacyPosture: options.posture?.legacy ?? "dynamic",
     modernPosture: options.posture?.modern ?? "gated",
     pageSize: Math.max(1, Math.floor(options.pageSize ?? Number.MAX_SAFE_INTEGER)),
-    rateLimit: options.rateLimit,
-    requestStateKey: key,
+    ...omitUndefined({ rateLimit: options.rateLimit, taskStore: options.taskStore, observer: options.observer }),
+    requestStateKey: options.requestStateKey ?? fromHex(entropy.hex(32)),
     sessionTtlMs: options.sessionTtlMs ?? 24 * 3_600_000,
     taskTtlMs: options.taskTtlMs ?? 3_600_000,
-    taskStore: options.taskStore,
     tasks: (options.tasks ?? peers === undefined) && !dialect.refusesTasks && options.extensions?.[TASKS] !== null,
     receipts: options.receipts ?? false,
     log: rateLimitedLog(options.log, clock) ?? (() => undefined),
-    observer: options.observer,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
   };
 }

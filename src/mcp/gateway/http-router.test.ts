@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer, Bag, CallOptions, Caller, Gateway, Source } from "../../../core/contract/index.ts";
-import { meta as metaOf } from "../../source/index.ts";
-import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, quiet, type Sent, until, world } from "../kit.fixture.ts";
+import type { Answer, Bag, CallOptions, Caller, Gateway, Source } from "../../core/contract/index.ts";
+import { meta as metaOf } from "../source/index.ts";
+import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, quiet, type Sent, until, world } from "./kit.fixture.ts";
 
 const ann: Caller = { principal: "iss|ann", scopes: [], peer: "10.0.0.1" };
 const bob: Caller = { principal: "iss|bob", scopes: [], peer: "10.0.0.2" };

@@ -680,7 +680,7 @@ const product: readonly Requirement[] = [
     says: "Gated: all that is not hidden, a call out of turn refused with the reason",
     tests: [
       "lists by posture › the gated list has all that is not hidden, and is one object for all viewers",
-      "results of 2026-07-28 › a gated list keeps what is off with a reason; dynamic only with a principal",
+      "results of 2026-07-28 › list what is off with a reason, and dynamic lists only with a principal",
       "a door of one's own › is behind a handle for a client of 2026-07-28 without a name, whose list never changes and whose refusals say why",
     ],
   },
@@ -739,16 +739,16 @@ const product: readonly Requirement[] = [
     id: "gateway.legacy",
     says: "2024-11-05, 2025-03-26, 2025-06-18 and 2025-11-25 are negotiated and each gets its own shapes",
     tests: [
-      "a legacy session over HTTP › gets an id of 128 bits, answers as JSON and negotiates",
-      "a definition › has in each revision what that revision knows, and never what is not MCP's",
+      "a legacy session over HTTP › gets an id of 128 bits, answers in JSON and negotiates its revision",
+      "a definition › has the members of each revision, and none that MCP does not have",
     ],
   },
   {
     id: "gateway.modern",
     says: "2026-07-28 is served on the same endpoint",
     tests: [
-      "the envelope of 2026-07-28 › names a version that is served: -32022 says which; headers repeat what the body says: -32020",
-      "results of 2026-07-28 › say what they are, who answered, and how long they hold on exactly the six",
+      "the envelope of 2026-07-28 › must name a served version (-32022), and match the headers (-32020)",
+      "results of 2026-07-28 › have a type and the server's name, and cache hints for exactly six methods",
       "official clients over HTTP › v2 plays in both eras",
     ],
   },
@@ -757,28 +757,25 @@ const product: readonly Requirement[] = [
     says: "Both eras are served on stdio",
     tests: [
       "official clients over stdio › v2 plays in both eras",
-      "one stream, two eras › initialize makes it one legacy session; before that only ping is answered",
-      "one stream, two eras › an enveloped request makes it modern; discovering alone leaves the choice",
+      "a connection › initialize makes it one legacy session; before it only ping is answered",
+      "a connection › an enveloped request makes it modern; server/discover alone does not decide",
     ],
   },
   {
     id: "gateway.http.post",
     says: "Streamable HTTP answers POST as JSON, or as an event stream when something comes first",
-    tests: [
-      "HTTP › answers a POST with the gateway's answer",
-      "a legacy reply › becomes an event stream only when something comes before it",
-    ],
+    tests: ["HTTP › answers a POST with the gateway's answer", "a legacy reply › becomes an event stream only if something precedes it"],
   },
   {
     id: "gateway.http.get",
     says: "GET opens the one standalone stream",
-    tests: ["the standalone stream › is one, is primed, and carries what changed and nothing else"],
+    tests: ["the standalone stream › is the only one, is primed, and carries nothing but changes"],
   },
   {
     id: "gateway.http.delete",
     says: "DELETE ends a session",
     tests: [
-      "a legacy session over HTTP › says what is missing: no id 400, unknown id 404, unknown version 400, ended 404",
+      "a legacy session over HTTP › answers 400 without an id or with an unknown version, and 404 if unknown or ended",
       "official clients over HTTP › v1 plays, gets notifications, and ends its session",
     ],
   },
@@ -786,7 +783,7 @@ const product: readonly Requirement[] = [
     id: "gateway.http.event-ids",
     says: "Events carry ids, and Last-Event-ID gets the rest",
     tests: [
-      "a legacy reply › goes on when its connection breaks, and the rest is asked for by Last-Event-ID",
+      "a legacy reply › survives a broken connection, and is resumed by Last-Event-ID",
       "event streams › contain ids, retry, the priming event and data",
       "what followed an event on its stream is given again, in order, and nothing of other streams",
       "a client whose stream broke is told what changed meanwhile when it comes back",
@@ -813,7 +810,7 @@ const product: readonly Requirement[] = [
     says: "initialize answers with instructions and capabilities, before anything else",
     tests: [
       "the official client v1 › lists, calls, reads, prompts, completes and logs in its newest revision",
-      "one stream, two eras › C8 nothing precedes the initialize reply, and nothing is told before notifications/initialized",
+      "a connection › C8 no notification precedes the initialize reply or notifications/initialized",
       "the MUD's initialize › declares the capabilities of the specification",
     ],
   },
@@ -821,7 +818,7 @@ const product: readonly Requirement[] = [
     id: "gateway.ping",
     says: "ping is answered",
     tests: [
-      "one stream, two eras › initialize makes it one legacy session; before that only ping is answered",
+      "a connection › initialize makes it one legacy session; before it only ping is answered",
       "the official client v1 › lists, calls, reads, prompts, completes and logs in its newest revision",
     ],
   },
@@ -829,8 +826,8 @@ const product: readonly Requirement[] = [
     id: "gateway.discover",
     says: "server/discover is answered",
     tests: [
-      "the official client v2 › finds the modern era by itself and works in it",
-      "results of 2026-07-28 › say what they are, who answered, and how long they hold on exactly the six",
+      "the official client v2 › discovers 2026-07-28 and works in it",
+      "results of 2026-07-28 › have a type and the server's name, and cache hints for exactly six methods",
     ],
   },
   {
@@ -838,7 +835,7 @@ const product: readonly Requirement[] = [
     says: "Tools are listed and called",
     tests: [
       "the official client v1 › lists, calls, reads, prompts, completes and logs in its newest revision",
-      "a domain value › becomes a tool's result: text, and structure where the revision has it",
+      "a domain value › becomes a tool's result: text, and structured content if the revision has it",
     ],
   },
   {
@@ -853,14 +850,14 @@ const product: readonly Requirement[] = [
     id: "gateway.resources.subscribe",
     says: "Subscribed resources are told of when they change, and others not",
     tests: [
-      "the official client v1 › C8 hears of its list before the reply of the call that changed it, once, and of subscribed URIs only",
+      "the official client v1 › C8 is notified once of a list before the reply to the call that changed it",
       "two clients in one room, and one elsewhere › one takes the torch: the other's room resource updates and its tools list changes; the one elsewhere hears nothing",
     ],
   },
   {
     id: "gateway.prompts",
     says: "Prompts are listed and rendered",
-    tests: ["a domain value › becomes a prompt's messages", "a prompt's argument given as a number or boolean is taken as its text"],
+    tests: ["a domain value › becomes a prompt's messages", "a number or boolean as a prompt's argument is converted to text"],
   },
   {
     id: "gateway.completion",
@@ -874,48 +871,48 @@ const product: readonly Requirement[] = [
     id: "gateway.logging",
     says: "Log lines reach the client at its level",
     tests: [
-      "the official client v1 › hears progress and log lines before the reply, and no log below its level",
-      "results of 2026-07-28 › log lines come only to the request that wants them, progress only to its token",
+      "the official client v1 › receives progress and logs before the reply, and no log below its level",
+      "results of 2026-07-28 › follow log messages and progress only if the request asked for them",
     ],
   },
   {
     id: "gateway.progress",
     says: "Progress reaches its token, before the reply",
-    tests: ["the official client v1 › hears progress and log lines before the reply, and no log below its level"],
+    tests: ["the official client v1 › receives progress and logs before the reply, and no log below its level"],
   },
   {
     id: "gateway.cancel",
     says: "A cancelled request is not answered, and its work aborted",
     tests: [
-      "the official client v1 › cancels, gets no reply, and the tool is aborted",
-      "a legacy reply › of a cancelled request does not come, but its exchange ends",
-      "one stream, two eras › a modern cancel is not answered; a listen ends by it; an id is used once at a time",
+      "the official client v1 › cancels a call, which aborts its tool and gets no reply",
+      "a legacy reply › of a cancelled request is not sent, but its exchange ends",
+      "a connection › a cancelled modern request gets no reply, and an id is used once at a time",
     ],
   },
   {
     id: "gateway.pages",
     says: "Lists are paged by opaque cursors",
-    tests: ["pages are cut once, follow each other by opaque cursors, and a cursor ends with the list it is of"],
+    tests: ["pages are cut once, and their opaque cursors are valid for that list only"],
   },
   {
     id: "gateway.listen",
     says: "subscriptions/listen acknowledges, tells what was asked for and ends with a drain",
     tests: [
-      "subscriptions/listen over HTTP › acknowledges first, tells what was asked for with its id, ends when the client leaves",
+      "subscriptions/listen over HTTP › acknowledges first, notifies with its id, and ends when the client leaves",
       "subscriptions/listen over HTTP › ends with a result when the server drains",
-      "the official client v2 › listens, is told what it asked for, and hears the end of a drain",
+      "the official client v2 › listens, is notified of what it asked for, and sees a drain end its stream",
     ],
   },
   {
     id: "gateway.cache-hints",
     says: "Results of 2026-07-28 say how long they hold, on exactly the six",
-    tests: ["results of 2026-07-28 › say what they are, who answered, and how long they hold on exactly the six"],
+    tests: ["results of 2026-07-28 › have a type and the server's name, and cache hints for exactly six methods"],
   },
   {
     id: "gateway.trace",
     says: "Tracing keys go with the call into the chain",
     tests: [
-      "a call of 2026-07-28 › passes its key, its trace and what it can be asked to the source",
+      "a call of 2026-07-28 › passes its key, trace and capabilities to the source",
       "${name}: one actor › C7 each event names the one before it, and what is secret was never written",
     ],
   },
@@ -924,15 +921,15 @@ const product: readonly Requirement[] = [
     says: "Batches only in 2025-03-26",
     tests: [
       "what a POST must be › batches are part of 2025-03-26 only, bounded, and answered as one",
-      "one stream, two eras › batches only in 2025-03-26",
+      "a connection › batches are served in 2025-03-26 only",
     ],
   },
   {
     id: "gateway.needs.modern",
     says: "Needs become input_required with a requestState that is authentic, expires and is bound to principal and arguments",
     tests: [
-      "asking within a call › goes round by round with what was answered before, and runs once",
-      "asking within a call › a requestState of another principal, request or time, or a changed one, is -32602",
+      "asking within a call › repeats the call with all answers so far, and runs once",
+      "asking within a call › a foreign, expired or altered requestState is refused: -32602",
       "a client of 2026-07-28 that can be asked › another's question is not to be answered, nor one's own with another argument",
       "a server that was started again › takes the answer to a question it asked before",
     ],
@@ -941,25 +938,25 @@ const product: readonly Requirement[] = [
     id: "gateway.needs.elicitation",
     says: "A legacy client is asked by a real elicitation and the call runs again",
     tests: [
-      "the official client v1 › is asked by a real elicitation and the call runs again with its answer",
-      "a legacy reply › waits for what the client is asked on its own stream; the answer comes by POST",
+      "the official client v1 › answers an elicitation, and the call runs again with its answer",
+      "a legacy reply › waits for a question on its own stream, which a POST answers",
     ],
   },
   {
     id: "gateway.needs.sampling",
     says: "A legacy client is asked for a sample by a real request",
-    tests: ["a legacy client is asked for a sample and its roots by real requests, and the call runs again with both"],
+    tests: ["a legacy client is asked for sampling and roots, and the call runs again with both"],
   },
   {
     id: "gateway.needs.roots",
     says: "A legacy client is asked for its roots by a real request",
-    tests: ["a legacy client is asked for a sample and its roots by real requests, and the call runs again with both"],
+    tests: ["a legacy client is asked for sampling and roots, and the call runs again with both"],
   },
   {
     id: "gateway.needs.nothing-held",
     says: "A client that refuses, answers nonsense or never answers: nothing applied, nothing held",
     tests: [
-      "a legacy reply › says that the client refused, answered nonsense or never answered, and nothing was applied",
+      "a legacy reply › reports a refused, invalid or missing answer, and nothing is applied",
       "a legacy client that can be asked › that never answers holds nothing: it and others go on, and what it answers too late is not applied",
       "a client of 2026-07-28 that can be asked › that never comes back holds nothing",
     ],
@@ -968,7 +965,7 @@ const product: readonly Requirement[] = [
     id: "gateway.leave.modern",
     says: "Modern: closing the response stream cancels up to the commit; what was committed stays",
     tests: [
-      "a call of 2026-07-28 › is cancelled by the client closing its stream, up to the commit",
+      "a call of 2026-07-28 › is cancelled when the client closes its stream, up to the commit",
       "${name}: callers › a caller may leave: what waits is withdrawn, work is aborted, what was committed stays",
     ],
   },
@@ -976,15 +973,15 @@ const product: readonly Requirement[] = [
     id: "gateway.leave.legacy",
     says: "Legacy: closing the stream does not cancel",
     tests: [
-      "a legacy reply › goes on when its connection breaks, and the rest is asked for by Last-Event-ID",
-      "one stream, two eras › a legacy call is not cancelled by the client going away, a modern one is",
+      "a legacy reply › survives a broken connection, and is resumed by Last-Event-ID",
+      "a connection › a client that leaves cancels its modern calls, but not its legacy calls",
     ],
   },
   {
     id: "sessions.restart",
     says: "Sessions survive a restart, subscriptions and log level included",
     tests: [
-      "a legacy session over HTTP › survives a restart: a process that never saw the id serves it, subscriptions and log level included",
+      "a legacy session over HTTP › survives a restart with its subscriptions and log level",
       "a session is got as it was put, also by another process",
       "a server that was started again › knows its legacy sessions, who stood behind them and what they subscribed to",
     ],
@@ -993,7 +990,7 @@ const product: readonly Requirement[] = [
     id: "sessions.principal",
     says: "Sessions are bound to their principal on every request",
     tests: [
-      "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
+      "a legacy session over HTTP › is bound to its principal on every request",
       "a session › of somebody else is not found, whatever is asked of it, and goes on for its own client",
       "a session › cannot hear the stream of another by its event ids",
     ],
@@ -1002,7 +999,7 @@ const product: readonly Requirement[] = [
     id: "sessions.idle",
     says: "Sessions idle out, and an open stream keeps one",
     tests: [
-      "a legacy session over HTTP › idles out, is touched at most every ttl/10, and an open stream keeps it",
+      "a legacy session over HTTP › expires when idle, is touched at most every ttl/10, and an open stream keeps it",
       "sessions last seen before a time expire, and are named once",
     ],
   },
@@ -1048,7 +1045,7 @@ const product: readonly Requirement[] = [
   {
     id: "secure.rate",
     says: "Requests are rate limited by principal",
-    tests: ["a call of 2026-07-28 › takes a token of its principal's bucket, and of nobody else's"],
+    tests: ["a call of 2026-07-28 › takes a token of its principal's rate limit only"],
   },
   {
     id: "secure.slow",
@@ -1062,7 +1059,7 @@ const product: readonly Requirement[] = [
   {
     id: "secure.ids",
     says: "Session ids have 128 bits",
-    tests: ["a legacy session over HTTP › gets an id of 128 bits, answers as JSON and negotiates"],
+    tests: ["a legacy session over HTTP › gets an id of 128 bits, answers in JSON and negotiates its revision"],
   },
   {
     id: "secure.handles",
@@ -1099,7 +1096,7 @@ const product: readonly Requirement[] = [
     tests: [
       "bearer tokens › are requested by a challenge with all a client needs to get one",
       "bearer tokens › without a scope are refused with the missing scope",
-      "a call of 2026-07-28 › needs the scopes its offer names: 403 and a challenge",
+      "a call of 2026-07-28 › needs the scopes of its offer: 403 and a challenge",
     ],
   },
   {
@@ -1145,7 +1142,7 @@ const product: readonly Requirement[] = [
     says: "No stack and no inner word reaches a client",
     tests: [
       "HTTP › answers 500 without details of the failure",
-      "the official client v1 › reads in a tool's error what its arguments should have been, and never what was inside",
+      "the official client v1 › reads what the arguments should be in a tool's error, and no internals",
       "fuzzed input › on a stream after ${era} is answered or ignored, and the next request is served",
       "in a POST › any JSON value gets an answer or none, never a failure of the server",
     ],
@@ -1785,7 +1782,7 @@ const specification: readonly Requirement[] = [
     tests: [
       "the MUD's prompts › game_help wants a topic it knows, and completes it",
       "a prompt's arguments arrive as text and are parsed as the schema says",
-      "a prompt's argument that is no scalar is refused by its name",
+      "a prompt's argument that is not a scalar is refused by its name",
     ],
   },
   // §4
@@ -1906,9 +1903,7 @@ const specification: readonly Requirement[] = [
   {
     id: "spec.5.notification.tools",
     says: "notifications/tools/list_changed has its shape",
-    tests: [
-      "the official client v1 › C8 hears of its list before the reply of the call that changed it, once, and of subscribed URIs only",
-    ],
+    tests: ["the official client v1 › C8 is notified once of a list before the reply to the call that changed it"],
   },
   {
     id: "spec.5.notification.prompts",
@@ -1918,14 +1913,14 @@ const specification: readonly Requirement[] = [
   {
     id: "spec.5.notification.resources",
     says: "notifications/resources/list_changed has its shape",
-    tests: ["the standalone stream › is one, is primed, and carries what changed and nothing else"],
+    tests: ["the standalone stream › is the only one, is primed, and carries nothing but changes"],
   },
   {
     id: "spec.5.notification.updated",
     says: "notifications/resources/updated names the URI",
     tests: [
-      "subscriptions/listen over HTTP › acknowledges first, tells what was asked for with its id, ends when the client leaves",
-      "the official client v1 › C8 hears of its list before the reply of the call that changed it, once, and of subscribed URIs only",
+      "subscriptions/listen over HTTP › acknowledges first, notifies with its id, and ends when the client leaves",
+      "the official client v1 › C8 is notified once of a list before the reply to the call that changed it",
     ],
   },
   // §6
@@ -1941,10 +1936,7 @@ const specification: readonly Requirement[] = [
   {
     id: "spec.6.control",
     says: "What a viewer can reach is its surface, decided again in the turn",
-    tests: [
-      "law 3: a stale list's call is decided in the turn: with a reason it says so, without one it is not there",
-      "cast: roots › owner starter: another viewer's actor does not exist",
-    ],
+    tests: ["law 3: a call from a stale list is decided in the turn", "cast: roots › owner starter: another viewer's actor does not exist"],
   },
   {
     id: "spec.6.clear-ui",
@@ -1958,15 +1950,15 @@ const specification: readonly Requirement[] = [
     id: "spec.6.privacy.consent",
     says: "Content leaves only as an answer; notifications carry none",
     tests: [
-      "C8 a viewer is told of its own chest and the bell of all, before its own reply, and never of another's chest",
-      "subscriptions/listen over HTTP › acknowledges first, tells what was asked for with its id, ends when the client leaves",
+      "C8 a viewer is notified of its own actor and of shared ones, before its reply",
+      "subscriptions/listen over HTTP › acknowledges first, notifies with its id, and ends when the client leaves",
     ],
   },
   {
     id: "spec.6.privacy.access",
     says: "Another's state, session, handle and question are not found",
     tests: [
-      "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
+      "a legacy session over HTTP › is bound to its principal on every request",
       "cast: handles › a handle is bound to its starter's principal, before and after its first use",
       "a client of 2026-07-28 that can be asked › another's question is not to be answered, nor one's own with another argument",
       "two clients in one room, and one elsewhere › in 2026-07-28 without a name, a handle's room is listened to, and no other's",
@@ -2021,14 +2013,14 @@ const specification: readonly Requirement[] = [
   {
     id: "spec.6.sampling.approve",
     says: "Sampling is asked only of clients that declared it",
-    tests: ["a client without the capability is never asked to sample, and is told what is missing"],
+    tests: ["a client without the capability is not asked to sample, and learns what is missing"],
   },
   {
     id: "spec.6.sampling.control",
     says: "The client decides; a refusal leaves no trace, nothing is held",
     tests: [
-      "a legacy reply › says that the client refused, answered nonsense or never answered, and nothing was applied",
-      "a legacy client is asked for a sample and its roots by real requests, and the call runs again with both",
+      "a legacy reply › reports a refused, invalid or missing answer, and nothing is applied",
+      "a legacy client is asked for sampling and roots, and the call runs again with both",
     ],
   },
   {
@@ -2048,7 +2040,7 @@ const specification: readonly Requirement[] = [
     id: "spec.6.access",
     says: "Access controls and data protection",
     tests: [
-      "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
+      "a legacy session over HTTP › is bound to its principal on every request",
       "cast: roots › owner starter: another viewer's actor does not exist",
       "secret arguments are redacted in the record too",
     ],
@@ -2071,7 +2063,7 @@ const specification: readonly Requirement[] = [
     says: "A host that confirms each call may take any time: nothing is held for it",
     tests: [
       "a client of 2026-07-28 that can be asked › that never comes back holds nothing",
-      "a legacy session over HTTP › idles out, is touched at most every ttl/10, and an open stream keeps it",
+      "a legacy session over HTTP › expires when idle, is touched at most every ttl/10, and an open stream keeps it",
     ],
   },
   {
@@ -2089,10 +2081,7 @@ const specification: readonly Requirement[] = [
   {
     id: "spec.6.trust.prompts",
     says: "Prompts are listed and rendered, never sent",
-    tests: [
-      "a domain value › becomes a prompt's messages",
-      "one stream, two eras › no request of the server's is ever sent to a client that is modern",
-    ],
+    tests: ["a domain value › becomes a prompt's messages", "a connection › a modern client never receives a request of the server"],
   },
   // §7
   {
@@ -2100,7 +2089,7 @@ const specification: readonly Requirement[] = [
     says: "The official SDK's clients and schemas judge every message",
     tests: [
       "the official client v1 › lists, calls, reads, prompts, completes and logs in its newest revision",
-      "the official client v2 › finds the modern era by itself and works in it",
+      "the official client v2 › discovers 2026-07-28 and works in it",
       "official clients over HTTP › v1 plays, gets notifications, and ends its session",
     ],
   },
@@ -2122,8 +2111,8 @@ const specification: readonly Requirement[] = [
     id: "spec.7.stateful",
     says: "Connections are stateful",
     tests: [
-      "a legacy session over HTTP › gets an id of 128 bits, answers as JSON and negotiates",
-      "one stream, two eras › initialize makes it one legacy session; before that only ping is answered",
+      "a legacy session over HTTP › gets an id of 128 bits, answers in JSON and negotiates its revision",
+      "a connection › initialize makes it one legacy session; before it only ping is answered",
     ],
   },
   {
@@ -2141,8 +2130,8 @@ const specification: readonly Requirement[] = [
     id: "spec.7.subscriptions",
     says: "Notifications and subscriptions are supported",
     tests: [
-      "the official client v1 › C8 hears of its list before the reply of the call that changed it, once, and of subscribed URIs only",
-      "the official client v2 › listens, is told what it asked for, and hears the end of a drain",
+      "the official client v1 › C8 is notified once of a list before the reply to the call that changed it",
+      "the official client v2 › listens, is notified of what it asked for, and sees a drain end its stream",
     ],
   },
   {
@@ -2176,7 +2165,7 @@ const specification: readonly Requirement[] = [
     says: "Errors have MCP's format",
     tests: [
       "the MUD's tools › a tool that does not exist is an error of the request, not of a tool",
-      "results of 2026-07-28 › not found is -32602 with the URI, and the same for what is hidden",
+      "results of 2026-07-28 › report an unknown or hidden resource as -32602 with its URI",
     ],
   },
   {
@@ -2216,9 +2205,9 @@ const specification: readonly Requirement[] = [
     id: "spec.7.state.sessions",
     says: "Sessions are managed: bound, kept, ended",
     tests: [
-      "a legacy session over HTTP › survives a restart: a process that never saw the id serves it, subscriptions and log level included",
-      "a legacy session over HTTP › idles out, is touched at most every ttl/10, and an open stream keeps it",
-      "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
+      "a legacy session over HTTP › survives a restart with its subscriptions and log level",
+      "a legacy session over HTTP › expires when idle, is touched at most every ttl/10, and an open stream keeps it",
+      "a legacy session over HTTP › is bound to its principal on every request",
     ],
   },
   {
@@ -2226,7 +2215,7 @@ const specification: readonly Requirement[] = [
     says: "What is asked often is cached",
     tests: [
       "cast: links › computes a surface once per head and viewer",
-      "pages are cut once, follow each other by opaque cursors, and a cursor ends with the list it is of",
+      "pages are cut once, and their opaque cursors are valid for that list only",
     ],
   },
   {
@@ -2234,13 +2223,13 @@ const specification: readonly Requirement[] = [
     says: "Subscriptions are cheap: flags, however many changes",
     tests: [
       "C8 a viewer is notified only of what its own surface may show, ${how} › C8 a thousand changes during a look are one more look, and undo ends all watches",
-      "the standalone stream › C8 while the client is away or does not read its changes are flags, told once when it can be told",
+      "the standalone stream › C8 keeps flags while the client does not read, and sends each notification once",
     ],
   },
   {
     id: "spec.7.performance.rate",
     says: "Requests are rate limited",
-    tests: ["a call of 2026-07-28 › takes a token of its principal's bucket, and of nobody else's"],
+    tests: ["a call of 2026-07-28 › takes a token of its principal's rate limit only"],
   },
   // §8
   {
@@ -2265,7 +2254,7 @@ const specification: readonly Requirement[] = [
     says: "Tool responses have the right content",
     tests: [
       "the MUD's tools › look answers with one text block that describes the room and its exits",
-      "a domain value › becomes a tool's result: text, and structure where the revision has it",
+      "a domain value › becomes a tool's result: text, and structured content if the revision has it",
     ],
   },
   {
@@ -2307,7 +2296,7 @@ const specification: readonly Requirement[] = [
     tests: [
       "the security guide has a row for each bullet: the mechanism, or the host's job",
       "HTTP › refuses unknown hosts, against DNS rebinding",
-      "a legacy session over HTTP › is bound to its principal on every request: another's finds nothing",
+      "a legacy session over HTTP › is bound to its principal on every request",
       "a session › of somebody else is not found, whatever is asked of it, and goes on for its own client",
     ],
   },

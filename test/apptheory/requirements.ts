@@ -3,13 +3,13 @@ import type { Requirement } from "../requirements.ts";
 
 const snippets = "the document's snippets, under ${profile} ›";
 const document = "the document's server, under apptheory ›";
-const profile = "the profile apptheory ›";
+const profile = "the dialect apptheory ›";
 const mounted = "mounted with ${name} ›";
 const registries = "a server's registries ›";
 const streaming = "a tool that tells while it runs, by ${name} ›";
 const client = "the test client, ${era} ›";
 const initialized = `${snippets} initialize tells the server's name and version, the revision, and tools, resources and prompts where there are some`;
-const capabilities = `${profile} answers initialize with its one revision, whatever was asked, and what there is beside tools`;
+const capabilities = `${profile} answers initialize with its only revision and with what it offers besides tools`;
 const echo = `${snippets} the echo tool is listed and called`;
 const hello = `${snippets} the hello resource is listed and read`;
 const greet = `${snippets} the greet prompt is listed and rendered`;
@@ -61,7 +61,7 @@ const sentences: readonly Requirement[] = [
   {
     id: "apptheory.transport.session",
     says: "The session's header is mcp-session-id, issued where the client sends none",
-    tests: [`${profile} names a session in every answer, also to what is no message`, ids],
+    tests: [`${profile} names the session in every answer, also to a malformed message`, ids],
   },
   {
     id: "apptheory.transport.mount",
@@ -250,7 +250,7 @@ const later: readonly Requirement[] = [
   {
     id: "apptheory.later.cancel",
     says: "A request is cancelled by its id; unknown and completed ones are ignored",
-    tests: ["a legacy reply › of a cancelled request does not come, but its exchange ends", lifecycle],
+    tests: ["a legacy reply › of a cancelled request is not sent, but its exchange ends", lifecycle],
   },
   { id: "apptheory.later.delete", says: "DELETE ends a session: 202, then 404; without a header 400", tests: [lifecycle] },
   { id: "apptheory.later.versions", says: "A header of another revision than the session's is refused", tests: [lifecycle] },

@@ -438,7 +438,7 @@ const lines: readonly Requirement[] = [
     says: "Tool calls are limited in rate",
     tests: [
       `${served} refuses whoever asks too often, and says when to come again`,
-      "a call of 2026-07-28 › takes a token of its principal's bucket, and of nobody else's",
+      "a call of 2026-07-28 › takes a token of its principal's rate limit only",
     ],
   },
   // Performance

@@ -2,10 +2,10 @@
 import type { Requirement } from "../requirements.ts";
 
 const row = "a session that several nodes serve ›";
-const answer = "an answer to what a node asked ›";
-const rest = "the rest of a reply, asked for at another node than the one it runs at ›";
+const answer = "a response to a node's request ›";
+const rest = "the rest of a reply, resumed at another node ›";
 const stream = "the standalone stream ›";
-const shown = "C8 of what it was shown a client is told ›";
+const shown = "C8 after seeing lists at several nodes a client is notified ›";
 const ends = "what must come to its end does, whoever cancels it ›";
 const killed =
   "C2 C4 C5 a node and then the leading server are killed under load: every acknowledged call once, and listeners see the chain's state";
@@ -186,39 +186,39 @@ const gateways: readonly Requirement[] = [
     id: "cluster.clients.any-node",
     says: "Each request of a session may go to any node",
     tests: [
-      "an official client whose every request goes to another node › v1 is asked, hears what changes, also when the node it listened to has gone, and ends its session",
-      "an official client whose every request goes to another node › v2 plays in both eras, and is asked in both",
+      "an official client whose every request goes to another node › v1 is asked, is notified though its node has died, and ends its session",
+      "an official client whose every request goes to another node › v2 works in both eras, and is asked in both",
       mud,
     ],
   },
   {
     id: "cluster.clients.one-key",
     says: "Several nodes need one key for request states, and are refused without",
-    tests: ["several nodes without one key for requestState are refused at the start"],
+    tests: ["several nodes without a common requestStateKey are refused at the start"],
   },
   {
     id: "cluster.clients.answers",
     says: "An answer reaches the call that asked from any node, within its session only; one for a dead node is accepted and dropped",
     tests: [
-      `${answer} reaches it from any node, by way of no third`,
-      `${answer} of another session reaches nobody, whichever node gets it`,
-      `${answer} for a node that is dead is taken, and nobody waits for it`,
+      `${answer} reaches it from any node directly`,
+      `${answer} of another session is dropped, whichever node gets it`,
+      `${answer} for a dead node is accepted and dropped`,
     ],
   },
   {
     id: "cluster.clients.cancellations",
     says: "A cancellation ends the request wherever it runs",
-    tests: ["a cancellation › ends what runs on another node, and of the same session only"],
+    tests: ["a cancellation › aborts a request of the same session on another node"],
   },
   {
     id: "cluster.clients.rows",
     says: "Subscriptions, log level and the end of a session take effect at the other nodes, at the latest when they notice a gap",
     tests: [
-      `${row} is told of what it subscribed to at one by the node that it listens to, and no more once it unsubscribed at a third`,
-      `${row} logs from the level that was set at another node`,
-      `${row} ends everywhere: streams close, what runs is aborted, and no node knows it any more`,
-      `${row} whose changes go unheard is read again by the nodes that it listens to or runs on, once they hear of a gap`,
-      `${row} keeps both of what two nodes change at once, many times over`,
+      `${row} is notified of subscriptions made at another node until it unsubscribes at a third`,
+      `${row} uses the log level that was set at another node`,
+      `${row} ends at all nodes: streams close and running requests are aborted`,
+      `${row} whose hints were lost is read again after a gap by nodes that use it`,
+      `${row} keeps the concurrent changes of two nodes`,
     ],
   },
   {
@@ -226,39 +226,39 @@ const gateways: readonly Requirement[] = [
     says: "A session has one standalone stream in the whole cluster; the newest GET has it",
     tests: [
       `${stream} the newest GET takes over the stream, whichever node it reaches`,
-      `${stream} that its client says it lost, or does not read, ends at its node and goes on at another`,
-      `${stream} opened at another node while the news of it are lost ends where it was once a gap is heard`,
+      `${stream} a stream that its client lost or does not read moves to another node`,
+      `${stream} that moved while the hint was lost ends at the old node after a gap`,
     ],
   },
   {
     id: "cluster.clients.gone",
     says: "The stream of a node that is gone is opened at any other, which says to ask again",
     tests: [
-      `${stream} of a node that is dead is opened at another at once`,
-      `${shown} to ask again, where it comes to a node that cannot know what it saw`,
+      `${stream} opens at another node at once when its node has died`,
+      `${shown} when it comes to a node that cannot know what it saw`,
     ],
   },
   {
     id: "cluster.clients.resume",
     says: "A reply that broke off is resumed at any node, each kept message once and in order; of a dead node what was kept",
     tests: [
-      `${rest} comes there whole, once and in order, to its end`,
-      `${rest} comes though every hint is lost: at once when a gap is heard, and a while later without`,
-      `${rest} of a node that is dead ends with what was kept`,
+      `${rest} arrives whole, once and in order`,
+      `${rest} arrives though every hint is lost, at once after a gap`,
+      `${rest} of a dead node ends with what was stored`,
     ],
   },
   {
     id: "cluster.clients.once-too-often",
     says: "A client may be told once too often that something changed, and never once too seldom",
     tests: [
-      "an official client whose every request goes to another node › v1 hears what changes though half of what nodes tell each other is lost between them",
-      `${shown} that it may have changed, where what another node showed was lost, and a gap was heard`,
+      "an official client whose every request goes to another node › v1 is notified though half of the hints between nodes are lost",
+      `${shown} after a gap, if another node's hint of a list was lost`,
     ],
   },
   {
     id: "cluster.clients.expiry",
     says: "A session expires when no node has seen it for its whole time to live",
-    tests: [`${row} is not swept or refused by a node it was idle on while another saw it; idle on all, it ends on all`],
+    tests: [`${row} expires only when it is idle at all nodes`],
   },
 ];
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createServer, type Server, type ServerOptions } from "troupe/server";
 import { memorySessionStore, memoryStreamStore } from "troupe/store";
-import { network } from "../../src/mcp/gateway/cluster.fixture.ts";
+import { network } from "../../src/mcp/gateway/legacy/cluster.fixture.ts";
 import { until } from "../../src/testing/index.ts";
 import { CLIENTS } from "../clients.ts";
 import { eventReader } from "../transport/event-reader.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ActiveRequests, ActiveRequest } from "./active-requests.ts";
 
-test("what runs is found by its id until it ends, once, whatever ends beside it", () => {
+test("an active request is found by its id until it ends", () => {
   const running = new ActiveRequests();
   const [a, b, c] = [new ActiveRequest(1), new ActiveRequest("1"), new ActiveRequest(2)];
   for (const one of [a, b, c]) running.add(one);
@@ -15,7 +15,7 @@ test("what runs is found by its id until it ends, once, whatever ends beside it"
   assert.deepEqual(running.all(), []);
 });
 
-test("who listens to a request hears once that it was aborted, and not after it stopped listening", () => {
+test("a request calls its abort listeners once, and removed ones not at all", () => {
   const one = new ActiveRequest(1);
   const heard: string[] = [];
   const [first, second, third] = ["first", "second", "third"].map((name) => () => void heard.push(name));

@@ -1,4 +1,4 @@
-// The gateway over real actors: who is told of what, and when.
+// The gateway over real actors: which clients are notified of what, and when.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
@@ -98,7 +98,7 @@ const told = (wire: Wire, from = 0): readonly unknown[] =>
 const ring = (wire: Wire, key: string): Promise<Bag> =>
   wire.ask("tools/call", { name: "ring", arguments: {}, _meta: { ...ENVELOPE, "troupe/callId": key } });
 
-test("C8 a viewer is told of its own chest and the bell of all, before its own reply, and never of another's chest", async () => {
+test("C8 a viewer is notified of its own actor and of shared ones, before its reply", async () => {
   const engine = await LocalEngine.start({ kinds: [chest, bell] });
   await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
   const ann = await legacy(gateway, "ann");
@@ -125,7 +125,7 @@ test("C8 a viewer is told of its own chest and the bell of all, before its own r
   await engine[Symbol.asyncDispose]();
 });
 
-test("law 3: a stale list's call is decided in the turn: with a reason it says so, without one it is not there", async () => {
+test("law 3: a call from a stale list is decided in the turn", async () => {
   const engine = await LocalEngine.start({ kinds: [chest, bell] });
   await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
   const ann = join(gateway, "ann", ENVELOPE);
@@ -148,7 +148,7 @@ test("law 3: a stale list's call is decided in the turn: with a reason it says s
   await engine[Symbol.asyncDispose]();
 });
 
-test("C4 a call that carries a key and was applied gets its first reply again, over any connection of its principal", async () => {
+test("C4 a repeated call with a key gets its first reply, over any connection", async () => {
   const engine = await LocalEngine.start({ kinds: [chest, bell] });
   await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }), { receipts: true });
   const [one, two, bob] = [join(gateway, "ann"), join(gateway, "ann"), join(gateway, "bob")];
@@ -160,7 +160,7 @@ test("C4 a call that carries a key and was applied gets its first reply again, o
   await engine[Symbol.asyncDispose]();
 });
 
-test("who cannot be asked is told all that it takes, alike where the turn says so and where the gateway does", async () => {
+test("a client that cannot be asked learns every capability that is missing", async () => {
   const asker = actor("asker", {
     describe: "Asks.",
     per: "shared",
@@ -227,7 +227,7 @@ test("a question that another actor raises is not blamed on a client that can be
   );
 });
 
-test("a misspelt argument is named in the refusal, also where a library judges the arguments", async () => {
+test("a misspelt argument is named in the refusal, also by a library's validator", async () => {
   const desk = actor("desk", {
     describe: "A desk.",
     per: "shared",
@@ -243,7 +243,7 @@ test("a misspelt argument is named in the refusal, also where a library judges t
   assert.match(result["content"][0]["text"], /title.* This tool has no argument "titel" \(did you mean "title"\?\)\.$/);
 });
 
-test("a record in which a caller chose the mark of content or bytes as a name is data, which hides nothing", async () => {
+test("a record whose caller chose the mark of content as a name is data", async () => {
   const board = actor("board", {
     describe: "A board for all.",
     per: "shared",

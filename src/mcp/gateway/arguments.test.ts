@@ -21,13 +21,13 @@ describe("a tool's arguments", () => {
     ["2020-12", node],
     ["draft-07", { ...node, $schema: "http://json-schema.org/draft-07/schema#" }],
   ] as const)
-    test(`fit a schema that refers to itself, in ${dialect}`, () => {
+    test(`match a schema that refers to itself, in ${dialect}`, () => {
       const offer = taking(schema);
       assert.equal(validateArguments(offer, { name: "a", kids: [{ name: "b", kids: [] }] }), undefined);
       assert.match(validateArguments(offer, { name: "a", kids: [{ name: "b", kids: [{}] }] })?.message ?? "", /kids\.0\.kids\.0 .*'name'/);
     });
 
-  test("are each held to their own tool's schema, though two have one `$id`", () => {
+  test("are checked against their own tool's schema, even if two share an `$id`", () => {
     const [text, number] = ["string", "number"].map((type) =>
       taking({ $id: "https://example.com/one", type: "object", properties: { it: { type } } }),
     );
@@ -37,7 +37,7 @@ describe("a tool's arguments", () => {
     assert.match(validateArguments(number, { it: "a" })?.message ?? "", /it must be number/);
   });
 
-  test("that do not fit are told in a sentence, and each by its path", () => {
+  test("that are invalid are reported in a sentence, and each with its path", () => {
     const properties = { size: { enum: ["s", "m"] }, at: { type: "object", properties: { x: { type: "number" } }, required: ["x"] } };
     const complaint = validateArguments(taking({ type: "object", properties, required: ["name"], additionalProperties: false }), {
       size: "l",
@@ -56,13 +56,13 @@ describe("a tool's arguments", () => {
     );
   });
 
-  test("fit no schema that refers to another tool's", () => {
+  test("cannot use a schema that refers to another tool's", () => {
     validateArguments(taking({ $id: "https://example.com/other", type: "object" }), {});
     assert.match(validateArguments(taking({ $ref: "https://example.com/other" }), {})?.message ?? "", /cannot be used .*its author/);
   });
 
   for (const dialect of ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"])
-    test(`that shall be unlike are not each compared with all others, in ${dialect}`, () => {
+    test(`with uniqueItems are checked in linear time, in ${dialect}`, () => {
       let looks = 0;
       const list = Array.from({ length: 200 }, (_, at) => ({
         get at() {
@@ -76,7 +76,7 @@ describe("a tool's arguments", () => {
       assert.match(validateArguments(offer, { list: [{ a: 1 }, { a: 1 }] })?.message ?? "", /list must NOT have duplicate items/);
     });
 
-  test("are told some of very many values that one may have", () => {
+  test("are reported with some of very many allowed values", () => {
     const values = Array.from({ length: 10_000 }, (_, at) => `value ${at}`);
     const told = validateArguments(taking({ type: "object", properties: { it: { enum: values } } }), { it: "none" })?.message ?? "";
     assert.match(told, /^Invalid arguments: it must be one of "value 0", "value 1", .*"value 49" and 9950 more\.$/);

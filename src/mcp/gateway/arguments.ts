@@ -82,8 +82,8 @@ function errorsIn(offer: Offer, args: Bag, { errors }: ValidateFunction): readon
 
 // A model reads this; it has all values in the list of tools.
 function among(allowed: readonly unknown[]): string {
-  const shown = allowed.slice(0, MOST_VALUES).map((value) => JSON.stringify(value));
-  return allowed.length > MOST_VALUES ? `${shown.join(", ")} and ${allowed.length - MOST_VALUES} more` : shown.join(", ");
+  const values = allowed.slice(0, MOST_VALUES).map((value) => JSON.stringify(value));
+  return allowed.length > MOST_VALUES ? `${values.join(", ")} and ${allowed.length - MOST_VALUES} more` : values.join(", ");
 }
 
 /** `path` names the invalid value, `where` what contains it if it is missing or not allowed. */

@@ -1,4 +1,4 @@
-// C8 with many who listen: each is told once, in slices, whatever becomes of the others meanwhile.
+// C8 with many listeners: each is notified once, in slices, whatever happens to the others.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { registry, type Registry } from "../source/index.ts";
@@ -12,7 +12,7 @@ const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve
 interface Listener {
   readonly channel: ReadChannel;
   readonly leave: () => void;
-  /** How often it was told that the tools are others. */
+  /** How often it was notified of its tools. */
   told(): number;
 }
 
@@ -20,7 +20,7 @@ interface Hall extends AsyncDisposable {
   readonly source: Registry;
   readonly logged: unknown[];
   readonly gateway: ReturnType<typeof gatewayOf>;
-  /** One more, of that era. */
+  /** Opens one more listener of that era. */
   join(era: "legacy" | "modern"): Promise<Listener>;
 }
 
@@ -65,8 +65,8 @@ const change = ({ source }: Hall, name = "door"): void =>
   void source.add({ tools: { [name]: { describe: "A door.", run: () => "Open." } } });
 
 for (const era of ["legacy", "modern"] as const)
-  describe(`C8 a change that ${MANY} listeners hear of, ${era}`, () => {
-    test("is told each of them once, and not all in one round of the event loop", async () => {
+  describe(`C8 a change notified to ${MANY} listeners, ${era}`, () => {
+    test("is sent to each once, over several rounds of the event loop", async () => {
       await using at = hall();
       const all = await joined(at, era, MANY);
       change(at);
@@ -77,7 +77,7 @@ for (const era of ["legacy", "modern"] as const)
       assert.deepEqual(told(all), [1]);
     });
 
-    test("is told the others where a client leaves, its channel throws, or it does not read, and that one once it reads", async () => {
+    test("is sent to the others if a client leaves, throws or does not read", async () => {
       await using at = hall();
       const all = await joined(at, era, 400);
       const [left, broken, slow] = [all[0], all[1], all[2]];
@@ -97,7 +97,7 @@ for (const era of ["legacy", "modern"] as const)
       assert.deepEqual(told(all.slice(2)), [1]);
     });
 
-    test("is told whoever is still there where some leave between two slices, and who comes meanwhile sees the lists as they are", async () => {
+    test("is sent to those that remain if some leave between two slices", async () => {
       await using at = hall();
       const all = await joined(at, era, 400);
       change(at);
@@ -113,7 +113,7 @@ for (const era of ["legacy", "modern"] as const)
       assert.deepEqual([told(all.slice(0, -100)), told(leaving), late.told()], [[2], [0], 1]);
     });
 
-    test("is told once for all that changes between two slices, to those who had not been told yet", async () => {
+    test("that is followed by another between two slices is sent once", async () => {
       await using at = hall();
       const all = await joined(at, era, 400);
       change(at);
@@ -122,11 +122,11 @@ for (const era of ["legacy", "modern"] as const)
       at.source.remove("tools/door");
       await quiet();
       assert.deepEqual(told(early), [2]);
-      // What they saw last is what there is again.
+      // The lists are again those they saw last.
       assert.deepEqual(told(all.filter((one) => !early.includes(one))), [0]);
     });
 
-    test("ends all where the server drains, though one cannot be ended", async () => {
+    test("does not keep a drain from ending all, though one cannot be ended", async () => {
       await using at = hall();
       const all = await joined(at, era, 3);
       const [broken] = all;
@@ -142,7 +142,7 @@ for (const era of ["legacy", "modern"] as const)
       assert.match(JSON.stringify(at.logged), /end-failed/);
     });
 
-    test("ends nothing where the server drains between two slices", async () => {
+    test("does not fail if the server drains between two slices", async () => {
       await using at = hall();
       const all = await joined(at, era, 400);
       change(at);

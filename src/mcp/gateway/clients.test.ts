@@ -14,7 +14,7 @@ import type { Gateway } from "../../core/contract/index.ts";
 import { connectInMemory, type MemoryClient } from "../transport/index.ts";
 import { gatewayOf, quiet, until, world } from "./kit.fixture.ts";
 
-/** What both clients take for a transport. */
+/** The transport that both clients accept. */
 class InMemory {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -93,7 +93,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("hears progress and log lines before the reply, and no log below its level", async () => {
+  test("receives progress and logs before the reply, and no log below its level", async () => {
     const { source } = world();
     await using gateway = gatewayOf(source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -110,7 +110,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("is asked by a real elicitation and the call runs again with its answer", async () => {
+  test("answers an elicitation, and the call runs again with its answer", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { elicitation: {} } });
@@ -122,7 +122,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("without the capability is told so by the tool, and nothing ran", async () => {
+  test("without the capability gets a tool error, and nothing was applied", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -134,7 +134,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("C8 hears of its list before the reply of the call that changed it, once, and of subscribed URIs only", async () => {
+  test("C8 is notified once of a list before the reply to the call that changed it", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -165,7 +165,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("cancels, gets no reply, and the tool is aborted", async () => {
+  test("cancels a call, which aborts its tool and gets no reply", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -182,7 +182,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("reads in a tool's error what its arguments should have been, and never what was inside", async () => {
+  test("reads what the arguments should be in a tool's error, and no internals", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -203,7 +203,7 @@ describe("the official client v1", () => {
 });
 
 describe("the official client v2", () => {
-  test("finds the modern era by itself and works in it", async () => {
+  test("discovers 2026-07-28 and works in it", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV2({ name: "v2", version: "1" }, { capabilities: { elicitation: {} }, versionNegotiation: { mode: "auto" } });
@@ -227,7 +227,7 @@ describe("the official client v2", () => {
     await client.close();
   });
 
-  test("listens, is told what it asked for, and hears the end of a drain", async () => {
+  test("listens, is notified of what it asked for, and sees a drain end its stream", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const client = new ClientV2({ name: "v2", version: "1" }, { capabilities: {}, versionNegotiation: { mode: "auto" } });
@@ -246,7 +246,7 @@ describe("the official client v2", () => {
     await client.close();
   });
 
-  test("speaks a legacy revision when told to", async () => {
+  test("speaks a legacy revision when configured to", async () => {
     const { source } = world();
     await using gateway = gatewayOf(source);
     const client = new ClientV2({ name: "v2", version: "1" }, { capabilities: {}, versionNegotiation: { mode: "legacy" } });

@@ -54,7 +54,7 @@ const notices = ({ messages }: ReadChannel): readonly Bag[] =>
 
 const code = (message: Bag): unknown => Object(message["error"])["code"];
 
-describe("one stream, two eras", () => {
+describe("a connection", () => {
   test("a progress token has at most 256 characters", async () => {
     await using gateway = gatewayOf(world().source);
     const old = wire(gateway);
@@ -72,7 +72,7 @@ describe("one stream, two eras", () => {
     }
   });
 
-  test("initialize makes it one legacy session; before that only ping is answered", async () => {
+  test("initialize makes it one legacy session; before it only ping is answered", async () => {
     await using gateway = gatewayOf(world().source);
     const { send, reply } = wire(gateway);
     send(request(1, "ping"), request(2, "tools/list"));
@@ -85,7 +85,7 @@ describe("one stream, two eras", () => {
     assert.equal(code(await reply(6)), -32600);
   });
 
-  test("an enveloped request makes it modern; discovering alone leaves the choice", async () => {
+  test("an enveloped request makes it modern; server/discover alone does not decide", async () => {
     await using gateway = gatewayOf(world().source);
     const one = wire(gateway);
     one.send(modern(1, "server/discover"));
@@ -100,7 +100,7 @@ describe("one stream, two eras", () => {
     assert.equal(code(await two.reply(3)), -32602);
   });
 
-  test("C8 nothing precedes the initialize reply, and nothing is told before notifications/initialized", async () => {
+  test("C8 no notification precedes the initialize reply or notifications/initialized", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const { send, channel, reply } = wire(gateway);
@@ -116,7 +116,7 @@ describe("one stream, two eras", () => {
     assert.equal(channel.messages.filter((message) => "method" in message).length, 1, "resources were never shown");
   });
 
-  test("C8 a notification comes before the reply of the call that caused it, in both eras", async () => {
+  test("C8 a notification precedes the reply to the call that caused it, in both eras", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const old = wire(gateway);
@@ -139,7 +139,7 @@ describe("one stream, two eras", () => {
     }
   });
 
-  test("a slow client's replies still follow their notifications, and its progress is dropped", async () => {
+  test("a slow client's replies follow their notifications, and its progress is dropped", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const { send, channel, reply } = wire(gateway);
@@ -153,7 +153,7 @@ describe("one stream, two eras", () => {
     assert.equal(methods.includes("notifications/progress"), false);
   });
 
-  test("batches only in 2025-03-26", async () => {
+  test("batches are served in 2025-03-26 only", async () => {
     await using gateway = gatewayOf(world().source);
     const one = wire(gateway);
     one.send(
@@ -174,7 +174,7 @@ describe("one stream, two eras", () => {
     assert.deepEqual([code(two.channel.messages[1] ?? {}), two.channel.messages[1]?.["id"]], [-32600, null]);
   });
 
-  test("a modern cancel is not answered; a listen ends by it; an id is used once at a time", async () => {
+  test("a cancelled modern request gets no reply, and an id is used once at a time", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const { send, channel, reply } = wire(gateway);
@@ -194,7 +194,7 @@ describe("one stream, two eras", () => {
     assert.equal(channel.messages.filter((message) => message["id"] === 1).length, 1);
   });
 
-  test("what a handler says once its request was answered or cancelled is told to nobody, in both eras", async () => {
+  test("what a handler reports after its request is over is dropped, in both eras", async () => {
     const says: (() => void)[] = [];
     const source = registry({
       tools: {
@@ -226,7 +226,7 @@ describe("one stream, two eras", () => {
     }
   });
 
-  test("bounds what runs at once and how many listen", async () => {
+  test("concurrent requests and listen requests are bounded", async () => {
     await using gateway = gatewayOf(world().source, { limits: { inFlight: 3, listensPerConnection: 1 } });
     const old = wire(gateway);
     old.send(initialize("2025-11-25"), initialized);
@@ -237,7 +237,7 @@ describe("one stream, two eras", () => {
     assert.equal(code(await young.reply(2)), -31429);
   });
 
-  test("the end of the input lets what runs finish; a client that asks no more is told so", async () => {
+  test("at the end of the input running requests finish, and questions are cancelled", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const { send, channel, close } = wire(gateway);
@@ -255,7 +255,7 @@ describe("one stream, two eras", () => {
     assert.equal(made.calls, 1);
   });
 
-  test("C8 once it is closed nothing is told unasked, though a call still runs", async () => {
+  test("C8 after it is closed no notification is sent, though a call still runs", async () => {
     const made = world();
     made.slowMs = 200;
     await using gateway = gatewayOf(made.source);
@@ -275,7 +275,7 @@ describe("one stream, two eras", () => {
     assert.equal(notices(channel).length, before);
   });
 
-  test("C8 what is told unasked is decided by who opened the stream, not by who sent a message on it", async () => {
+  test("C8 notifications depend on the caller that opened the stream", async () => {
     const source = registry({
       resources: { vault: { describe: "Gold.", uri: "bank://vault", meta: { "troupe/scopes": ["admin"] }, read: () => "gold" } },
     });
@@ -296,7 +296,7 @@ describe("one stream, two eras", () => {
     assert.deepEqual([await told([], ...old), await told([], young)], [0, 0]);
   });
 
-  test("a legacy call is not cancelled by the client going away, a modern one is", async () => {
+  test("a client that leaves cancels its modern calls, but not its legacy calls", async () => {
     const made = world();
     made.slowMs = 500;
     await using gateway = gatewayOf(made.source);
@@ -311,7 +311,7 @@ describe("one stream, two eras", () => {
     assert.equal(made.calls, 1);
   });
 
-  test("a drain takes no new work and waits for what runs", async () => {
+  test("a drain takes no new work and waits for running requests", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const { send, reply } = wire(gateway);
@@ -323,7 +323,7 @@ describe("one stream, two eras", () => {
     assert.equal(made.calls, 1);
   });
 
-  test("no request of the server's is ever sent to a client that is modern", async () => {
+  test("a modern client never receives a request of the server", async () => {
     await using gateway = gatewayOf(world().source);
     await using client = connectInMemory(gateway);
     const can = { ...ENVELOPE, "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };

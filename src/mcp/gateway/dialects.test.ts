@@ -48,8 +48,8 @@ async function post(
 
 const errorIn = (answer: Answer): unknown => bodyOf(answer)["error"];
 
-describe("the profile apptheory", () => {
-  test("lists all at once, since its document has no cursors, unless a page's size is given", async () => {
+describe("the dialect apptheory", () => {
+  test("lists everything on one page unless a page size is given", async () => {
     const run = (): string => "ran";
     const many = registry({ tools: Object.fromEntries(Array.from({ length: 450 }, (_, n) => [`t${n}`, { run }])) });
     const listed = async (options: Partial<GatewayOptions>): Promise<readonly unknown[]> => {
@@ -61,7 +61,7 @@ describe("the profile apptheory", () => {
     assert.deepEqual(await listed({ pageSize: 100 }), [100, "string"]);
   });
 
-  test("answers initialize with its one revision, whatever was asked, and what there is beside tools", async () => {
+  test("answers initialize with its only revision and with what it offers besides tools", async () => {
     await using served = gateway("apptheory");
     const { result } = bodyOf(await post(served, ask(1, "initialize")));
     assert.deepEqual(result, {
@@ -78,7 +78,7 @@ describe("the profile apptheory", () => {
     });
   });
 
-  test("names a session in every answer, also to what is no message", async () => {
+  test("names the session in every answer, also to a malformed message", async () => {
     await using served = gateway("apptheory");
     const { headers } = await post(served, ask(1, "initialize"));
     const id = headers?.[SESSION] ?? "";
@@ -97,7 +97,7 @@ describe("the profile apptheory", () => {
     assert.deepEqual([fresh.status, errorIn(fresh)], [200, { code: -32700, message: "Parse error: The message is not JSON." }]);
   });
 
-  test("has an error where a handler fails or refuses, with its message, and words of its own for what is not there", async () => {
+  test("reports a failing handler as an error, and has its own messages for unknown names", async () => {
     await using served = gateway("apptheory");
     const call = async (name: string, args: Bag = {}): Promise<unknown> =>
       errorIn(await post(served, ask(1, "tools/call", { name, arguments: args })));
@@ -113,7 +113,7 @@ describe("the profile apptheory", () => {
     assert.deepEqual(errorIn(await post(served, ask(1, "prompts/get", { name: "no" }))), { code: -32602, message: "prompt not found: no" });
   });
 
-  test("says of an id, a method, a name and a URI that are there what they have to be, not that they are missing", async () => {
+  test("reports an invalid id, method, name or URI as invalid and not as missing", async () => {
     const name = "text of 1 to 256 characters.";
     for (const profile of ["apptheory", "apptheory-v3"] as const) {
       await using served = gateway(profile);
@@ -143,7 +143,7 @@ describe("the profile apptheory", () => {
     }
   });
 
-  test("answers a tool call by an event stream where the client takes one: events of progress, and standard ones to who asked", async () => {
+  test("answers a tool call by an event stream with progress if the client accepts one", async () => {
     await using served = gateway("apptheory");
     const params = { name: "steps", _meta: { progressToken: "p" } };
     const { sent } = await post(served, ask(1, "tools/call", params), { "content-type": "application/json", accept: "text/event-stream" });
@@ -170,7 +170,7 @@ describe("the profile apptheory", () => {
     assert.equal((await post(served, ask(4, "tools/list"), BOTH)).sent.opened(), false);
   });
 
-  test("takes a batch in its revision, in order, and refuses one with a bad element as a whole", async () => {
+  test("performs a batch in order, and refuses one with a malformed element as a whole", async () => {
     await using served = gateway("apptheory");
     const answer = await post(served, [ask(1, "ping"), { jsonrpc: "2.0", method: "notifications/initialized" }, ask(2, "nothing/here")]);
     assert.deepEqual(JSON.parse(JSON.stringify(bodyOf(answer))), [
@@ -187,7 +187,7 @@ describe("the profile apptheory", () => {
   });
 });
 
-test("a modern result says how long it may be kept: what the server was told, nothing of a call's next round, else what the profile has", async () => {
+test("cache hints come from the options, else from the dialect, and never for answered rounds", async () => {
   const cacheHints: GatewayOptions["cacheHints"] = {
     "tools/list": { ttlMs: 1_500.7, cacheScope: "public" },
     "resources/read": { ttlMs: -5 },

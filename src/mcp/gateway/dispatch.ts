@@ -187,7 +187,7 @@ class OfferMethod {
     return this.#refuse(call, target, { code: "INVALID", ...invalid });
   }
 
-  // Law 3: nothing is said about a hidden offer, not even what it would take. Whether it may be used, the source decides again.
+  // Law 3: nothing is disclosed about a hidden offer, not even what it would take. Whether it may be used, the source decides again.
   async #checkVisible(call: Call, target: Target, known: Surface | undefined): Promise<void> {
     const { off } = known ?? (await call.source.surface(call.viewer));
     if (off[target.ref] === true) throw this.#kind.unknown(call, target);

@@ -1,4 +1,4 @@
-// Whatever a client sends is answered by the right error or not at all, and the server goes on.
+// Invalid input is answered with the right error or ignored, and the server goes on.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { JSONRPCErrorResponseSchema, JSONRPCMessageSchema } from "@modelcontextprotocol/core";

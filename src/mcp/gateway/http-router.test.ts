@@ -51,7 +51,7 @@ const accept = (n: number): Bag => ({ action: "accept", content: { n } });
 const canAsk = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
 
 describe("the envelope of 2026-07-28", () => {
-  test("is complete, or the request is malformed: -32602 and 400", async () => {
+  test("must be complete: -32602 and 400", async () => {
     await using gateway = gatewayOf(world().source);
     for (const meta of [
       null,
@@ -71,7 +71,7 @@ describe("the envelope of 2026-07-28", () => {
     }
   });
 
-  test("names a version that is served: -32022 says which; headers repeat what the body says: -32020", async () => {
+  test("must name a served version (-32022), and match the headers (-32020)", async () => {
     await using gateway = gatewayOf(world().source);
     const other = { "io.modelcontextprotocol/protocolVersion": "2027-01-01" };
     const unsupported = await ask(gateway, "tools/list", {}, { meta: other, headers: { "mcp-protocol-version": "2027-01-01" } });
@@ -113,7 +113,7 @@ describe("the envelope of 2026-07-28", () => {
       assert.equal((await ask(gateway, method, params, how)).status, 200, JSON.stringify([method, params, how]));
   });
 
-  test("asks for a method there is: what was removed and what never was are 404 and -32601", async () => {
+  test("with a removed or unknown method is answered 404 and -32601", async () => {
     await using gateway = gatewayOf(world().source);
     for (const method of ["initialize", "ping", "logging/setLevel", "resources/subscribe", "toString", "__proto__"]) {
       const { status, error } = await ask(gateway, method);
@@ -141,7 +141,7 @@ describe("the envelope of 2026-07-28", () => {
 });
 
 describe("results of 2026-07-28", () => {
-  test("say what they are, who answered, and how long they hold on exactly the six", async () => {
+  test("have a type and the server's name, and cache hints for exactly six methods", async () => {
     await using gateway = gatewayOf(world().source);
     const held: readonly [string, Bag][] = [
       ["server/discover", {}],
@@ -170,7 +170,7 @@ describe("results of 2026-07-28", () => {
     assert.deepEqual((await ask(gateway, "server/discover")).result["supportedVersions"], ["2026-07-28"]);
   });
 
-  test("not found is -32602 with the URI, and the same for what is hidden", async () => {
+  test("report an unknown or hidden resource as -32602 with its URI", async () => {
     await using gateway = gatewayOf(world().source);
     for (const uri of ["door://none", "door://hidden"]) {
       const { status, error } = await ask(gateway, "resources/read", { uri });
@@ -178,7 +178,7 @@ describe("results of 2026-07-28", () => {
     }
   });
 
-  test("log lines come only to the request that wants them, progress only to its token", async () => {
+  test("follow log messages and progress only if the request asked for them", async () => {
     await using gateway = gatewayOf(world().source);
     const silent = send(gateway, "tools/call", { name: "slow" });
     await silent.answer;
@@ -193,7 +193,7 @@ describe("results of 2026-07-28", () => {
     assert.equal(bodyOf(answer)["id"], 1);
   });
 
-  test("a gated list keeps what is off with a reason; dynamic only with a principal", async () => {
+  test("list what is off with a reason, and dynamic lists only with a principal", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const names = async (caller?: Caller): Promise<string> =>
@@ -219,7 +219,7 @@ describe("asking within a call", () => {
     assert.equal(made.calls, 0);
   });
 
-  test("goes round by round with what was answered before, and runs once", async () => {
+  test("repeats the call with all answers so far, and runs once", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const call = (more: Bag): ReturnType<typeof ask> =>
@@ -236,7 +236,7 @@ describe("asking within a call", () => {
     assert.deepEqual(three.result["structuredContent"], { first: accept(1), second: accept(2) });
   });
 
-  test("a requestState of another principal, request or time, or a changed one, is -32602", async () => {
+  test("a foreign, expired or altered requestState is refused: -32602", async () => {
     let now = 1_000_000;
     await using gateway = gatewayOf(world().source, { clock: { now: () => now, after: () => () => undefined } });
     const call = (more: Bag, caller: Caller = ann, name = "confirm"): ReturnType<typeof ask> =>
@@ -265,7 +265,7 @@ describe("asking within a call", () => {
     }
   });
 
-  test("answers are checked in shape before an actor sees them", async () => {
+  test("the shape of answers is checked before an actor sees them", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     for (const inputResponses of [
@@ -289,7 +289,7 @@ describe("asking within a call", () => {
 });
 
 describe("subscriptions/listen over HTTP", () => {
-  test("acknowledges first, tells what was asked for with its id, ends when the client leaves", async () => {
+  test("acknowledges first, notifies with its id, and ends when the client leaves", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const { sent, answer } = send(
@@ -321,7 +321,7 @@ describe("subscriptions/listen over HTTP", () => {
   });
 
   for (const id of [0, 1, 63, 64, -1, "1", 'a"b', "length"])
-    test(`C8 tells what changed with the id as it came: ${JSON.stringify(id)}`, async () => {
+    test(`C8 notifies with the id of its request: ${JSON.stringify(id)}`, async () => {
       const made = world();
       await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
       const { sent, answer } = send(gateway, "subscriptions/listen", { notifications: { toolsListChanged: true } }, { caller: ann, id });
@@ -350,7 +350,7 @@ describe("subscriptions/listen over HTTP", () => {
     assert.equal(sent.channel.ended, true);
   });
 
-  test("is bounded, and malformed filters are refused before anything is opened", async () => {
+  test("is bounded, and refuses malformed filters before it opens a stream", async () => {
     await using gateway = gatewayOf(world().source, { limits: { listens: 1, subscriptions: 2 } });
     for (const params of [
       {},
@@ -366,13 +366,13 @@ describe("subscriptions/listen over HTTP", () => {
     const open = send(gateway, "subscriptions/listen", { notifications: {} });
     await open.answer;
     assert.equal((await send(gateway, "subscriptions/listen", { notifications: {} }).answer).status, 429);
-    // Also where the server ended the stream, whose client may still be there.
+    // Also if the server ended the stream, since its client may still be there.
     open.sent.channel.leave();
     assert.equal((await send(gateway, "subscriptions/listen", { notifications: {} }).answer).status, 200);
   });
 });
 
-test("subscriptions/listen takes a token for each resource, and looks for each once", async () => {
+test("subscriptions/listen takes a token of the rate limit for each resource", async () => {
   const { source } = world();
   let looked = 0;
   const counting: Source = {
@@ -393,7 +393,7 @@ test("subscriptions/listen takes a token for each resource, and looks for each o
 });
 
 describe("a call of 2026-07-28", () => {
-  test("is cancelled by the client closing its stream, up to the commit", async () => {
+  test("is cancelled when the client closes its stream, up to the commit", async () => {
     const made = world();
     made.slowMs = 10_000;
     await using gateway = gatewayOf(made.source);
@@ -404,7 +404,7 @@ describe("a call of 2026-07-28", () => {
     assert.equal(made.calls, 0);
   });
 
-  test("passes its key, its trace and what it can be asked to the source", async () => {
+  test("passes its key, trace and capabilities to the source", async () => {
     const seen: CallOptions[] = [];
     const { source } = world();
     const spied = {
@@ -426,7 +426,7 @@ describe("a call of 2026-07-28", () => {
     assert.equal(error["code"], -32602);
   });
 
-  test("needs the scopes its offer names: 403 and a challenge", async () => {
+  test("needs the scopes of its offer: 403 and a challenge", async () => {
     const { source } = world();
     source.add({ tools: { guarded: { describe: "For some.", meta: { "troupe/scopes": ["keys"] }, run: () => "in" } } });
     await using gateway = gatewayOf(source);
@@ -436,7 +436,7 @@ describe("a call of 2026-07-28", () => {
     assert.equal((await ask(gateway, "tools/call", { name: "guarded" }, { caller: { ...ann, scopes: ["keys"] } })).status, 200);
   });
 
-  test("needs them through the meta tools too, and for what completes its arguments", async () => {
+  test("needs them through the meta tools and for completion as well", async () => {
     const { source } = world();
     const meta = { "troupe/scopes": ["keys", "doors"] };
     const complete = { who: () => ["alice", "bob"] };
@@ -457,7 +457,7 @@ describe("a call of 2026-07-28", () => {
     assert.equal(refused.status, 403);
     assert.match(refused.headers?.["www-authenticate"] ?? "", /insufficient_scope.*scope="keys doors"/);
     assert.equal((await ask(byMeta, ...act, both)).status, 200);
-    // Law 3: of what is hidden nothing is told, not even what it would take.
+    // Law 3: nothing is disclosed about a hidden offer, not even what it would take.
     const hidden = ["tools/call", { name: "act", arguments: { action: "hidden" } }] as const;
     assert.deepEqual((await ask(byMeta, ...hidden, one)).result, (await ask(byMeta, ...hidden, both)).result);
     for (const ref of [
@@ -470,7 +470,7 @@ describe("a call of 2026-07-28", () => {
     }
   });
 
-  test("takes a token of its principal's bucket, and of nobody else's", async () => {
+  test("takes a token of its principal's rate limit only", async () => {
     await using gateway = gatewayOf(world().source, { rateLimit: { perSecond: 1, burst: 3 } });
     for (let call = 0; call < 3; call += 1) assert.equal((await ask(gateway, "tools/list", {}, { caller: ann })).status, 200);
     const refused = await send(gateway, "tools/list", {}, { caller: ann }).answer;

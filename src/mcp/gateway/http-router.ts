@@ -149,25 +149,25 @@ function modernExchange(core: Core, source: Source, exchange: Exchange, request:
   const channel = new ModernPostChannel(exchange);
   try {
     if (request.method === "subscriptions/listen")
-      return subscribe(core, source, exchange, request).catch((error: unknown) => failed(error, core, channel, request));
+      return subscribe(core, source, exchange, request).catch((error: unknown) => modernFailed(error, core, channel, request));
     const { caller, gone } = exchange;
     const reply = core.work.during(() => new ModernRequest(core, request, { caller, source, channel, header, gone }).perform());
     if (reply instanceof Promise) core.silentCalls.add(channel);
-    return andThenElse(reply, answer, failed, core, channel, request);
+    return andThenElse(reply, modernAnswer, modernFailed, core, channel, request);
   } catch (error) {
-    return failed(error, core, channel, request);
+    return modernFailed(error, core, channel, request);
   }
 }
 
 const GONE: Answer = Object.freeze({ status: 499 });
 
 /** Without a reply the client has left. */
-function answer(reply: ModernReply, core: Core, channel: ModernPostChannel): Answer {
+function modernAnswer(reply: ModernReply, core: Core, channel: ModernPostChannel): Answer {
   core.silentCalls.delete(channel);
   return reply === undefined ? GONE : { status: 200, body: pieces(reply) };
 }
 
-function failed(error: unknown, core: Core, channel: ModernPostChannel, request: Request): Answer {
+function modernFailed(error: unknown, core: Core, channel: ModernPostChannel, request: Request): Answer {
   core.silentCalls.delete(channel);
   return faultAnswer(requestFault(core, request.method, error), "modern", request.id, core.settings.dialect.faults);
 }

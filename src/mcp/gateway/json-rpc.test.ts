@@ -17,7 +17,7 @@ test("a message may begin with one byte order mark, as text and as bytes", () =>
 describe("null counts as absent", () => {
   const message = { jsonrpc: "2.0", id: 1 };
 
-  test("beside the other of result and error, and as the method of a response", () => {
+  test("for the other one of result and error, and for the method of a response", () => {
     assert.deepEqual(classify({ ...message, result: {}, error: null }), { kind: "response", id: 1, result: {} });
     assert.deepEqual(classify({ ...message, method: null, result: {} }), { kind: "response", id: 1, result: {} });
     assert.deepEqual(classify({ ...message, error: { code: 1, message: "no" }, result: null }), {
@@ -30,13 +30,13 @@ describe("null counts as absent", () => {
       assert.equal(classify({ ...message, ...wrong }).kind, "malformed");
   });
 
-  test("as _meta, and as the version in it", () => {
+  test("for _meta, and for the version in it", () => {
     assert.equal(metaOf({ _meta: null }), undefined);
     assert.equal(isModernParams({ _meta: { "io.modelcontextprotocol/protocolVersion": null } }), false);
   });
 });
 
-describe("integers in arguments that no double holds", () => {
+describe("integers in arguments that no double can represent", () => {
   const complaintOf = (args: string): string | undefined => {
     const call = decode(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${args}}}`, limits);
     assert.ok(call.kind === "request" && isBag(call.params["arguments"]));
@@ -49,7 +49,7 @@ describe("integers in arguments that no double holds", () => {
     assert.match(complaintOf('{"n":9007199254740993.0}') ?? "", /: n is 9007199254740993/);
   });
 
-  test("are none where a double holds them, or they are text", () => {
+  test("are accepted if a double can represent them, or as text", () => {
     for (const args of ["9007199254740992", "1152921504606846976", "1e300", '"1915883588174806058"', "0.1234567890123456789", "123"])
       assert.equal(complaintOf(`{"n":${args}}`), undefined, args);
     assert.equal(complaintOf('{"id":"1915883588174806058","n":1915883588174806016}'), undefined);

@@ -56,7 +56,7 @@ const form = (message: string): { readonly method: string; readonly params: Bag 
   params: { message, requestedSchema: { type: "object", properties: { n: { type: "number" } } } },
 });
 
-/** A small world: a door that opens and shuts, and with it what can be done. */
+/** A small world: a door that opens and shuts, which changes what can be done. */
 export interface World {
   readonly source: Registry;
   open: boolean;
@@ -261,12 +261,12 @@ export interface Sent {
   readonly exchange: Exchange;
   readonly channel: ReadChannel;
   readonly opened: () => boolean;
-  /** What the head of the event stream says besides. */
+  /** More headers of the event stream. */
   readonly head: () => Readonly<Record<string, string>>;
   readonly leave: () => void;
 }
 
-/** One HTTP request as a transport would hand it over. */
+/** One HTTP request as a transport passes it on. */
 export function exchangeOf(
   verb: Exchange["verb"],
   headers: Readonly<Record<string, string>>,
@@ -313,7 +313,7 @@ export function bodyOf(answer: { readonly body?: string | Uint8Array | readonly 
   return JSON.parse(parts.map((part) => (typeof part === "string" ? part : Buffer.from(part).toString())).join(""));
 }
 
-/** Waits until that holds, for a great many rounds of the event loop. */
+/** Waits until that is true, for a great many rounds of the event loop. */
 export async function until(holds: () => boolean): Promise<void> {
   for (let round = 0; !holds(); round += 1) {
     if (round > 1_000_000) throw new Error(`It never came to hold: ${holds.toString()}`);
@@ -321,7 +321,7 @@ export async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-/** Long enough for everything that was going to happen by itself. */
+/** Waits long enough for everything that happens by itself. */
 export async function quiet(): Promise<void> {
   for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
 }

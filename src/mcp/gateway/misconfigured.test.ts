@@ -8,7 +8,7 @@ const MEDIA = { accept: "application/json, text/event-stream", "content-type": "
 const LISTED = { ...MEDIA, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" };
 const ASKED = { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: ENVELOPE } };
 
-test("what is wrong with the definitions is told to the log, and to a client only that something is", async () => {
+test("errors in definitions are logged, and not disclosed to clients", async () => {
   const said: Parameters<Log>[] = [];
   const why = "tools/look is offered by the cast of ledger and by the cast of vault: put one under a prefix with prefix().";
   const source: Source = {
@@ -27,7 +27,7 @@ test("what is wrong with the definitions is told to the log, and to a client onl
   );
 });
 
-test("tools whose input is a union at its root are named in the log, each once", async () => {
+test("tools with a union at the root of their input are logged once each", async () => {
   const said: unknown[] = [];
   const variant = (kind: string) => ({ type: "object", properties: { kind: { const: kind } } });
   const union = { oneOf: [variant("a"), variant("b")] };

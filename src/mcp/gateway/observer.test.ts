@@ -9,7 +9,7 @@ const INITIALIZE = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo
 
 const request = (method: string, params: Bag = {}, id = 1): Bag => ({ jsonrpc: "2.0", id, method, params });
 
-/** An observer that keeps what it saw: each request, and how it ended. */
+/** An observer that records each request and how it ended. */
 function looking(trace?: Bag): Observer & {
   readonly seen: (readonly [ObservedRequest, ObservedFailure | "well"])[];
   figures: () => Figures;
@@ -78,7 +78,7 @@ describe("an observer", () => {
     ]);
   });
 
-  test("sees those of 2026-07-28, and on a stream those of both eras", async () => {
+  test("sees requests of 2026-07-28, and both eras on a stream", async () => {
     const observer = looking();
     const { source } = world();
     await using gateway = gatewayOf(source, { observer });
@@ -115,7 +115,7 @@ describe("an observer", () => {
     );
   });
 
-  test("has what is done for a request done within it, in its own trace", async () => {
+  test("runs the work of a request within its observation and trace", async () => {
     const observer = looking({ traceparent: "00-own" });
     const traces: (Json | undefined)[] = [];
     const source = registry({
@@ -169,7 +169,7 @@ describe("an observer", () => {
     assert.deepEqual(events, ["observer-failed", "observer-failed"]);
   });
 
-  test("is shown what there is just now, until the gateway has closed", async () => {
+  test("reads the current figures until the gateway has closed", async () => {
     const observer = looking();
     const slow = world();
     slow.slowMs = 60_000;

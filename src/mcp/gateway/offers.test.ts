@@ -40,7 +40,7 @@ function reading(act: Source["act"]): { readonly source: Source; readonly read: 
 
 const refused = (code: string): Reply => ({ refused: { code, message: "No." } });
 
-test("C8 a fixed URI is subscribed to unless it is off without a reason, and is not read for that", async () => {
+test("C8 a fixed URI can be subscribed to without a read unless it is hidden", async () => {
   const { source, read } = reading(async () => ({ ok: null }));
   assert.equal((await subscribable(source, viewer, surface, "door://state"))?.ref, "resources/door");
   assert.equal((await subscribable(source, viewer, surface, "door://shut"))?.ref, "resources/shut");
@@ -49,13 +49,13 @@ test("C8 a fixed URI is subscribed to unless it is off without a reason, and is 
   assert.deepEqual(read, []);
 });
 
-test("C8 what needs a scope is subscribed to by whose token has it", async () => {
+test("C8 a URI that needs a scope can be subscribed to only with that scope", async () => {
   const { source } = reading(async () => ({ ok: null }));
   assert.equal(await subscribable(source, viewer, surface, "door://guarded"), undefined);
   assert.equal((await subscribable(source, { ...viewer, scopes: ["keys"] }, surface, "door://guarded"))?.ref, "resources/guarded");
 });
 
-test("C8 a URI of a template is subscribed to where this viewer can read it", async () => {
+test("C8 a URI of a template can be subscribed to if the viewer can read it", async () => {
   const { source } = reading(async (_viewer, _ref, args) =>
     JSON.stringify(args) === '{"name":"hinge"}' ? { ok: "iron" } : refused("UNKNOWN"),
   );
@@ -63,7 +63,7 @@ test("C8 a URI of a template is subscribed to where this viewer can read it", as
   assert.equal(await subscribable(source, viewer, surface, "door://part/of-somebody-else"), undefined);
 });
 
-test("what is off with a reason can be subscribed to, what fails cannot", async () => {
+test("a resource that is off with a reason can be subscribed to, one that fails cannot", async () => {
   const not = reading(async () => refused("NOT_NOW"));
   assert.notEqual(await subscribable(not.source, viewer, surface, "door://part/hinge"), undefined);
   const failing = reading(() => Promise.reject(new Error("later")));

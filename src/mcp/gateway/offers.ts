@@ -145,7 +145,7 @@ export function missingOffersMeta({ missing }: Catalogue, log: Log): Bag | undef
   return sentences.length === 0 ? undefined : { [MISSING_META]: sentences };
 }
 
-/** What is not found may belong to a source that cannot be reached: that error is thrown andThen, not that the offer is unknown. */
+/** What is not found may belong to a source that cannot be reached: that error is thrown then, not that the offer is unknown. */
 export function explainMissing<T>({ missing }: Catalogue, find: () => T): T {
   try {
     return find();

@@ -14,7 +14,7 @@ const MEDIA = { accept: "application/json, text/event-stream", "content-type": "
 
 type Made = ReturnType<typeof gatewayOf>;
 
-/** A source whose replies JSON cannot have, given later or on the spot. */
+/** A source whose replies cannot be serialised, given later or at once. */
 function sourceOf(reply: Reply, now: boolean): Source {
   const source = world().source;
   return {
@@ -60,11 +60,11 @@ const WAYS: Readonly<Record<string, (made: Made) => Promise<Bag>>> = {
   "a stream, 2026-07-28": (made) => overStream(made, call(2, ENVELOPE)),
 };
 
-describe("a reply that cannot be made", () => {
+describe("a reply that cannot be serialised", () => {
   for (const [way, ask] of Object.entries(WAYS))
     for (const [part, reply] of Object.entries(REPLIES))
       for (const now of [true, false])
-        test(`${way}: ${part}, ${now ? "on the spot" : "later"}: its client gets an error, and the log says where it was, once`, async () => {
+        test(`${way}: ${part}, ${now ? "at once" : "later"}: is an error to its client, and logged once`, async () => {
           const said: Parameters<Log>[] = [];
           await using made = gatewayOf(sourceOf(reply, now), { log: (...one) => void said.push(one) });
           const { error } = await ask(made);
@@ -76,7 +76,7 @@ describe("a reply that cannot be made", () => {
           assert.ok(!JSON.stringify(errors).includes("secret"));
         });
 
-  test("calls that fail alike are one line in 5 s, with the number of the others: a full disk does not fill what logs go to", async () => {
+  test("calls that fail alike are logged once in 5 s, with a count of the others", async () => {
     const clock = new SimulatedClock();
     const said: unknown[] = [];
     await using made = gatewayOf(

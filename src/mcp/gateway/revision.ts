@@ -1,3 +1,4 @@
+// Owns: the revisions of MCP, and the features that they differ in. Does not own: the shapes those features take.
 /** Revisions with an initialize handshake, oldest first. */
 export const LEGACY_REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 /** Revisions whose requests carry their own envelope. */
@@ -13,11 +14,10 @@ export const LATEST_MODERN: ModernRevision = "2026-07-28";
 
 interface Span {
   readonly since: Revision;
-  /** The last revision that has it; absent: it is still there. */
+  /** The last revision that has it; absent: the newest one has it too. */
   readonly until?: Revision;
 }
 
-/** What the revisions differ in, as far as it reaches the wire. */
 const FEATURES = {
   audio: { since: "2025-03-26" },
   toolAnnotations: { since: "2025-03-26" },

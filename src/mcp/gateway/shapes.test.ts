@@ -43,7 +43,7 @@ const tool = {
 };
 
 describe("a definition", () => {
-  test("has in each revision what that revision knows, and never what is not MCP's", () => {
+  test("has the members of each revision, and none that MCP does not have", () => {
     const members = (revision: Revision): string =>
       Object.keys(shapeEntry("tools", tool, revision))
         .toSorted()
@@ -58,7 +58,7 @@ describe("a definition", () => {
     assert.deepEqual(shapeEntry("tools", tool, "2025-03-26")["annotations"], { title: "T", readOnlyHint: true });
   });
 
-  test("whose output is no object shows it since 2026-07-28 only; an input schema is always one of an object", () => {
+  test("has an output schema other than an object's only since 2026-07-28", () => {
     const listOut = { name: "l", outputSchema: { type: "array" }, inputSchema: { properties: {} } };
     assert.equal(shapeEntry("tools", listOut, "2025-11-25")["outputSchema"], undefined);
     assert.deepEqual(shapeEntry("tools", listOut, "2026-07-28")["outputSchema"], { type: "array" });
@@ -66,7 +66,7 @@ describe("a definition", () => {
     assert.deepEqual(shapeEntry("tools", { name: "n" }, "2024-11-05")["inputSchema"], { type: "object" });
   });
 
-  test("with the properties true and false has objects for them, since a client of the revisions up to 2025-11-25 refuses the whole list", () => {
+  test("has objects in place of boolean property schemas, which older clients refuse", () => {
     const properties: Bag = JSON.parse('{ "a": true, "b": false, "c": { "type": "string" }, "__proto__": true }');
     const own = { name: "n", inputSchema: { type: "object", properties }, outputSchema: { type: "object", properties: { a: true } } };
     const shaped = shapeEntry("tools", own, "2025-11-25");
@@ -75,7 +75,7 @@ describe("a definition", () => {
     assert.deepEqual(shaped["outputSchema"], { type: "object", properties: { a: {} } });
   });
 
-  test("of a prompt or resource loses titles and what came later", () => {
+  test("of a prompt or resource omits titles and newer members in older revisions", () => {
     const prompt = { name: "p", title: "P", arguments: [{ name: "a", title: "A" }] };
     assert.deepEqual(shapeEntry("prompts", prompt, "2025-03-26"), { name: "p", arguments: [{ name: "a" }] });
     const resource = { name: "r", uri: "a:b", title: "R", size: 3, annotations: { priority: 1, lastModified: "2025-01-01" } };
@@ -85,7 +85,7 @@ describe("a definition", () => {
 });
 
 describe("a domain value", () => {
-  test("becomes a tool's result: text, and structure where the revision has it", () => {
+  test("becomes a tool's result: text, and structured content if the revision has it", () => {
     const cases: readonly [Json, Bag, Bag | undefined][] = [
       ["hi", { content: [{ type: "text", text: "hi" }] }, undefined],
       [null, { content: [{ type: "text", text: "Done." }] }, undefined],
@@ -108,7 +108,7 @@ describe("a domain value", () => {
     assert.deepEqual(read(toolMembers(null, { annotations: { readOnlyHint: true } }, "2026-07-28")), { content: nothing });
   });
 
-  test("that is content goes out as it is, and what a revision does not know as text", () => {
+  test("that is content is sent as it is, and blocks unknown to a revision as text", () => {
     const blocks = [
       { type: "text", text: "a", _meta: { x: 1 } },
       { type: "audio", data: "AA==", mimeType: "audio/wav" },
@@ -160,7 +160,7 @@ describe("a domain value", () => {
   });
 });
 
-test("pages are cut once, follow each other by opaque cursors, and a cursor ends with the list it is of", () => {
+test("pages are cut once, and their opaque cursors are valid for that list only", () => {
   const pages = new Pages(3);
   const { tools } = lists(7);
   const seen: string[] = [];
@@ -179,7 +179,7 @@ test("pages are cut once, follow each other by opaque cursors, and a cursor ends
   assert.equal(pages.page("prompts", lists(1).prompts, "2025-11-25", undefined).text, '"prompts":[]');
 });
 
-test("a list that follows the state goes on after what was read of it, whatever came and went meanwhile", () => {
+test("a list that follows the state continues after the last entry read", () => {
   const pages = new Pages(2);
   const entries = (...names: readonly string[]): readonly Entry[] => names.map((name) => ({ name, uri: `n://${name}` }));
   const turned = (of: readonly Entry[], cursor?: string): { readonly names: readonly string[]; readonly next: string | undefined } => {
@@ -200,7 +200,7 @@ test("a list that follows the state goes on after what was read of it, whatever 
     assert.throws(() => turned(entries("a", "b", "c"), cursor), /start again/);
 });
 
-test("what a client can be asked follows what it declared and what its revision has", () => {
+test("what a client can be asked depends on its capabilities and its revision", () => {
   assert.deepEqual(declared({ elicitation: {}, sampling: {}, roots: {} }, true), ["elicitation", "sampling", "roots"]);
   assert.deepEqual(declared({ elicitation: { url: {} }, sampling: { tools: {} } }, true), [
     "elicitation.url",
@@ -212,7 +212,7 @@ test("what a client can be asked follows what it declared and what its revision 
   assert.ok(!has("2025-03-26", "elicitation") && has("2025-06-18", "elicitation"));
 });
 
-test("a question has in each revision the parameters it knows", () => {
+test("a question has the parameters of each revision", () => {
   const [question] = questionsOf({
     q: { method: "elicitation/create", params: { mode: "url", url: "https://a.example", message: "m" } },
   }).values();
@@ -235,7 +235,7 @@ test("a question has in each revision the parameters it knows", () => {
   assert.throws(() => questionsOf({ q: { method: "tools/call" } }), /no request/);
 });
 
-test("a form has in each revision the choices it knows, and one that it has no form for is not sent", () => {
+test("a form has the choices of each revision, and is not sent if it has none", () => {
   const asked = (field: Json, revision: Revision): Json | undefined => {
     const params = { message: "m", requestedSchema: { type: "object", properties: { f: field }, required: ["f"] } };
     const [question] = questionsOf({ q: { method: "elicitation/create", params } }).values();

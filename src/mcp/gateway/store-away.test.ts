@@ -1,4 +1,4 @@
-// What clients with a session are told while its store is out of reach.
+// What the clients of sessions see while the store fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Bag, changedSession, isBag, type SessionStore, StoreError } from "../../core/contract/index.ts";
@@ -21,7 +21,7 @@ function failing() {
   return { sessions, state };
 }
 
-test("a session whose store is out of reach is answered 503 with the request's id, and nothing has ended", async () => {
+test("while the store fails a session is answered 503 with the request's id, and survives", async () => {
   const { sessions, state } = failing();
   const logged: Bag[] = [];
   await using gateway = gatewayOf(world().source, {
@@ -58,7 +58,7 @@ test("a session whose store is out of reach is answered 503 with the request's i
   assert.equal((await ask("DELETE")).status, 204);
 });
 
-test("a session's change is stored as a change, and one that failed is stored when it is tried again", async () => {
+test("a session's change is stored as a change, and again if it failed", async () => {
   const kept = sessionsDouble();
   let puts = 0;
   let isDown = false;

@@ -20,19 +20,19 @@ interface Stage {
   channel(): Channel;
   off: readonly OfferRef[];
   change(off: readonly OfferRef[]): void;
-  /** The same, and the source says what is shown andThen, for as long as it is. */
+  /** The same, with the surface, for as long as that is current. */
   hand(off: readonly OfferRef[]): void;
   flag(shown: () => Surface | undefined): void;
-  /** How often it was asked. */
+  /** How often its surface was read. */
   asked: number;
-  /** Of which offer alone it was watched, and whether for contents. */
+  /** The offers it was watched for, and whether for their contents. */
   readonly watched: (readonly [only: OfferRef | undefined, contents: boolean | undefined])[];
   touch(uri: string): void;
-  /** How much is watched just now. */
+  /** The number of current watches. */
   listening(): number;
 }
 
-/** A source whose surface takes its time, and what is told of it. */
+/** A source whose surface takes time, and a record of its notifications. */
 function stage(): Stage {
   const told: string[] = [];
   const dirty = new Set<Parameters<Source["watch"]>[1]>();
@@ -87,7 +87,7 @@ function stage(): Stage {
   return made;
 }
 
-test("C8 a client that leaves while its lists are looked up is told when it comes back", async () => {
+test("C8 a client that leaves while its lists are read is notified when it returns", async () => {
   const made = stage();
   const audience = new SubscriptionState(made.host, { scopes: [] });
   const [first, second] = [made.channel(), made.channel()];
@@ -133,7 +133,7 @@ test("C8 a subscription is silent while the token on the stream lacks its scope"
   audience.stop();
 });
 
-test("a source is asked for its lists alone, and for the contents of each URI its client subscribed to", async () => {
+test("a source is watched for lists, and for the contents of subscribed URIs", async () => {
   const made = stage();
   const audience = new SubscriptionState(made.host, { scopes: [] });
   await audience.start(made.channel());
@@ -145,7 +145,7 @@ test("a source is asked for its lists alone, and for the contents of each URI it
   audience.stop();
 });
 
-test("C8 whatever changes, is listed and settles in between, a list is told exactly when it differs from what the client last could see", async () => {
+test("C8 a list is notified exactly when it differs from what the client saw last", async () => {
   const refs: readonly OfferRef[] = ["tools/a", "tools/b", "prompts/p"];
   const step = fc.oneof(
     fc.subarray([...refs]).map((off) => ({ kind: "change" as const, off })),
@@ -189,7 +189,7 @@ test("C8 whatever changes, is listed and settles in between, a list is told exac
   );
 });
 
-test("C8 a flag that comes with what is shown is told without asking, unless the client was given a list or another flag came since", async () => {
+test("C8 a change that carries the surface is notified without reading it again", async () => {
   const made = stage();
   const audience = new SubscriptionState(made.host, { scopes: [] });
   await audience.start(made.channel());
@@ -203,14 +203,14 @@ test("C8 a flag that comes with what is shown is told without asking, unless the
   await quiet();
   assert.deepEqual(made.told.slice(1).toSorted(), ["prompts", "tools"]);
   assert.equal(made.asked, asked + 1);
-  // The flag is older than what the client was given then.
+  // The flag is older than the list the client was sent.
   made.hand(["tools/b", "prompts/p"]);
   made.off = ["prompts/p"];
   audience.recordList(listed({ catalogue, off: { "prompts/p": true } }, "dynamic"), "tools");
   await quiet();
   assert.equal(made.told.length, 3);
   assert.equal(made.asked, asked + 2);
-  // The source cannot say any more what came with it.
+  // The surface that came with the flag is no longer available.
   made.hand(["tools/a"]);
   made.off = ["tools/b", "prompts/p"];
   await quiet();
@@ -219,7 +219,7 @@ test("C8 a flag that comes with what is shown is told without asking, unless the
   audience.stop();
 });
 
-test("C8 of a client that does not read, or is away, flags are kept and nothing that holds what it would have been told", async () => {
+test("C8 for a client that does not read only flags are kept, and no surface", async () => {
   const made = stage();
   const audience = new SubscriptionState(made.host, { scopes: [] });
   const [first, second] = [made.channel(), made.channel()];
@@ -242,7 +242,7 @@ test("C8 of a client that does not read, or is away, flags are kept and nothing 
   audience.stop();
 });
 
-test("C8 for a client that is away nothing is watched once it is flagged, and all is again when it comes back", async () => {
+test("C8 a client without a stream is not watched for once it has flags", async () => {
   const made = stage();
   const audience = new SubscriptionState(made.host, { scopes: [] });
   const away = made.channel();
@@ -258,7 +258,7 @@ test("C8 for a client that is away nothing is watched once it is flagged, and al
   made.change(["tools/a"]);
   await quiet();
   assert.equal(made.listening(), 1);
-  // Nobody hears of these.
+  // Nothing watches for these.
   made.change(["tools/a", "prompts/p"]);
   made.touch("resources/u");
   await quiet();
@@ -275,7 +275,7 @@ test("C8 for a client that is away nothing is watched once it is flagged, and al
   assert.equal(made.listening(), 0);
 });
 
-test("C8 a client whose lists cannot be had is told to ask for those it was shown, and of its resources all the same", async () => {
+test("C8 a client whose lists cannot be read is notified of those it saw", async () => {
   const made = stage();
   const audience = new SubscriptionState(made.host, { scopes: [] });
   await audience.start(made.channel());

@@ -8,7 +8,7 @@ import { type Question, questionsOf, shapeQuestion } from "./questions.ts";
 /** A task's status, and what goes with it. */
 type Stage =
   | { readonly status: "working" | "cancelled" }
-  | { readonly status: "input_required"; readonly asked: ReadonlyMap<string, Question> }
+  | { readonly status: "input_required"; readonly questions: ReadonlyMap<string, Question> }
   /** The JSON of the call's result. */
   | { readonly status: "completed"; readonly result: string }
   | { readonly status: "failed"; readonly error: string };
@@ -135,7 +135,7 @@ export class Task extends Cancellation {
 
   /** Settles when the client has answered all of these questions, or the task was cancelled. */
   ask(needs: Bag): Promise<void> {
-    this.#enter({ status: "input_required", asked: questionsOf(needs) });
+    this.#enter({ status: "input_required", questions: questionsOf(needs) });
     return new Promise((resolve) => {
       this.#answered = resolve;
       if (this.over) resolve();
@@ -143,15 +143,15 @@ export class Task extends Cancellation {
   }
 
   /** The open questions, by key. */
-  get asked(): ReadonlyMap<string, Question> {
-    return this.#stage.status === "input_required" ? this.#stage.asked : new Map();
+  get questions(): ReadonlyMap<string, Question> {
+    return this.#stage.status === "input_required" ? this.#stage.questions : new Map();
   }
 
   answer(answers: Bag): void {
     this.#withdraw();
-    const left = new Map(Array.from(this.asked).filter(([key]) => !Object.hasOwn(answers, key)));
+    const left = new Map(Array.from(this.questions).filter(([key]) => !Object.hasOwn(answers, key)));
     this.#answers = { ...this.#answers, ...answers };
-    if (left.size > 0) return this.#enter({ status: "input_required", asked: left });
+    if (left.size > 0) return this.#enter({ status: "input_required", questions: left });
     this.#enter({ status: "working" });
     this.#answered?.();
   }
@@ -194,7 +194,7 @@ export class Task extends Cancellation {
     if (stage.status === "failed") return `${base},"error":${stage.error}`;
     const revision = this.#sent?.revision;
     if (stage.status !== "input_required" || revision === undefined) return base;
-    const requests = Array.from(stage.asked, ([key, question]): [string, Bag] => [
+    const requests = Array.from(stage.questions, ([key, question]): [string, Bag] => [
       key,
       { method: question.method, params: shapeQuestion(question, revision, newId) },
     ]);

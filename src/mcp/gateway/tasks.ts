@@ -1,5 +1,5 @@
 // Owns: the tasks of this process: beginning, finding, storing and expiring them, and their methods in 2026-07-28. Does not own: the life of
-// one task (task.ts), and the methods of 2025-11-25 (legacy/session-tasks.ts).
+// one task (task.ts), and the methods of 2025-11-25 (legacy/session-methods.ts).
 import { type Bag, type Catalogue, isBag, type Json, type Viewer } from "../../core/contract/index.ts";
 import { EXTENSION, hasOwn, isTexts, missingScopes, memoize, getOwn, settledNow } from "../../core/contract/internal.ts";
 import { type Call, type Core, type Members, type Method, methodNotFound, type Outcome } from "./core.ts";
@@ -323,7 +323,7 @@ export class Tasks {
     if (given === undefined || Object.keys(given).length > MOST_ANSWERS)
       throw new Fault("PARAMS", `tasks/update needs inputResponses: an object of at most ${MOST_ANSWERS} answers.`);
     const answers: [string, Json][] = [];
-    for (const [key, { method }] of task.asked) {
+    for (const [key, { method }] of task.questions) {
       const answer = getOwn(given, key);
       if (answer !== undefined) answers.push([key, checkAnswer(key, answer, method, this.#core.settings.limits.answerLength)]);
     }

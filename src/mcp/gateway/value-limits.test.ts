@@ -49,7 +49,7 @@ describe("values and members of a message", () => {
     }
   });
 
-  test("other limits may be set", async () => {
+  test("the limits can be configured", async () => {
     await using gateway = gatewayOf(world().source, { limits: { values: 50, members: 20 } });
     const ask = async (junk: Json) => (await gateway.exchange(exchangeOf("POST", HEADERS, call(junk)).exchange)).status;
     assert.deepEqual([await ask(objectOf(20)), await ask(objectOf(21)), await ask(listOf(50))], [200, 413, 413]);

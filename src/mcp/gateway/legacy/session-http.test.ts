@@ -85,7 +85,7 @@ function steppedClock(): Clock & { step(ms: number): Promise<void> } {
 const refusedIn = (reply: Bag | undefined): unknown => bagIn(bagIn(reply, "result"), "_meta")?.["troupe/refused"];
 
 describe("a legacy session over HTTP", () => {
-  test("gets an id of 128 bits, answers as JSON and negotiates", async () => {
+  test("gets an id of 128 bits, answers in JSON and negotiates its revision", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway);
     assert.match(session.id, /^[0-9a-f]{32}$/);
@@ -106,7 +106,7 @@ describe("a legacy session over HTTP", () => {
     for (const version of ["2024-10-07", "2026-07-28", "1999-01-01"]) assert.equal(await negotiated(version), "2025-11-25");
   });
 
-  test("keeps who its client is and what it can be asked, and none of its other words", async () => {
+  test("stores its client's name and capabilities, and nothing else it sent", async () => {
     const sessions = sessionsDouble();
     await using gateway = gatewayOf(world().source, { sessions });
     const much = Array.from({ length: 100 }, () => ({}));
@@ -122,7 +122,7 @@ describe("a legacy session over HTTP", () => {
     assert.deepEqual(row?.capabilities, { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} });
   });
 
-  test("is bound to its principal on every request: another's finds nothing", async () => {
+  test("is bound to its principal on every request", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway, { caller: ann });
     assert.equal((await session.post(call("look"), {}, ann)).status, 200);
@@ -135,7 +135,7 @@ describe("a legacy session over HTTP", () => {
     assert.equal((await session.post(call("look"), {}, ann)).status, 200);
   });
 
-  test("without a principal stands in for one, and the id does not show", async () => {
+  test("without a principal has a stand-in that does not disclose its id", async () => {
     const seen: (string | undefined)[] = [];
     const { source } = world();
     const spied = {
@@ -151,7 +151,7 @@ describe("a legacy session over HTTP", () => {
     assert.doesNotMatch(seen[0] ?? "", new RegExp(session.id));
   });
 
-  test("says what is missing: no id 400, unknown id 404, unknown version 400, ended 404", async () => {
+  test("answers 400 without an id or with an unknown version, and 404 if unknown or ended", async () => {
     await using gateway = gatewayOf(world().source);
     assert.equal((await gateway.exchange(exchangeOf("POST", ACCEPT, call("look")).exchange)).status, 400);
     assert.equal((await gateway.exchange(exchangeOf("POST", { ...ACCEPT, "mcp-session-id": "feed" }, call("look")).exchange)).status, 404);
@@ -162,7 +162,7 @@ describe("a legacy session over HTTP", () => {
     assert.equal((await gateway.exchange(exchangeOf("DELETE", session.headers).exchange)).status, 404);
   });
 
-  test("is refused under the id of the request, where that could be read", async () => {
+  test("is refused under the id of the request if that can be read", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway);
     const { "mcp-session-id": id, ...bare } = session.headers;
@@ -196,7 +196,7 @@ describe("a legacy session over HTTP", () => {
     assert.equal((await of(session.headers, asked))[0], 200, String(id));
   });
 
-  test("survives a restart: a process that never saw the id serves it, subscriptions and log level included", async () => {
+  test("survives a restart with its subscriptions and log level", async () => {
     const sessions = sessionsDouble();
     const first = gatewayOf(world().source, { sessions });
     const session = await open(first, { caller: ann });
@@ -216,7 +216,7 @@ describe("a legacy session over HTTP", () => {
     await until(() => stream.channel.messages.some((message) => message["method"] === "notifications/resources/updated"));
   });
 
-  test("C8 after a restart the client is told once to ask again for the lists it was not shown anew", async () => {
+  test("C8 after a restart the client is notified once of lists it has not seen since", async () => {
     const sessions = sessionsDouble();
     const first = gatewayOf(world().source, { sessions });
     const session = await open(first, { caller: ann });
@@ -234,7 +234,7 @@ describe("a legacy session over HTTP", () => {
     assert.deepEqual(await told(), []);
   });
 
-  test("C8 after a restart the client is told once to read again what it subscribed to: it may have changed unseen", async () => {
+  test("C8 after a restart the client is notified once of each subscription", async () => {
     const sessions = sessionsDouble();
     const first = gatewayOf(world().source, { sessions });
     const session = await open(first, { caller: ann });
@@ -242,7 +242,7 @@ describe("a legacy session over HTTP", () => {
     await first[Symbol.asyncDispose]();
     const made = world();
     await using second = gatewayOf(made.source, { sessions });
-    // Before its client listens again, which watches for it.
+    // Before its client listens again, which starts the watch.
     made.set(true);
     const told = async (): Promise<readonly unknown[]> => {
       const stream = exchangeOf("GET", session.headers, undefined, ann);
@@ -255,7 +255,7 @@ describe("a legacy session over HTTP", () => {
     assert.deepEqual(await told(), []);
   });
 
-  test("idles out, is touched at most every ttl/10, and an open stream keeps it", async () => {
+  test("expires when idle, is touched at most every ttl/10, and an open stream keeps it", async () => {
     const sessions = sessionsDouble();
     const clock = steppedClock();
     let touched = 0;
@@ -273,7 +273,7 @@ describe("a legacy session over HTTP", () => {
     assert.equal(sessions.rows.has(idle.id), false);
   });
 
-  test("ends with very many others while who is there is served", async () => {
+  test("expires with very many others while requests are served", async () => {
     const [sessions, streams, clock] = [sessionsDouble(), streamsDouble(), steppedClock()];
     for (let n = 0; n < 1_000; n += 1)
       await sessions.put({ id: `s${n}`, protocol: "2025-11-25", client: {}, capabilities: {}, subscriptions: [], createdAt: 0, seenAt: 0 });
@@ -301,7 +301,7 @@ describe("a legacy session over HTTP", () => {
     assert.ok(last - first >= 10, `${last - first} rounds of the event loop`);
   });
 
-  test("ends its time after its last request though that is stored seldom; where only that is known, a tenth later", async () => {
+  test("expires after its TTL, or a tenth later if only the stored time is known", async () => {
     const [sessions, clock, ttl] = [sessionsDouble(), steppedClock(), 60 * 60_000];
     const open_ = () => gatewayOf(world().source, { sessions, clock, sessionTtlMs: ttl, rateLimit: false });
     await using gateway = open_();
@@ -327,7 +327,7 @@ describe("a legacy session over HTTP", () => {
 });
 
 describe("a legacy reply", () => {
-  test("becomes an event stream only when something comes before it", async () => {
+  test("becomes an event stream only if something precedes it", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway);
     const quick = session.sent(call("look"));
@@ -354,7 +354,7 @@ describe("a legacy reply", () => {
     assert.ok(slow.sent.channel.events.every((event) => event.text !== ""));
   });
 
-  test("goes on when its connection breaks, and the rest is asked for by Last-Event-ID", async () => {
+  test("survives a broken connection, and is resumed by Last-Event-ID", async () => {
     const made = world();
     const streams = streamsDouble();
     await using gateway = gatewayOf(made.source, { streams });
@@ -383,7 +383,7 @@ describe("a legacy reply", () => {
     );
   });
 
-  test("of a process that is no more is an error of its request, and asks nobody anything", async () => {
+  test("of a process that has ended is an error of its request", async () => {
     const [sessions, streams] = [sessionsDouble(), streamsDouble()];
     const first = gatewayOf(world().source, { sessions, streams });
     const session = await open(first, { capabilities: { elicitation: {} } });
@@ -393,7 +393,7 @@ describe("a legacy reply", () => {
       return sent.channel.events[0]?.id ?? "";
     };
     const events = [await lostAt("confirm", 7), await lostAt("confirm", "é")];
-    // As it is after a crash: what ran has left its events, and nothing that would end it.
+    // As after a crash: the running reply has left events, but no end.
     await using second = gatewayOf(world().source, { sessions, streams });
     const resumed = async (last: string): Promise<readonly [number, readonly Bag[], string]> => {
       const again = exchangeOf("GET", { ...session.headers, "last-event-id": last });
@@ -404,12 +404,12 @@ describe("a legacy reply", () => {
     assert.deepEqual([status, messages.map(({ id, method }) => [id, method])], [200, [[7, undefined]]]);
     assert.deepEqual([Object(messages[0]?.["error"])["code"], Object(messages[0]?.["error"])["data"]], [-31503, { applied: "unknown" }]);
     assert.equal((await resumed(after))[0], 405, "clients that come back for what follows an error");
-    // Of one that no event can name nothing is known.
+    // Nothing is known of a request that the event does not name.
     assert.notEqual((await resumed(events[1] ?? ""))[1].at(-1)?.["id"], "é");
     await first[Symbol.asyncDispose]();
   });
 
-  test("of a cancelled request does not come, but its exchange ends", async () => {
+  test("of a cancelled request is not sent, but its exchange ends", async () => {
     const made = world();
     made.slowMs = 60_000;
     await using gateway = gatewayOf(made.source);
@@ -423,7 +423,7 @@ describe("a legacy reply", () => {
     assert.equal(made.calls, 0);
   });
 
-  test("waits for what the client is asked on its own stream; the answer comes by POST", async () => {
+  test("waits for a question on its own stream, which a POST answers", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const session = await open(gateway, { capabilities: { elicitation: {} } });
@@ -441,7 +441,7 @@ describe("a legacy reply", () => {
     assert.equal(made.calls, 1);
   });
 
-  test("waits for nobody once the server closes: what waits is told, and nothing was applied", async () => {
+  test("stops waiting for answers when the server closes, and nothing is applied", async () => {
     const made = world();
     // Time stands still: only the drain itself can end the wait.
     const clock = steppedClock();
@@ -458,7 +458,7 @@ describe("a legacy reply", () => {
     assert.equal(made.calls, 0);
   });
 
-  test("says that the client refused, answered nonsense or never answered, and nothing was applied", async () => {
+  test("reports a refused, invalid or missing answer, and nothing is applied", async () => {
     const made = world();
     const clock = steppedClock();
     await using gateway = gatewayOf(made.source, { clock, rateLimit: false });
@@ -487,7 +487,7 @@ describe("a legacy reply", () => {
 });
 
 describe("the standalone stream", () => {
-  test("is one, is primed, and carries what changed and nothing else", async () => {
+  test("is the only one, is primed, and carries nothing but changes", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const session = await open(gateway);
@@ -513,7 +513,7 @@ describe("the standalone stream", () => {
       await session.post({ jsonrpc: "2.0", id: 1, method: "tools/list" });
       const first = exchangeOf("GET", session.headers);
       assert.equal((await gateway.exchange(first.exchange)).status, 200);
-      // As a connection that has broken without a word: it takes what is written, and nobody reads it.
+      // Like a connection that broke silently: it accepts writes that no one reads.
       let before = first;
       for (const headers of [{}, { "last-event-id": first.channel.events[0]?.id ?? "none" }, {}]) {
         const next = exchangeOf("GET", { ...session.headers, ...headers });
@@ -527,7 +527,7 @@ describe("the standalone stream", () => {
       assert.equal(first.channel.messages.length, 0);
     });
 
-  test("C8 while the client is away or does not read its changes are flags, told once when it can be told", async () => {
+  test("C8 keeps flags while the client does not read, and sends each notification once", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const session = await open(gateway);
@@ -549,7 +549,7 @@ describe("the standalone stream", () => {
     const again = exchangeOf("GET", session.headers);
     await gateway.exchange(again.exchange);
     await until(() => again.channel.messages.length === 3);
-    // There and back again is no change of a list.
+    // A change that is reverted is not a change of the list.
     again.leave();
     made.set(true);
     made.set(false);
@@ -563,7 +563,7 @@ describe("the standalone stream", () => {
     );
   });
 
-  test("that another has taken the place of counts no more", async () => {
+  test("that was replaced by another no longer counts", async () => {
     await using gateway = gatewayOf(world().source, { limits: { listens: 2 } });
     const session = await open(gateway);
     const stream = exchangeOf("GET", session.headers);
@@ -673,7 +673,7 @@ test("a channel double does what channels do", () => {
   assert.equal(channel.events.length, 1);
 });
 
-test("a session that its client has ended is not written once more by what still ran in it", async () => {
+test("a session that has ended is not written again by requests that still ran", async () => {
   const { source } = world();
   const sessions = sessionsDouble();
   const slow: Source = {
@@ -692,7 +692,7 @@ test("a session that its client has ended is not written once more by what still
   assert.equal(sessions.rows.size, 0);
 });
 
-test("a session subscribes to a bounded number of resources of a bounded length in all, and its row is written when it changes", async () => {
+test("a session's subscriptions are bounded in number and total length", async () => {
   const rows = sessionsDouble();
   let puts = 0;
   const sessions: typeof rows = {
@@ -721,7 +721,7 @@ test("a session subscribes to a bounded number of resources of a bounded length 
   assert.deepEqual(await written(() => ask("logging/setLevel", { level: "error" })), [true, 0]);
 });
 
-test("of more sessions than a caller may have, the one ends that was left alone for the longest time", async () => {
+test("above a caller's limit the session that was unused for longest ends", async () => {
   const clock = steppedClock();
   const sessions = sessionsDouble();
   const { source } = world();
@@ -740,7 +740,7 @@ test("of more sessions than a caller may have, the one ends that was left alone 
   const third = await begin(ann);
   assert.deepEqual(await statuses(first, second, third, others), [200, 404, 200, 200]);
   assert.deepEqual([...sessions.rows.keys()].toSorted(), [others.id, first.id, third.id].toSorted());
-  // Who is there is not left alone.
+  // Busy sessions are not ended.
   void gateway.exchange(exchangeOf("GET", { ...first.headers, accept: "text/event-stream" }, undefined, ann).exchange);
   await quiet();
   await clock.step(10);
@@ -752,7 +752,7 @@ test("of more sessions than a caller may have, the one ends that was left alone 
   assert.deepEqual(await statuses(first, fifth), [200, 200]);
 });
 
-test("sessions without a principal are counted for their peer, a network of IPv6 as one, and not of this machine", async () => {
+test("sessions without a principal count for their peer, unless it is local", async () => {
   const sessions = sessionsDouble();
   const { source } = world();
   await using gateway = gatewayOf(source, { sessions, limits: { sessionsPerCaller: 2 } });

@@ -104,7 +104,7 @@ async function changeRow(core: Core, session: Session, change: SessionChange): P
   try {
     await sessions.change(changed.id, change);
   } catch (error) {
-    // The client will try again, and this change must be written andThen, since later changes do not include it.
+    // The client will try again, and this change must be written then, since later changes do not include it.
     if (session.row === changed) session.row = before;
     throw error;
   }
@@ -171,7 +171,7 @@ async function untilOver(task: Task, request: SessionRequest): Promise<void> {
   const { session } = request;
   let isNew = true;
   while (!task.over && !request.aborted) {
-    const open = Array.from(task.asked).find(([, { needs }]) => session.can.includes(needs));
+    const open = Array.from(task.questions).find(([, { needs }]) => session.can.includes(needs));
     if (open === undefined || (task.isAsking && !isNew)) await changed(task, request);
     else {
       isNew = false;

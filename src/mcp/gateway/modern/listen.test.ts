@@ -19,7 +19,7 @@ const call: Call = {
   onListed: undefined,
 };
 
-/** Knows who listens. */
+/** A task that counts its watchers. */
 class Heard extends Task {
   listeners = 0;
 
@@ -35,8 +35,8 @@ class Heard extends Task {
 
 const taskOf = (id: string): Heard => new Heard({ id, call, scopes: [], now: () => 0, ttlMs: 1_000 });
 
-describe("C8 what a stream is told of tasks", () => {
-  test("ends for each with its task, which it holds no longer than others do", () => {
+describe("C8 a stream's notifications of tasks", () => {
+  test("end with each task, which is then released", () => {
     const channel = channelDouble();
     const [one, over] = [taskOf("one"), taskOf("over")];
     over.cancel();
@@ -48,7 +48,7 @@ describe("C8 what a stream is told of tasks", () => {
     notices.stop();
   });
 
-  test("ends with a stream that cannot be written to", () => {
+  test("end with a stream that cannot be written to", () => {
     let sent = 0;
     const send = (): void => {
       sent += 1;

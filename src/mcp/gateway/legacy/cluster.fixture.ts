@@ -9,16 +9,16 @@ import {
   type PeerListener,
   type Peers,
   type StreamStore,
-} from "../../core/contract/index.ts";
-import { exchangeOf, gatewayOf, quiet, type Sent, sessionsDouble, streamsDouble, world, type World } from "./kit.fixture.ts";
-import type { GatewayOptions } from "./options.ts";
+} from "../../../core/contract/index.ts";
+import { exchangeOf, gatewayOf, quiet, type Sent, sessionsDouble, streamsDouble, world, type World } from "../kit.fixture.ts";
+import type { GatewayOptions } from "../options.ts";
 
 export const ann: Caller = { principal: "iss|ann", scopes: [], peer: "127.0.0.1" };
 export const bob: Caller = { principal: "iss|bob", scopes: [], peer: "127.0.0.1" };
 
 const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };
 
-/** Rows that several nodes write at once, each write a while after it was asked for. */
+/** Rows that several nodes write at once; each write takes a while. */
 export function sharedSessions(): ReturnType<typeof sessionsDouble> {
   const store = sessionsDouble();
   return {
@@ -45,17 +45,17 @@ export interface Cluster extends AsyncDisposable {
   readonly streams: StreamStore;
   /** In the order of their letters. */
   readonly nodes: readonly Gateway[];
-  /** No other node reaches it any more, nor it them. */
+  /** Cuts the node off from the others. */
   kill(at: number): void;
 }
 
 export interface ClusterOptions extends Partial<Omit<GatewayOptions, "sessions">> {
   readonly sessions?: ReturnType<typeof sessionsDouble>;
-  /** Default: of a network in this process. One for each node. */
+  /** The peers of each node. Default: those of a network in this process. */
   readonly joined?: readonly Peers[];
-  /** They share the stores, and none reaches another. */
+  /** The nodes share the stores, and cannot reach each other. */
   readonly unreached?: boolean;
-  /** What that node sees; default: all see one world. */
+  /** The world of each node. Default: one for all. */
   readonly worlds?: readonly World[];
 }
 
@@ -89,7 +89,7 @@ export function cluster(count: number, { worlds, joined, unreached = false, ...o
   };
 }
 
-/** A client of a cluster that says of each request which node gets it. */
+/** A client of a cluster that chooses the node of each request. */
 export interface RoamingClient {
   readonly id: string;
   post(at: number, body: unknown, caller?: Caller): Promise<Answer>;
@@ -147,14 +147,14 @@ export interface Passing {
   readonly message: Json;
 }
 
-/** Nodes in one process, and what can happen between them. */
+/** Nodes in one process, and the faults between them. */
 export interface Network {
   join(letter: string): Peers;
-  /** What of it is lost from now on. */
+  /** Which messages are lost from now on. */
   lose(which: (passing: Passing) => boolean): void;
-  /** The node hears nothing, and nobody hears it; the others are told that one has gone. */
+  /** Cuts a node off; the others are notified of a gap. */
   cut(node: string): void;
-  /** All hear that something may have been lost. */
+  /** Notifies all that something may have been lost. */
   gap(): void;
   readonly passed: readonly Passing[];
 }

@@ -22,7 +22,7 @@ const call = (id: number, more: Bag = {}): Bag => ({
 const modern = (id: number): Bag => call(id, { _meta: ENVELOPE });
 const code = ({ error }: Bag): unknown => (isBag(error) ? error["code"] : undefined);
 
-describe("what is being worked on is bounded in bytes, not in number alone", () => {
+describe("messages being worked on are bounded in bytes", () => {
   const begins: readonly (readonly [era: string, before: readonly Bag[], message: (id: number) => Bag])[] = [
     ["2026-07-28", [], modern],
     [
@@ -53,7 +53,7 @@ describe("what is being worked on is bounded in bytes, not in number alone", () 
       for (const one of before) send(one);
       for (const id of [1, 2, 3]) send(message(id));
       assert.equal(code(await reply(3)), -31429);
-      // What is short is taken all the same.
+      // Short messages are accepted all the same.
       send({ jsonrpc: "2.0", id: 4, method: "tools/list", params: { _meta: ENVELOPE } });
       assert.equal(code(await reply(4)), undefined);
       for (const id of [1, 2]) assert.equal(code(await reply(id)), undefined);

@@ -1,10 +1,10 @@
-// The standalone stream of a session that several nodes serve, and what its client is told on it.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { SimulatedClock } from "../../testing/index.ts";
+import { SimulatedClock } from "../../../testing/index.ts";
+import { quiet, type ReadChannel, until, world } from "../kit.fixture.ts";
 import { begin, call, cluster, request } from "./cluster.fixture.ts";
-import { quiet, type ReadChannel, until, world } from "./kit.fixture.ts";
 
+// The standalone stream of a session that several nodes serve, and its notifications.
 const LIST = request("tools/list");
 const ALL = ["tools", "resources", "prompts"].map((list) => `notifications/${list}/list_changed`);
 const told = (channel: ReadChannel): readonly unknown[] => channel.messages.map((message) => message["method"]);
@@ -25,7 +25,7 @@ describe("the standalone stream", () => {
     await until(() => tools(before.sent.channel) > 0);
   });
 
-  test("that its client says it lost, or does not read, ends at its node and goes on at another", async () => {
+  test("a stream that its client lost or does not read moves to another node", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const first = await client.get(0);
@@ -40,7 +40,7 @@ describe("the standalone stream", () => {
     assert.equal(tools(second.sent.channel), before[0]);
   });
 
-  test("of a node that is dead is opened at another at once", async () => {
+  test("opens at another node at once when its node has died", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     await client.get(0);
@@ -51,7 +51,7 @@ describe("the standalone stream", () => {
     await until(() => tools(sent.channel) > 0);
   });
 
-  test("asked of two nodes at once is left at one", async () => {
+  test("requested at two nodes at once stays at one of them", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const opened = await Promise.all([client.get(1), client.get(2)]);
@@ -61,7 +61,7 @@ describe("the standalone stream", () => {
     assert.equal(nodes.sessions.rows.get(client.id)?.listener, (left === 0 ? "b" : "c").repeat(16));
   });
 
-  test("is not opened for a session that another node has ended", async () => {
+  test("does not open for a session that another node has ended", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     nodes.net.lose(() => true);
@@ -69,7 +69,7 @@ describe("the standalone stream", () => {
     assert.equal((await client.get(0)).answer.status, 404);
   });
 
-  test("opened at another node while the news of it are lost ends where it was once a gap is heard", async () => {
+  test("that moved while the hint was lost ends at the old node after a gap", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const { sent } = await client.get(0);
@@ -84,8 +84,8 @@ describe("the standalone stream", () => {
   });
 });
 
-describe("C8 of what it was shown a client is told", () => {
-  test("nothing where the node it listened to first showed it, though it asks others too", async () => {
+describe("C8 after seeing lists at several nodes a client is notified", () => {
+  test("of nothing if its lists came from the node it listens to", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const { sent } = await client.get(0);
@@ -99,18 +99,18 @@ describe("C8 of what it was shown a client is told", () => {
     assert.equal(tools(sent.channel), 1);
   });
 
-  test("that it may have changed, where another node showed another list than the one that tells it knows", async () => {
+  test("if another node sent it a different list", async () => {
     const worlds = [world(), world()];
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { worlds, clock });
     const client = await begin(nodes, 0);
     await client.post(0, LIST);
     const { sent } = await client.get(0);
-    // There and back again: the world of the node that tells never saw what the other showed.
+    // There and back again: the notifying node never had the list that the other sent.
     worlds[1]?.set(true);
     await client.post(1, LIST);
     await until(() => tools(sent.channel) === 1);
-    // Two nodes that see two worlds are no reason to tell the client without end; nor not to tell it at last.
+    // Two nodes with different lists must not notify the client forever, nor leave it with a stale list.
     for (let round = 0; round < 5; round += 1) await client.post(1, LIST);
     await quiet();
     assert.equal(tools(sent.channel), 1);
@@ -120,7 +120,7 @@ describe("C8 of what it was shown a client is told", () => {
     assert.equal(tools(sent.channel), 2);
   });
 
-  test("that it may have changed, where what another node showed was lost, and a gap was heard", async () => {
+  test("after a gap, if another node's hint of a list was lost", async () => {
     const worlds = [world(), world()];
     await using nodes = cluster(2, { worlds });
     const client = await begin(nodes, 0);
@@ -135,7 +135,7 @@ describe("C8 of what it was shown a client is told", () => {
     assert.deepEqual(told(sent.channel), ALL);
   });
 
-  test("to ask again, where it comes to a node that cannot know what it saw", async () => {
+  test("when it comes to a node that cannot know what it saw", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     await client.post(0, LIST);
@@ -147,14 +147,14 @@ describe("C8 of what it was shown a client is told", () => {
     const second = await client.get(1);
     await until(() => told(second.sent.channel).length === 4);
     assert.deepEqual(new Set(told(second.sent.channel)), new Set([...ALL, "notifications/resources/updated"]));
-    // Also where it began there and was shown something elsewhere, whatever came to it first.
+    // Also if it began there and was sent a list elsewhere, in whichever order.
     const other = await begin(nodes, 1);
     await other.post(2, LIST);
     const third = await other.get(1);
     await until(() => tools(third.sent.channel) === 1);
   });
 
-  test("by the node that its stream has moved to, and by no other", async () => {
+  test("only by the node that its stream has moved to", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     await client.post(0, LIST);

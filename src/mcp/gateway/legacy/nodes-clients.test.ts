@@ -1,4 +1,3 @@
-// The official clients, each request of theirs at another node than the one before, as a load balancer without affinity has it.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
@@ -9,13 +8,14 @@ import {
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { joinCluster } from "../../hosts/cluster/index.ts";
-import { MemoryMembers } from "../../hosts/cluster/members.fixture.ts";
-import { type Peers, systemClock } from "../../core/contract/index.ts";
-import { serveHttp } from "../transport/index.ts";
+import { type Peers, systemClock } from "../../../core/contract/index.ts";
+import { joinCluster } from "../../../hosts/cluster/index.ts";
+import { MemoryMembers } from "../../../hosts/cluster/members.fixture.ts";
+import { serveHttp } from "../../transport/index.ts";
+import { until } from "../kit.fixture.ts";
 import { cluster } from "./cluster.fixture.ts";
-import { until } from "./kit.fixture.ts";
 
+// The official clients behind a load balancer without affinity: each request reaches another node than the one before.
 const INFO = { name: "roaming", version: "1" };
 
 async function balanced(joined?: readonly Peers[]) {
@@ -50,7 +50,7 @@ async function balanced(joined?: readonly Peers[]) {
 }
 
 describe("an official client whose every request goes to another node", () => {
-  test("v1 is asked, hears what changes, also when the node it listened to has gone, and ends its session", async () => {
+  test("v1 is asked, is notified though its node has died, and ends its session", async () => {
     await using server = await balanced();
     const client = new ClientV1(INFO, { capabilities: { elicitation: {} } });
     client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept" as const, content: { yes: true } }));
@@ -74,7 +74,7 @@ describe("an official client whose every request goes to another node", () => {
     const listener = server.nodes.sessions.rows.get(transport.sessionId)?.listener?.[0] ?? "";
     await server.kill(["a", "b", "c"].indexOf(listener));
     const known = [lists, updated.length];
-    // What changes while nobody can tell it, it hears of when it listens again.
+    // Changes while it cannot be notified reach it when it listens again.
     server.nodes.world.set(false);
     await until(() => lists > (known[0] ?? 0) && updated.length > (known[1] ?? 0));
     assert.equal(
@@ -86,12 +86,12 @@ describe("an official client whose every request goes to another node", () => {
     await client.close();
   });
 
-  test("v1 hears what changes though half of what nodes tell each other is lost between them", async () => {
+  test("v1 is notified though half of the hints between nodes are lost", async () => {
     const members = new MemoryMembers(systemClock);
     let told = 0;
     const drop = (): boolean => (told += 1) % 2 === 0;
     const secret = new Uint8Array(32);
-    // Short beats: only they show that something was lost.
+    // Short heartbeats, since only they show that something was lost.
     const limits = { heartbeatMs: 100, gapMs: 10 };
     const join = () => joinCluster({ secret, members, drop, listen: {}, limits });
     await using one = await join();
@@ -120,7 +120,7 @@ describe("an official client whose every request goes to another node", () => {
     await client.close();
   });
 
-  test("v2 plays in both eras, and is asked in both", async () => {
+  test("v2 works in both eras, and is asked in both", async () => {
     for (const mode of ["legacy" as const, { pin: "2026-07-28" } as const]) {
       await using server = await balanced();
       const client = new ClientV2(INFO, { capabilities: { elicitation: {} }, versionNegotiation: { mode } });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer, Bag, Caller } from "../../core/contract/index.ts";
-import { registry } from "../source/index.ts";
-import { bodyOf, exchangeOf, gatewayOf, sessionsDouble, streamsDouble, type World, world } from "./kit.fixture.ts";
-import type { GatewayOptions } from "./options.ts";
+import type { Answer, Bag, Caller } from "../../../core/contract/index.ts";
+import { registry } from "../../source/index.ts";
+import { bodyOf, exchangeOf, gatewayOf, sessionsDouble, streamsDouble, type World, world } from "../kit.fixture.ts";
+import type { GatewayOptions } from "../options.ts";
 
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const SESSION = "mcp-session-id";
@@ -36,8 +36,8 @@ async function send(
 const served = (unknownSession: How | undefined, more: Partial<GatewayOptions> = {}, made: World = world()): Served =>
   gatewayOf(made.source, { ...(unknownSession === undefined ? undefined : { unknownSession }), ...more });
 
-describe("a POST whose session is not here", () => {
-  test("is answered 404 where nothing else was said, and 400 where it names none", async () => {
+describe("a POST whose session is unknown", () => {
+  test("is answered 404 by default, and 400 if it names none", async () => {
     await using strict = served(undefined);
     assert.deepEqual([(await send(strict, ping, FOREIGN)).status, (await send(strict, ping, undefined)).status], [404, 400]);
     await using apptheory = served("reject", { profile: "apptheory" });
@@ -47,7 +47,7 @@ describe("a POST whose session is not here", () => {
     assert.deepEqual([answer.status, bodyOf(answer)], [404, { error: "session not found" }]);
   });
 
-  test("begins a new one under a new id where they are reissued, whether it names one or none", async () => {
+  test("begins a session under a new id with reissue, whether or not it names one", async () => {
     const sessions = sessionsDouble();
     await using gateway = served(undefined, { profile: "apptheory", sessions });
     const ids = await Promise.all([FOREIGN, undefined].map(async (id) => (await send(gateway, ping, id)).headers?.[SESSION] ?? ""));
@@ -58,7 +58,7 @@ describe("a POST whose session is not here", () => {
     assert.equal(sessions.rows.size, 2);
   });
 
-  test("begins one under the client's own id where they are adopted, once for all it sends at once", async () => {
+  test("begins one session under the client's id with adopt, also for concurrent requests", async () => {
     const sessions = sessionsDouble();
     await using gateway = served("adopt", { sessions });
     const answers = await Promise.all([1, 2, 3].map(async (id) => send(gateway, { ...ping, id }, FOREIGN)));
@@ -67,14 +67,14 @@ describe("a POST whose session is not here", () => {
       [200, 200, 200],
     );
     assert.equal(sessions.rows.size, 1);
-    // An id that would not do as a header's value, or is too long, is nobody's.
+    // An id that is not a valid header value, or is too long, is unknown.
     assert.equal((await send(gateway, ping, "a".repeat(200))).status, 404);
     assert.equal((await send(gateway, ping, undefined)).status, 400);
     assert.equal((await send(gateway, undefined, FOREIGN, ADA, "DELETE")).status, 204);
     assert.equal(sessions.rows.size, 0);
   });
 
-  test("outlives its process under the id it was adopted by, and one that was issued keeps its own", async () => {
+  test("an adopted and a reissued session both outlive their process", async () => {
     const [sessions, streams] = [sessionsDouble(), streamsDouble()];
     await using first = served("adopt", { sessions, streams });
     await send(first, ping, FOREIGN);
@@ -84,7 +84,7 @@ describe("a POST whose session is not here", () => {
     assert.equal(sessions.rows.size, 2);
   });
 
-  test("is for a DELETE no more than unknown, whatever the policy", async () => {
+  test("is unknown to a DELETE under every policy", async () => {
     for (const how of ["reject", "reissue", "adopt"] as const) {
       const sessions = sessionsDouble();
       await using gateway = served(how, { sessions });
@@ -94,8 +94,8 @@ describe("a POST whose session is not here", () => {
   });
 });
 
-describe("initialize with the id of a session", () => {
-  test("is refused where unknown ones are, and keeps an adopted name", async () => {
+describe("initialize that names a session", () => {
+  test("is refused with reject, and keeps the name with adopt", async () => {
     await using strict = served("reject");
     assert.equal((await send(strict, initialize, FOREIGN)).status, 400);
     const sessions = sessionsDouble();
@@ -111,7 +111,7 @@ describe("initialize with the id of a session", () => {
     }
   });
 
-  test("begins the caller's own session again where they are reissued, and another's not", async () => {
+  test("begins the caller's own session again with reissue, but not another's", async () => {
     const sessions = sessionsDouble();
     await using gateway = served("reissue", { sessions });
     const id = (await send(gateway, initialize, undefined)).headers?.[SESSION];
@@ -125,12 +125,12 @@ describe("initialize with the id of a session", () => {
   });
 });
 
-describe("a session is its principal's own", () => {
+describe("a session belongs to its principal", () => {
   const source = (): GatewayOptions["source"] => registry({ tools: { who: { run: (_args, { viewer }) => viewer.principal ?? null } } });
   const said = (answer: Answer): unknown => JSON.stringify(bodyOf(answer)["result"] ?? null);
 
   for (const how of ["reject", "reissue", "adopt"] as const)
-    test(`where unknown ones are dealt with by ${how}: another who knows its id does not come by it`, async () => {
+    test(`another principal that knows its id does not get it, with ${how}`, async () => {
       const sessions = sessionsDouble();
       await using gateway = gatewayOf(source(), { unknownSession: how, sessions });
       const issued = (await send(gateway, initialize, undefined)).headers?.[SESSION] ?? "";
@@ -144,7 +144,7 @@ describe("a session is its principal's own", () => {
       assert.equal(sessions.rows.get(issued)?.principal, "ada");
     });
 
-  test("so one id adopted by two is two sessions, and to know the name inside helps nobody", async () => {
+  test("an id adopted by two clients is two sessions, and the stored id gives no access", async () => {
     const sessions = sessionsDouble();
     await using gateway = gatewayOf(source(), { unknownSession: "adopt", sessions });
     await Promise.all([send(gateway, who, FOREIGN, ADA), send(gateway, who, FOREIGN, BOB), send(gateway, who, FOREIGN, { scopes: [] })]);
@@ -161,7 +161,7 @@ describe("a session is its principal's own", () => {
   });
 });
 
-test("a client that makes up sessions is held to its rate", async () => {
+test("a client that invents sessions is limited by its rate", async () => {
   const sessions = sessionsDouble();
   await using gateway = served("adopt", { sessions, rateLimit: { perSecond: 1, burst: 12 } });
   const answers = await Promise.all(Array.from({ length: 40 }, async (_, at) => send(gateway, ping, `made-up-${at}`)));

@@ -21,7 +21,7 @@ const look = (id: number, meta?: Bag): string =>
 const initialize = request(0, "initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
 const initialized = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
 
-/** Answers on the spot, once it did what it does. */
+/** A source whose answers are there at once. */
 function quickOf(act: () => void = () => undefined): { readonly source: Source; readonly made: ReturnType<typeof world> } {
   const made = world();
   const source: Source = {
@@ -37,8 +37,8 @@ function quickOf(act: () => void = () => undefined): { readonly source: Source; 
   return { source, made };
 }
 
-describe("a source that answers on the spot", () => {
-  test("has its answer on the way in the same tick, on a stream", async () => {
+describe("a source that answers synchronously", () => {
+  test("is answered in the same tick, on a stream", async () => {
     await using gateway = gatewayOf(quickOf().source);
     for (const meta of [undefined, ENVELOPE]) {
       const channel = channelDouble();
@@ -54,14 +54,14 @@ describe("a source that answers on the spot", () => {
     }
   });
 
-  test("has its answer on the spot over HTTP", async () => {
+  test("is answered synchronously over HTTP", async () => {
     await using gateway = gatewayOf(quickOf().source);
     const answer = gateway.exchange(exchangeOf("POST", MODERN, look(1, ENVELOPE)).exchange);
     assert.ok(!(answer instanceof Promise));
     assert.equal(bodyOf(answer)["id"], 1);
   });
 
-  test("C8 what its call changed is told before the reply all the same", async () => {
+  test("C8 notifies of a change before the reply all the same", async () => {
     const { source, made } = quickOf(() => made.set(!made.open));
     await using gateway = gatewayOf(source);
     const channel = channelDouble();
@@ -98,12 +98,12 @@ describe("an actor in memory", () => {
     resources: { state: { uri: "shelf://state", view: (state) => state } },
   });
 
-  test("has its lists on the way in the same tick, on a stream and over HTTP, each as its state is then", async () => {
+  test("is listed in the same tick, with its current state, on a stream and over HTTP", async () => {
     await using engine = await LocalEngine.start({ kinds: [shelf] });
     await using gateway = gatewayOf(cast({ engine, kinds: [shelf] }));
     const channel = channelDouble();
     const connection = gateway.connect(channel, { principal: "local", scopes: [] });
-    // The first waits until it is known what a change would be told from.
+    // The first request waits until the lists that changes are compared with are known.
     for (const line of [initialize, initialized, request(1, "prompts/list")]) connection.receive(line);
     await until(() => channel.messages.some(({ id }) => id === 1));
     const listedNow = (id: number, list: "tools" | "resources" | "prompts"): unknown => {

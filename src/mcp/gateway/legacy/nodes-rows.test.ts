@@ -1,11 +1,11 @@
-// What one node does to a session, and the others that serve it.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag, Json } from "../../core/contract/index.ts";
-import { SimulatedClock } from "../../testing/index.ts";
+import type { Bag, Json } from "../../../core/contract/index.ts";
+import { SimulatedClock } from "../../../testing/index.ts";
+import { gatewayOf, quiet, type ReadChannel, sessionsDouble, until, world } from "../kit.fixture.ts";
 import { ann, begin, bob, call, cluster, network, request, sharedSessions } from "./cluster.fixture.ts";
-import { gatewayOf, quiet, type ReadChannel, sessionsDouble, until, world } from "./kit.fixture.ts";
 
+// Changes of a session at one node, as seen by the others.
 const DOOR = { uri: "door://state" };
 const subscribe = request("resources/subscribe", DOOR);
 const unsubscribe = request("resources/unsubscribe", DOOR);
@@ -18,12 +18,12 @@ const updates = (channel: ReadChannel): number =>
   channel.messages.filter((message) => message["method"] === "notifications/resources/updated").length;
 
 describe("a session that several nodes serve", () => {
-  test("is told of what it subscribed to at one by the node that it listens to, and no more once it unsubscribed at a third", async () => {
+  test("is notified of subscriptions made at another node until it unsubscribes at a third", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const { sent } = await client.get(0);
     assert.equal((await client.post(1, subscribe)).status, 200);
-    // Whether it changed since the client asked for it nobody watched.
+    // It may have changed unwatched since the client subscribed.
     await until(() => updates(sent.channel) === 1);
     nodes.world.set(true);
     await until(() => updates(sent.channel) === 2);
@@ -35,7 +35,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(updates(sent.channel), 2);
   });
 
-  test("logs from the level that was set at another node", async () => {
+  test("uses the log level that was set at another node", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     await client.post(0, call("look"));
@@ -46,7 +46,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(slow.sent.opened(), false);
   });
 
-  test("keeps both of what two nodes change at once, many times over", async () => {
+  test("keeps the concurrent changes of two nodes", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const levels = ["debug", "error", "info", "warning"];
@@ -59,10 +59,10 @@ describe("a session that several nodes serve", () => {
     }
   });
 
-  test("in a store that changes no row in one step keeps what nodes change one after the other", async () => {
+  test("keeps successive changes of nodes in a store without atomic changes", async () => {
     await using nodes = cluster(2, { sessions: sessionsDouble() });
     const client = await begin(nodes, 0);
-    // Several at one node at once are one after the other as well.
+    // Concurrent changes at one node are applied one after the other, too.
     await Promise.all([client.post(0, subscribe), client.post(0, setLevel("error"))]);
     await client.post(1, setLevel("debug"));
     await client.get(1);
@@ -74,7 +74,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(nodes.sessions.rows.size, 0);
   });
 
-  test("ends everywhere: streams close, what runs is aborted, and no node knows it any more", async () => {
+  test("ends at all nodes: streams close and running requests are aborted", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     nodes.world.slowMs = 60_000;
@@ -88,7 +88,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(nodes.world.calls, 0);
   });
 
-  test("that was ended is not written once more by a node that had not heard of it", async () => {
+  test("that has ended is not written again by a node that missed the hint", async () => {
     for (const sessions of [sharedSessions(), sessionsDouble()]) {
       await using nodes = cluster(2, { sessions });
       const client = await begin(nodes, 0);
@@ -101,7 +101,7 @@ describe("a session that several nodes serve", () => {
     }
   });
 
-  test("whose changes go unheard is read again by the nodes that it listens to or runs on, once they hear of a gap", async () => {
+  test("whose hints were lost is read again after a gap by nodes that use it", async () => {
     await using nodes = cluster(2);
     const [client, other] = [await begin(nodes, 0), await begin(nodes, 0, { caller: bob })];
     const [mine, others] = [await client.get(0), await other.get(0)];
@@ -117,7 +117,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(mine.sent.channel.ended, false);
   });
 
-  test("that is idle at a node reads its row when it is used after a gap", async () => {
+  test("that is idle at a node is read again on first use after a gap", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     nodes.net.lose(() => true);
@@ -127,7 +127,7 @@ describe("a session that several nodes serve", () => {
     assert.equal((await client.post(0, call("look"))).status, 404);
   });
 
-  test("is used on when a node cannot read its row again, and read once it can", async () => {
+  test("stays in use while its row cannot be read again", async () => {
     const sessions = sharedSessions();
     const read = sessions.get.bind(sessions);
     await using nodes = cluster(2, { sessions });
@@ -142,7 +142,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(nodes.sessions.rows.get(client.id)?.principal, ann.principal);
   });
 
-  test("is not swept or refused by a node it was idle on while another saw it; idle on all, it ends on all", async () => {
+  test("expires only when it is idle at all nodes", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock, sessionTtlMs: 100_000 });
     const client = await begin(nodes, 0);
@@ -161,7 +161,7 @@ describe("a session that several nodes serve", () => {
   });
 });
 
-test("nonsense from another node does nothing, and is answered with nothing", async () => {
+test("invalid messages from another node are ignored", async () => {
   await using nodes = cluster(2);
   const client = await begin(nodes, 0);
   const { sent } = await client.get(0);
@@ -177,7 +177,7 @@ test("nonsense from another node does nothing, and is answered with nothing", as
   assert.equal((await client.post(0, call("look"))).status, 200);
 });
 
-test("several nodes without one key for requestState are refused at the start", () => {
+test("several nodes without a common requestStateKey are refused at the start", () => {
   const peers = network().join("a");
   assert.throws(() => gatewayOf(world().source, { peers }), { code: "DOOR_OPTION", message: /one requestStateKey/ });
 });

@@ -1,18 +1,18 @@
-// A client's answers and cancellations, sent to another node than the one they are for.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag } from "../../core/contract/index.ts";
-import { SimulatedClock } from "../../testing/index.ts";
+import type { Bag } from "../../../core/contract/index.ts";
+import { SimulatedClock } from "../../../testing/index.ts";
+import { quiet, type Sent, until } from "../kit.fixture.ts";
 import { begin, bob, call, type Cluster, cluster, type RoamingClient } from "./cluster.fixture.ts";
-import { quiet, type Sent, until } from "./kit.fixture.ts";
 
+// Responses and cancellations of a client that reach another node than the one they are for.
 interface Asked {
   readonly sent: Sent;
   readonly answer: Promise<unknown>;
   readonly id: string;
 }
 
-/** A call that waits for its client, on that node. */
+/** A call at that node that waits for its client. */
 async function asked(client: RoamingClient, at: number): Promise<Asked> {
   const { sent, answer } = client.sent(at, call("confirm", `c${at}`));
   await until(() => sent.channel.messages.length === 1);
@@ -21,7 +21,7 @@ async function asked(client: RoamingClient, at: number): Promise<Asked> {
   return { sent, answer, id };
 }
 
-/** What that comes to as time goes on. */
+/** Advances the clock until that has settled. */
 async function inTime<T>(clock: SimulatedClock, coming: Promise<T>): Promise<T> {
   const state = { come: false };
   const ended = coming.finally(() => (state.come = true));
@@ -36,8 +36,8 @@ const yes = (id: unknown): Bag => ({
 });
 const toOthers = ({ net }: Cluster, topic: string): number => net.passed.filter((passing) => passing.topic === topic).length;
 
-describe("an answer to what a node asked", () => {
-  test("reaches it from any node, by way of no third", async () => {
+describe("a response to a node's request", () => {
+  test("reaches it from any node directly", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     for (const at of [0, 1, 2]) {
@@ -53,7 +53,7 @@ describe("an answer to what a node asked", () => {
     assert.equal(answers.length, 2, "none where it is for the node that got it");
   });
 
-  test("in a batch is passed on too", async () => {
+  test("in a batch is passed on as well", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0, { version: "2025-03-26" });
     nodes.world.slowMs = 60_000;
@@ -66,7 +66,7 @@ describe("an answer to what a node asked", () => {
     assert.ok(nodes.net.passed.some(({ topic, to }) => topic === "session/message" && to === "a".repeat(16)));
   });
 
-  test("of another session reaches nobody, whichever node gets it", async () => {
+  test("of another session is dropped, whichever node gets it", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const other = await begin(nodes, 0, { caller: bob });
@@ -82,7 +82,7 @@ describe("an answer to what a node asked", () => {
     assert.equal(nodes.world.calls, 1);
   });
 
-  test("under a name that says no node, or one that there is not, is taken and goes nowhere", async () => {
+  test("under a name without a known node is accepted and dropped", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
@@ -103,7 +103,7 @@ describe("an answer to what a node asked", () => {
     assert.deepEqual(new Set(passed), new Set(["z".repeat(16)]));
   });
 
-  test("that is too long is not passed on, and its call is told so", async () => {
+  test("that is too long is not passed on, and its call fails", async () => {
     await using nodes = cluster(2, { limits: { answerLength: 1_000 } });
     const client = await begin(nodes, 0);
     const { sent, answer, id } = await asked(client, 0);
@@ -115,7 +115,7 @@ describe("an answer to what a node asked", () => {
     assert.equal(nodes.world.calls, 0);
   });
 
-  test("costs as much as a call where it is for another node", async () => {
+  test("counts as a call for the rate limit if it is for another node", async () => {
     await using nodes = cluster(2, { rateLimit: { perSecond: 0.000_001, burst: 6 } });
     const client = await begin(nodes, 0);
     const statuses: number[] = [];
@@ -123,7 +123,7 @@ describe("an answer to what a node asked", () => {
     assert.deepEqual([statuses[0], statuses.at(-1)], [202, 429]);
   });
 
-  test("reaches it though it did not hear at first", async () => {
+  test("reaches it on a later attempt", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
@@ -137,7 +137,7 @@ describe("an answer to what a node asked", () => {
     assert.equal(nodes.world.calls, 1);
   });
 
-  test("for a node that is dead is taken, and nobody waits for it", async () => {
+  test("for a dead node is accepted and dropped", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
@@ -152,7 +152,7 @@ describe("an answer to what a node asked", () => {
 describe("a cancellation", () => {
   const cancelled = (requestId: string | number): Bag => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
 
-  test("ends what runs on another node, and of the same session only", async () => {
+  test("aborts a request of the same session on another node", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const other = await begin(nodes, 0, { caller: bob });
@@ -170,7 +170,7 @@ describe("a cancellation", () => {
     assert.equal(nodes.world.calls, 0);
   });
 
-  test("of what nobody runs, or that names nothing, does nothing", async () => {
+  test("of an unknown request, or without an id, does nothing", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     for (const params of [{}, { requestId: null }, { requestId: { $: 1 } }, { requestId: "none" }])

@@ -1,15 +1,15 @@
-// Nodes that share their stores and cannot reach each other.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { SimulatedClock } from "../../testing/index.ts";
+import { SimulatedClock } from "../../../testing/index.ts";
+import { until } from "../kit.fixture.ts";
 import { begin, bob, call, cluster, request } from "./cluster.fixture.ts";
-import { until } from "./kit.fixture.ts";
 
+// Nodes that share their stores and cannot reach each other.
 const LIST = request("tools/list");
 const TTL_MS = 60 * 60_000;
 
-describe("nodes that share nothing but the stores", () => {
-  test("serve a session each, and none after one of them ended it", async () => {
+describe("nodes that share only the stores", () => {
+  test("all serve a session, and none after one has ended it", async () => {
     await using nodes = cluster(2, { unreached: true });
     const client = await begin(nodes, 0);
     for (const at of [1, 0, 1, 0]) assert.equal((await client.post(at, LIST)).status, 200);
@@ -18,7 +18,7 @@ describe("nodes that share nothing but the stores", () => {
     for (const at of [0, 1]) assert.equal((await client.post(at, LIST)).status, 404);
   });
 
-  test("keep a session that any of them has seen", async () => {
+  test("keep a session that any of them has served", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { unreached: true, clock, sessionTtlMs: TTL_MS });
     const client = await begin(nodes, 0);
@@ -38,7 +38,7 @@ describe("nodes that share nothing but the stores", () => {
     for (const at of [0, 1]) assert.equal((await client.post(at, LIST)).status, 404);
   });
 
-  test("undo no subscription of each other", async () => {
+  test("do not undo each other's subscriptions", async () => {
     await using nodes = cluster(2, { unreached: true });
     const client = await begin(nodes, 0);
     await client.post(1, LIST);
@@ -48,7 +48,7 @@ describe("nodes that share nothing but the stores", () => {
     assert.deepEqual([row?.logLevel, row?.subscriptions], ["error", ["door://state"]]);
   });
 
-  test("leave the standalone stream to the one that was asked last", async () => {
+  test("leave the standalone stream to the one that was used last", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { unreached: true, clock, sessionTtlMs: TTL_MS });
     const client = await begin(nodes, 0);
@@ -60,7 +60,7 @@ describe("nodes that share nothing but the stores", () => {
     assert.equal(second.sent.channel.ended, false);
   });
 
-  test("send on a reply that runs at another until its answer, and give up on one that never comes", async () => {
+  test("forward a reply that runs at another, and give up on one that never ends", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { unreached: true, clock });
     const client = await begin(nodes, 0);
@@ -83,7 +83,7 @@ describe("nodes that share nothing but the stores", () => {
     assert.match(JSON.stringify(resumed.channel.messages.at(-1)), /did not answer/);
   });
 
-  test("say of a reply whose process gives no sign of life that its outcome is not known, under its request's id", async () => {
+  test("answer a reply whose process shows no sign of life: the outcome is unknown", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { unreached: true, clock });
     const client = await begin(nodes, 0);

@@ -1,12 +1,12 @@
-// A reply that runs at one node and whose rest is asked for at another.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { StreamStore } from "../../core/contract/index.ts";
-import { SimulatedClock } from "../../testing/index.ts";
-import { registry } from "../source/index.ts";
+import type { StreamStore } from "../../../core/contract/index.ts";
+import { SimulatedClock } from "../../../testing/index.ts";
+import { registry } from "../../source/index.ts";
+import { quiet, type Sent, type SentEvent, streamsDouble, until } from "../kit.fixture.ts";
 import { begin, bob, call, type Cluster, cluster, type RoamingClient } from "./cluster.fixture.ts";
-import { quiet, type Sent, type SentEvent, streamsDouble, until } from "./kit.fixture.ts";
 
+// A reply that runs at one node and is resumed at another.
 interface Broken {
   readonly sent: Sent;
   readonly answer: Promise<unknown>;
@@ -14,7 +14,7 @@ interface Broken {
   readonly last: string;
 }
 
-/** A call at that node that waits for its client, who has lost the connection. */
+/** A call at that node whose client has lost the connection. */
 async function broken(client: RoamingClient, at: number, name = "twice"): Promise<Broken> {
   const { sent, answer } = client.sent(at, call(name, `c${at}`));
   await until(() => sent.channel.messages.length === 1);
@@ -31,13 +31,13 @@ const progress = (sent: Sent): readonly unknown[] =>
     typeof params === "object" && params !== null && "progress" in params ? params.progress : undefined,
   );
 
-/** What the store has of it, in order. */
+/** Its messages in the store, in order. */
 async function kept({ streams }: Cluster, client: RoamingClient, after: string): Promise<readonly string[]> {
   return ((await streams.after(client.id, after))?.messages ?? []).map(({ id }) => id);
 }
 
-describe("the rest of a reply, asked for at another node than the one it runs at", () => {
-  test("comes there whole, once and in order, to its end", async () => {
+describe("the rest of a reply, resumed at another node", () => {
+  test("arrives whole, once and in order", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const { answer, last } = await broken(client, 0);
@@ -57,7 +57,7 @@ describe("the rest of a reply, asked for at another node than the one it runs at
     assert.deepEqual(again.sent.channel.events, sent.channel.events);
   });
 
-  test("with progress as long as somebody reads it there, and none is kept for nobody", async () => {
+  test("includes progress while a client reads it, and stores none otherwise", async () => {
     const steps: (() => void)[] = [];
     const source = registry({
       tools: {
@@ -98,7 +98,7 @@ describe("the rest of a reply, asked for at another node than the one it runs at
     assert.deepEqual(progress(second.sent), [1, 2, 3, undefined]);
   });
 
-  test("comes though every hint is lost: at once when a gap is heard, and a while later without", async () => {
+  test("arrives though every hint is lost, at once after a gap", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
@@ -119,7 +119,7 @@ describe("the rest of a reply, asked for at another node than the one it runs at
     assert.deepEqual(idsOf(sent.channel.events), await kept(nodes, client, last));
   });
 
-  test("of a node that is dead ends with what was kept", async () => {
+  test("of a dead node ends with what was stored", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const { last } = await broken(client, 0);
@@ -133,7 +133,7 @@ describe("the rest of a reply, asked for at another node than the one it runs at
     assert.deepEqual(later.sent.channel.events, sent.channel.events);
   });
 
-  test("goes where it was asked for last: to a third node, or back to its own", async () => {
+  test("moves to the node where it was resumed last, also to its own", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const { answer, last } = await broken(client, 0);
@@ -155,7 +155,7 @@ describe("the rest of a reply, asked for at another node than the one it runs at
     assert.deepEqual(idsOf(third.sent.channel.events), await kept(nodes, client, last));
   });
 
-  test("is asked for again at the same node: the new connection has it, and a gap changes nothing in that", async () => {
+  test("resumed again at the same node goes to the new connection", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
@@ -174,7 +174,7 @@ describe("the rest of a reply, asked for at another node than the one it runs at
     assert.deepEqual(idsOf(second.sent.channel.events), await kept(nodes, client, last));
   });
 
-  test("ends with its session, and with its call's cancellation", async () => {
+  test("ends with its session, and when its call is cancelled", async () => {
     await using nodes = cluster(2);
     for (const end of ["delete", "cancel"]) {
       const client = await begin(nodes, 0);
@@ -187,7 +187,7 @@ describe("the rest of a reply, asked for at another node than the one it runs at
     }
   });
 
-  test("ends when it can no more be had in order, and when the store fails", async () => {
+  test("ends if it cannot continue in order, and when the store fails", async () => {
     const double = streamsDouble();
     let after = double.after.bind(double);
     const streams: StreamStore = { ...double, after: (session, id) => after(session, id) };
@@ -206,7 +206,7 @@ describe("the rest of a reply, asked for at another node than the one it runs at
     assert.match(JSON.stringify(logged), /replay-failed/);
   });
 
-  test("is nobody else's, and a drain ends it where it is read", async () => {
+  test("is not available to others, and ends with a drain of the node that reads it", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const other = await begin(nodes, 0, { caller: bob });

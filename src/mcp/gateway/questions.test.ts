@@ -1,4 +1,3 @@
-// What a domain needs of a client, beyond elicitation: its model, its folders. In both eras.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
@@ -9,6 +8,7 @@ import { registry } from "../source/index.ts";
 import { connectInMemory, type MemoryClient } from "../transport/index.ts";
 import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, until } from "./kit.fixture.ts";
 
+// What a call asks its client besides elicitation, which is sampling and roots, in both eras.
 const SAMPLED = { role: "assistant" as const, model: "m", content: { type: "text" as const, text: "Forty-two." } };
 const ROOTS = { roots: [{ uri: "file:///home/ann/game" }] };
 
@@ -48,7 +48,7 @@ class InMemory implements Transport {
   }
 }
 
-test("a legacy client is asked for a sample and its roots by real requests, and the call runs again with both", async () => {
+test("a legacy client is asked for sampling and roots, and the call runs again with both", async () => {
   await using gateway = gatewayOf(thinker());
   const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { sampling: {}, roots: {} } });
   client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
@@ -61,7 +61,7 @@ test("a legacy client is asked for a sample and its roots by real requests, and 
   await client.close();
 });
 
-test("a client without the capability is never asked to sample, and is told what is missing", async () => {
+test("a client without the capability is not asked to sample, and learns what is missing", async () => {
   await using gateway = gatewayOf(thinker());
   const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { roots: {} } });
   let asked = 0;
@@ -77,7 +77,7 @@ test("a client without the capability is never asked to sample, and is told what
   await client.close();
 });
 
-test("a client of 2025-06-18 is asked for nothing where one of the forms is newer, and is told so", async () => {
+test("a client of 2025-06-18 is asked nothing if one of the forms is newer", async () => {
   const form = (field: object): Bag => ({ message: "m", requestedSchema: { type: "object", properties: { f: { ...field } } } });
   const asks = registry({
     tools: {
@@ -103,7 +103,7 @@ test("a client of 2025-06-18 is asked for nothing where one of the forms is newe
   assert.match(texts[1] ?? "", /"isError":true.*"code":"CAPABILITY"/);
 });
 
-test("a client of 2026-07-28 gets both needs in one input_required, and its answers come with the next call", async () => {
+test("a client of 2026-07-28 gets both questions in one input_required result", async () => {
   await using gateway = gatewayOf(thinker());
   const call = async (more: object): Promise<Readonly<Record<string, unknown>>> => {
     const can = { ...ENVELOPE, "io.modelcontextprotocol/clientCapabilities": { sampling: {}, roots: {} } };
@@ -127,7 +127,7 @@ test("a client of 2026-07-28 gets both needs in one input_required, and its answ
   assert.deepEqual(done["structuredContent"], { said: SAMPLED, where: ROOTS });
 });
 
-test("a request that no client is sent is the author's mistake: the log has the sentence, the caller learns nothing", async () => {
+test("an unknown question is the author's mistake, which is logged and not disclosed", async () => {
   const odd = registry({ tools: { think: { run: (_args, { ask }) => ask({ sure: { method: "nope/x", params: { text: "secret" } } }) } } });
   const lines: string[] = [];
   await using gateway = gatewayOf(odd, { log: (_level, data) => void lines.push(JSON.stringify(data)) });

@@ -1,5 +1,5 @@
 // Owns: reporting requests to the observer, if there is one. Does not own: what an observer does with them (hosts/telemetry).
-import type { Bag, Caller, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
+import type { Bag, Caller, Observation, ObservedFailure, ObservedRequest } from "../../core/contract/index.ts";
 import { MAX_URI, omitUndefined, safeCall, andThenElse } from "../../core/contract/internal.ts";
 import type { Core, Members } from "./core.ts";
 import { claimedVersion, traceOf } from "./envelope.ts";
@@ -29,16 +29,21 @@ export const UNOBSERVED: RequestObserver = {
   failed: () => undefined,
 };
 
-/** Where a request comes from. `session`: absent for one of 2026-07-28, and for initialize. */
-interface Origin {
-  readonly era: Era;
-  readonly caller: Caller;
-  readonly session: { readonly revision: Revision; readonly name: string } | undefined;
+/** `session`: undefined for a request of 2026-07-28, and for initialize. */
+export function observe(core: Core, request: Request, era: Era, caller: Caller, session: ObservedSession | undefined): RequestObserver {
+  const { observer } = core.settings;
+  if (observer === undefined) return UNOBSERVED;
+  try {
+    return new Reported(core, observer.begun(describe(request, era, caller, session)), request, era);
+  } catch (error) {
+    logFailure(core, error);
+    return UNOBSERVED;
+  }
 }
 
-export function observe(core: Core, request: Request, era: Era, caller: Caller, session: Origin["session"]): RequestObserver {
-  const { observer } = core.settings;
-  return observer === undefined ? UNOBSERVED : begin(core, observer, request, { era, caller, session });
+interface ObservedSession {
+  readonly revision: Revision;
+  readonly name: string;
 }
 
 /** Reports a request that begins a session. */
@@ -63,16 +68,7 @@ export function observeBegin<T>(core: Core, request: Request, caller: Caller, ru
   }
 }
 
-function begin(core: Core, observer: Observer, request: Request, origin: Origin): RequestObserver {
-  try {
-    return new Reported(core, observer.begun(describe(request, origin)), request, origin.era);
-  } catch (error) {
-    logFailure(core, error);
-    return UNOBSERVED;
-  }
-}
-
-function describe({ method, id, params }: Request, { era, caller, session }: Origin): ObservedRequest {
+function describe({ method, id, params }: Request, era: Era, caller: Caller, session: ObservedSession | undefined): ObservedRequest {
   const name = method === "tools/call" || method === "prompts/get" ? shortText(params["name"], MAX_NAME) : undefined;
   const uri = method.startsWith("resources/") ? shortText(params["uri"], MAX_URI) : undefined;
   const claimed = era === "modern" ? claimedVersion(params) : undefined;

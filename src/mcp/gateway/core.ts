@@ -89,10 +89,6 @@ export type Refusal = { readonly code: string; readonly message: string; readonl
 /** In the `_meta` of a result: the code of a domain refusal, for clients that read more than its sentence. */
 export const REFUSED_META = "troupe/refused";
 
-const LISTS: ReadonlySet<string> = new Set(["tools/list", "resources/list", "resources/templates/list", "prompts/list"]);
-
-export const isListMethod = (method: string): boolean => LISTS.has(method);
-
 /** The posture of lists taken from a surface: where the catalogue is not known in advance, a gated list would promise too much. */
 export function postureFor(surface: Surface, wanted: Posture): Posture {
   return wanted === "gated" && surface.links !== undefined && surface.catalogue.links === undefined ? "dynamic" : wanted;

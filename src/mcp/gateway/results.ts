@@ -2,7 +2,7 @@
 // lists (lists.ts) and errors (errors.ts).
 import { type Bag, BLOB, CONTENT, isBag, isList, type Json } from "../../core/contract/index.ts";
 import { isBlob, isContent, memoize, wellFormed } from "../../core/contract/internal.ts";
-import { isListMethod, type Members } from "./core.ts";
+import type { Members } from "./core.ts";
 import type { RequestId } from "./json-rpc.ts";
 import type { Page } from "./lists.ts";
 import type { Settings } from "./options.ts";
@@ -203,6 +203,10 @@ const hintOf = (ttlMs: number, scope: "public" | "private"): string => `,"ttlMs"
 const UNCACHED = hintOf(0, "private");
 const CATALOGUE = hintOf(CATALOGUE_TTL_MS, "private");
 const DISCOVERED = hintOf(DISCOVER_TTL_MS, "public");
+
+const LISTS: ReadonlySet<string> = new Set(["tools/list", "resources/list", "resources/templates/list", "prompts/list"]);
+
+export const isListMethod = (method: string): boolean => LISTS.has(method);
 
 function isCacheable(method: string): method is CacheableMethod {
   return isListMethod(method) || method === "resources/read" || method === "server/discover";

@@ -149,9 +149,10 @@ function modernExchange(core: Core, source: Source, exchange: Exchange, request:
   const channel = new ModernPostChannel(exchange);
   try {
     if (request.method === "subscriptions/listen")
-      return subscribe(core, source, exchange, request).catch((error: unknown) => modernFailed(error, core, channel, request));
+      return andThenElse(subscribe(core, source, exchange, request), answered, modernFailed, core, channel, request);
     const { caller, gone } = exchange;
-    const reply = core.work.during(() => new ModernRequest(core, request, { caller, source, channel, header, gone }).perform());
+    const one = new ModernRequest(core, request, { caller, source, channel, header, gone });
+    const reply = core.work.during(() => one.perform());
     if (reply instanceof Promise) core.silentCalls.add(channel);
     return andThenElse(reply, modernAnswer, modernFailed, core, channel, request);
   } catch (error) {

@@ -9,9 +9,9 @@ import type { Catalogue, Surface } from "./surface.ts";
 /** `kind/key`: the kind matches `[a-z][a-z0-9-]{0,63}`, the key is 1–256 bytes, percent-encoded as `encodeURIComponent` does: one key, one id. */
 export type ActorId = `${string}/${string}`;
 
-/** Who is behind a call. Plain data; era, connection and posture end at the gateway. */
+/** The caller of an actor. Plain data; protocol era, connection and posture are known to the gateway only. */
 export interface Viewer {
-  /** `iss|sub` of a verified token, the name of an API key, `session|…` (legacy, unauthenticated), `local` (stdio); absent: nobody in particular. */
+  /** `iss|sub` of a verified token, the name of an API key, `session|…` (legacy, unauthenticated), `local` (stdio); absent: anonymous. */
   readonly principal?: string;
   /** The actor that stands for the viewer in its cast. */
   readonly self?: ActorId;
@@ -36,7 +36,7 @@ export interface Message {
   readonly viewer?: Viewer;
   /** The actor may begin with this message; absent and the actor unknown: `NO_ACTOR`. */
   readonly start?: Json;
-  /** Only with `start`: overrides the kind's policy, kept with the actor. */
+  /** Only with `start`: overrides the kind's policy, and is stored with the actor. */
   readonly policy?: Partial<Policy>;
   /** The reply arrives at the sender as a message of this action: a durable ask that holds no mailbox. */
   readonly replyAs?: string;
@@ -48,7 +48,7 @@ export interface Message {
   readonly trace?: Bag;
   /** Given to an earlier `needs`, under the same keys. */
   readonly answers?: Bag;
-  /** What the client could be asked: `elicitation`, `sampling`, `roots`. */
+  /** What the client supports: `elicitation`, `sampling`, `roots`. */
   readonly can?: readonly string[];
   /** How often it was replayed as a dead letter. */
   readonly replays?: number;
@@ -159,8 +159,8 @@ export interface Behaviour<S = unknown> {
   /** Read-only tools, resources, prompts, completion: no mailbox, no event. `self` is the actor viewed, where the caller knows it. */
   view?(state: S, action: string, args: Json, viewer: Viewer, self?: ActorId): Reply;
   /**
-   * If a part cannot be computed, that part is off, the rest is shown, and `onFault` gets the error, once until the code is
-   * reloaded. If it throws, nothing can be shown.
+   * If a part cannot be computed, that part is off, the rest is returned, and `onFault` gets the error, once until the code is reloaded. If
+   * it throws, nothing is visible.
    */
   surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
   /** True if a message to a stopped or never started actor is dropped silently, without an error or dead letter. Absent: never. */

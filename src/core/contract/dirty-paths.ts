@@ -2,7 +2,7 @@
 
 type Container = Readonly<Record<string, unknown>>;
 
-/** Where an object or array differs from what it was. Whoever compares the two need not look anywhere else. */
+/** Where an object or array differs from what it was. A comparison of the two need not look anywhere else. */
 export interface Changes {
   readonly before: Container;
   /** Frozen deeply. */
@@ -20,7 +20,7 @@ export interface Changes {
 
 /**
  * A draft's changes, attached to the turn it made, so that the patch is made of the changed paths alone. Opaque and never stored: it
- * counts for one pair of states only, by identity, and nobody but a draft can make one that counts.
+ * counts for one pair of states only, by identity, and only a draft can make one that counts.
  */
 export class DirtyPaths {
   readonly #changes: Changes;

@@ -11,21 +11,20 @@ export interface Caller {
 }
 
 /**
- * One ordered way out to a client: the standard output, a socket, one response as
- * an event stream. Messages are complete JSON texts. Sending never throws: to a
- * client that has gone it does nothing.
+ * One ordered output to a client: the standard output, a socket, or a response as an event stream. Messages are complete JSON texts. Sending
+ * never throws; it does nothing when the client has left.
  */
 export interface Channel {
   /**
-   * `eventId`, `retryMs` and `event` reach event streams only. An empty text with an id primes the stream. `event`: its name,
-   * where it has one; what is not called `message` is no message, and goes out on a response that is an event stream only.
+   * `eventId`, `retryMs` and `event` reach event streams only. An empty text with an id primes the stream. `event`: the event's name, if it has
+   * one; events other than `message` are not MCP messages, and are sent on event streams only.
    */
   send(text: string, eventId?: string, retryMs?: number, event?: string): void;
-  /** False while the client does not read: whoever has dirty flags waits for `onReady` (C8). */
+  /** False while the client does not read: notifications stay dirty flags until `onReady` (C8). */
   readonly ready: boolean;
-  /** Runs each time the channel turns ready again, until undone; not at once when it is ready already. */
+  /** Runs each time the channel becomes ready again, until undone; not at once if it is ready already. */
   onReady(run: () => void): () => void;
-  /** Aborted when the client is gone. */
+  /** Aborted when the client has left. */
   readonly gone: CancelSignal;
   /** Ends the stream after what was sent. */
   close(): void;
@@ -34,13 +33,13 @@ export interface Channel {
 /** A client on one ordered stream both ways: stdio, TCP, an in-memory pair. */
 export interface Connection {
   /**
-   * One frame as it came: a line without its line end. Malformed input is answered, never thrown. `caller`: who sent it, where
-   * each frame comes with a token of its own; of the connection's principal. Default: the connection's.
+   * One frame as received: a line without its line end. Malformed input is answered, never thrown. `caller`: the sender, if each frame has a
+   * token of its own; of the connection's principal. Default: the connection's caller.
    */
   receive(frame: Uint8Array | string, caller?: Caller): void;
   /**
-   * The client's side has ended. Settles when what runs for it has ended too. After `graceMs` (default: never) what still runs is
-   * answered: not known whether it was applied.
+   * The client's side has ended. Settles when its requests have ended too. After `graceMs` (default: never) the outcome of those that still run is
+   * reported as unknown.
    */
   close(graceMs?: number): Promise<void>;
 }
@@ -55,8 +54,8 @@ export interface Exchange {
   /** Served at `/mcp/meta`. */
   readonly posture?: "meta";
   /**
-   * Turns the response into an event stream, once; later calls return the same channel. Its `gone` is aborted already where there is none:
-   * the client has left or was answered, or may have no more streams: it is then told so, unless the answer has a body.
+   * Turns the response into an event stream, once; later calls return the same channel. Its `gone` is aborted already if there is no stream:
+   * the client has left or was answered, or may have no more streams, which is its answer unless that has a body.
    */
   stream(headers?: Readonly<Record<string, string>>): Channel;
   /** Aborted when the client closed the connection. */
@@ -73,7 +72,7 @@ export interface Answer {
   readonly open?: boolean;
 }
 
-/** One HTTP request to a door that is mounted beside MCP. */
+/** One HTTP request to an endpoint that is mounted next to MCP. */
 export interface DoorRequest extends Exchange {
   /** Without the query. */
   readonly path: string;
@@ -83,21 +82,21 @@ export interface DoorRequest extends Exchange {
   lines(): Channel;
 }
 
-/** A way in beside MCP. Host, origin, token, sizes and times are checked before it is asked. */
+/** An HTTP endpoint next to MCP. Host, origin, token, sizes and times are checked before it is called. */
 export interface HttpMount {
   /** `/packets`: this path and everything below it. */
   readonly path: string;
   readonly verbs?: readonly ("GET" | "POST" | "DELETE")[];
-  /** Asks for no token, even where others do. */
+  /** Requires no token, even if other endpoints do. */
   readonly open?: boolean;
   handle(request: DoorRequest): Answer | Promise<Answer>;
 }
 
-/** A way in over WebSocket: one text frame one message. Host, origin, token and limits are checked before it is asked. */
+/** A WebSocket endpoint: one message per text frame. Host, origin, token and limits are checked before it is called. */
 export interface SocketMount {
-  /** This path alone. An `HttpMount` may have the same. */
+  /** Exactly this path. An `HttpMount` may have the same one. */
   readonly path: string;
-  /** The subprotocol agreed upon with clients that offer it. Clients that offer none are taken as they are. */
+  /** The subprotocol for clients that offer it. Clients that offer none are accepted without. */
   readonly protocol?: string;
   connect(channel: Channel, caller: Caller): Connection;
 }
@@ -106,8 +105,8 @@ export interface SocketMount {
 export interface Gateway extends AsyncDisposable {
   connect(channel: Channel, caller: Caller): Connection;
   exchange(exchange: Exchange): Answer | Promise<Answer>;
-  /** Its POSTs need accept one of the two media types of answers only. Absent: both. */
+  /** A POST needs to accept only one of the two media types of answers. Absent: both. */
   readonly acceptsEither?: boolean;
-  /** No new work; settles when what runs has ended. After `graceMs` what still runs is answered: not known whether it was applied. */
+  /** Takes no new work; settles when all requests have ended. After `graceMs` the outcome of those that still run is reported as unknown. */
   drain(graceMs: number): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { CallOptions } from "./source.ts";
 
 export type Status = "live" | "failed" | "stopped";
 
-/** What watchers are told: a fact, never the state. */
+/** What watchers receive: that an actor changed, never its state. */
 export interface Change {
   readonly id: ActorId;
   readonly seq: number;
@@ -36,7 +36,7 @@ export interface Snapshot extends Change {
   readonly owner?: string;
 }
 
-/** A send that failed three times (C5). */
+/** A dead letter: a send that failed three times (C5). */
 export interface Letter {
   readonly message: Message;
   readonly why: string;
@@ -47,7 +47,7 @@ export interface Letter {
 export interface ListQuery {
   readonly kind?: string;
   readonly owner?: string;
-  /** Those that have stopped are left out. */
+  /** Without stopped actors. */
   readonly live?: boolean;
   readonly after?: ActorId;
   readonly limit: number;
@@ -64,24 +64,24 @@ export interface ListQuery {
  */
 export type Trait = "mailbox-bound" | "cycle-check" | "progress" | "memory-actors" | "call-order";
 
-/** The one way to actors. */
+/** Runs actors; the only way to reach them. */
 export interface Engine extends AsyncDisposable {
-  /** What it claims beyond the rest; the suite tests what is claimed. */
+  /** What it guarantees beyond the rest; the suite tests each of them. */
   readonly traits: ReadonlySet<Trait>;
-  /** It runs actors of that kind. Absent: an engine that cannot say. */
+  /** Whether it runs actors of that kind. Absent: unknown. */
   knows?(kind: string): boolean;
   /** Throws `EngineError` only: code, and whether the call was applied. */
   call(message: Outgoing, options?: CallOptions): Promise<Reply>;
   /**
-   * `call`, answered on the spot where nothing is waited for: an idle actor in memory whose turn is pure. Throws where that call
-   * would reject at once. Absent: an engine that is never that quick.
+   * `call`, answered synchronously if nothing is awaited: an idle actor in memory whose turn is pure. Throws if that call would
+   * reject at once. Absent: never synchronous.
    */
   callNow?(message: Outgoing, options?: CallOptions): Reply | Promise<Reply>;
   /** Settles when durable. */
   send(message: Outgoing): Promise<void>;
-  /** The last durable state and what was known with it, never a cell's lead (law 2). */
+  /** The last durable state, never one of uncommitted turns (law 2). */
   read(id: ActorId): Promise<Snapshot | undefined>;
-  /** `read`, answered on the spot where nothing is waited for: what is known of the actor is in memory. Absent: an engine that is never that quick. */
+  /** `read`, answered synchronously if the actor is in memory. Absent: never synchronous. */
   readNow?(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined>;
   /** How many messages wait in the actor's mailbox. Absent: an engine whose mailboxes are not in this process. */
   queued?(id: ActorId): number;
@@ -112,20 +112,20 @@ export const missingActorRefusal = (fault: unknown): Extract<Reply, { readonly r
     ? { refused: { code: fault.code, message: fault.message } }
     : undefined;
 
-/** Answers `Peers.ask`; what it returns for `Peers.tell` is dropped. What it throws reaches whoever asked as "knows nothing of that". */
+/** Answers `Peers.ask`; its result for `Peers.tell` is dropped. If it throws, the asking node receives undefined. */
 export type PeerListener = (message: Json, from: string) => Json | undefined | Promise<Json | undefined>;
 
-/** The other nodes that serve the same actors and sessions, as one of them reaches them. Nothing here is durable: what must hold is in a store. */
+/** The other nodes that serve the same actors and sessions. Nothing here is durable: what must be durable is in a store. */
 export interface Peers extends AsyncDisposable {
   /** This node's name, `[a-z0-9]{16}`: another after each start. */
   readonly self: string;
-  /** To every other node. Lossy: a node that is away, or does not read, never hears it. In order for each pair of nodes. */
+  /** Sends to every other node. Lossy: a node that is unreachable or does not read misses it. In order for each pair of nodes. */
   tell(topic: string, message: Json): void;
-  /** To one node, by its name. Undefined: it is away, answers too late, or knows nothing of that. */
+  /** Asks one node, by its name. Undefined: it is unreachable, timed out, or has no answer. */
   ask(node: string, topic: string, message: Json): Promise<Json | undefined>;
   /** One listener for each topic. Returns its undo. */
   on(topic: string, listen: PeerListener): () => void;
-  /** Something that was told may have gone unheard here: some was lost on its way, or a node has come or gone. Returns its undo. */
+  /** Runs when messages from other nodes may have been missed: some were lost, or a node has joined or left. Returns its undo. */
   onGap(run: () => void): () => void;
 }
 
@@ -136,10 +136,10 @@ export interface Member {
   readonly url: string;
 }
 
-/** Which nodes there are. */
+/** The list of nodes. */
 export interface Members {
-  /** Says that this node is there, for `forMs` from now on; and who else is. */
+  /** Announces this node for `forMs` from now. Returns the other nodes. */
   seen(self: Member, forMs: number): Promise<readonly Member[]>;
-  /** This node has gone. */
+  /** Removes this node. */
   left(node: string): Promise<void>;
 }

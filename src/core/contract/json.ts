@@ -83,7 +83,7 @@ export function freezeDeep<T>(value: T): T {
   return value;
 }
 
-// Asked first: a function that calls itself is compiled into its caller several times over, and leaves no room for others.
+// Checked first: V8 inlines a recursive function into its caller several times, which leaves no budget for other functions.
 function isDeep(value: Inside): boolean {
   for (const key in value) if (typeof value[key] === "object" && value[key] !== null) return true;
   return false;
@@ -266,7 +266,7 @@ function withoutLone(text: string, first: number): string {
     }
     if (isHalf(text, at, 0xd800)) {
       const next = at + ESCAPE_LENGTH;
-      // A pair that somebody else has written as escapes.
+      // A valid surrogate pair that was written as escapes.
       if (isHalf(text, at, 0xd800, 0xdbff) && text.startsWith("\\u", next) && isHalf(text, next, 0xdc00)) {
         at = next + ESCAPE_LENGTH;
         continue;

@@ -2,53 +2,56 @@
 
 import type { Bag } from "./json.ts";
 
-/** A request of MCP, as it begins to be served. */
+/** An MCP request when it begins to be served. */
 export interface ObservedRequest {
   readonly method: string;
   readonly id: string | number;
   readonly revision?: string;
-  /** The tool or prompt it is for: the client's word, until the request has ended well. */
+  /** The tool or prompt it names; not verified until the request has succeeded. */
   readonly name?: string;
-  /** The resource it is for: the client's word, too. */
+  /** The resource it names; not verified either. */
   readonly uri?: string;
-  /** Of one in a session. Not the session's id, which is a secret. */
+  /** Identifies the session, if there is one. Not the session's id, which is a secret. */
   readonly session?: string;
   readonly peer?: string;
   /** The W3C trace context that came with it: `traceparent`, `tracestate`, `baggage`. */
   readonly trace?: Bag;
 }
 
-/** How a request ended without what was asked for. */
+/** How a request failed. */
 export interface ObservedFailure {
-  /** `tool`: the result is a tool's that failed or refused. `cancelled`: nobody waits for an answer any more. */
+  /** `tool`: a tool failed or refused. `cancelled`: the client no longer waits for an answer. */
   readonly kind: "error" | "tool" | "cancelled";
-  /** Of an error, JSON-RPC's. */
+  /** The JSON-RPC code of an error. */
   readonly code?: number;
-  /** Of an error, as the client reads it. */
+  /** The message of an error, as the client receives it. */
   readonly message?: string;
 }
 
-/** One request that is looked on. */
+/** One observed request. */
 export interface Observation {
-  /** The W3C trace context in which what is done for the request goes on: its actors are given it. Absent: the client's. */
+  /** The W3C trace context for the work of this request, passed to its actors. Absent: the client's. */
   readonly trace?: Bag;
-  /** Runs `act`, once and at once, as what is done for the request. */
+  /** Runs `act` once, synchronously, as part of the request. */
   during<T>(act: () => T): T;
-  /** It has been answered. Told once. */
+  /** The request was answered. Called once. */
   ended(failure?: ObservedFailure): void;
 }
 
 /**
- * Looks on while requests are served, to count, time or trace them: every request that is answered, but those that a door or the rate of
- * HTTP refuses before anybody reads them, and `subscriptions/listen`, which goes on. What an observer throws reaches no client.
+ * Observes requests, to count, time or trace them: every request that is answered, except those that a transport or the HTTP rate limit refuses
+ * unread, and `subscriptions/listen`, which does not end. An observer's errors reach no client.
  */
 export interface Observer {
   begun(request: ObservedRequest): Observation;
-  /** What there is just now may be asked for from now on, as often as somebody looks. Returns what ends that. */
+  /** Offers a function that returns the current figures, to be called as often as needed. Returns its undo. */
   shows?(figures: () => Figures): () => void;
 }
 
-/** Of a gateway: `sessions` in memory, `connections`, open `streams`, `requests` that run. Of an engine: `actors` in memory, those that have `failed`, messages in its `outbox`, pages of its store that only the write-ahead log holds (`backlog`); `faults` and `slowTurns` since it began. */
+/**
+ * Of a gateway: `sessions` in memory, `connections`, open `streams`, running `requests`. Of an engine: `actors` in memory, `failed` actors, messages
+ * in its `outbox`, pages of its store that only the write-ahead log has (`backlog`), `faults` and `slowTurns` since its start.
+ */
 export type Figure =
   | "sessions"
   | "connections"

@@ -56,8 +56,8 @@ export function changedSession(row: SessionRow, change: SessionChange): SessionR
 }
 
 function changedUris(uris: readonly string[], { subscribe, unsubscribe }: SessionChange): readonly string[] {
-  const kept = uris.filter((uri) => uri !== subscribe && uri !== unsubscribe);
-  return subscribe === undefined ? kept : [...kept, subscribe];
+  const others = uris.filter((uri) => uri !== subscribe && uri !== unsubscribe);
+  return subscribe === undefined ? others : [...others, subscribe];
 }
 
 function isSo({ subscriptions, ...row }: SessionRow, { subscribe, unsubscribe, logLevel, listener }: SessionChange): boolean {
@@ -69,13 +69,13 @@ function isSo({ subscriptions, ...row }: SessionRow, { subscribe, unsubscribe, l
   );
 }
 
-/** Rows that processes may share. `touch` is called at most every ttl/10: `seenAt` may be that much older than what is true. */
+/** Rows that processes may share. `touch` is called at most every ttl/10, so `seenAt` may be that much too old. */
 export interface SessionStore extends AsyncDisposable {
   put(row: SessionRow): Promise<void>;
   get(id: string): Promise<SessionRow | undefined>;
   /**
-   * `changedSession` in one step, whoever else writes meanwhile. Returns the row as it is then; undefined: there is none,
-   * and none is made. Writes what changes, where the store can. Absent: read and put, one after the other, so that of two nodes' changes at once one may be lost.
+   * `changedSession` as one atomic step. Returns the changed row; undefined: there is none, and none is created. Writes only what changes, if
+   * the store can. Absent: the caller reads and puts, and so may lose one of two changes that nodes make at once.
    */
   change?(id: string, change: SessionChange): Promise<SessionRow | undefined>;
   touch(id: string, seenAt: number): Promise<void>;
@@ -84,7 +84,7 @@ export interface SessionStore extends AsyncDisposable {
   expire(seenBefore: number): Promise<readonly string[]>;
 }
 
-/** Messages of resumable event streams, kept for clients that reconnect. */
+/** Messages of resumable event streams, for clients that reconnect. */
 export interface StreamStore extends AsyncDisposable {
   /** Returns the event's id, unique within the session. */
   append(session: string, stream: string, message: Json): Promise<string>;
@@ -94,8 +94,8 @@ export interface StreamStore extends AsyncDisposable {
     eventId: string,
   ): Promise<{ readonly stream: string; readonly messages: readonly { readonly id: string; readonly message: Json }[] } | undefined>;
   /**
-   * One stream whose client has read it to its end, some minutes ago: nobody asks for it any more. Absent: it stays until it
-   * goes by the store's own bounds, or with its session.
+   * Drops a stream that its client read to its end some minutes ago. Absent: the stream stays until the store's own bounds drop it, or with
+   * its session.
    */
   drop?(session: string, stream: string): Promise<void>;
   delete(session: string): Promise<void>;
@@ -106,15 +106,15 @@ export interface TaskRow {
   readonly id: string;
   /** The owner. Other principals cannot find the task. */
   readonly principal?: string;
-  /** What its client is told, as the text of a JSON object, and what its token needs for that. */
+  /** What its client receives, as the text of a JSON object, and the scopes its token needs for that. */
   readonly told: string;
-  /** Nothing more happens to it. Where this is false and its process has ended, nobody knows what became of it. */
+  /** The task has ended. If false and its process has ended, its outcome is unknown. */
   readonly over: boolean;
-  /** When it may go, in milliseconds since 1970. */
+  /** When it expires, in milliseconds since 1970. */
   readonly until: number;
 }
 
-/** Rows that outlive their process, which nobody else may write to meanwhile. */
+/** Rows that outlive their process. Only one process writes at a time. */
 export interface TaskStore extends AsyncDisposable {
   put(row: TaskRow): Promise<void>;
   get(id: string): Promise<TaskRow | undefined>;
@@ -150,7 +150,7 @@ export interface StreamBounds {
 
 export const STREAM_BOUNDS: StreamBounds = { messages: 1_000, bytes: 1_048_576, streams: 32 };
 
-/** `<n>.<stream>`: a stream's messages count from 1, so that also a dropped one's successor is known. Fits a header. */
+/** `<n>.<stream>`: a stream's messages count from 1, so that the successor of a dropped message is known. Fits a header. */
 export const eventId = (stream: string, n: number): string => `${n}.${encodeURIComponent(stream)}`;
 
 /** Parses an event id from a client. Undefined: invalid. */

@@ -5,23 +5,23 @@ import type { Bag, Json } from "./json.ts";
 import type { Catalogue, OfferRef, Surface } from "./surface.ts";
 import type { CancelSignal } from "./time.ts";
 
-/** Proof of what a call committed: ask any copy of the chain for it later. */
+/** Proof of what a call committed, to be checked later against any copy of the chain. */
 export interface Receipt {
   readonly actor: string;
   readonly seq: number;
-  /** The event's id. Of a memory actor it is worked out when it is read: `JSON.stringify` has it, a spread (`{ ...receipt }`) may not. */
+  /** The event's id. For a memory actor it is computed when read: `JSON.stringify` has it, a spread (`{ ...receipt }`) may not. */
   readonly head: string;
 }
 
 export interface CallOptions {
   /** Idempotency, scoped to principal and actor; only keyed replies are remembered (C4). */
   readonly key?: string | undefined;
-  /** The caller's address, as its transport saw it: tells callers without a principal apart, for their keys and quotas. */
+  /** The caller's address, as its transport saw it: distinguishes callers without a principal, for their keys and quotas. */
   readonly peer?: string | undefined;
   readonly answers?: Bag | undefined;
   readonly can?: readonly string[] | undefined;
   readonly trace?: Bag | undefined;
-  /** An `AbortSignal`, or what tells the same. */
+  /** An `AbortSignal`, or a signal with the same meaning. */
   readonly signal?: CancelSignal | undefined;
   readonly onProgress?: Progress | undefined;
   readonly onLog?: Log | undefined;
@@ -31,16 +31,16 @@ export interface CallOptions {
   readonly deliver?: ((message: Outgoing, options: CallOptions) => Promise<Reply>) | undefined;
 }
 
-/** What a viewer is shown at the moment it is asked; undefined: it cannot be said without a look. */
+/** Returns a viewer's current surface. Undefined: unknown without computing it. */
 export type Shown = () => Surface | undefined;
 
 /**
- * At most a flag: who listens finds out when it can send (C8) what its viewer is shown. `ref`: that offer's content; without it, the
- * lists. `shown`, where it comes along, says then without a look what is shown; undefined: it cannot any more, and `surface` is asked.
+ * Sets a dirty flag: the listener requests the surface when it can send (C8). `ref`: the content of that offer is stale; without it, the lists
+ * are. `shown`, if given, returns the surface then without computing it, or undefined, and `surface` is called.
  */
 export type Dirty = (ref?: OfferRef, shown?: Shown) => void;
 
-/** One offer under these arguments: a resource whose URI carries a handle is listened to so, since no viewer alone says which it may see. */
+/** One offer with its arguments: the subject of a subscription to a resource whose URI contains a handle, since the viewer alone does not determine it. */
 export interface ContentOf {
   readonly ref: OfferRef;
   readonly args: Json;
@@ -48,13 +48,13 @@ export interface ContentOf {
 
 /** What the gateway serves: a cast of actors, a registry, an AgenticService, a remote Theater; and merge and prefix of these. */
 export interface Source {
-  /** Text for the client's model, part of the initialize and discover results. Asked each time: some sources learn theirs. */
+  /** Text for the client's model, part of the initialize and discover results. Read each time, since some sources learn theirs later. */
   readonly instructions?: string | undefined;
-  /** No promise where nothing is waited for: lists are then answered on the spot. */
+  /** Not a promise if nothing is awaited, so that lists are answered synchronously. */
   surface(viewer: Viewer): Surface | Promise<Surface>;
   /**
-   * The catalogue that `surface` would have now, where it is known without looking at any state: a call then finds its
-   * offer without a surface being made. Undefined, or absent: only `surface` can say.
+   * The catalogue that `surface` would have now, if it is known without reading any state: a call then finds its offer without computing a
+   * surface. Undefined or absent: only `surface` has it.
    */
   catalogue?(viewer: Viewer): Catalogue | undefined;
   /**
@@ -62,16 +62,15 @@ export interface Source {
    * Refusals with a meaning to the gateway: `UNKNOWN` (no such offer for this viewer),
    * `INVALID` (arguments), `INVALID_PARAMS` (the request itself is wrong: an error and no
    * result, of a tool too, with the refusal's data as its own), `URL_ELICITATION` (pages to be opened first, `data.elicitations` as MCP
-   * writes them: an error that says so where the client knows it), `SCOPE` (the token lacks `data.scopes`, a list of texts:
+   * writes them: an error with these for clients that support it), `SCOPE` (the token lacks `data.scopes`, a list of texts:
    * answered with a challenge). Throws `TroupeError` for faults.
    */
   act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply>;
-  /** `act`, answered on the spot where nothing is waited for. Throws where that call would reject at once. Absent: never that quick. */
+  /** `act`, answered synchronously if nothing is awaited. Throws if that call would reject at once. Absent: never synchronous. */
   actNow?(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply>;
   /**
-   * Tells of what may be stale. `only`: of that content, and not of the lists. `contents` (default true; void with `only`): false where it
-   * is the lists alone that are listened to. A source may tell of contents all the same, which takes its time where very many listen.
-   * Returns its undo.
+   * Calls `dirty` when the lists or a content may be stale. `only`: for that content, not for the lists. `contents` (default true; ignored with
+   * `only`): false if the listener needs the lists only; a source may call it for contents all the same. Returns its undo.
    */
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void;
   /** Values for an argument of a prompt or resource template, beyond the surface's `choices`. */

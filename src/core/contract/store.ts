@@ -7,27 +7,27 @@ import type { Change, Engine, Letter, Status } from "./engine.ts";
 import type { StoreError } from "./errors.ts";
 import type { Bag, Json } from "./json.ts";
 
-/** A wake as it is kept. */
+/** A wake as it is stored. */
 export interface SetWake extends Wake {
   /** Id of the event that set it. Absent: of an actor in memory. */
   readonly cause?: string;
-  /** When it last fired, or was set. A clock that says less has been set back since. Absent: set by an earlier version. */
+  /** When it last fired, or was set. A clock with an earlier time has been set back since. Absent: set by an earlier version. */
   readonly rang?: number;
 }
 
-/** A wake, by its name, or an expiry, without one. */
+/** A wake that is due; without a name, the actor's expiry. */
 export interface Due {
   readonly id: ActorId;
   readonly wake: string;
   readonly at: number;
-  /** As the wake says. */
+  /** See `SetWake`. */
   readonly rang?: number;
 }
 
-/** The place of an actor among others, by what is due of it first. */
+/** The position of an actor among others that are due, by what is due first of each. */
 export type DuePlace = Pick<Due, "id" | "at">;
 
-/** What is known of an actor without its state. */
+/** An actor without its state. */
 export interface Row {
   readonly uid: string;
   readonly life: string;
@@ -43,13 +43,13 @@ export interface Row {
   /** A fork: what it sends is recorded, never delivered. */
   readonly muted?: true;
   readonly wakes: Readonly<Record<string, SetWake>>;
-  /** Messages told "later", by id: what their answers need. */
+  /** Messages with the reply `"later"`, by id: what is needed to answer them. */
   readonly pending: Bag;
 }
 
-/** One turn, as the store takes it. */
+/** One turn to be committed. */
 export interface Entry {
-  /** `STORE_CONFLICT` unless this event is the head, entries handed over earlier included (C6). */
+  /** The id of the head; `STORE_CONFLICT` for any other, entries that are not durable yet included (C6). */
   readonly after: string | null;
   readonly seq: number;
   readonly event: ChainEvent;
@@ -57,19 +57,19 @@ export interface Entry {
   readonly full: boolean;
   readonly row: Row;
   readonly out: readonly Message[];
-  /** The outbox message this turn applied: gone in the same transaction; `STORE_CONFLICT` where it is not there, since it was applied already (C5). */
+  /** The outbox message this turn applied, deleted in the same transaction; `STORE_CONFLICT` if it is missing, since it was applied already (C5). */
   readonly consumed?: string;
   readonly remember?: Remembered;
-  /** Replies given only now to keyed messages that were told "later": remembered alike. */
+  /** Replies to earlier keyed messages whose reply was `"later"`; remembered likewise. */
   readonly answered?: readonly Remembered[];
-  /** A keyed call this turn told "later": its actor is found by the key until the reply is remembered. */
+  /** A keyed call whose reply is `"later"`: its actor is found by the key until the reply is remembered. */
   readonly claimed?: Omit<Remembered, "reply">;
 }
 
 /** The first reply to a keyed call; `until` in milliseconds since 1970 (C4). */
 export interface Remembered {
   readonly key: string;
-  /** A hash of what was asked for: another call under the key is refused. Empty: written before this was kept. */
+  /** A hash of the call: another call under the key is refused. Empty: written by an earlier version. */
   readonly call: string;
   readonly reply: Reply;
   readonly until: number;
@@ -92,21 +92,21 @@ export interface Undelivered {
 /** An actor that has ended. */
 export interface Ended {
   readonly id: ActorId;
-  /** Of its last event: who removes it names it. */
+  /** The id of its last event, which names the actor's end for `Store.remove`. */
   readonly head: string;
   readonly seq: number;
-  /** When the message came that it ended with, in milliseconds since 1970. */
+  /** When the message arrived that ended it, in milliseconds since 1970. */
   readonly endedAt: number;
 }
 
-/** Which of those that have ended. */
+/** Which ended actors to list. */
 export interface EndedQuery {
   /** Ended earlier than this. */
   readonly before: number;
   readonly kind?: string;
-  /** Where the page before this one said to go on. */
+  /** `next` of the previous page. */
   readonly after?: string;
-  /** So many are looked at, whenever they ended. */
+  /** How many ended actors are examined, whenever they ended. */
   readonly limit: number;
 }
 
@@ -116,62 +116,62 @@ export interface EndedPage {
   readonly next?: string;
 }
 
-/** What goes with an outbox message that left no event. */
+/** More about an outbox message that left no event. */
 export interface Settling {
-  /** Of a dead letter: what its last failure was. */
+  /** The last failure of a dead letter. */
   readonly why?: string;
-  /** The reply to whoever asked with `replyAs`: in the outbox from the same transaction on, or another process would answer again (C5). */
+  /** The reply for a sender that set `replyAs`, put into the outbox in the same transaction, so that no other process answers again (C5). */
   readonly answer?: Message;
 }
 
-/** Told of each row that cannot be read (`STORE_CORRUPT`, the message says which one) and was passed over. Without it, one such row is a fault. */
+/** Called for each row that cannot be read (`STORE_CORRUPT`, the message names it) and was skipped. Without it, the first such row is thrown. */
 export type Damaged = (error: StoreError, actor?: ActorId) => void;
 
-/** Where actors sleep. Throws `StoreError` only. */
+/** Where actors are stored. Throws `StoreError` only. */
 export interface Store extends AsyncDisposable {
-  /** Why it takes nothing more until it is opened again. Undefined: it does. */
+  /** Why it takes no writes. Undefined: it does. */
   readonly fault?: StoreError | undefined;
-  /** Pages that only its write-ahead log holds: the number grows while checkpoints fail. Absent: it has no such log. */
+  /** Pages that only the write-ahead log has; the number grows while checkpoints fail. Absent: there is no such log. */
   readonly backlog?: number | undefined;
   load(id: ActorId): Promise<Stored | undefined>;
-  /** All or nothing, grouped; the next may be handed over before this settles. Settles when durable. */
+  /** All or nothing, in batches. The next commit may be made before this one settles. Settles when durable. */
   commit(id: ActorId, entry: Entry): Promise<void>;
-  /** A message from a door that must outlive the process before its turn ran. */
+  /** Stores a message from a transport until its turn has run, across restarts. */
   enqueue(message: Message): Promise<void>;
-  /** An outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). One that is not there: nothing. */
+  /** For an outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). Ignores unknown messages. */
   settle(messageId: string, how: "done" | "failed" | "dead", more?: Settling): Promise<void>;
   remembered(id: ActorId, key: string): Promise<Pick<Remembered, "call" | "reply"> | undefined>;
-  /** Actors that remember a reply to a call of that key, or told it "later": the last one first, at most 100. */
+  /** Actors that remember a reply to a call of that key, or will answer it later: the latest first, at most 100. */
   claimants(key: string): Promise<readonly ActorId[]>;
   /** In order; bodies absent where erased. */
   events(id: ActorId, afterSeq: number, limit: number): Promise<readonly ChainEvent[]>;
   event(eventId: string): Promise<ChainEvent | undefined>;
-  /** The first 1,000: a repeating wake has effects without end. */
+  /** The first 1,000, since a repeating wake causes ever more. */
   caused(eventId: string): Promise<readonly ChainEvent[]>;
-  /** Bodies only, and none from the last full state on. Returns how many. */
+  /** Erases bodies, but none from the last full state on. Returns how many. */
   erase(id: ActorId, beforeSeq: number): Promise<number>;
   /**
    * Wakes and expiries that are due, soonest first; with `kinds`, only of actors of these kinds; with `after`, only of actors behind that
-   * place. The next page of actors is behind the last entry that is its actor's first.
+   * position. The next page begins behind the last entry that is the first one of its actor.
    */
   due(before: number, limit: number, damaged?: Damaged, kinds?: readonly string[], after?: DuePlace): Promise<readonly Due[]>;
   /**
-   * In the order they were committed, without those whose ids are in `except`: at most `limit`, fewer where they are large, and none
-   * only where there are no more.
+   * In the order they were committed, without the ids in `except`: at most `limit`, fewer if they are large, and none only if there are no
+   * more.
    */
   undelivered(limit: number, damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly Undelivered[]>;
   letters(limit: number, damaged?: Damaged): Promise<readonly Letter[]>;
-  /** A dead letter goes back to the outbox (`replay`), its `replays` counted, or away (`drop`). False: there is none of that id. */
+  /** Returns a dead letter to the outbox (`replay`) and counts its `replays`, or deletes it (`drop`). False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
   children(id: ActorId): Promise<readonly ActorId[]>;
   list(query: Parameters<Engine["list"]>[0], damaged?: Damaged): Promise<readonly Change[]>;
   count(query: Parameters<Engine["count"]>[0]): Promise<number>;
   find(uid: string): Promise<ActorId | undefined>;
-  /** By kinds, then in an order of the store's own. */
+  /** In order of kinds, then in the store's own order. */
   ended(query: EndedQuery): Promise<EndedPage>;
   /**
-   * An actor that has ended goes as a whole: its row and its chain, which in a file are overwritten. False, and it stays: that is not
-   * what it ended with (C6). What it sent is still on its way, and what it remembered is nobody's.
+   * Deletes an ended actor, its row and its chain, and overwrites them in a file. False if that is not its last event (C6): it stays. What it
+   * sent is still delivered; its remembered replies are no longer found.
    */
   remove(ended: Pick<Ended, "id" | "head">): Promise<boolean>;
 }
@@ -217,10 +217,10 @@ export function commitWithCallback(store: Pick<Store, "commit">): CommitWithCall
   );
 }
 
-/** A keyed call an actor has taken: its first reply, or none yet where it was told "later" (C4). */
+/** A keyed call that an actor has received: with its first reply, or without one while it is due (C4). */
 export type KeyedCall = Omit<Remembered, "reply"> & Partial<Pick<Remembered, "reply">>;
 
-/** An actor as it is named on its way from one place to another. */
+/** An actor that is moved from one store to another. */
 export interface Travelling {
   readonly id: ActorId;
   /** As after the last event. */
@@ -230,7 +230,7 @@ export interface Travelling {
   readonly head: string;
 }
 
-/** All that is kept of an actor. Each iterable is read once, events first, before the next actor is asked for. */
+/** An exported actor. Each iterable is read once, events first, before the next actor is requested. */
 export interface Leaving extends Travelling {
   /** All of them, in order; bodies absent where erased. */
   events(): AsyncIterable<ChainEvent>;
@@ -239,8 +239,8 @@ export interface Leaving extends Travelling {
 }
 
 /**
- * Everything a place of actors holds. Each actor is whole and of one moment, and all are of the same moment where the place
- * can tell one. Read in the order of these methods, one iterable after the other. Throws `StoreError` only.
+ * Everything in a store of actors. Each actor is a snapshot of one moment; all are of the same moment if the store supports it. Read in
+ * the order of these methods, one iterable after the other. Throws `StoreError` only.
  */
 export interface Exporter extends AsyncDisposable {
   /** The moment, milliseconds since 1970. */
@@ -253,62 +253,62 @@ export interface Exporter extends AsyncDisposable {
 }
 
 /**
- * A place that takes actors in while nothing else writes there. Calls come one at a time, each after the last one settled.
+ * A store that imports actors while nothing else writes to it. Calls come one at a time, each after the previous one has settled.
  * Throws `StoreError` only.
  */
 export interface Importer extends AsyncDisposable {
   /**
-   * Undefined: it is there already, with this very head. Throws `STORE_CONFLICT`, having written nothing, where it is there
-   * with another chain, or another actor has its uid.
+   * Undefined: it exists already, with the same head. Throws `STORE_CONFLICT`, having written nothing, if it exists with another chain, or
+   * another actor has its uid.
    */
   actor(actor: Travelling): Promise<Arrival | undefined>;
-  /** Comes last in the outbox. False: it is there already, waiting or as a dead letter. Throws `STORE_CONFLICT` where another is there under its id. */
+  /** Appends a message to the outbox. False: it exists already, waiting or dead. Throws `STORE_CONFLICT` if its id has another message. */
   message(undelivered: Undelivered): Promise<boolean>;
   /** Likewise, among the dead letters. */
   letter(letter: Letter): Promise<boolean>;
-  /** Settles when all that was taken in is durable. Until then a crash may lose what came since the last one, never part of an actor. */
+  /** Settles when everything imported is durable. A crash may lose what came since the previous flush, never a part of an actor. */
   flush(): Promise<void>;
 }
 
-/** One actor on its way in: nothing of it is seen, nor left behind by a crash, before `commit`. */
+/** One actor being imported: invisible, and not left behind by a crash, before `commit`. */
 export interface Arrival {
   /** In order, each verified to follow the one before it. `full`: its body holds the whole state. */
   event(event: ChainEvent, full: boolean): Promise<void>;
   /** After the events, ascending by key. */
   call(call: KeyedCall): Promise<void>;
-  /** The chain was verified to its end, and tells this state. */
+  /** The chain was verified to its end, and results in this state. */
   commit(state: Json): Promise<void>;
-  /** Nothing of it is kept. */
+  /** Discards the actor. */
   abort(): Promise<void>;
 }
 
 /** SHA-256 of some bytes, as 64 lower-case hex digits. */
 export type Digest = string;
 
-/** What was, and was not, in use. */
+/** The result of a collection. */
 export interface Collected {
   readonly kept: number;
   readonly dropped: number;
-  /** Of what was dropped. */
+  /** The size of what was dropped. */
   readonly bytes: number;
 }
 
 /**
- * Bytes by their digest, and labels that name them, in spaces of their own. Safe to share: the same bytes are kept once.
- * Throws `StoreError` only; `STORE_CORRUPT` where kept bytes no longer are what their digest says.
+ * Bytes by their digest, and labels for them in separate spaces. Safe to share: equal bytes are stored once. Throws `StoreError` only;
+ * `STORE_CORRUPT` if stored bytes no longer match their digest.
  */
 export interface ContentStore extends AsyncDisposable {
-  /** Settles when durable. With a space, `contents` of that space tells of it. */
+  /** Settles when durable. With a space, `contents` of that space lists it. */
   put(bytes: Uint8Array, space?: string): Promise<Digest>;
   get(digest: Digest): Promise<Uint8Array | undefined>;
   has(digest: Digest): Promise<boolean>;
-  /** A label names one digest; without one, the label is gone. Settles when durable. */
+  /** Sets a label; without a digest, deletes it. Settles when durable. */
   label(space: string, label: string, digest: Digest | undefined): Promise<void>;
   labelled(space: string, label: string): Promise<Digest | undefined>;
   /** In the order of their names: at most `limit` after `after`. */
   labels(space: string, limit: number, after?: string): Promise<readonly string[]>;
   /** What was put into that space and has not been collected, in the order of digests. */
   contents(space: string, limit: number, after?: Digest): Promise<readonly { readonly digest: Digest; readonly bytes: number }[]>;
-  /** Drops what no label names and `live` does not: whatever is put while this runs stays. */
+  /** Drops contents that neither a label nor `live` names. Contents put while this runs stay. */
   collect(live: AsyncIterable<Digest> | Iterable<Digest>): Promise<Collected>;
 }

@@ -10,24 +10,24 @@ export type ListName = "tools" | "resources" | "prompts";
 /** One offer of a surface: `tools/pick_up`, `prompts/start`, `resources/state`. */
 export type OfferRef = `${ListName}/${string}`;
 
-/** Whether a call may go on after it was answered: "required": only to clients that know tasks. */
+/** Whether a call may become a task. "required": only for clients that support tasks. */
 export type TaskSupport = "optional" | "required";
 
-/** Definitions: immutable, compared by identity; compiled validators and serialised lists hang on them. */
+/** Definitions: immutable, and compared by identity, since compiled validators and serialised lists are cached by it. */
 export interface Catalogue {
   readonly tools: readonly Offer[];
   readonly resources: readonly Offer[];
   readonly prompts: readonly Offer[];
-  /** Prefix → kinds of actor whose surface may join there. Absent while `links` appear: not known ahead, so never served "gated". */
+  /** Prefix → kinds of actors whose surfaces may be linked there. Absent on a surface with `links`: not known in advance, so never served "gated". */
   readonly links?: Readonly<Record<string, readonly string[]>>;
-  /** What should be here and is not, and why: a source of several that cannot be asked now; `BAD_NAME`: an offer no client could use. */
+  /** What is missing, and why: one of several sources is unavailable, or (`BAD_NAME`) an offer has a name that no client could use. */
   readonly missing?: readonly TroupeError[];
 }
 
 /**
  * `definition` is the entry of the MCP list in its newest shape, without `name`
  * for tools and prompts; a resource's has `uri` (fixed) or `uriTemplate` (RFC 6570
- * level 1, and `{+path}`). The gateway takes away what an older revision does not know.
+ * level 1, and `{+path}`). The gateway removes members that an older revision does not have.
  */
 export interface Offer {
   readonly name: string;
@@ -36,30 +36,30 @@ export interface Offer {
   readonly action: string;
   readonly readOnly: boolean;
   /**
-   * A tool whose source checks the arguments and says what is wrong with them. `"misfits"`: those that do not fit `inputSchema`, which
-   * shows what the source takes and not all of it. Absent: the gateway checks, by `inputSchema`.
+   * The source checks the arguments of this tool and reports what is wrong. `"misfits"`: only those that do not match `inputSchema`, since
+   * the source accepts more than that. Absent: the gateway checks, by `inputSchema`.
    */
   readonly checksArguments?: boolean | "misfits";
   /**
-   * A template of any level, whose source is given what each expression stands for as the URI has it, still encoded, by the
-   * expression's own text (`+path`, `?q,page`). Absent: `{id}` and `{+path}`, by their names, decoded.
+   * A template of any level, whose source receives the value of each expression as it is in the URI, still encoded, keyed by the expression's
+   * own text (`+path`, `?q,page`). Absent: `{id}` and `{+path}`, keyed by name, decoded.
    */
   readonly rawVariables?: boolean;
   /**
-   * Several sources may offer it under this very name and URI: merged it is offered once, and asked of one after the other, since
-   * each answers `UNKNOWN` to what is not its own. Absent: two of one name are an error.
+   * Several sources may have this offer, with the same name and URI: it is listed once, and the sources are tried in order, since each
+   * answers `UNKNOWN` for what is not its own. Absent: two offers of one name are an error.
    */
   readonly shared?: boolean;
-  /** A template of one variable: what stands behind each of its choices is listed as a resource of its own. */
+  /** A template of one variable: each of its choices is listed as a resource, too. */
   readonly listed?: boolean;
   /**
-   * A tool whose call may go on after it was answered: a client that knows tasks is given one to ask after, where it is not done at
-   * once. "required": other clients are refused, "optional": they wait. Absent: everybody waits.
+   * A call of this tool may become a task: a client that supports tasks receives one unless the call is done at once. "required": other clients
+   * are refused; "optional": they wait. Absent: all clients wait.
    */
   readonly task?: TaskSupport;
   /**
-   * A resource whose content is of these members of its actor's state alone: who listens to it is not told where a turn wrote others.
-   * Absent: all may be.
+   * The members of the actor's state that the content of this resource depends on: subscribers are not notified of changes to others.
+   * Absent: all members.
    */
   readonly reads?: readonly string[];
 }
@@ -67,12 +67,12 @@ export interface Offer {
 /** What a viewer may do and see now. Pure. */
 export interface Surface {
   readonly catalogue: Catalogue;
-  /** Not now: why, or true where the author gave no reason. */
+  /** Unavailable offers, with the reason, or true if the author gave none. */
   readonly off: Readonly<Record<OfferRef, string | true>>;
-  /** Argument → allowed values: shown as `enum` (and completed), checked in the turn, never compiled. */
+  /** Argument → allowed values: listed as `enum`, completed, checked in the turn, never compiled. */
   readonly choices?: Readonly<Record<OfferRef, Readonly<Record<string, readonly string[]>>>>;
-  /** Prefix ("" for none) → actor whose surface joins; a cast is a viewer's links. */
+  /** Prefix ("" for none) → the linked actor, whose surface is added; a cast is a viewer's links. */
   readonly links?: Readonly<Record<string, ActorId>>;
-  /** Prefix → why nothing joins there now: what is offered there is refused with it. Of a prefix in neither nothing is told. */
+  /** Prefix → why nothing is linked there now: calls to its offers are refused with that reason. A prefix in neither is not mentioned. */
   readonly linksOff?: Readonly<Record<string, string>>;
 }

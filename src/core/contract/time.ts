@@ -10,7 +10,7 @@ export interface Clock {
   now(): number;
   /** Runs once after `ms`; returns its undo. Does not keep the process alive. */
   after(ms: number, run: () => void): () => void;
-  /** Milliseconds by a clock that nobody sets and that stands still while the machine sleeps. Absent: jumps of `now()` are not noticed. */
+  /** Milliseconds of a monotonic clock, which stops while the machine sleeps. Absent: jumps of `now()` are not noticed. */
   elapsed?(): number;
 }
 
@@ -89,7 +89,7 @@ const SMALLEST_JUMP_MS = 5_000;
 class ClockJumps {
   readonly listeners = new Set<(ms: number) => void>();
   readonly #clock: Clock;
-  /** Wall time less monotonic time: constant as long as nobody sets the clock. */
+  /** Wall time less monotonic time: constant unless the clock is set. */
   #offset: number | undefined;
   #heldBackMs = 0;
   #jumpedAt = 0;
@@ -137,7 +137,7 @@ export function watchClock(clock: Clock, everyMs: number, onJump: (ms: number) =
 
 export const ON_TIMEOUT = Symbol("onTimeout");
 
-/** A run with a time limit. Whoever made it calls the listener on timeout; a listener on its signal would cost each run more. */
+/** A run with a time limit. Its creator calls the listener on timeout; a listener on its signal would cost each run more. */
 export interface Timeoutable {
   [ON_TIMEOUT]: ((error: EngineError) => void) | undefined;
 }

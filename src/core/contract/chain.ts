@@ -4,8 +4,8 @@ import type { ActorId } from "./actor.ts";
 import type { Json } from "./json.ts";
 
 /**
- * `id` is the SHA-256 (hex) of `header`, which names the SHA-256 of `body`; both are stored as the text that was hashed. If the body is erased,
- * the chain still verifies (C7).
+ * `id` is the SHA-256 (hex) of `header`, which names the SHA-256 of `body`; both are stored as the text that was hashed. If the body is
+ * erased, the chain still verifies (C7).
  */
 export interface ChainEvent {
   readonly id: string;

@@ -11,13 +11,13 @@ export interface Caller {
 }
 
 /**
- * One ordered output to a client: the standard output, a socket, or a response as an event stream. Messages are complete JSON texts. Sending
- * never throws; it does nothing when the client has left.
+ * One ordered output to a client: the standard output, a socket, or a response as an event stream. Messages are complete JSON texts.
+ * Sending never throws; it does nothing when the client has left.
  */
 export interface Channel {
   /**
-   * `eventId`, `retryMs` and `event` reach event streams only. An empty text with an id primes the stream. `event`: the event's name, if it has
-   * one; events other than `message` are not MCP messages, and are sent on event streams only.
+   * `eventId`, `retryMs` and `event` reach event streams only. An empty text with an id primes the stream. `event`: the event's name, if
+   * it has one; events other than `message` are not MCP messages, and are sent on event streams only.
    */
   send(text: string, eventId?: string, retryMs?: number, event?: string): void;
   /** False while the client does not read: notifications stay dirty flags until `onReady` (C8). */
@@ -33,13 +33,13 @@ export interface Channel {
 /** A client on one ordered stream both ways: stdio, TCP, an in-memory pair. */
 export interface Connection {
   /**
-   * One frame as received: a line without its line end. Malformed input is answered, never thrown. `caller`: the sender, if each frame has a
-   * token of its own; of the connection's principal. Default: the connection's caller.
+   * One frame as received: a line without its line end. Malformed input is answered, never thrown. `caller`: the sender, if each frame
+   * has a token of its own; of the connection's principal. Default: the connection's caller.
    */
   receive(frame: Uint8Array | string, caller?: Caller): void;
   /**
-   * The client's side has ended. Settles when its requests have ended too. After `graceMs` (default: never) the outcome of those that still run is
-   * reported as unknown.
+   * The client's side has ended. Settles when its requests have ended too. After `graceMs` (default: never) the outcome of those that
+   * still run is reported as unknown.
    */
   close(graceMs?: number): Promise<void>;
 }
@@ -54,8 +54,8 @@ export interface Exchange {
   /** Served at `/mcp/meta`. */
   readonly posture?: "meta";
   /**
-   * Turns the response into an event stream, once; later calls return the same channel. Its `gone` is aborted already if there is no stream:
-   * the client has left or was answered, or may have no more streams, which is its answer unless that has a body.
+   * Turns the response into an event stream, once; later calls return the same channel. Its `gone` is aborted already if there is no
+   * stream: the client has left or was answered, or may have no more streams, which is its answer unless that has a body.
    */
   stream(headers?: Readonly<Record<string, string>>): Channel;
   /** Aborted when the client closed the connection. */

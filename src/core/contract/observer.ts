@@ -39,8 +39,8 @@ export interface Observation {
 }
 
 /**
- * Observes requests, to count, time or trace them: every request that is answered, except those that a transport or the HTTP rate limit refuses
- * unread, and `subscriptions/listen`, which does not end. An observer's errors reach no client.
+ * Observes requests, to count, time or trace them: every request that is answered, except those that a transport or the HTTP rate limit
+ * refuses unread, and `subscriptions/listen`, which does not end. An observer's errors reach no client.
  */
 export interface Observer {
   begun(request: ObservedRequest): Observation;
@@ -49,8 +49,9 @@ export interface Observer {
 }
 
 /**
- * Of a gateway: `sessions` in memory, `connections`, open `streams`, running `requests`. Of an engine: `actors` in memory, `failed` actors, messages
- * in its `outbox`, pages of its store that only the write-ahead log has (`backlog`), `faults` and `slowTurns` since its start.
+ * Of a gateway: `sessions` in memory, `connections`, open `streams`, running `requests`. Of an engine: `actors` in memory, `failed`
+ * actors, messages in its `outbox`, pages of its store that only the write-ahead log has (`backlog`), `faults` and `slowTurns` since its
+ * start.
  */
 export type Figure =
   | "sessions"

@@ -74,8 +74,8 @@ export interface SessionStore extends AsyncDisposable {
   put(row: SessionRow): Promise<void>;
   get(id: string): Promise<SessionRow | undefined>;
   /**
-   * `changedSession` as one atomic step. Returns the changed row; undefined: there is none, and none is created. Writes only what changes, if
-   * the store can. Absent: the caller reads and puts, and so may lose one of two changes that nodes make at once.
+   * `changedSession` as one atomic step. Returns the changed row; undefined: there is none, and none is created. Writes only what
+   * changes, if the store can. Absent: the caller reads and puts, and so may lose one of two changes that nodes make at once.
    */
   change?(id: string, change: SessionChange): Promise<SessionRow | undefined>;
   touch(id: string, seenAt: number): Promise<void>;

@@ -35,12 +35,15 @@ export interface CallOptions {
 export type Shown = () => Surface | undefined;
 
 /**
- * Sets a dirty flag: the listener requests the surface when it can send (C8). `ref`: the content of that offer is stale; without it, the lists
- * are. `shown`, if given, returns the surface then without computing it, or undefined, and `surface` is called.
+ * Sets a dirty flag: the listener requests the surface when it can send (C8). `ref`: the content of that offer is stale; without it, the
+ * lists are. `shown`, if given, returns the surface then without computing it, or undefined, and `surface` is called.
  */
 export type Dirty = (ref?: OfferRef, shown?: Shown) => void;
 
-/** One offer with its arguments: the subject of a subscription to a resource whose URI contains a handle, since the viewer alone does not determine it. */
+/**
+ * One offer with its arguments: the subject of a subscription to a resource whose URI contains a handle, since the viewer alone does not
+ * determine it.
+ */
 export interface ContentOf {
   readonly ref: OfferRef;
   readonly args: Json;
@@ -69,8 +72,8 @@ export interface Source {
   /** `act`, answered synchronously if nothing is awaited. Throws if that call would reject at once. Absent: never synchronous. */
   actNow?(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply>;
   /**
-   * Calls `dirty` when the lists or a content may be stale. `only`: for that content, not for the lists. `contents` (default true; ignored with
-   * `only`): false if the listener needs the lists only; a source may call it for contents all the same. Returns its undo.
+   * Calls `dirty` when the lists or a content may be stale. `only`: for that content, not for the lists. `contents` (default true;
+   * ignored with `only`): false if the listener needs the lists only; a source may call it for contents all the same. Returns its undo.
    */
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void;
   /** Values for an argument of a prompt or resource template, beyond the surface's `choices`. */

@@ -57,7 +57,10 @@ export interface Entry {
   readonly full: boolean;
   readonly row: Row;
   readonly out: readonly Message[];
-  /** The outbox message this turn applied, deleted in the same transaction; `STORE_CONFLICT` if it is missing, since it was applied already (C5). */
+  /**
+   * The outbox message this turn applied, deleted in the same transaction; `STORE_CONFLICT` if it is missing, since it was applied
+   * already (C5).
+   */
   readonly consumed?: string;
   readonly remember?: Remembered;
   /** Replies to earlier keyed messages whose reply was `"later"`; remembered likewise. */
@@ -138,7 +141,10 @@ export interface Store extends AsyncDisposable {
   commit(id: ActorId, entry: Entry): Promise<void>;
   /** Stores a message from a transport until its turn has run, across restarts. */
   enqueue(message: Message): Promise<void>;
-  /** For an outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). Ignores unknown messages. */
+  /**
+   * For an outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). Ignores unknown
+   * messages.
+   */
   settle(messageId: string, how: "done" | "failed" | "dead", more?: Settling): Promise<void>;
   remembered(id: ActorId, key: string): Promise<Pick<Remembered, "call" | "reply"> | undefined>;
   /** Actors that remember a reply to a call of that key, or will answer it later: the latest first, at most 100. */
@@ -170,8 +176,8 @@ export interface Store extends AsyncDisposable {
   /** In order of kinds, then in the store's own order. */
   ended(query: EndedQuery): Promise<EndedPage>;
   /**
-   * Deletes an ended actor, its row and its chain, and overwrites them in a file. False if that is not its last event (C6): it stays. What it
-   * sent is still delivered; its remembered replies are no longer found.
+   * Deletes an ended actor, its row and its chain, and overwrites them in a file. False if that is not its last event (C6): it stays.
+   * What it sent is still delivered; its remembered replies are no longer found.
    */
   remove(ended: Pick<Ended, "id" | "head">): Promise<boolean>;
 }

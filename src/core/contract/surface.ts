@@ -18,7 +18,10 @@ export interface Catalogue {
   readonly tools: readonly Offer[];
   readonly resources: readonly Offer[];
   readonly prompts: readonly Offer[];
-  /** Prefix → kinds of actors whose surfaces may be linked there. Absent on a surface with `links`: not known in advance, so never served "gated". */
+  /**
+   * Prefix → kinds of actors whose surfaces may be linked there. Absent on a surface with `links`: not known in advance, so never served
+   * "gated".
+   */
   readonly links?: Readonly<Record<string, readonly string[]>>;
   /** What is missing, and why: one of several sources is unavailable, or (`BAD_NAME`) an offer has a name that no client could use. */
   readonly missing?: readonly TroupeError[];
@@ -41,8 +44,8 @@ export interface Offer {
    */
   readonly checksArguments?: boolean | "misfits";
   /**
-   * A template of any level, whose source receives the value of each expression as it is in the URI, still encoded, keyed by the expression's
-   * own text (`+path`, `?q,page`). Absent: `{id}` and `{+path}`, keyed by name, decoded.
+   * A template of any level, whose source receives the value of each expression as it is in the URI, still encoded, keyed by the
+   * expression's own text (`+path`, `?q,page`). Absent: `{id}` and `{+path}`, keyed by name, decoded.
    */
   readonly rawVariables?: boolean;
   /**
@@ -53,8 +56,8 @@ export interface Offer {
   /** A template of one variable: each of its choices is listed as a resource, too. */
   readonly listed?: boolean;
   /**
-   * A call of this tool may become a task: a client that supports tasks receives one unless the call is done at once. "required": other clients
-   * are refused; "optional": they wait. Absent: all clients wait.
+   * A call of this tool may become a task: a client that supports tasks receives one unless the call is done at once. "required": other
+   * clients are refused; "optional": they wait. Absent: all clients wait.
    */
   readonly task?: TaskSupport;
   /**

@@ -1,4 +1,5 @@
-// Owns: the names of `node.ts` for browsers, with two small libraries. Turns and replies are synchronous, so WebCrypto, which is not, is of no use.
+// Owns: the names of `node.ts` for browsers, with two small libraries. Turns and replies are synchronous, so WebCrypto, which is not, is
+// of no use.
 
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";

@@ -1,4 +1,5 @@
-// Owns: hashes, bytes, secrets and Ajv as Node provides them. `browser.ts` exports the same names; the field `browser` of package.json selects it.
+// Owns: hashes, bytes, secrets and Ajv as Node provides them. `browser.ts` exports the same names; the field `browser` of package.json
+// selects it.
 
 import { isAscii, isUtf8 } from "node:buffer";
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto";

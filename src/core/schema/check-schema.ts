@@ -59,8 +59,8 @@ export function assertPlain(schema: unknown, where: string): asserts schema is B
 }
 
 /**
- * Whether a hand-written JSON Schema can be compiled. It is walked, since loading a compiler and the meta-schema takes a third of the start-up
- * time and does not report where the error is. Throws `BAD_DEFINITION`, naming the path.
+ * Whether a hand-written JSON Schema can be compiled. It is walked, since loading a compiler and the meta-schema takes a third of the
+ * start-up time and does not report where the error is. Throws `BAD_DEFINITION`, naming the path.
  */
 export function checkSchema(schema: unknown, where: string): asserts schema is Bag {
   assertPlain(schema, where);

@@ -11,8 +11,8 @@ import { dialectOf } from "./check-schema.ts";
 const OPTIONS: Options = { strict: false, validateFormats: false, ownProperties: true, meta: false, validateSchema: false, logger: false };
 
 /**
- * A new compiler, for the dialect that the schema names or else 2020-12. Each schema has its own: a shared one would retain every schema, and equal
- * `$id`s would collide.
+ * A new compiler, for the dialect that the schema names or else 2020-12. Each schema has its own: a shared one would retain every schema,
+ * and equal `$id`s would collide.
  */
 export function compilerFor(schema: Bag, options?: Options): Ajv | Ajv2019 | Ajv2020 {
   const given = { ...OPTIONS, ...options };
@@ -131,8 +131,8 @@ function decimalOf(value: number): { readonly digits: bigint; readonly tens: num
 }
 
 /**
- * Takes linear time. Ajv's own check compares each object with every other: a client that may send a hundred thousand of them could block the
- * process for minutes.
+ * Takes linear time. Ajv's own check compares each object with every other: a client that may send a hundred thousand of them could block
+ * the process for minutes.
  */
 function uniqueItems(isRequired: boolean): Check<readonly Json[]> {
   if (!isRequired) return () => true;

@@ -93,7 +93,10 @@ export class Checkpointer {
     if (mark.frames >= this.#dueFrames) this.checkpoint();
   }
 
-  /** Empties the log after pages were overwritten in the database. While another process reads, this copies what it can; the next call does the rest. */
+  /**
+   * Empties the log after pages were overwritten in the database. While another process reads, this copies what it can; the next call
+   * does the rest.
+   */
   empty(): void {
     if (!this.checkpoint()) return;
     // On disk before the log is cut, which would look like a loss otherwise.

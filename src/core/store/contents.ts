@@ -44,8 +44,8 @@ const SCHEMA: readonly string[] = [
 const CHUNK = 256;
 
 /**
- * Opens the file at `path`, created with its directory where absent, and takes its lock. Throws `StoreError`: `STORE_LOCKED`, `STORE_NEWER`,
- * `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
+ * Opens the file at `path`, created with its directory where absent, and takes its lock. Throws `StoreError`: `STORE_LOCKED`,
+ * `STORE_NEWER`, `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
 export function sqliteContents(
   path: string,

@@ -128,8 +128,8 @@ export class Directory {
   }
 
   /**
-   * Soonest first. Stored `due` columns are lower bounds, since an expiry moves with every message and is not written each time. `stale` are
-   * the actors found too early; the answer is right only when there are none.
+   * Soonest first. Stored `due` columns are lower bounds, since an expiry moves with every message and is not written each time. `stale`
+   * are the actors found too early; the answer is right only when there are none.
    */
   due(
     before: number,

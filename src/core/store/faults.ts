@@ -43,7 +43,10 @@ export function systemCode(error: unknown): string | undefined {
     : undefined;
 }
 
-/** SQLite's fsync failed (SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC): what it wrote may be dropped, and the next fsync reports success without it. */
+/**
+ * SQLite's fsync failed (SQLITE_IOERR_FSYNC, SQLITE_IOERR_DIR_FSYNC): what it wrote may be dropped, and the next fsync reports success
+ * without it.
+ */
 export function isFailedSync(error: unknown): boolean {
   const code = extendedCode(error);
   return code === 1034 || code === 1290;

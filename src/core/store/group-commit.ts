@@ -1,8 +1,8 @@
 // Owns: batching writes into transactions. Does not own: what is written (turn-writer.ts), when it is on disk (wal-sync.ts).
 //
-// C2: writes that arrive together share a transaction, in the order they came, and settle when that is durable. C6: a write that is refused
-// (it throws `StoreError` before it wrote anything) fails alone. So does one whose content is at fault or that meets a damaged page. A fault
-// of the disk fails the whole batch, of which nothing is written.
+// C2: writes that arrive together share a transaction, in the order they came, and settle when that is durable. C6: a write that is
+// refused (it throws `StoreError` before it wrote anything) fails alone. So does one whose content is at fault or that meets a damaged
+// page. A fault of the disk fails the whole batch, of which nothing is written.
 
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../contract/index.ts";

@@ -1,4 +1,5 @@
-// Owns: the lock of a store, and the record next to it of how much of the log is on disk. Does not own: what a lost log means (log-loss.ts).
+// Owns: the lock of a store, and the record next to it of how much of the log is on disk. Does not own: what a lost log means
+// (log-loss.ts).
 
 import {
   closeSync,

@@ -85,8 +85,9 @@ class Checksum {
 }
 
 /**
- * Reads the log at `path`. `rewrite`: writes all of it again and syncs it. A sync that failed before a restart may have dropped pages that
- * are still in the system's cache, and the next sync reports success without them unless they are written again. Throws the system's errors.
+ * Reads the log at `path`. `rewrite`: writes all of it again and syncs it. A sync that failed before a restart may have dropped pages
+ * that are still in the system's cache, and the next sync reports success without them unless they are written again. Throws the system's
+ * errors.
  */
 export function readLog(path: string, rewrite: boolean): LogExtent {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return NO_LOG;

@@ -1,5 +1,5 @@
-// Owns: the `Store` contract in memory, for tests and for actors that need not outlive the process. Does not own: the rules it shares with the
-// store on SQLite (rules.ts).
+// Owns: the `Store` contract in memory, for tests and for actors that need not outlive the process. Does not own: the rules it shares
+// with the store on SQLite (rules.ts).
 
 import {
   type ActorId,
@@ -50,8 +50,8 @@ const AT = /,"at":(\d+),"type":/u;
 const timeOf = (event: ChainEvent | undefined): number => Number(AT.exec(event?.header ?? "")?.[1] ?? 0);
 
 /**
- * A store in this process, with all guarantees of the one on disk except that nothing outlives the process. Entries committed together become
- * visible together, in the next microtask. `clock` decides when remembered replies expire.
+ * A store in this process, with all guarantees of the one on disk except that nothing outlives the process. Entries committed together
+ * become visible together, in the next microtask. `clock` decides when remembered replies expire.
  */
 export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
   return new MemoryStore(options.clock ?? systemClock);

@@ -90,9 +90,9 @@ export interface MendedSessionOptions extends SqliteSessionOptions {
 }
 
 /**
- * Session stores that repair themselves: where the file is damaged, at the start or later, they move it to `….damaged` and begin a new one.
- * A client whose session is missing begins another, so damaged sessions must not keep a server from starting. Throws `StoreError` for all other
- * faults.
+ * Session stores that repair themselves: where the file is damaged, at the start or later, they move it to `….damaged` and begin a new
+ * one. A client whose session is missing begins another, so damaged sessions must not keep a server from starting. Throws `StoreError`
+ * for all other faults.
  */
 export const mendedSessionStores = (options: MendedSessionOptions): SqliteSessionStores =>
   storesOn(new SessionFile(options, options.onDamage), options);

@@ -35,8 +35,8 @@ export interface SqliteOptions {
   /** Called once, with damage found while no caller waited, so that no caller learns of it. */
   readonly onDamage?: (fault: StoreError) => void;
   /**
-   * Called at the start when a server was killed and its log is damaged, cut or missing, so that the turns acknowledged last are lost; again
-   * at each start until the file `alarm` is removed.
+   * Called at the start when a server was killed and its log is damaged, cut or missing, so that the turns acknowledged last are lost;
+   * again at each start until the file `alarm` is removed.
    */
   readonly onLostLog?: (loss: LogLoss) => void;
   /** Called with the reason when the log cannot be copied into the store's file, and so grows; and without one when it can be copied again. */
@@ -240,9 +240,9 @@ function reading(isOpen: () => boolean, pending?: () => Promise<void> | undefine
 const MAX_FLAWS = 100;
 
 /**
- * What SQLite finds wrong with a store's file, its indexes included, and messages that were changed while they waited: at most 100 lines, none
- * where the file is whole. Reads the whole file, next to a running server too. Chains prove themselves; this finds what hides an actor, such as
- * a flipped bit in an index, and what would never be delivered. Throws `StoreError` where the file cannot be opened.
+ * What SQLite finds wrong with a store's file, its indexes included, and messages that were changed while they waited: at most 100 lines,
+ * none where the file is whole. Reads the whole file, next to a running server too. Chains prove themselves; this finds what hides an
+ * actor, such as a flipped bit in an index, and what would never be delivered. Throws `StoreError` where the file cannot be opened.
  */
 export function checkFile(place: StorePlace): readonly string[] {
   const path = place.path ?? join(place.directory ?? ".", "troupe.db");

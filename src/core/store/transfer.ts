@@ -34,8 +34,8 @@ const ACTORS_PER_PAGE = 1_000;
 const PLACES_PER_PAGE = 1_024;
 
 /**
- * Reads in one transaction, so that all of the export is of one moment, next to a running server too. What that server writes meanwhile stays
- * in its log until this is disposed of. Throws `StoreError`: `STORE_IO` where there is no store, `STORE_NEWER`, `STORE_CORRUPT`,
+ * Reads in one transaction, so that all of the export is of one moment, next to a running server too. What that server writes meanwhile
+ * stays in its log until this is disposed of. Throws `StoreError`: `STORE_IO` where there is no store, `STORE_NEWER`, `STORE_CORRUPT`,
  * `STORE_READ_ONLY` (of an older schema).
  */
 export function sqliteExporter(options: TransferOptions): Exporter {
@@ -196,8 +196,8 @@ class SqliteExporter implements Exporter {
 }
 
 /**
- * The keys of remembered replies, in the order of actors, then of keys. Their index is by key, and looking it up for each actor would read all of it
- * each time, so SQLite sorts them once, in a temporary file where they are many.
+ * The keys of remembered replies, in the order of actors, then of keys. Their index is by key, and looking it up for each actor would
+ * read all of it each time, so SQLite sorts them once, in a temporary file where they are many.
  */
 class CallsByActor {
   readonly #rows: Iterator<Record<string, SQLOutputValue>>;
@@ -228,8 +228,8 @@ async function* stream<T>(items: Generator<T>): AsyncGenerator<T> {
 }
 
 /**
- * The store is created where absent, with its directory. Holds the store's lock: `STORE_LOCKED` while a server has it. Throws `StoreError` as
- * `sqliteStore` does.
+ * The store is created where absent, with its directory. Holds the store's lock: `STORE_LOCKED` while a server has it. Throws
+ * `StoreError` as `sqliteStore` does.
  */
 export function sqliteImporter(options: TransferOptions): Importer {
   const { clock = systemClock } = options;

@@ -109,8 +109,9 @@ export class WalSync {
   }
 
   /**
-   * A transaction failed and was rolled back. Returns the reason as the system reports it. A sync that failed inside a COMMIT does not stop
-   * the store: SQLite syncs there only when it restarts the log, so no earlier commit depends on it, and the next COMMIT writes all of it again.
+   * A transaction failed and was rolled back. Returns the reason as the system reports it. A sync that failed inside a COMMIT does not
+   * stop the store: SQLite syncs there only when it restarts the log, so no earlier commit depends on it, and the next COMMIT writes all
+   * of it again.
    */
   writeFailed(fault: StoreError): StoreError {
     if (fault.code !== "STORE_IO" && fault.code !== "STORE_READ_ONLY") return fault;

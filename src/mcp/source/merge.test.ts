@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Catalogue, EngineError, type OfferRef, type Source, type Viewer } from "../../core/contract/index.ts";
+import { listed } from "./index.ts";
+import { act, example, names, viewer as ana } from "../../../test/source/example.ts";
 import { checkNames, merge } from "./merge.ts";
 import { strict } from "./names.ts";
 import { prefix } from "./prefix.ts";
@@ -34,7 +36,8 @@ const fragile = (name: string) => {
   return { source, state };
 };
 
-const tools = async (source: Source): Promise<readonly string[]> => (await source.surface(viewer)).catalogue.tools.map(({ name }) => name);
+const toolNames = async (source: Source): Promise<readonly string[]> =>
+  (await source.surface(viewer)).catalogue.tools.map(({ name }) => name);
 
 describe("merge: a source that fails", () => {
   it("leaves no watches of the others when its watch throws", () => {
@@ -76,7 +79,7 @@ describe("merge: a source that fails", () => {
     assert.deepEqual(await source.act(viewer, "tools/native", {}, {}), { ok: "native" });
     await assert.rejects(source.act(viewer, "tools/frail", {}, {}), { code: "CRASHED", message: "frail is down." });
     state.down = false;
-    assert.deepEqual(await tools(source), ["frail", "native"]);
+    assert.deepEqual(await toolNames(source), ["frail", "native"]);
     assert.equal((await source.surface(viewer)).catalogue.missing, undefined);
     assert.deepEqual(await source.act(viewer, "tools/frail", {}, {}), { ok: "frail" });
   });
@@ -184,7 +187,7 @@ describe("prefix: a name that no client could use", () => {
       ["BAD_NAME"],
     );
     inner.add({ tools: { [`${long}bb`]: { run: () => "" } } });
-    assert.deepEqual(await tools(source), ["native", "a__look", `a__${long}`]);
+    assert.deepEqual(await toolNames(source), ["native", "a__look", `a__${long}`]);
     assert.equal((await source.surface(viewer)).catalogue.missing?.length, 2);
     assert.deepEqual(await source.act(viewer, "tools/a__look", {}, {}), { ok: "seen" });
   });
@@ -197,5 +200,70 @@ describe("merge: instructions", () => {
     assert.equal(source.instructions, 'Be kind.\n\nAbout everything here whose name begins with "one." or "two__":\nBegin.');
     assert.equal(prefix("one", says("Begin.")).instructions, 'About everything here whose name begins with "one.":\nBegin.');
     assert.equal(merge(registry({}), prefix("one", registry({}))).instructions, undefined);
+  });
+});
+
+describe("merge and prefix", () => {
+  it("serve several sources as one, and route each name to its source", async () => {
+    const one = example().source;
+    const two = registry({ instructions: "Be quick.", tools: { other: { run: () => "other" } } });
+    const source = merge(one, two);
+    assert.equal(source.instructions, "Be kind.\n\nBe quick.");
+    assert.ok((await names(source)).includes("other"));
+    assert.deepEqual(await act(source, "tools/other"), { ok: "other" });
+    assert.deepEqual(await act(source, "tools/add", { a: 1 }), { ok: 2 });
+    assert.ok("refused" in (await act(source, "tools/none")));
+    assert.equal(await source.surface(ana), await source.surface(ana));
+    assert.deepEqual(await source.complete?.(ana, "resources/user", "id", "2", {}), ["2"]);
+    const flags: (OfferRef | undefined)[] = [];
+    const undo = source.watch(ana, (ref) => flags.push(ref));
+    two.relist();
+    one.changed("text");
+    undo();
+    one.relist();
+    assert.deepEqual(flags, [undefined, "resources/text"]);
+  });
+
+  it("refuse two offers of one name, or of one URI, naming both sources", async () => {
+    const source = merge(example().source, registry({ name: "second", tools: { add: { run: () => 1 } } }));
+    await assert.rejects(async () => source.surface(ana), {
+      code: "NAME_COLLISION",
+      message: /tools\/add is offered by the registry "example" and by the registry "second"/,
+    });
+    const uri = merge(example().source, registry({ resources: { t: { uri: "test://text", read: () => 1 } } }));
+    await assert.rejects(async () => uri.surface(ana), { code: "NAME_COLLISION", message: /test:\/\/text/ });
+  });
+
+  it("put names and URIs under a prefix, and remove it for the source", async () => {
+    const { source: inner, dim } = example();
+    const source = merge(prefix("a", inner), prefix("b", example().source));
+    dim();
+    const surface = await source.surface(ana);
+    assert.deepEqual(surface.off, { "tools/a.read": "It is dark." });
+    const { resources, resourceTemplates } = listed(surface, "dynamic");
+    assert.deepEqual(
+      [...resources, ...resourceTemplates].map(({ uri, uriTemplate }) => uri ?? uriTemplate),
+      ["test://a/text", "test://b/text", "test://a/users/{id}", "test://b/users/{id}"],
+    );
+    assert.deepEqual(await act(source, "tools/b.add", { a: 1 }), { ok: 2 });
+    assert.ok("refused" in (await act(source, "tools/add", { a: 1 })));
+    assert.deepEqual(await act(source, "resources/a.user", { id: "3" }), { ok: { id: "3" } });
+    assert.deepEqual(await source.complete?.(ana, "prompts/a.greet", "name", "", {}), ["Ana"]);
+    const flags: (OfferRef | undefined)[] = [];
+    const undo = source.watch(ana, (ref) => flags.push(ref));
+    const only = source.watch(ana, (ref) => flags.push(ref), { ref: "resources/a.user", args: { id: "1" } });
+    inner.changed("user", { id: "1" });
+    undo();
+    only();
+    assert.deepEqual(flags, ["resources/a.user", "resources/a.user"]);
+  });
+
+  it("use strict names on request, and refuse names that do not fit", async () => {
+    assert.ok((await names(prefix("a", example().source, strict))).includes("a__add"));
+    const tooLong = "a".repeat(70);
+    const { tools, missing } = (await prefix(tooLong, example().source, strict).surface(ana)).catalogue;
+    assert.deepEqual([tools.length, missing?.[0]?.code], [0, "BAD_NAME"]);
+    const nothing = prefix(tooLong, registry({ tools: { only: { run: () => 1 } } }), strict);
+    await assert.rejects(async () => nothing.surface(ana), { code: "BAD_NAME" });
   });
 });

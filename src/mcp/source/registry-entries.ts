@@ -376,7 +376,7 @@ export class RegistryIndex {
 /** One catalogue, and its surfaces by what is off in them and what their templates list. */
 class CatalogueSurfaces {
   readonly catalogue: Catalogue;
-  /** Of viewers for whom nothing is off and nothing is listed. */
+  /** The only surface where nothing varies. */
   readonly #open: Surface;
   readonly #fault: (error: TroupeError) => void;
   readonly #varying: readonly RegistryEntry[];

@@ -22,14 +22,14 @@ export class Refresher<T> {
   #isStale = false;
   #isLooking = false;
   #isStopped = false;
-  /** Callbacks for the end of the look under route. */
+  /** Callbacks for the end of the look under way. */
   #waiting: (() => void)[] = [];
 
   constructor(steps: Steps<T>) {
     this.#steps = steps;
   }
 
-  /** No look is under route. */
+  /** No look is under way. */
   get isIdle(): boolean {
     return !this.#isLooking;
   }
@@ -39,7 +39,7 @@ export class Refresher<T> {
     if (!this.#isLooking) void this.#run();
   }
 
-  /** Settles at the end of the look under route; where there is none, of one that begins now. */
+  /** Settles at the end of the look under way; where there is none, of one that begins now. */
   nextEnd(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isStopped) return resolve();
@@ -128,7 +128,7 @@ export class SurfaceWatch {
   readonly #context: WatchContext;
   readonly #topics = new Map<ActorId, Topic>();
   readonly #refresher: Refresher<LinkGraph>;
-  /** The actors that the look under route has met. */
+  /** The actors that the look under way has met. */
   #met = new Set<ActorId>();
   /** Announced before the first look was over. */
   readonly #changedEarly = new Set<ActorId>();

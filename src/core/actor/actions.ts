@@ -185,7 +185,7 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
       action: ref,
       readOnly: true,
       ...(resource.listed === true && { listed: true }),
-      // The choices depend on other members of the state: if a value is no longer among them, so is its content.
+      // Choices may depend on other members, and a value that is no longer a choice has no content: with them every turn notifies.
       ...(reads !== undefined && resource.choices === undefined && { reads: [...reads] }),
     }),
     action: new Action({

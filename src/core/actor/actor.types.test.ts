@@ -7,7 +7,7 @@ import { memoryStore } from "../store/index.ts";
 import { actor, content, elicit, refuse, type StateOf } from "./index.ts";
 
 // What must not compile stands under `@ts-expect-error`: the type checker fails when one of these begins to compile.
-// The definitions are wrapped in functions that nobody calls: some of them are refused at run time too.
+// The definitions are in functions that are never called, since some are refused at run time too.
 
 const state = z.object({ open: z.boolean().default(false), items: z.array(z.string()).default([]) });
 

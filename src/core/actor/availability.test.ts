@@ -247,7 +247,7 @@ test("law 3: a throwing `when`, `choices` or link disables its own offer; report
       ['The link "" is out of order: its `to` threw Error. Mend it; the rest works.', "OUT_OF_ORDER", "no way"],
     ],
   );
-  // Where to look is where the author's code threw.
+  // The frames are those of the author's code.
   for (const error of heard) assert.match(String(error.stack).split("\n")[1] ?? "", /availability\.test\.ts/);
 });
 

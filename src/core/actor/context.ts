@@ -66,9 +66,7 @@ export interface RawQuestion {
 
 export type Answers<Q> = { readonly [K in keyof Q]: Q[K] extends Question<infer T> ? T : Json };
 
-/**
- * What a turn has at hand. Every function may be destructured, and throws `TURN_OVER` once the turn has ended.
- */
+/** What a turn has at hand. Every function may be destructured, and throws `TURN_OVER` once the turn has ended. */
 export interface RunContext<S, A> {
   /** A draft: write to it. A throw or a refusal drops the changes (C3). */
   readonly state: S;

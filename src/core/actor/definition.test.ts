@@ -7,7 +7,7 @@ import { actor, fromJsonSchema } from "./index.ts";
 
 const first: Message = { id: "1", to: "thing/a%20b", action: "x", args: {}, at: 7, seed: "1".repeat(32), start: { by: "test" } };
 
-/** What JavaScript authors can write and TypeScript ones cannot. */
+/** A definition that only JavaScript authors can write. */
 function untyped(definition: object): unknown {
   const build: (kind: string, definition: never) => unknown = actor;
   return Reflect.apply(build, undefined, ["thing", { describe: "A thing.", initial: () => ({}), ...definition }]);
@@ -307,7 +307,7 @@ test("a property name of another library is refused with the name used here", ()
       badDefinition(new RegExp(`^thing: tools/x: "${word}" means nothing here, do you mean "${here}"\\? There are `)),
     );
   assert.throws(() => untyped({ zzzzzzzz: 1 }), badDefinition(/^thing: "zzzzzzzz" means nothing here\. There are /));
-  // A message has no such word, so nothing is meant by it there.
+  // A message has no such property, so there is no suggestion.
   assert.throws(() => untyped({ messages: { x: { enabled: true, run } } }), badDefinition(/"enabled" means nothing here\. There are /));
 });
 
@@ -409,7 +409,7 @@ test("a schema without a JSON Schema is refused with advice", () => {
     assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), badDefinition(told));
   // JSON leaves it out.
   assert.doesNotThrow(() => untyped({ tools: { x: { describe: "", input: { properties: { a: undefined } }, run() {} } } }));
-  // Nobody sees the schema of a message or of the state: validating is enough.
+  // Clients never see the schema of a message or a state, so it need not be convertible.
   assert.doesNotThrow(() => untyped({ messages: { x: { input: silent, run() {} } } }));
 });
 
@@ -567,7 +567,7 @@ test("a TypeError in a handler reports how the state does not fit its schema", (
       },
     },
   });
-  // As an engine has it of a store, where nobody holds it against a type.
+  // As an engine reads it from a store, unchecked.
   const old: { items: string[] } = Object.freeze(JSON.parse('{"things":3}'));
   const message = (action: string): Message => ({ id: "m", to: "box/a", action, args: {}, at: 0, seed: "00".repeat(16) });
   const said =
@@ -598,7 +598,7 @@ test("a TypeError in a handler reports how the state does not fit its schema", (
   });
   const rooms: { rooms: { name: string; doors: string[] }[] } = Object.freeze(JSON.parse('{"rooms":[{"name":"a"}]}'));
   assert.throws(() => nested.receive(rooms, message("tools/count")), { message: /\(it lacks rooms\.0\.doors\)/ });
-  // What fits, and what fails otherwise, stays as it was.
+  // If the state fits, or the error is another one, nothing is added.
   assert.throws(() => kind.receive(old, message("tools/fail")), { name: "RangeError", message: "of the author's own" });
   const broken = actor("box", { describe: "", state: items, tools: { put: { describe: "", run: () => Object(undefined).a.b } } });
   assert.throws(() => broken.receive(Object.freeze({ items: [] }), message("tools/put")), { name: "TypeError" });

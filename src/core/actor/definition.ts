@@ -205,8 +205,8 @@ export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN ext
   };
   readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>> } & {
     /**
-     * Members of the state: the view gets only these, and subscribers are notified only of turns that wrote to one of them. Absent, or if
-     * it has `choices`: the view gets all, and every turn is notified.
+     * Members of the state: the view gets only these, and subscribers are notified only of turns that wrote to one of them (with `choices`,
+     * of every turn). Absent: the view gets all, and every turn is notified.
      */
     readonly [N in keyof RR]: { readonly reads?: RR[N] & readonly (keyof S)[] };
   };

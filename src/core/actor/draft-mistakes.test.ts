@@ -1,4 +1,4 @@
-// What an author may put into a state by mistake: the commit says where, and the state before stays.
+// Values that an author may put into a state by mistake: the commit names the path, and the old state stays.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
@@ -9,7 +9,7 @@ import { actor } from "./index.ts";
 type State = Record<string, unknown>;
 type Does = (state: State) => unknown;
 
-/** What somebody writes whose editor does not look at types. */
+/** As an author without a type checker would write it. */
 const unseen = (value: unknown) => Object(value);
 
 function assertFrozen(value: unknown): void {
@@ -21,7 +21,7 @@ function assertFrozen(value: unknown): void {
 const FLAT: State = { n: 1, text: "x" };
 const DEEP: State = { n: 1, list: [{ id: 1 }, { id: 2 }], part: { inner: { n: 1 } } };
 
-/** Turns of one actor, one after the other, through an engine. */
+/** Runs turns of one actor in an engine, one after another. */
 async function staged(initial: State) {
   let does: Does = () => undefined;
   const kind = actor("thing", {

@@ -9,7 +9,7 @@ import type { Json } from "../contract/index.ts";
 import { freezeDeep } from "../contract/internal.ts";
 import { openDraft } from "./draft.ts";
 
-/** Of an edit: where in the state, where another part is, and numbers to choose by. */
+/** One edit: which kind, the path of the part, the path of another part, and numbers and a value to use. */
 interface Step {
   readonly how: number;
   readonly at: readonly number[];
@@ -36,14 +36,14 @@ const base = fc
   .array(fc.tuple(key, json), { maxLength: 6 })
   .map((entries): Readonly<Record<string, Json>> => JSON.parse(text(Object.fromEntries(entries))));
 const path = fc.array(fc.nat(6), { maxLength: 4 });
-/** Up to `most` of the ways to edit. */
+/** An edit of kinds 0 to `most`. */
 const stepOf = (most: number): fc.Arbitrary<Step> =>
   fc.record({ how: fc.nat(most), at: path, from: path, a: fc.nat(6), b: fc.nat(6), value: json });
-/** What a plain object takes as well. */
+/** The kinds that a plain object takes too. */
 const plainStep = stepOf(23);
 const step = stepOf(25);
 
-/** The part at the end of the path, or the last on the way. */
+/** The part at the end of the path, or the last one that exists. */
 function partAt(state: object, [first, ...rest]: readonly number[]): object {
   if (first === undefined) return state;
   const names = Object.keys(state);
@@ -56,11 +56,11 @@ const holds = (part: unknown, other: object): boolean =>
 
 const NAMES = ["a", "b", "c", "d", "7", "e", "constructor"];
 
-/** Frozen where it is put into a draft, which lets it be written there; what the author has of his own stays as frozen as it is. */
+/** Freezes a value that is assigned to a draft, below which it can still be written; not one assigned to a plain object. */
 const frozenFor = (part: object, value: unknown, deep: boolean): unknown =>
   !types.isProxy(part) || !isObject(value) ? value : deep ? freezeDeep(value) : Object.freeze(value);
 
-/** One edit, of whatever kind the state is: what it says is compared too. */
+/** Applies one edit to a draft or a plain object. The results are compared too. */
 function edit(state: object, { how, at, from, a, b, value: given }: Step): unknown {
   const part = partAt(state, at);
   const value: unknown = structuredClone(given);
@@ -75,7 +75,7 @@ function edit(state: object, { how, at, from, a, b, value: given }: Step): unkno
     case 3:
     case 4:
     case 5:
-      // An alias, later written through either name; what would hold itself is another test's.
+      // An alias, which later edits write through either name. Cycles have a test of their own.
       return holds(other, part) ? undefined : Reflect.set(part, name, other);
     case 6:
       return Object.assign(part, isList(part) ? [] : { e: value, a: b }) === part;
@@ -211,7 +211,7 @@ test("growth is unknown for values that are not JSON and for assigned objects", 
   }
 });
 
-// Mutative 2.0.0 is the oracle where it does what a plain object would: not for the keys `__proto__` and `constructor`.
+// Mutative 2.0.0 is the oracle, except for the keys `__proto__` and `constructor`, which it does not treat like a plain object.
 test("random edits end in the same state as with mutative", () => {
   const named = (value: Json): boolean => /"(?:__proto__|constructor)"/.test(text(value));
   fc.assert(

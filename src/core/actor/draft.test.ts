@@ -83,7 +83,7 @@ test("moving items of an array drafts only those removed; moved ones can be writ
   const first: unknown = list.shift();
   list.unshift("new", "newer");
   assert.equal(list.splice(1, 1)[0], "newer");
-  assert.equal(list[3], third, "a draft goes along");
+  assert.equal(list[3], third, "a draft moves with its item");
   let parts = 0;
   for (let part = draft.last; part !== undefined; part = part.earlier) parts += 1;
   assert.equal(parts, 4, "the state, the list, the third and the first");
@@ -105,7 +105,7 @@ test("moving items of an array drafts only those removed; moved ones can be writ
   ]);
   assert.equal(next[6], base.list[6]);
   assert.equal(base.list[0]?.at, 0);
-  assert.throws(() => list.shift(), TypeError, "the draft is dead");
+  assert.throws(() => list.shift(), TypeError, "the draft is revoked");
 });
 
 test("searches in a draft find written texts and numbers, and objects by their draft", () => {
@@ -134,7 +134,7 @@ type Rows = Record<string, Record<string, unknown> | undefined>;
 
 const KEYS = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "__defineGetter__", "isPrototypeOf"];
 
-/** Every member of what all objects and functions inherit from. */
+/** All members of the prototypes of objects, arrays and functions. */
 const intrinsics = (): unknown[] =>
   [Object.prototype, Array.prototype, Function.prototype, Object, Array, Function, Array.prototype.map, Array.prototype.push].map((one) =>
     Reflect.ownKeys(one).map((key) => [key, Object.getOwnPropertyDescriptor(one, key)]),
@@ -234,7 +234,7 @@ test("an array's draft has the methods of arrays, through call, apply and bind t
   const { state, finish } = untyped({ in: [3, 1, 2] });
   const list: unknown = state["in"];
   assert.ok(Array.isArray(list));
-  // As an author writes it who knows no spread.
+  // As authors may write it without spread syntax.
   const { push, unshift } = list;
   push.apply(list, [5, 4]);
   push.call(list, 6);

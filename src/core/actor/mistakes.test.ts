@@ -5,7 +5,7 @@ import { DEFAULT_POLICY, TroupeError } from "../contract/index.ts";
 import { rehearse } from "../../testing/index.ts";
 import { actor, elicit, keyOf, refuse } from "./index.ts";
 
-/** What somebody writes whose editor does not look at types. */
+/** As an author without a type checker would write it. */
 const unseen = (value: unknown) => Object(value);
 
 const INITIAL = { n: 0, list: [0], deep: { a: 1 } };

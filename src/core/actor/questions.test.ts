@@ -129,7 +129,7 @@ test("C3 `ask` ends the turn with `needs`; with the answers it runs again from t
   });
   const half = stage.turn("tools/paint", {}, { ...can, answers: { colour: accepted({ name: "red" }) } }).reply;
   assert.ok(typeof half === "object" && "needs" in half);
-  assert.deepEqual(Object.keys(half.needs), ["sure"], "only what is still missing is asked");
+  assert.deepEqual(Object.keys(half.needs), ["sure"], "only the missing answers are requested");
   const answers = { colour: accepted({ name: "red" }), sure: accepted({ yes: true }) };
   assert.deepEqual(stage.turn("tools/paint", {}, { ...can, answers }).reply, { ok: "accept red" });
   assert.deepEqual(stage.turn("tools/paint", {}, { ...can, answers: { ...answers, colour: { action: "decline" } } }).reply, {

@@ -41,7 +41,7 @@ function refusal(given: Reply | "later" | undefined): { readonly code: string; r
 const seed = fc.stringMatching(/^[0-9a-f]{32}$/);
 const ends = fc.constantFrom("return", "throw", "refuse", "ask");
 
-/** Does a bit of everything, then ends as it is told. */
+/** Uses most of the context, then ends as `args.what` says. */
 function busy({ state, args, random, id, send, wake, record, emit, answer, ask }: RunContext<State, { what: Json }>): unknown {
   state.n += Math.floor(random() * 100);
   state.list.push({ id: id() });

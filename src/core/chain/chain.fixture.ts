@@ -11,7 +11,7 @@ export interface Counter {
   readonly asked?: string;
 }
 
-/** Counts, logs, sends, asks back, answers later, works, and has a secret. `more` makes it another program. */
+/** Counts, logs, sends, asks, replies later, works, and has a secret argument. `more` makes it another program. */
 export const counter = (more = 0, version = 1): Behaviour<Counter> => ({
   kind: "counter",
   version,
@@ -48,7 +48,7 @@ export const counter = (more = 0, version = 1): Behaviour<Counter> => ({
   redact: (message) => (isBag(message.args) && "password" in message.args ? { ...message.args, password: "[redacted]" } : message.args),
 });
 
-/** A chain as an engine writes it: each message one turn. */
+/** Writes a chain like an engine: one turn per message. */
 export class Scribe {
   readonly id: ActorId;
   readonly events: ChainEvent[] = [];
@@ -109,7 +109,7 @@ export class Scribe {
   }
 }
 
-/** One chain with everything in it. */
+/** A chain with every kind of event. */
 export async function richChain(): Promise<readonly ChainEvent[]> {
   const scribe = new Scribe(counter());
   await scribe.tell("add", { by: 5 }, { start: null });

@@ -16,14 +16,14 @@ import { ChainWriter, type EntryOptions, messageTo } from "../../testing/index.t
 import { DumpSum } from "./dump-lines.ts";
 import { writeDump } from "./index.ts";
 
-/** An actor as it came, or is to leave. */
+/** An exported actor. */
 export interface Whole {
   readonly actor: Travelling;
   readonly events: readonly ChainEvent[];
   readonly calls: readonly KeyedCall[];
 }
 
-/** All that a place holds. */
+/** Everything in a store. */
 export interface World {
   readonly actors: readonly Whole[];
   readonly undelivered: readonly Undelivered[];
@@ -47,7 +47,7 @@ export const exporterOf = ({ actors, undelivered, letters }: World): Exporter =>
   [Symbol.asyncDispose]: async () => undefined,
 });
 
-/** Keeps what it was given, and the state it was told. */
+/** An importer that collects what it gets. */
 export class Collected implements Importer {
   actors: Whole[] = [];
   undelivered: Undelivered[] = [];
@@ -105,7 +105,7 @@ export class Collected implements Importer {
   }
 }
 
-/** Turns of one actor, two lives of it where `lives` says so; bodies of the first `erased` events are gone. */
+/** An actor with these turns; the bodies of the first `erased` events are erased. */
 export function actorOf(
   id: ActorId,
   turns: readonly EntryOptions[],
@@ -126,7 +126,7 @@ export function actorOf(
 
 const turns = (count: number): readonly EntryOptions[] => Array.from({ length: count }, () => ({}));
 
-/** Three actors, one of them with replies and one with erased bodies; two messages, one dead letter. */
+/** Three actors (one with replies, one with erased bodies), two messages, one dead letter. */
 export const world: World = {
   actors: [
     actorOf("a/%E2%98%83", turns(3), {
@@ -151,7 +151,7 @@ export async function linesFrom(from: World, kind?: string): Promise<readonly st
   return lines;
 }
 
-/** Lines somebody wrote who knows the format: every sum is right. */
+/** The lines with valid sums, as an attacker who knows the format would write them. */
 export function resealed(lines: readonly string[]): readonly string[] {
   const sum = new DumpSum();
   return lines.map((line, index) => {

@@ -41,7 +41,7 @@ const changed = (index: number, from: string | RegExp, to: string): readonly str
   return lines.with(index, line);
 };
 
-/** What came in is the beginning of the world, actor by actor and whole. */
+/** Asserts that what was imported is a prefix of the world, with whole actors. */
 function isBeginning({ actors, undelivered, letters }: World): void {
   assert.deepEqual(actors, world.actors.slice(0, actors.length));
   assert.deepEqual(undelivered, world.undelivered.slice(0, undelivered.length));

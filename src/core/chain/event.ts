@@ -98,9 +98,7 @@ const START = '{"id":"';
 const HEADER = '","header":';
 const BODY = ',"body":';
 
-/**
- * One line of JSON: the id, then header and body exactly as they were hashed, so that `cut`, `sha256sum` and a shell can verify them.
- */
+/** One line of JSON: the id, then header and body exactly as they were hashed, so that `cut`, `sha256sum` and a shell can verify them. */
 export function exportLine({ id, header, body }: ChainEvent): string {
   return `${START}${id}${HEADER}${header}${body === undefined ? "" : BODY + body}}`;
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { callHash, keyOf } from "./messages.ts";
 
-// The first test: no id may have been read yet.
+// Must be the first test: no id may have been read before.
 test("an empty id is BAD_ID, also as the first one", () => {
   assert.throws(() => keyOf(""), { code: "BAD_ID" });
   // @ts-expect-error an id is text

@@ -25,7 +25,7 @@ const { value: arbitrary } = fc.letrec<{ value: Json }>((tie) => ({
   ),
 }));
 
-/** `before`, edited in a few places, sharing the rest: what a draft gives. */
+/** `before` with a few edits, sharing the rest, like the result of a draft. */
 function edited(before: Json, edits: readonly { readonly path: readonly number[]; readonly how: number; readonly value: Json }[]): Json {
   let after = before;
   for (const { path, how, value } of edits) after = editAt(after, path, how, value);

@@ -55,6 +55,7 @@ export class LinkGraph {
   readonly dependencies: ViewerDependencies;
   readonly #at: ReadonlyMap<Slot, ActorView>;
   readonly #offers: ReadonlyMap<OfferRef, PlannedOffer>;
+  #resourcesOf: Map<ActorId, readonly OfferRef[]> | undefined;
 
   constructor(
     nodes: readonly GraphNode[],
@@ -87,12 +88,12 @@ export class LinkGraph {
     return this.surface.catalogue.resources.map(({ name }): OfferRef => `resources/${name}`);
   }
 
-  /** The resources that show one of these actors. */
-  resourcesOf(isMeant: (id: ActorId) => boolean): readonly OfferRef[] {
-    return this.resources().filter((ref) => {
-      const id = this.resource(ref)?.view.id;
-      return id !== undefined && isMeant(id);
-    });
+  /** The resources that show this actor. Cached, since each change of it needs them. */
+  resourcesOf(id: ActorId): readonly OfferRef[] {
+    const known = (this.#resourcesOf ??= new Map<ActorId, readonly OfferRef[]>());
+    let refs = known.get(id);
+    if (refs === undefined) known.set(id, (refs = this.resources().filter((ref) => this.resource(ref)?.view.id === id)));
+    return refs;
   }
 
   /** The resources whose actor or its state is not what it was. `isNotified`: subscribers know of that state. */

@@ -4,7 +4,7 @@ import type { ActorId, Change, Engine, OfferRef, Shown, Surface } from "../../co
 import { isStatic } from "../../core/contract/internal.ts";
 import type { OnFault } from "./actor-view.ts";
 import { type ActorState, type ContentMarks, MembersShown, type SubscribedContent } from "./content-marks.ts";
-import type { GraphNode, LinkGraph, LinkGraphs, Reader } from "./link-graph.ts";
+import type { LinkGraph, LinkGraphs, Reader } from "./link-graph.ts";
 import { changedLists, type Posture } from "./lists.ts";
 import { rootOf } from "./plan.ts";
 import type { Subscriber, Subscribers } from "./subscriptions.ts";
@@ -96,12 +96,6 @@ class Topic {
   announced = -1;
   /** Of the last change since the last look that was notified without one; -1: none. */
   notified = -1;
-  /** Its surface is the same in every state. */
-  isStatic = false;
-  /** The resources that show it, by the last look; computed on demand. */
-  resources: readonly OfferRef[] | undefined;
-  /** Where the last look met it; computed on demand. */
-  nodes: readonly GraphNode[] | undefined;
 
   constructor(undo: () => void, seq: number) {
     this.undo = undo;
@@ -110,14 +104,6 @@ class Topic {
 
   hasSeen(seq: number): boolean {
     return this.seq === seq || this.notified >= seq;
-  }
-
-  /** A look is over: what was derived from the one before is dropped. */
-  reset(): void {
-    this.notified = -1;
-    this.isStatic = false;
-    this.resources = undefined;
-    this.nodes = undefined;
   }
 }
 
@@ -219,13 +205,13 @@ export class SurfaceWatch {
     if (topic === undefined) return;
     const isDelayed = seq === topic.seq && topic.announced < seq;
     topic.announced = seq;
-    this.#noteTurn(topic, id);
+    this.#noteTurn(id);
     const last = this.#last;
     if (last === undefined) this.#changedEarly.add(id);
     else if (isDelayed) this.#notifyDelayed(last, id, topic.since);
     else if (this.#isUnchanged(topic, change, last)) {
       topic.notified = seq;
-      this.subscribers.notifyContents(this.#changedResources(topic, id, last));
+      this.subscribers.notifyContents(this.#changedResources(id, last));
       return;
     }
     this.#refresher.invalidate();
@@ -236,28 +222,31 @@ export class SurfaceWatch {
     // What a subscriber to one resource could read is then only found by a look.
     if (!this.#readsNow && this.subscribers.resources().length > 0) return false;
     if (topic.seq <= 0 || status !== "live" || seq <= Math.max(topic.seq, topic.notified) || !this.#refresher.isIdle) return false;
-    if (topic.isStatic) return true;
-    topic.nodes ??= last.nodes.filter(({ view }) => view.id === id);
-    return topic.nodes.length > 0 && this.#areUnchanged(topic.nodes);
+    return this.#isShownUnchanged(id, last);
   }
 
-  #areUnchanged(nodes: readonly GraphNode[]): boolean {
+  #isShownUnchanged(id: ActorId, last: LinkGraph): boolean {
     const { graphs, dependencies } = this.#context;
+    let isShown = false;
     try {
-      return nodes.every((node) => {
-        const now = new ViewerDependencies();
+      for (const node of last.nodes) {
+        if (node.view.id !== id) continue;
+        isShown = true;
+        if (isStatic(node.slot.behaviour)) continue;
         // Where it depends on more of the viewer than before, subscribers may have to be regrouped: that takes a look.
-        return graphs.isUnchanged(node, this.roots, now) && dependencies.has(now);
-      });
+        const now = new ViewerDependencies();
+        if (!graphs.isUnchanged(node, this.roots, now) || !dependencies.has(now)) return false;
+      }
     } catch {
       // The look that follows meets the same error, and reports it.
       return false;
     }
+    return isShown;
   }
 
   /** The resources that may show something else of that actor than they did. */
-  #changedResources(topic: Topic, id: ActorId, last: LinkGraph): readonly OfferRef[] {
-    const refs = (topic.resources ??= showing(last, id));
+  #changedResources(id: ActorId, last: LinkGraph): readonly OfferRef[] {
+    const refs = last.resourcesOf(id);
     if (this.#readers.size === 0) return refs;
     const state = this.#stateNow(id);
     return refs.filter((ref) => {
@@ -269,15 +258,15 @@ export class SurfaceWatch {
   // A change may be announced after a look has seen it. Those who subscribed after that look have seen the new state.
   #notifyDelayed(last: LinkGraph, id: ActorId, since: number): void {
     this.subscribers.notifyLists(undefined, since);
-    this.subscribers.notifyContents(showing(last, id), since);
+    this.subscribers.notifyContents(last.resourcesOf(id), since);
   }
 
   /** After each turn, where states can be read at once: a later look may see another state, and a client may have read this one. */
-  #noteTurn(topic: Topic, id: ActorId): void {
+  #noteTurn(id: ActorId): void {
     const last = this.#last;
     const contents = last === undefined || !this.#readsNow ? NO_CONTENTS : this.subscribers.resources();
     if (last === undefined || contents.length === 0) return;
-    const refs = (topic.resources ??= showing(last, id));
+    const refs = last.resourcesOf(id);
     let state: ActorState | undefined;
     for (const content of contents)
       if (refs.includes(content.ref) && !this.#note(content, last, () => (state ??= this.#stateNow(id)))) content.markChanged();
@@ -365,10 +354,9 @@ export class SurfaceWatch {
       return this.subscribers.notifyContents(changed);
     }
     // What was announced during the first look may or may not be in what it read: it counts as changed.
-    const isChanged = (id: ActorId): boolean => this.#changedEarly.has(id);
-    if (now.nodes.some(({ view }) => isChanged(view.id))) {
+    if (now.nodes.some(({ view }) => this.#changedEarly.has(view.id))) {
       this.subscribers.notifyLists(shown);
-      const refs = now.resourcesOf(isChanged);
+      const refs = [...this.#changedEarly].flatMap((id) => now.resourcesOf(id));
       for (const content of this.subscribers.resources()) if (refs.includes(content.ref)) content.markChanged();
       this.subscribers.notifyContents(refs);
     } else if (this.#differs(handedOut, now)) this.subscribers.notifyLists(shown);
@@ -392,12 +380,10 @@ export class SurfaceWatch {
 
   #updateTopics({ nodes }: LinkGraph, isCounted: boolean): void {
     if (isCounted) this.#looks += 1;
-    for (const topic of this.#topics.values()) topic.reset();
-    for (const { slot, view } of nodes) {
+    for (const topic of this.#topics.values()) topic.notified = -1;
+    for (const { view } of nodes) {
       const topic = this.#topics.get(view.id);
-      if (topic === undefined) continue;
-      topic.isStatic = isStatic(slot.behaviour);
-      if (topic.seq === view.seq) continue;
+      if (topic === undefined || topic.seq === view.seq) continue;
       topic.seq = view.seq;
       topic.since = this.#looks;
     }
@@ -405,5 +391,3 @@ export class SurfaceWatch {
 }
 
 const NO_CONTENTS: readonly SubscribedContent[] = [];
-
-const showing = (graph: LinkGraph, id: ActorId): readonly OfferRef[] => graph.resourcesOf((one) => one === id);

@@ -99,15 +99,10 @@ class PrefixedSource implements Source {
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
-    const inner = only === undefined ? undefined : this.#inside(only.ref);
-    if (only !== undefined && inner === undefined) return () => undefined;
-    const onDirty = (ref?: OfferRef): void => dirty(ref === undefined ? undefined : this.#outsideRef(ref));
-    return this.#source.watch(
-      viewer,
-      onDirty,
-      only === undefined || inner === undefined ? undefined : { ref: inner, args: only.args },
-      contents,
-    );
+    const ref = only && this.#inside(only.ref);
+    if (only !== undefined && ref === undefined) return () => undefined;
+    const onDirty = (of?: OfferRef): void => dirty(of && this.#outsideRef(of));
+    return this.#source.watch(viewer, onDirty, only && ref && { ref, args: only.args }, contents);
   }
 
   #inside(ref: OfferRef): OfferRef | undefined {

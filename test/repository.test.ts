@@ -62,6 +62,15 @@ test("AGENTS.md has 30 lines at most, ARCHITECTURE.md two pages, README's exampl
   assert.ok(example.split("\n").length <= 21);
 });
 
+test("CONTRIBUTING.md names only files that exist", () => {
+  const named = [...read("CONTRIBUTING.md").matchAll(/`((?:src|test|docs|scripts)\/[^`]+)`/g)].map(([, file = ""]) => file);
+  assert.ok(named.length > 20);
+  assert.deepEqual(
+    named.filter((file) => !existsSync(join(root, file))),
+    [],
+  );
+});
+
 test("nothing compiles at install, and what npm ci brings stays under 400 MB", () => {
   const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
   // Its script takes a Node that is built already.

@@ -130,7 +130,7 @@ void test("the walk sees the sources and their imports", () => {
   assert.ok(files.flatMap(imports).length > 20);
 });
 
-void test("every import follows the import table, and enters a folder through its index.ts", () => {
+void test("every import follows the import table, and enters a folder through its index.ts #repository.imports", () => {
   const wrong: string[] = [];
   for (const file of files) {
     const from = folderOf(file);
@@ -188,7 +188,7 @@ void test("no file needs one that needs it, itself or by others", () => {
   assert.deepEqual(rings, []);
 });
 
-void test("ARCHITECTURE.md carries both tables", () => {
+void test("ARCHITECTURE.md carries both tables #repository.imports", () => {
   const lines = readFileSync(join(root, "ARCHITECTURE.md"), "utf8").split("\n");
   const carries = (row: string | undefined, name: string, allowed: readonly string[]): void => {
     assert.ok(row, `ARCHITECTURE.md has no row for ${name}`);
@@ -208,7 +208,7 @@ void test("ARCHITECTURE.md carries both tables", () => {
     );
 });
 
-void test("no file is called types, utils, helpers or common, nor anything Manager or Impl", () => {
+void test("no file is called types, utils, helpers or common, nor anything Manager or Impl #repository.imports", () => {
   const bad = files.filter((file) => /(^|\/)(types|utils|helpers|common)(\.ts|\/)|Manager|Impl/.test(file));
   assert.deepEqual(bad, []);
 });

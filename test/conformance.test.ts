@@ -29,7 +29,7 @@ const least: Readonly<Record<string, number>> = { "2025-11-25": 30, "2026-07-28"
 
 describe("the official conformance suite", () => {
   for (const [requirements, scenarios] of Object.entries(least))
-    test(`passes every scenario of ${requirements}`, async () => {
+    test(`passes every scenario of ${requirements} #repository.apart`, async () => {
       await using served = await serveChild(["examples/conformance"]);
       const { code, text } = await judge(String(served.ready.http), requirements);
       assert.equal(code, 0, text.slice(-6_000));

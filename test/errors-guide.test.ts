@@ -86,7 +86,7 @@ test("the guide to errors has the number and status of every fault in either era
   );
 });
 
-test("the guide to errors has every code of the command line under its exit code, and the guide to the command line the same exits", () => {
+test("the guide to errors has every code of the command line under its exit code, and the guide to the command line the same exits #cli.exit-codes", () => {
   const rows = rowsOf("The command line");
   const exits = rows.filter(([exit = ""]) => /^\d$/.test(exit));
   assert.deepEqual(

@@ -34,7 +34,7 @@ const BULLETS = [
   "Prompts are user-controlled and explicitly selected by users",
 ];
 
-test("the security guide has a row for each bullet: the mechanism, or the host's job", () => {
+test("the security guide has a row for each bullet: the mechanism, or the host's job #mud.security-guide #spec.2.approval #spec.6.consent #spec.6.tools.consent #spec.6.tools.untrusted #spec.6.documentation #spec.6.trust.server #spec.8.security", () => {
   const rows = page("security.md")
     .split("\n")
     .filter((line) => line.startsWith("| "))
@@ -65,7 +65,7 @@ const table = (text: string): Readonly<Record<string, string>> =>
     }),
   );
 
-test("the guide to doors tells the limits that hold", () => {
+test("the guide to doors tells the limits that hold #secure.tcp-token-time", () => {
   const [http = "", tcp = ""] = page("transports.md").split("\n## TCP");
   for (const [limits, told] of [
     [HTTP_LIMITS, table(http)],

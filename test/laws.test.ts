@@ -30,7 +30,7 @@ const chainOf = async (engine: Engine, id: ActorId): Promise<readonly ChainEvent
   return events;
 };
 
-test("law 1: a state is written by its actor's own turns alone: views, readers and other actors cannot, and the chain tells every change", async () => {
+test("law 1: a state is written by its actor's own turns alone: views, readers and other actors cannot, and the chain tells every change #chain.only-storage", async () => {
   const store = memoryStore();
   await using engine = await LocalEngine.start({ kinds: [jar], store });
   const source = cast({ engine, kinds: [jar] });

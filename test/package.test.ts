@@ -108,19 +108,19 @@ describe("the package", () => {
     assert.match(await serveAndList(project, "whole.js"), /"ring"/);
   });
 
-  test("a world is served from the package", async () => {
+  test("a world is served from the package #cli.modules.world #mud.worlds.serve", async () => {
     writeFileSync(join(project, "my-world.yaml"), readFileSync(join(root, "examples/mud/worlds/saltmarsh.yaml")));
     assert.match(await serveAndList(project, "my-world.yaml"), /"look"/);
   });
 
-  test("an empty JavaScript project serves an actor", async () => {
+  test("an empty JavaScript project serves an actor #repository.tarball-javascript #cli.modules.javascript", async () => {
     await install(`zod@${version("zod")}`);
     // The example has no type annotation, so that it is JavaScript as well.
     writeFileSync(join(project, "door.js"), readmeExample());
     assert.match(await serveAndList(project, "./door.js"), /"unlock"/);
   });
 
-  test("an empty TypeScript project compiles and serves the README's example", async () => {
+  test("an empty TypeScript project compiles and serves the README's example #repository.readme #repository.tarball-typescript #cli.modules.typescript", async () => {
     await install(`typescript@${version("typescript")}`, `zod@${version("zod")}`);
     writeFileSync(join(project, "door.ts"), readmeExample());
     const compiler = join(project, "node_modules/typescript/bin/tsc");

@@ -57,7 +57,7 @@ const subpaths = Object.entries(exports).map(([key, entry]) => ({
   file: join(root, entry["troupe-source"]),
 }));
 
-void test("the public names are the pinned ones, types included", () => {
+void test("the public names are the pinned ones, types included #repository.package #repository.public-api #store.suites", () => {
   const found = subpaths
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
     .flatMap(({ name, file }) => {

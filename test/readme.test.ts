@@ -33,7 +33,7 @@ const configurations = [...readme.matchAll(/```json\n([\s\S]*?)```/g)].flatMap((
 
 const look = async (client: Client): Promise<string> => JSON.stringify(await client.callTool({ name: "look", arguments: {} }));
 
-void test("README's stdio configuration starts a server that a client plays", async () => {
+void test("README's stdio configuration starts a server that a client plays #repository.configurations", async () => {
   const configuration = configurations.find((entry) => entry.command !== undefined);
   assert.ok(configuration?.command !== undefined);
   const data = mkdtempSync(join(tmpdir(), "troupe-readme-"));
@@ -50,7 +50,7 @@ void test("README's stdio configuration starts a server that a client plays", as
   }
 });
 
-void test("README's HTTP configuration reaches what `npm start` serves", async () => {
+void test("README's HTTP configuration reaches what `npm start` serves #repository.start #repository.configurations #mud.start", async () => {
   const configuration = configurations.find((entry) => entry.url !== undefined);
   const manifest: unknown = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   assert.ok(
@@ -90,7 +90,7 @@ void test("README's HTTP configuration reaches what `npm start` serves", async (
   }
 });
 
-void test("README names only documents and scripts that exist", () => {
+void test("README names only documents and scripts that exist #repository.readme", () => {
   for (const match of readme.matchAll(/\]\(((?!https?:)[^)#]+)\)/g))
     assert.ok(readFileSync(join(root, match[1] ?? "")).length > 0, match[1]);
 });

@@ -26,13 +26,13 @@ const lock = z
   .object({ packages: z.record(z.string(), z.object({ hasInstallScript: z.boolean().optional(), dev: z.boolean().optional() })) })
   .parse(JSON.parse(read("package-lock.json")));
 
-test("the package is ESM under Apache-2.0, with the command and an export for each public subpath", () => {
+test("the package is ESM under Apache-2.0, with the command and an export for each public subpath #repository.package", () => {
   assert.deepEqual([manifest.license, manifest.type, manifest.bin["troupe"]], ["Apache-2.0", "module", "bin/troupe.js"]);
   assert.match(read("LICENSE"), /Apache License\s+Version 2\.0/);
   assert.ok("." in manifest.exports && "./server" in manifest.exports && "./mud" in manifest.exports);
 });
 
-test("Node comes with npm ci, an exact 24 whatever the machine has, and npm's scripts run on it", () => {
+test("Node comes with npm ci, an exact 24 whatever the machine has, and npm's scripts run on it #repository.start #repository.node", () => {
   assert.match(manifest.devDependencies["node"] ?? "", /^24\.\d+\.\d+$/);
   assert.match(manifest.scripts["start"] ?? "", /^(?:exec )?node /);
   assert.match(manifest.scripts["test"] ?? "", /^node /);
@@ -40,13 +40,13 @@ test("Node comes with npm ci, an exact 24 whatever the machine has, and npm's sc
   assert.equal(major, "24");
 });
 
-test("npm run check is format, type-aware lint, types, dead code and tests", () => {
+test("npm run check is format, type-aware lint, types, dead code and tests #repository.check", () => {
   const check = manifest.scripts["check"] ?? "";
   for (const part of ["oxfmt --check", "npm run lint", "npm run types", "npm run knip", "npm test"]) assert.ok(check.includes(part), part);
   assert.match(manifest.scripts["lint"] ?? "", /--type-aware/);
 });
 
-test("CI calls what README says, and nothing else", () => {
+test("CI calls what README says, and nothing else #repository.ci", () => {
   const readme = read("README.md");
   const calls = read(".ci/run")
     .split("\n")
@@ -55,7 +55,7 @@ test("CI calls what README says, and nothing else", () => {
   for (const call of calls) assert.ok(readme.includes(call), `README does not say ${call}`);
 });
 
-test("AGENTS.md has 30 lines at most, ARCHITECTURE.md two pages, README's example 20 lines", () => {
+test("AGENTS.md has 30 lines at most, ARCHITECTURE.md two pages, README's example 20 lines #repository.readme #repository.pages", () => {
   assert.ok(read("AGENTS.md").split("\n").length <= 31);
   assert.ok(read("ARCHITECTURE.md").length <= 12_000);
   const example = /```ts\n([\s\S]*?)```/.exec(read("README.md"))?.[1] ?? "";
@@ -71,7 +71,7 @@ test("CONTRIBUTING.md names only files that exist", () => {
   );
 });
 
-test("nothing compiles at install, and what npm ci brings stays under 400 MB", () => {
+test("nothing compiles at install, and what npm ci brings stays under 400 MB #repository.no-compiler #repository.size", () => {
   const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
   // Its script takes a Node that is built already.
   assert.deepEqual(
@@ -92,7 +92,7 @@ test("nothing compiles at install, and what npm ci brings stays under 400 MB", (
   assert.ok(bytes < 400 * 1_000_000, `${bytes} bytes`);
 });
 
-test("what only some tests and benches need has a package.json of its own, and npm ci does not bring it", () => {
+test("what only some tests and benches need has a package.json of its own, and npm ci does not bring it #repository.apart", () => {
   for (const file of globSync(["test/*/package.json", "bench/*/package.json"], { cwd: root })) {
     const { dependencies } = z.object({ private: z.literal(true), dependencies: names }).parse(JSON.parse(read(file)));
     for (const name of Object.keys(dependencies)) {
@@ -104,7 +104,7 @@ test("what only some tests and benches need has a package.json of its own, and n
     assert.equal(`node_modules/${name}` in lock.packages, false, name);
 });
 
-test("a Node that is too old is told so in one sentence, and what to do", async () => {
+test("a Node that is too old is told so in one sentence, and what to do #repository.old-node", async () => {
   const pretend = 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.11.0"})';
   const ran = await new Promise<{ readonly code: unknown; readonly said: string }>((done) => {
     execFile(process.execPath, ["--import", pretend, join(root, "bin/troupe.js"), "--version"], (error, _out, said) =>

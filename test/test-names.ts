@@ -4,8 +4,10 @@ import { join, resolve } from "node:path";
 
 export interface NamedTest {
   readonly file: string;
-  /** As it stands in the file; a name made in a loop keeps its `${…}`. */
+  /** As it is written, without its tags; a name made in a loop keeps its `${…}`. */
   readonly name: string;
+  /** Ids of the promises that the test shows: a name ends with ` #id` for each. */
+  readonly tags: readonly string[];
   /** The names of what it is in, then its own, joined by " › ". */
   readonly path: string;
 }
@@ -26,6 +28,8 @@ const OPENING = /^([ \t]*)(?:(?:void )?(describe|test|it|itInMemory|survives)\(\
 const spoken = (literal: string): string =>
   literal.startsWith('"') ? String(JSON.parse(literal)) : literal.slice(1, -1).replaceAll(/\\([`$\\])/g, "$1");
 
+const TAGS = /(?: #[a-z0-9]+(?:[.-][a-z0-9]+)+)+$/;
+
 const namesIn = (file: string): readonly NamedTest[] => {
   const within: { readonly indent: number; readonly name: string }[] = [];
   return [...readFileSync(join(root, file), "utf8").matchAll(OPENING)].flatMap(([, { length: indent } = "", word, literal]) => {
@@ -33,8 +37,11 @@ const namesIn = (file: string): readonly NamedTest[] => {
       if (within.at(-1)?.indent === indent) within.pop();
       return [];
     }
-    const name = spoken(literal);
-    if (word !== "describe") return [{ file, name, path: [...within.map((one) => one.name), name].join(" › ") }];
+    const written = spoken(literal);
+    const [tags = ""] = TAGS.exec(written) ?? [];
+    const name = written.slice(0, written.length - tags.length);
+    if (word !== "describe")
+      return [{ file, name, tags: tags.split(" #").slice(1), path: [...within.map((one) => one.name), name].join(" › ") }];
     within.push({ indent, name });
     return [];
   });

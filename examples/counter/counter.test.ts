@@ -27,7 +27,7 @@ test("the counter is one for all, in memory", () => {
   assert.equal(counterInMemory.policy.persistence, "memory");
 });
 
-test("the counter is a capability as it is: the same actor, by the names of its tools", async () => {
+test("the counter is a capability as it is: the same actor, by the names of its tools #packet.existing", async () => {
   await using on = await packetTest({ capabilities: [counterInMemory] });
   const main = await on.startTestActor(counterInMemory, { actor_id: "main" });
   assert.equal(await on.sendActorMessage(main, { tool: "add", by: 4 }), 4);

@@ -14,7 +14,7 @@ const ENTRANCE =
 const HALLWAY =
   "You are in a dark hallway with stone walls. The air is musty and cold. Ancient torches provide flickering light. You can hear distant echoes from the north. Exits: South, East.";
 
-test("look and move are defined word for word as the specification has them", async () => {
+test("look and move are defined word for word as the specification has them #mud.definitions", async () => {
   await using table = await Table.lay(keep);
   const tools = await table.tools(ann);
   assert.deepEqual(tools.get("look"), {
@@ -40,7 +40,7 @@ test("look and move are defined word for word as the specification has them", as
   });
 });
 
-test("every tool works at once for a newcomer, under a provisional name, and look gives the entrance", async () => {
+test("every tool works at once for a newcomer, under a provisional name, and look gives the entrance #mud.tools.inventory", async () => {
   await using table = await Table.lay(keep);
   assert.equal(await table.tell(ann, "look"), ENTRANCE);
   assert.equal(await table.tell(ann, "inventory"), "You carry nothing. Health: 100 of 100.");
@@ -64,7 +64,7 @@ test("every tool works at once for a newcomer, under a provisional name, and loo
   assert.deepEqual(table.faults, []);
 });
 
-test("the player state has exactly the specification's fields, and an alias for the player", async () => {
+test("the player state has exactly the specification's fields, and an alias for the player #mud.resources.state #spec.1.player-id #spec.1.inventory #spec.1.has-quest #spec.6.privacy.transmission", async () => {
   await using table = await Table.lay(keep);
   const fresh = await table.read(ann, "player_state");
   assert.deepEqual(Object.keys(fresh).toSorted(), ["hasQuest", "health", "inventory", "monsterPresent", "player_id", "room"]);
@@ -75,7 +75,7 @@ test("the player state has exactly the specification's fields, and an alias for 
   assert.deepEqual(await table.read(ann, "player_state"), { ...fresh, room: "hallway", inventory: ["torch"], hasQuest: true });
 });
 
-test("a wall, a locked door and a barred way are told with the specification's words", async () => {
+test("a wall, a locked door and a barred way are told with the specification's words #spec.2.move.invalid", async () => {
   await using table = await Table.lay(keep);
   assert.equal(
     (await table.refusal(ann, "move", { direction: "west" })).message,
@@ -88,7 +88,7 @@ test("a wall, a locked door and a barred way are told with the specification's w
   assert.match(await table.tell(ann, "look"), /East \(locked\)/);
 });
 
-test("moving tells the new room; the hallway reads as in the specification's example", async () => {
+test("moving tells the new room; the hallway reads as in the specification's example #mud.prompts.room #spec.1.updates #spec.2.move #spec.3.room-description #spec.5.prompts.room", async () => {
   await using table = await Table.lay(keep);
   assert.match(await table.tell(ann, "move", { direction: "north" }), new RegExp(`^You go north\\.\n\n${HALLWAY.replaceAll(".", "\\.")}`));
   await table.tell(ann, "pick_up", { item: "leather pouch" });
@@ -98,7 +98,7 @@ test("moving tells the new room; the hallway reads as in the specification's exa
   assert.equal(await table.prompt(ann, "room_description"), HALLWAY);
 });
 
-test("quest_prompt appears where a quest is on offer, and follows it: offered, active, completed", async () => {
+test("quest_prompt appears where a quest is on offer, and follows it: offered, active, completed #mud.tools.accept-quest #mud.prompts.quest #spec.3.quest-prompt", async () => {
   await using table = await Table.lay(keep);
   assert.ok(!(await table.prompts(ann)).includes("quest_prompt"));
   assert.ok(!(await table.tools(ann)).has("accept_quest"));
@@ -114,7 +114,7 @@ test("quest_prompt appears where a quest is on offer, and follows it: offered, a
   assert.ok(!(await table.prompts(bob)).includes("quest_prompt"));
 });
 
-test("battle, battle_prompt and flee come and go with the monster and the fight", async () => {
+test("battle, battle_prompt and flee come and go with the monster and the fight #mud.tools.flee #spec.1.monster-present #spec.2.battle #spec.3.battle-prompt", async () => {
   await using table = await Table.lay(keep, { seed: 3 });
   await table.tell(ann, "pick_up", { item: "torch" });
   for (const direction of ["north", "east", "south"]) await table.tell(ann, "move", { direction });
@@ -134,7 +134,7 @@ test("battle, battle_prompt and flee come and go with the monster and the fight"
   assert.equal((await table.room("cellar"))?.stage.monsterHealth, 45);
 });
 
-test("who falls wakes up at the entrance, whole and with empty hands, and everything is back where it belongs", async () => {
+test("who falls wakes up at the entrance, whole and with empty hands, and everything is back where it belongs #mud.death", async () => {
   await using table = await Table.lay(keep, { seed: 5 });
   await table.tell(ann, "pick_up", { item: "torch" });
   for (const direction of ["north", "east", "north", "north", "east"]) await table.tell(ann, "move", { direction });
@@ -149,7 +149,7 @@ test("who falls wakes up at the entrance, whole and with empty hands, and everyt
   assert.match(await table.tell(ann, "say", { text: "ouch" }), /You say/);
 });
 
-test("open_chest comes with a chest and goes when it is open; what was in it lies there", async () => {
+test("open_chest comes with a chest and goes when it is open; what was in it lies there #spec.5.tools.chest", async () => {
   const world = parseWorld(readFileSync(worlds[0] ?? "", "utf8").replace(/east: \{ to: armory.+\}/, "east: armory"), "keep.yaml");
   await using table = await Table.lay(world);
   await table.tell(ann, "move", { direction: "north" });
@@ -163,7 +163,7 @@ test("open_chest comes with a chest and goes when it is open; what was in it lie
   assert.equal((await table.refusal(ann, "open_chest")).message, "The chest is open already.");
 });
 
-test("C8 one takes the torch: the other's list and room are flagged, whoever is elsewhere hears nothing", async () => {
+test("C8 one takes the torch: the other's list and room are flagged, whoever is elsewhere hears nothing #mud.list-changed #spec.5.resources.state", async () => {
   await using table = await Table.lay(keep);
   await table.tell(ann, "say", { text: "here" });
   await table.tell(bob, "say", { text: "here" });
@@ -185,7 +185,7 @@ test("C8 one takes the torch: the other's list and room are flagged, whoever is 
   for (const stop of undo) stop();
 });
 
-test("a result opens with what others did since the player's last turn; looking is no turn", async () => {
+test("a result opens with what others did since the player's last turn; looking is no turn #secure.text #mud.tools.words #mud.news", async () => {
   await using table = await Table.lay(keep);
   await table.tell(ann, "choose_name", { name: "Ann" });
   await table.tell(bob, "choose_name", { name: "Bob" });
@@ -276,7 +276,7 @@ test("arguments that the listed schema forbids are refused, with what is expecte
   }
 });
 
-test("what is said while a player walks reaches it where it arrives", async () => {
+test("what is said while a player walks reaches it where it arrives #mud.tools.words", async () => {
   await using table = await Table.lay(keep);
   await table.tell(ann, "choose_name", { name: "Ann" });
   await table.tell(bob, "choose_name", { name: "Bob" });
@@ -288,7 +288,7 @@ test("what is said while a player walks reaches it where it arrives", async () =
   assert.match(`${moved}\n${await table.tell(ann, "look")}`, /Bob tells you: “wait!”/);
 });
 
-test("names are unique whatever the case, bounded and clean; the tool is there until one is chosen", async () => {
+test("names are unique whatever the case, bounded and clean; the tool is there until one is chosen #secure.text #mud.names #spec.5.tools.context #spec.6.tools.untrusted", async () => {
   await using table = await Table.lay(keep);
   for (const name of [
     "",
@@ -318,7 +318,7 @@ test("names are unique whatever the case, bounded and clean; the tool is there u
   assert.equal(both.filter((reply) => "ok" in reply).length, 1);
 });
 
-test("give hands an item over; full hands leave it on the floor; nothing is lost", async () => {
+test("give hands an item over; full hands leave it on the floor; nothing is lost #mud.tools.items #spec.2.pick-up.inventory", async () => {
   const world = { ...keep, hero: { ...keep.hero, carry: 1 } };
   await using table = await Table.lay(world);
   await table.tell(ann, "choose_name", { name: "Ann" });
@@ -340,7 +340,7 @@ test("give hands an item over; full hands leave it on the floor; nothing is lost
   assert.deepEqual(await table.misplaced(), []);
 });
 
-test("destructive acts ask where the client can be asked: the first blow, and giving away what is precious", async () => {
+test("destructive acts ask where the client can be asked: the first blow, and giving away what is precious #mud.confirm #spec.2.approval #spec.6.consent", async () => {
   await using table = await Table.lay(keep, { seed: 1 });
   await table.tell(ann, "pick_up", { item: "torch" });
   for (const direction of ["north", "east", "south"]) await table.tell(ann, "move", { direction });
@@ -394,7 +394,7 @@ test("what strikes asks like the first blow, and in the dark neither tells more 
   assert.ok(!("needs" in (await table.act(ann, "tools/battle", {}, can))));
 });
 
-test("the same player from two clients is one player; two blows at once are one after the other or refused, never both half", async () => {
+test("the same player from two clients is one player; two blows at once are one after the other or refused, never both half #mud.two-clients #spec.2.pick-up.inventory #spec.7.state.concurrent", async () => {
   await using table = await Table.lay(keep, { seed: 2 });
   await table.tell(ann, "say", { text: "hi" });
   const [one, two] = await Promise.all([
@@ -414,7 +414,7 @@ test("the same player from two clients is one player; two blows at once are one 
   assert.deepEqual(await table.misplaced(), []);
 });
 
-test("game_help wants a topic, and completes it", async () => {
+test("game_help wants a topic, and completes it #mud.prompts.help", async () => {
   await using table = await Table.lay(keep);
   assert.match(
     await table.prompt(ann, "game_help", { topic: "combat", detail_level: "advanced" }),
@@ -425,7 +425,7 @@ test("game_help wants a topic, and completes it", async () => {
   assert.deepEqual(await table.source.complete?.(ann, "prompts/game_help", "topic", "n", {}), ["navigation"]);
 });
 
-test("the map shows what was discovered, the room what is there", async () => {
+test("the map shows what was discovered, the room what is there #mud.resources.map #mud.resources.room #spec.4.world-map #spec.4.room-current #spec.5.resources.map", async () => {
   await using table = await Table.lay(keep);
   assert.deepEqual(await table.read(ann, "world_map"), {
     world: "The Keep of Three Keys",

@@ -6,7 +6,7 @@ import { cached, counted, limited, logged } from "./middleware.ts";
 const ana = { principal: "ana", scopes: [] };
 const bo = { principal: "bo", scopes: [] };
 
-test("calls are logged with their time, and counted with their failures", async () => {
+test("calls are logged with their time, and counted with their failures #server.around", async () => {
   const counts = new Map<string, number>();
   const lines: unknown[] = [];
   let now = 0;
@@ -37,7 +37,7 @@ test("calls are logged with their time, and counted with their failures", async 
   assert.deepEqual(heard, []);
 });
 
-test("results are kept a while, for each principal apart", async () => {
+test("results are kept a while, for each principal apart #server.around", async () => {
   let now = 0;
   let runs = 0;
   await using server = createServer("s", "1", { middleware: [cached(["tools/kept"], 100, () => now)] });
@@ -48,7 +48,7 @@ test("results are kept a while, for each principal apart", async () => {
   assert.deepEqual(await act(ana), { ok: 3 });
 });
 
-test("a principal that calls too often is refused, no other is", async () => {
+test("a principal that calls too often is refused, no other is #server.around", async () => {
   let now = 0;
   await using server = createServer("s", "1", { middleware: [limited(2, 100, () => now)] });
   server.tools.register({ name: "t" }, () => "ok");

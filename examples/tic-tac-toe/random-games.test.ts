@@ -19,7 +19,7 @@ const act = fc.record({
 const toolsNow = (board: Board, mark: Mark): readonly string[] =>
   outcomeOf(board) === undefined ? (turnOf(board) === mark ? ["play"] : []) : ["again"];
 
-test("whatever two players try, each is offered what the rules allow, and told of the changes of its own list alone", async () => {
+test("whatever two players try, each is offered what the rules allow, and told of the changes of its own list alone #agentic.tic-tac-toe", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 20, maxLength: 80 }), async (acts) => {
       using source = ticTacToe();

@@ -93,7 +93,7 @@ async function playAll(players: Readonly<Record<Mark, Player>>): Promise<void> {
 }
 
 describe("tic-tac-toe", () => {
-  it("two official clients of the legacy era play whole games, and hear of each change of their own list and of nothing else", async () => {
+  it("two official clients of the legacy era play whole games, and hear of each change of their own list and of nothing else #agentic.call.changed #agentic.viewers #agentic.tic-tac-toe", async () => {
     using secret = keys();
     await using served = await serveChild(["examples/tic-tac-toe", "--api-keys", secret.file]);
     const way: Way = { http: served.ready.http ?? "" };
@@ -107,7 +107,7 @@ describe("tic-tac-toe", () => {
     assert.equal((await boardOf(z)).join(""), " ".repeat(9));
   });
 
-  it("a client of the modern era plays one of the legacy era, and lists of the modern one follow its turn too", async () => {
+  it("a client of the modern era plays one of the legacy era, and lists of the modern one follow its turn too #agentic.tic-tac-toe", async () => {
     using secret = keys();
     await using served = await serveChild(["examples/tic-tac-toe", "--api-keys", secret.file, "--lists", "dynamic"]);
     const way: Way = { http: served.ready.http ?? "" };
@@ -119,7 +119,7 @@ describe("tic-tac-toe", () => {
     await playAll({ X: x, O: o });
   });
 
-  it("without keys each session of the legacy era is a player", async () => {
+  it("without keys each session of the legacy era is a player #agentic.viewers", async () => {
     await using served = await serveChild(["examples/tic-tac-toe"]);
     const way: Way = { http: served.ready.http ?? "" };
     await using x = await connect(way, V2);
@@ -129,7 +129,7 @@ describe("tic-tac-toe", () => {
     await playAll({ X: x, O: o });
   });
 
-  it("turn by turn, a client that hears no push waits for the other's move", async () => {
+  it("turn by turn, a client that hears no push waits for the other's move #agentic.wait", async () => {
     await using served = await serveChild(["examples/tic-tac-toe"]);
     const way: Way = { http: served.ready.http ?? "" };
     await using x = await connect(way, V1);
@@ -150,7 +150,7 @@ describe("tic-tac-toe", () => {
     assert.ok("board" in missed.structured["changed"]);
   });
 
-  it("over stdio one client has both sides, each under its name, in either era", async () => {
+  it("over stdio one client has both sides, each under its name, in either era #agentic.states.violating", async () => {
     for (const which of [V1, V2, MODERN]) {
       const data = mkdtempSync(join(tmpdir(), "troupe-game-"));
       try {

@@ -75,7 +75,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     it(title, async (stage) => (stage.engine.traits.has("memory-actors") ? run(stage) : undefined), { kinds: inMemoryToo });
 
   describe(`${name}: callers`, () => {
-    it("C1 actors run concurrently: one at work holds up nobody else", async ({ engine, hooks }) => {
+    it("C1 actors run concurrently: one at work holds up nobody else #engine.c1", async ({ engine, hooks }) => {
       const gate = Promise.withResolvers<void>();
       hooks.gate = () => gate.promise;
       const working = engine.call(say("work", null, { to: A }));
@@ -153,7 +153,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal((await engine.read(A))?.seq, 1);
     });
 
-    it("C4 a key that was used for another call is refused, while the first runs, is due and is remembered", async ({
+    it("C4 a key that was used for another call is refused, while the first runs, is due and is remembered #engine.c4", async ({
       engine,
       opened,
       hooks,
@@ -192,7 +192,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "C4 keys expire",
+      "C4 keys expire #engine.c4",
       async ({ engine, clock }) => {
         await engine.call(say("add", null, { to: A }), { key: "k" });
         await clock.advance(999);
@@ -203,7 +203,10 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { keyMs: 1_000 },
     );
 
-    it("a caller may leave: what waits is withdrawn, work is aborted, what was committed stays", async ({ engine, hooks }) => {
+    it("a caller may leave: what waits is withdrawn, work is aborted, what was committed stays #actors.work.abort #gateway.leave.modern", async ({
+      engine,
+      hooks,
+    }) => {
       const saw: string[] = [];
       hooks.saw = (what, message) => saw.push(`${what} ${message.action}`);
       const gate = Promise.withResolvers<void>();
@@ -239,7 +242,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await second, { ok: 1 });
     });
 
-    it("a deadline ends waiting and work", async ({ engine, clock, hooks }) => {
+    it("a deadline ends waiting and work #actors.work.abort", async ({ engine, clock, hooks }) => {
       let begun = false;
       hooks.gate = () => {
         begun = true;
@@ -259,7 +262,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "work past its time is fenced off: its caller is told, its mailbox goes on, what it returns is dropped",
+      "work past its time is fenced off: its caller is told, its mailbox goes on, what it returns is dropped #actors.work.fence #spec.6.tools.caution",
       async ({ engine, clock, hooks }) => {
         const saw: string[] = [];
         hooks.saw = (what) => saw.push(what);
@@ -280,7 +283,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "a mailbox is bounded",
+      "a mailbox is bounded #actors.mailbox #packet.isolation.limits",
       async ({ engine, hooks }) => {
         if (!engine.traits.has("mailbox-bound")) return;
         const gate = Promise.withResolvers<void>();
@@ -297,7 +300,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { mailbox: 3 } },
     );
 
-    it("`later` holds the caller, not the mailbox; a later turn answers", async ({ engine }) => {
+    it("`later` holds the caller, not the mailbox; a later turn answers #actors.later", async ({ engine }) => {
       const held = engine.call(say("later", null, { to: A }));
       await until("it is held", async () => (await logOf(engine, A)).length > 0);
       assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
@@ -305,7 +308,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await held, { ok: "at last" });
     });
 
-    it("`later` survives the process: a keyed caller who comes back is answered, once", async ({ engine, opened }) => {
+    it("`later` survives the process: a keyed caller who comes back is answered, once #actors.later", async ({ engine, opened }) => {
       engine.call(say("later", null, { to: A }), { key: "k" }).catch(() => undefined);
       await logged(engine, A, /^later /);
       const again = await opened.reopen();
@@ -391,7 +394,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "an actor of its starter does not exist for others",
+      "an actor of its starter does not exist for others #actors.owner",
       async ({ engine }) => {
         const ann = { principal: "ann", scopes: [] };
         const bob = { principal: "bob", scopes: [] };
@@ -448,7 +451,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
   });
 
   describe(`${name}: actors that talk to each other`, () => {
-    it("C5 what a turn sends arrives once, first in first out per pair", async ({ engine }) => {
+    it("C5 what a turn sends arrives once, first in first out per pair #engine.c5", async ({ engine }) => {
       await Promise.all(["one ", "two "].map((text) => engine.call(say("send-many", { to: B, text, times: 50 }, { to: A }))));
       await logged(engine, B, "one 49");
       await logged(engine, B, "two 49");
@@ -466,14 +469,14 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       }
     });
 
-    it("C5 a refused turn sends nothing", async ({ engine }) => {
+    it("C5 a refused turn sends nothing #engine.c5", async ({ engine }) => {
       await engine.call(say("add", null, { to: A }));
       await engine.call(say("refuse", null, { to: A }));
       await settle(20);
       assert.equal(await engine.read("tally/never"), undefined);
     });
 
-    it("C5 what was sent and not delivered is delivered after a restart, once", async ({ engine, opened, hooks }) => {
+    it("C5 what was sent and not delivered is delivered after a restart, once #engine.c5", async ({ engine, opened, hooks }) => {
       const gate = Promise.withResolvers<void>();
       hooks.gate = () => gate.promise;
       engine.call(say("work", null, { to: B })).catch(() => undefined);
@@ -489,7 +492,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       );
     });
 
-    it("an event names its cause, across actors", async ({ engine }) => {
+    it("an event names its cause, across actors #chain.causes", async ({ engine }) => {
       await engine.call(say("send", { to: B, action: "note", with: { text: "hi" }, start: null }, { to: A }));
       await logged(engine, B, "hi");
       const [sent] = await chainOf(engine, A);
@@ -500,7 +503,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual([body.sent, other.message.from], [[other.message.id], A]);
     });
 
-    it("with `replyAs` the reply arrives as a message, a refusal too, and only once", async ({ engine, opened }) => {
+    it("with `replyAs` the reply arrives as a message, a refusal too, and only once #actors.reply-as", async ({ engine, opened }) => {
       await engine.call(say("send", { to: B, action: "add", start: null, replyAs: "answered" }, { to: A }));
       await logged(engine, A, 'answered string tally/b {"ok":1}');
       await engine.call(say("send", { to: B, action: "refuse", start: null, replyAs: "answered" }, { to: A }));
@@ -530,7 +533,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "a child knows its parent, and its end is a message to it",
+      "a child knows its parent, and its end is a message to it #actors.children",
       async ({ engine }) => {
         await engine.call(say("send", { to: "child/c", action: "add", start: null }, { to: A }));
         await until("the child begins", async () => (await engine.read("child/c")) !== undefined);
@@ -541,7 +544,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "stopping a parent stops its children first, and theirs before them",
+      "stopping a parent stops its children first, and theirs before them #actors.children",
       async ({ engine }) => {
         await engine.call(
           say("send", { to: "child/c", action: "send", with: { to: "child/d", action: "add", start: null }, start: null }, { to: A }),
@@ -569,7 +572,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
     });
 
-    it("stopping aborts running work, whose caller learns that it was not applied", async ({ engine, hooks }) => {
+    it("stopping aborts running work, whose caller learns that it was not applied #actors.work.abort", async ({ engine, hooks }) => {
       const saw: string[] = [];
       hooks.saw = (what) => saw.push(what);
       hooks.gate = () => new Promise(() => undefined);
@@ -585,7 +588,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
   });
 
   describe(`${name}: time`, () => {
-    it("a wake comes at its time, once; a cancelled one never", async ({ engine, clock }) => {
+    it("a wake comes at its time, once; a cancelled one never #actors.wakes.named #actors.wakes.cancel", async ({ engine, clock }) => {
       const at = clock.now();
       await engine.call(say("wake", { name: "one", at: at + 1_000 }, { to: A }));
       await engine.call(say("wake", { name: "gone", at: at + 1_000 }, { to: A }));
@@ -598,7 +601,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual((await logOf(engine, A)).slice(1), [`tick one ${at + 1_000}`]);
     });
 
-    it("a repeating wake comes again and again until it is cancelled", async ({ engine, clock }) => {
+    it("a repeating wake comes again and again until it is cancelled #actors.wakes.repeat", async ({ engine, clock }) => {
       const at = clock.now();
       await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
       for (let beat = 0; beat < 5; beat += 1) await clock.advance(100);
@@ -611,7 +614,11 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     for (const restarted of [false, true])
-      it(`wakes go on when the clock is set back${restarted ? ", after a restart too" : ""}`, async ({ engine, opened, clock }) => {
+      it(`wakes go on when the clock is set back${restarted ? ", after a restart too" : ""} #actors.wakes.repeat`, async ({
+        engine,
+        opened,
+        clock,
+      }) => {
         const at = clock.now();
         const beats = (from: number): readonly string[] => [0, 1, 2, 3, 4].map((beat) => `tick beat ${from + beat * 100}`);
         await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
@@ -635,7 +642,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         assert.equal((await tallyOf(now, B)).log.length, 1);
       });
 
-    it("wakes missed while no engine ran come once, at once", async ({ engine, opened, clock }) => {
+    it("wakes missed while no engine ran come once, at once #actors.wakes.durable", async ({ engine, opened, clock }) => {
       const at = clock.now();
       await engine.call(say("wake", { name: "beat", at: at + 100, everyMs: 100 }, { to: A }));
       await engine.call(say("wake", { name: "once", at: at + 50 }, { to: B }));
@@ -650,7 +657,11 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await logged(again, A, `tick beat ${at + 1_100}`);
     });
 
-    it("an event that a wake caused names the event that set it, however often it comes", async ({ engine, opened, clock }) => {
+    it("an event that a wake caused names the event that set it, however often it comes #chain.causes", async ({
+      engine,
+      opened,
+      clock,
+    }) => {
       await engine.call(say("add", null, { to: A }));
       await engine.call(say("wake", { name: "beat", at: clock.now() + 100, everyMs: 100 }, { to: A }));
       await clock.advance(100);
@@ -672,7 +683,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     });
 
     it(
-      "an actor nobody writes to ends after its time",
+      "an actor nobody writes to ends after its time #actors.expiry",
       async ({ engine, clock }) => {
         await engine.call(say("add", null, { to: A }));
         await clock.advance(800);
@@ -688,7 +699,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      "an idle actor's state stays when its cell is dropped",
+      "an idle actor's state stays when its cell is dropped #actors.idle",
       async ({ engine, clock }) => {
         await engine.call(say("add", { by: 4 }, { to: A }));
         for (let round = 0; round < 10; round += 1) await clock.advance(1_000);
@@ -700,7 +711,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
 
   describe(`${name}: failure`, () => {
     it(
-      "a bound on crashes fails the actor until it is restarted",
+      "a bound on crashes fails the actor until it is restarted #actors.crash-bound",
       async ({ engine, clock }) => {
         await engine.call(say("add", null, { to: A }));
         for (let crash = 0; crash < 3; crash += 1) await assert.rejects(engine.call(say("throw", null, { to: A })), { code: "CRASHED" });
@@ -868,7 +879,10 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.deepEqual(await engine.call(say("add", null, { to: A })), { ok: 1 });
     });
 
-    it("an actor whose migration throws has failed, can be read, stopped and, with better code, restarted", async ({ engine, opened }) => {
+    it("an actor whose migration throws has failed, can be read, stopped and, with better code, restarted #actors.migrate", async ({
+      engine,
+      opened,
+    }) => {
       await engine.call(say("add", null, { to: A }));
       await engine.call(say("add", null, { to: B }));
       const broken = tallyKind(
@@ -1072,7 +1086,7 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal((await tallyOf(engine, "note/b")).n, 1);
     });
 
-    itInMemory("a policy given at the start wins over the kind's, and stays", async ({ engine, opened }) => {
+    itInMemory("a policy given at the start wins over the kind's, and stays #actors.policy", async ({ engine, opened }) => {
       await engine.call(say("add", null, { to: "note/kept", policy: { persistence: "disk" } }));
       await engine.call(say("add", null, { to: "tally/brief", policy: { persistence: "memory" } }));
       assert.deepEqual(await engine.call({ to: "tally/brief", action: "add", args: null }), { ok: 2 });

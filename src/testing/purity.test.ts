@@ -16,7 +16,7 @@ function impure(pattern: RegExp) {
   return { name: "EngineError", code: "IMPURE", message: pattern };
 }
 
-test("law 4: a turn that reads the clock is named with the path that differs", () => {
+test("law 4: a turn that reads the clock is named with the path that differs #cli.dev.twice", () => {
   assert.throws(
     () => rehearse(kindWith((state) => (state.n = Date.now()))).turn("tools/act"),
     impure(/the turn of tools\/act is not pure: .*\/state\/n/),

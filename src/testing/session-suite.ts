@@ -39,7 +39,7 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
     });
   };
   describe(name, () => {
-    it("a session is got as it was put, also by another process", async (store, again) => {
+    it("a session is got as it was put, also by another process #sessions.restart #apptheory.properties.store", async (store, again) => {
       const plain = session("a");
       const whole = session("b", {
         principal: "iss|sub",
@@ -89,7 +89,7 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
       assert.equal(await store.get("nobody"), undefined);
     });
 
-    it("sessions last seen before a time expire, and are named once", async (store, again) => {
+    it("sessions last seen before a time expire, and are named once #sessions.idle", async (store, again) => {
       await store.put(session("old", { seenAt: 10 }));
       await store.put(session("older", { seenAt: 5 }));
       await store.put(session("new", { seenAt: 20 }));
@@ -99,7 +99,7 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
       assert.ok(await store.get("new"));
     });
 
-    it("a deleted session is not there", async (store) => {
+    it("a deleted session is not there #apptheory.properties.store", async (store) => {
       await store.put(session("a"));
       await store.delete("a");
       await store.delete("a");
@@ -126,7 +126,7 @@ export function streamSuite(name: string, place: () => StreamPlace): void {
     });
   };
   describe(name, () => {
-    it("what followed an event on its stream is given again, in order, and nothing of other streams", async (store) => {
+    it("what followed an event on its stream is given again, in order, and nothing of other streams #gateway.http.event-ids", async (store) => {
       const a1 = await store.append("s", "a", { n: 1 });
       await store.append("s", "b ☃/\n", { n: 10 });
       const a2 = await store.append("s", "a", ["☃", null]);

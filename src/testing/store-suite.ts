@@ -125,7 +125,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       }
     });
 
-    it("C2 a commit is not seen before it settles", async (store) => {
+    it("C2 a commit is not seen before it settles #engine.c2", async (store) => {
       const actor = new ChainWriter("door/a");
       let settled = false;
       const commit = store.commit(actor.id, actor.next()).then(() => (settled = true));
@@ -135,7 +135,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       assert.equal((await store.load(actor.id))?.seq, 1);
     });
 
-    it("C6 append is compare-and-swap on the head: a second writer loses", async (store) => {
+    it("C6 append is compare-and-swap on the head: a second writer loses #engine.c6 #store.suites", async (store) => {
       const one = new ChainWriter("door/a");
       const two = new ChainWriter("door/a", "another-life");
       await store.commit(one.id, one.next());
@@ -219,7 +219,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
-    it("C5 a message is applied once: a turn that consumes it again is refused", async (store) => {
+    it("C5 a message is applied once: a turn that consumes it again is refused #engine.c5", async (store) => {
       const actor = new ChainWriter("door/a");
       await store.enqueue(messageTo(actor.id, "m"));
       await store.commit(actor.id, actor.next({ consumed: "m" }));
@@ -294,7 +294,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     );
 
     survives(
-      "C5 an answer goes into the outbox as its message goes out of it, and never again",
+      "C5 an answer goes into the outbox as its message goes out of it, and never again #engine.c5",
       async (store) => {
         for (const id of ["done", "dead", "other"]) await store.enqueue(messageTo("door/a", id));
         for (const how of ["done", "dead"] as const)
@@ -313,7 +313,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     );
 
     survives(
-      "C4 the first reply to a key is remembered, by actor and key",
+      "C4 the first reply to a key is remembered, by actor and key #engine.c4",
       async (store) => {
         const a = new ChainWriter("door/a");
         const b = new ChainWriter("door/b");
@@ -583,7 +583,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
       },
     );
 
-    it("an expiry moves with every message", async (store) => {
+    it("an expiry moves with every message #actors.expiry", async (store) => {
       const a = new ChainWriter("door/a");
       const b = new ChainWriter("door/b");
       const constant = { policy: { expireMs: 100 }, wakes: {}, pending: {} };
@@ -671,7 +671,7 @@ export function storeSuite(name: string, options: StoreSuiteOptions): void {
     });
 
     survives(
-      "C7 erasing takes bodies only, and none from the last whole state on",
+      "C7 erasing takes bodies only, and none from the last whole state on #chain.erase",
       async (store) => {
         const a = new ChainWriter("door/erased");
         for (let turn = 0; turn < 40; turn += 1) await store.commit(a.id, a.next());

@@ -154,7 +154,7 @@ export function turnSuite(
       assert.equal((await engine.read(TALLY))?.seq, 1);
     });
 
-    it("C1 calls of one actor run one after the other, work included", async (engine) => {
+    it("C1 calls of one actor run one after the other, work included #engine.c1 #spec.7.state.concurrent", async (engine) => {
       const order: string[] = [];
       hooks.saw = (what, message) => order.push(`${what} ${message.action}`);
       const gate = Promise.withResolvers<void>();
@@ -169,7 +169,7 @@ export function turnSuite(
       assert.deepEqual(await Promise.all([working, behind]), [{ ok: 11 }, { ok: 12 }]);
     });
 
-    it("C2 when a reply is told its turn is read, and watchers have been told before", async (engine) => {
+    it("C2 when a reply is told its turn is read, and watchers have been told before #engine.c2 #spec.7.state.consistent", async (engine) => {
       const told: string[] = [];
       const undo = engine.watch(TALLY, (change) => told.push(`change ${change.seq}`));
       const undoKind = engine.watch("tally/*", (change) => told.push(`kind ${change.seq} ${change.status}`));
@@ -196,7 +196,7 @@ export function turnSuite(
       assert.equal((await chainOf(engine, TALLY)).length, 300);
     });
 
-    it("C3 a refusal, a throw and `needs` leave no trace", async (engine, opened) => {
+    it("C3 a refusal, a throw and `needs` leave no trace #actors.refuse #engine.c3", async (engine, opened) => {
       await engine.call(say("add"));
       assert.deepEqual(await engine.call(say("refuse")), { refused: { code: "NO", message: "No." } });
       assert.deepEqual(await engine.call(say("needs")), { needs: { name: { method: "elicitation/create", params: {} } } });
@@ -234,7 +234,7 @@ export function turnSuite(
       assert.deepEqual((await tallyOf(engine)).log, ["Ann"]);
     });
 
-    it("state that is not JSON is refused by its path, and state past its bound", async (engine) => {
+    it("state that is not JSON is refused by its path, and state past its bound #actors.state-bound #packet.isolation.limits", async (engine) => {
       await engine.call(say("add"));
       await assert.rejects(engine.call(say("not-json")), { code: "STATE_NOT_JSON", applied: false, message: /state\.log\[0\]/ });
       await rejects(engine.call(say("grow", { bytes: 1_100_000 })), "STATE_TOO_LARGE");
@@ -265,7 +265,7 @@ export function turnSuite(
       assert.equal((await chainOf(engine, TALLY)).length, 1);
     });
 
-    it("law 2: what is read is frozen, and stays as it was read", async (engine) => {
+    it("law 2: what is read is frozen, and stays as it was read #actors.freeze #spec.7.state.consistent", async (engine) => {
       await engine.call(say("note", { text: "one" }));
       const before = await tallyOf(engine);
       assert.ok(Object.isFrozen(before) && Object.isFrozen(before.log));
@@ -282,7 +282,7 @@ export function turnSuite(
       assert.match(body.message.seed, /^[0-9a-f]{32}$/u);
     });
 
-    it("C7 each event names the one before it, and what is secret was never written", async (engine) => {
+    it("C7 each event names the one before it, and what is secret was never written #chain.redact #gateway.trace", async (engine) => {
       await engine.call(say("note", { text: "a", secret: "hush" }));
       await engine.call(say("work"));
       await engine.call(say("note", { text: "b" }, { trace: { traceparent: "00-1-2-01" } }));
@@ -310,7 +310,7 @@ export function turnSuite(
       assert.equal((await again.read(TALLY))?.seq, 151);
     });
 
-    it("work reports progress and log to its caller, and its receipt names the event", async (engine) => {
+    it("work reports progress and log to its caller, and its receipt names the event #actors.work.progress", async (engine) => {
       const heard: unknown[] = [];
       const reply = await engine.call(say("work", { by: 2 }), {
         onProgress: (...step) => heard.push(step),
@@ -327,7 +327,7 @@ export function turnSuite(
         ]);
     });
 
-    it("C4 a keyed call gets its first reply again, by key and principal; without a key it is applied again", async (engine, opened) => {
+    it("C4 a keyed call gets its first reply again, by key and principal; without a key it is applied again #engine.c4", async (engine, opened) => {
       const ann = { viewer: { principal: "ann", scopes: [] } };
       assert.deepEqual(await engine.call(say("add", null, ann), { key: "k" }), { ok: 1 });
       assert.deepEqual(await engine.call(say("add", null, ann), { key: "k" }), { ok: 1 });
@@ -338,7 +338,7 @@ export function turnSuite(
       assert.equal((await tallyOf(again)).n, 3);
     });
 
-    it("C4 a keyed call that was not applied is tried again", async (engine) => {
+    it("C4 a keyed call that was not applied is tried again #engine.c4", async (engine) => {
       assert.ok("refused" in (await engine.call(say("refuse"), { key: "k" })));
       await rejects(engine.call(say("throw"), { key: "k" }), "CRASHED");
       assert.deepEqual(await engine.call(say("add"), { key: "k" }), { ok: 1 });
@@ -357,7 +357,7 @@ export function turnSuite(
       assert.equal((await engine.read(TALLY))?.status, "stopped");
     });
 
-    it("a state of an older version is migrated in memory, one of a newer is refused", async (engine, opened) => {
+    it("a state of an older version is migrated in memory, one of a newer is refused #actors.migrate", async (engine, opened) => {
       await engine.call(say("add", { by: 5 }));
       const newer = tallyKind("tally", { persistence: disk }, given, {
         version: 2,

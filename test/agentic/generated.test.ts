@@ -267,7 +267,7 @@ async function run(
   assert.deepEqual(flags, []);
 }
 
-test("200 generated services: lists, calls, states and flags are those of a model, and disposals equal subscriptions", async () => {
+test("200 generated services: lists, calls, states and flags are those of a model, and disposals equal subscriptions #agentic.actions.tools #agentic.call.availability #agentic.call.validated #agentic.states.omitted #agentic.states.tool #agentic.links.namespaced #agentic.links.flat #agentic.links.change #agentic.observe.coalesced #agentic.observe.closing #agentic.surface.states #agentic.surface.actions #agentic.surface.links #agentic.gap.observe", async () => {
   const mode = fc.record({
     states: fc.constantFrom("resources" as const, "tool" as const, "omit" as const),
     links: fc.constantFrom("namespaced" as const, "flat" as const),

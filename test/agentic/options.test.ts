@@ -8,7 +8,7 @@ import { root, serveChild } from "../serve-child.ts";
 
 describe("an AgenticService with options", () => {
   for (const which of CLIENTS) {
-    it(`is confirmed, described and read by tools, by SDK ${which.sdk} of the ${which.era} era`, async () => {
+    it(`is confirmed, described and read by tools, by SDK ${which.sdk} of the ${which.era} era #agentic.actions.options #agentic.states.tool #agentic.links.list`, async () => {
       await using served = await serveChild(["test/agentic/notes.fixture.ts"]);
       const asked: string[] = [];
       let say: Said = { action: "decline" };

@@ -58,13 +58,13 @@ async function use(player: Player, era: "legacy" | "modern"): Promise<void> {
 
 describe("troupe serve of an AgenticService", () => {
   for (const which of CLIENTS) {
-    it(`over HTTP, to SDK ${which.sdk} of the ${which.era} era`, async () => {
+    it(`over HTTP, to SDK ${which.sdk} of the ${which.era} era #agentic.serve #agentic.call.outcomes #agentic.call.throws #agentic.call.validated #agentic.states.resources #agentic.states.huge #agentic.gap.errors #agentic.gap.transport`, async () => {
       await using served = await serveChild([MODULE]);
       await using player = await connect({ http: served.ready.http ?? "" }, which);
       await use(player, which.era);
     });
 
-    it(`over stdio, to SDK ${which.sdk} of the ${which.era} era`, async () => {
+    it(`over stdio, to SDK ${which.sdk} of the ${which.era} era #agentic.serve #agentic.call.outcomes #agentic.states.resources #agentic.gap.errors #agentic.gap.transport`, async () => {
       const data = mkdtempSync(join(tmpdir(), "troupe-service-"));
       try {
         await using player = await connect({ stdio: MODULE, data }, which);

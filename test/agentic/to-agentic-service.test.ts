@@ -81,7 +81,7 @@ const until = <T>(observe: Observe<T>, fits: (value: T) => boolean): Promise<T> 
   });
 
 describe("toAgenticService", () => {
-  it("shows an actor's states, actions and links, and acts through its turns", async () => {
+  it("shows an actor's states, actions and links, and acts through its turns #agentic.actor", async () => {
     const { engine, ref } = await stage();
     await using _engine = engine;
     const service: AgenticService = toAgenticService(ref);
@@ -108,7 +108,7 @@ describe("toAgenticService", () => {
     assert.equal((await engine.read(doorId))?.seq, 3);
   });
 
-  it("shows other actors as links, and the same actor as the same object, so that circles end", async () => {
+  it("shows other actors as links, and the same actor as the same object, so that circles end #agentic.actor", async () => {
     const { engine, ref } = await stage();
     await using _engine = engine;
     const service: AgenticService = toAgenticService(ref);
@@ -188,7 +188,7 @@ describe("toAgenticService", () => {
     assert.deepEqual((await filled)["icon"]?.value, new TextEncoder().encode("# Shelfs"));
   });
 
-  it("is taken by the library's own create as a link, and by fromAgenticService", async () => {
+  it("is taken by the library's own create as a link, and by fromAgenticService #agentic.actor", async () => {
     const { engine, ref } = await stage();
     await using _engine = engine;
     const house = AgenticService.create({
@@ -218,7 +218,7 @@ describe("toAgenticService", () => {
     assert.ok("ok" in silent && JSON.stringify(silent.ok).includes(CONTENT));
   });
 
-  it("emits one by one, only what changed, and listens to the engine only while somebody listens", async () => {
+  it("emits one by one, only what changed, and listens to the engine only while somebody listens #agentic.actor", async () => {
     const { engine, ref } = await stage();
     await using _engine = engine;
     let watching = 0;
@@ -254,7 +254,7 @@ describe("toAgenticService", () => {
     assert.equal(watching, 0);
   });
 
-  it("shows nothing of what is not there, of another's, or of no known kind; with `start` the first action begins it", async () => {
+  it("shows nothing of what is not there, of another's, or of no known kind; with `start` the first action begins it #agentic.actor", async () => {
     const { engine, ref } = await stage();
     await using _engine = engine;
     const id = door.id("back");

@@ -85,7 +85,7 @@ describe("the real @adobe/data", () => {
   before(install);
 
   for (const version of VERSIONS) {
-    it(`at ${version}: its services are served as they are`, async () => {
+    it(`at ${version}: its services are served as they are #agentic.actions.shapes #agentic.versions`, async () => {
       const { db, service } = hero(await libraryOf(version));
       assert.deepEqual("schema" in firstAction(service), version === "0.9.45", "both shapes the library has had");
       using source = fromAgenticService(service, { name: "hero", stateIntervalMs: 0 });
@@ -112,7 +112,7 @@ describe("the real @adobe/data", () => {
       assert.deepEqual(await toolNames(source), ["hurt", "pet.feed"]);
     });
 
-    it(`at ${version}: its math schemas become valid 2020-12`, async () => {
+    it(`at ${version}: its math schemas become valid 2020-12 #agentic.schema`, async () => {
       const ajv = new Ajv2020({ strict: false });
       let met = 0;
       const look = (value: unknown, depth: number): void => {

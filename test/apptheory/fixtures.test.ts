@@ -27,7 +27,7 @@ test("the transcripts are there, and those about tasks are the ones that are nam
 
 for (const name of files)
   if (!NOT_RUN.includes(name))
-    test(`apptheory-v3 answers as ${name}`, async () => {
+    test(`apptheory-v3 answers as ${name} #apptheory.later.fixtures`, async () => {
       assert.deepEqual(await play(readFixture(join(folder, name)), "apptheory-v3"), []);
     });
 
@@ -43,7 +43,7 @@ const fixtures = (...args: readonly string[]): Promise<{ readonly code: unknown;
     );
   });
 
-test("npm run fixtures plays a directory, a line for each file, and ends by what came out", async () => {
+test("npm run fixtures plays a directory, a line for each file, and ends by what came out #apptheory.later.runner", async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-fixtures-"));
   try {
     const sample = "core-tools-list-call.json";

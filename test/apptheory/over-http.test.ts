@@ -45,7 +45,7 @@ async function serve(): Promise<Served> {
   };
 }
 
-test("events of progress and the reply say their names, and come while the tool runs", async () => {
+test("events of progress and the reply say their names, and come while the tool runs #apptheory.properties.incremental", async () => {
   await using served = await serve();
   const response = await fetch(served.url, {
     method: "POST",
@@ -86,7 +86,7 @@ test("what accepts JSON only gets JSON, and what accepts neither nothing", async
 });
 
 for (const which of CLIENTS)
-  test(`the official client ${which.sdk}, ${which.era}, sees the progress it asked for under apptheory`, async () => {
+  test(`the official client ${which.sdk}, ${which.era}, sees the progress it asked for under apptheory #apptheory.properties.official`, async () => {
     await using served = await serve();
     const caller = await callerOf(which, served.url);
     const steps: (string | undefined)[] = [];

@@ -23,7 +23,7 @@ describe("the chain from the command line", () => {
   });
   after(() => rmSync(data, { recursive: true, force: true }));
 
-  test("chain prints every event, and exports lines that sha256sum verifies", async () => {
+  test("chain prints every event, and exports lines that sha256sum verifies #chain.export #cli.chain #cli.output", async () => {
     assert.equal(lines((await on("chain", "counter/main", "--json")).stdout).length, 4);
     const exported = (await on("chain", "counter/main", "--export")).stdout.trim().split("\n");
     assert.equal(verify(exported.map(importLine)).flaw, undefined);
@@ -55,7 +55,7 @@ describe("the chain from the command line", () => {
     assert.equal(error.code, "FAILED");
   });
 
-  test("replay tells the state at any event, and runs pure turns again", async () => {
+  test("replay tells the state at any event, and runs pure turns again #chain.state-at #cli.replay", async () => {
     assert.deepEqual(JSON.parse((await on("replay", "counter/main", "--to", "2")).stdout), { count: 3 });
     assert.equal((await on("replay", "counter/main", "--to", "9")).code, 4);
     const again = await on("replay", "counter/main", "--module", MODULE);
@@ -89,7 +89,7 @@ describe("the chain from the command line", () => {
     }
   });
 
-  test("replay names the turn that another code would have run otherwise", async () => {
+  test("replay names the turn that another code would have run otherwise #chain.reexecute", async () => {
     const folder = mkdtempSync(join(tmpdir(), "troupe-chain-code-"));
     writeFileSync(
       join(folder, "index.ts"),
@@ -108,13 +108,13 @@ describe("the chain from the command line", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("diff says where two states differ", async () => {
+  test("diff says where two states differ #chain.diff #cli.diff", async () => {
     const [told] = lines((await on("diff", "counter/main", "1", "4", "--json")).stdout);
     assert.ok(isBag(told));
     assert.deepEqual(told["differences"], [{ path: "/count", before: 1, after: 10 }]);
   });
 
-  test("fork begins a muted copy at any event, and its cause is found", async () => {
+  test("fork begins a muted copy at any event, and its cause is found #chain.fork #chain.causes #cli.fork", async () => {
     assert.equal((await on("fork", "counter/main", "counter/copy", "--at", "2", "--module", MODULE)).code, 0);
     assert.deepEqual(JSON.parse((await on("state", "counter/copy")).stdout), { count: 3 });
     assert.equal((await on("fork", "counter/main", "counter/copy", "--module", MODULE)).code, 2);
@@ -124,7 +124,7 @@ describe("the chain from the command line", () => {
     assert.match(causes.stdout, /counter\/main #2 tools\/add[\s\S]*counter\/copy #1 fork/);
   });
 
-  test("checkpoint writes a signed whole state before which bodies are erased, and the chain still verifies", async () => {
+  test("checkpoint writes a signed whole state before which bodies are erased, and the chain still verifies #chain.erase", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const files = mkdtempSync(join(tmpdir(), "troupe-chain-keys-"));
     writeFileSync(join(files, "private.pem"), privateKey.export({ type: "pkcs8", format: "pem" }));
@@ -152,7 +152,7 @@ describe("the chain from the command line", () => {
     rmSync(files, { recursive: true });
   });
 
-  test("verify finds a file that was rolled back, given a receipt, and a changed byte without one", async () => {
+  test("verify finds a file that was rolled back, given a receipt, and a changed byte without one #chain.verify.receipt #cli.verify", async () => {
     const [verdict] = lines((await on("verify", "counter/main", "--json")).stdout);
     assert.ok(isBag(verdict));
     const receipt = { actor: "counter/main", seq: verdict["seq"], head: verdict["head"] };

@@ -58,7 +58,7 @@ const up = async (ingress: string, key: string): Promise<number> => {
   return Number(await response.text());
 };
 
-test("one address spreads connections over nodes that share a new secret, and Restate reaches them; Ctrl-C ends all and leaves nothing", async () => {
+test("one address spreads connections over nodes that share a new secret, and Restate reaches them; Ctrl-C ends all and leaves nothing #cluster.dev", async () => {
   await using running = dev();
   const line = await ready(running);
   const answers = [await who(line.http), await who(line.http)];
@@ -92,7 +92,7 @@ test("a node that is killed is told of and started again, and calls go on meanwh
   assert.deepEqual([pid, ...pidsOf(line)].filter(isAlive), []);
 });
 
-test("with --data, state, the address under which Restate knows the nodes and what they share are there again at the next start", async () => {
+test("with --data, state, the address under which Restate knows the nodes and what they share are there again at the next start #cluster.dev", async () => {
   const data = mkdtempSync(join(tmpdir(), "troupe-cluster-kept-"));
   try {
     const endpoints: string[] = [];
@@ -157,7 +157,7 @@ const restless = (http: string, which: Which) => {
   };
 };
 
-test("as a user starts it, official clients play over two nodes, go on when one is killed, and Ctrl-C ends all", async () => {
+test("as a user starts it, official clients play over two nodes, go on when one is killed, and Ctrl-C ends all #cluster.dev", async () => {
   await using running = runningScript({
     cwd: restate,
     args: [

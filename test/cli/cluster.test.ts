@@ -28,7 +28,7 @@ const cluster = (...args: readonly string[]): Promise<Ran> => troupe("cluster", 
 
 const failure = (ran: Ran): { readonly code: string; readonly message: string } => Object(lines(ran.stderr)[0]).error;
 
-test("registering tells what was found; at a known address nothing is asked again unless it is forced", async () => {
+test("registering tells what was found; at a known address nothing is asked again unless it is forced #cluster.register", async () => {
   await using endpoint = await countingEndpoint({ name: "registered" });
   const first = await cluster("register", endpoint.url, "--json");
   assert.equal(first.code, 0, first.stderr);
@@ -42,7 +42,7 @@ test("registering tells what was found; at a known address nothing is asked agai
   assert.equal(forced.stdout, `Asked again, and kept as ${id}: registered.\n`);
 });
 
-test("a deployment is listed with the calls bound to it, and kept while there are any or new calls go to it", async () => {
+test("a deployment is listed with the calls bound to it, and kept while there are any or new calls go to it #cluster.upgrade", async () => {
   const held = Promise.withResolvers<void>();
   await using old = await countingEndpoint({ name: "kept", held: held.promise });
   await using next = await countingEndpoint({ name: "kept" });
@@ -83,7 +83,7 @@ test("a deployment is listed with the calls bound to it, and kept while there ar
   assert.equal(failure(gone).code, "NOT_FOUND");
 });
 
-test("what Restate cannot reach, and what is no endpoint, is told with all that Restate says of it", async () => {
+test("what Restate cannot reach, and what is no endpoint, is told with all that Restate says of it #cluster.unreachable", async () => {
   const away = await cluster("register", "http://127.0.0.1:1", "--json");
   assert.equal(away.code, 1);
   assert.equal(failure(away).code, "ENDPOINT_AWAY");
@@ -101,7 +101,7 @@ test("what Restate cannot reach, and what is no endpoint, is told with all that 
   for (const url of ["nodes:9080", "ftp://nodes", "http://u:p@nodes"]) assert.equal((await cluster("register", url)).code, 2, url);
 });
 
-test("a server that is away is told with its address, and a wrong --engine with an example", async () => {
+test("a server that is away is told with its address, and a wrong --engine with an example #cluster.unreachable", async () => {
   const away = await troupe("cluster", "deployments", "--engine", "restate://127.0.0.1:1?admin=http://127.0.0.1:1", "--json");
   assert.equal(away.code, 6);
   assert.equal(failure(away).code, "RESTATE_AWAY");

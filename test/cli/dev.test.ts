@@ -25,7 +25,7 @@ export const lamp = actor("lamp", {
 `;
 
 void test(
-  "troupe dev loads changed modules anew while state, session and port stay, and names an impure turn",
+  "troupe dev loads changed modules anew while state, session and port stay, and names an impure turn #cli.dev.reload #cli.dev.twice",
   { timeout: 60_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "troupe-dev-"));
@@ -98,7 +98,7 @@ void test(
   },
 );
 
-void test("troupe dev keeps the client on standard input and output over a reload", { timeout: 60_000 }, async () => {
+void test("troupe dev keeps the client on standard input and output over a reload #cli.dev.stdio", { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-dev-"));
   writeFileSync(join(folder, "word.ts"), 'export const word = "lit";');
   writeFileSync(join(folder, "index.ts"), lamp("Light it"));

@@ -18,7 +18,7 @@ export const postbox = actor("postbox", {
 });
 `;
 
-test("dead letters are listed with why, replayed to their actor, and dropped", async () => {
+test("dead letters are listed with why, replayed to their actor, and dropped #engine.dead-letters.cli #cli.letters", async () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-letters-"));
   try {
     const data = join(folder, "data");

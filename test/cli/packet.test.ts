@@ -146,7 +146,7 @@ describe("troupe capabilities", () => {
     return lines(ran.stdout).map((one) => Object(one).id);
   };
 
-  test("lists what a server can be asked for, all or what is like that", async () => {
+  test("lists what a server can be asked for, all or what is like that #packet.commands", async () => {
     assert.deepEqual(await found(), ["user_transform", "user_lookup", "notes"]);
     assert.deepEqual(await found("--gives", "user_id"), ["user_lookup"]);
     assert.deepEqual(await found("--needs", "user_id", "--needs", "operations"), ["user_transform"]);

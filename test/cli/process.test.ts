@@ -33,7 +33,7 @@ const folder = (): Disposable & { readonly path: string; readonly module: string
 const request = (id: number, method: string, params: object): string => `${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`;
 const hello = request(0, "initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
 
-test("people are told how to connect, on standard error; standard output stays empty", async () => {
+test("people are told how to connect, on standard error; standard output stays empty #cli.output #mud.start", async () => {
   using place = folder();
   await using served = running("serve", "examples/mud", "--http", "127.0.0.1:0", "--data", join(place.path, "data"));
   await served.said(/Ctrl-C stops it/);
@@ -45,7 +45,7 @@ test("people are told how to connect, on standard error; standard output stays e
   assert.equal(served.out(), "");
 });
 
-test("over stdio nothing but the protocol reaches standard output, whatever a module prints, and the server ends with its input", async () => {
+test("over stdio nothing but the protocol reaches standard output, whatever a module prints, and the server ends with its input #cli.serve.stdio", async () => {
   using place = folder();
   await using served = running("serve", place.module, "--stdio", "--json", "--data", join(place.path, "data"));
   served.child.stdin?.write(hello + request(1, "tools/call", { name: "ring", arguments: {} }));
@@ -73,7 +73,7 @@ test("at the end of input a call that outlasts the grace is answered, and the se
   assert.deepEqual([answer.id, answer.error?.code], [1, -31503]);
 });
 
-test("on SIGTERM a call that runs is answered before the server ends, with 0", async () => {
+test("on SIGTERM a call that runs is answered before the server ends, with 0 #cli.ready #cli.sigterm", async () => {
   using place = folder();
   await using served = running("serve", place.module, "--http", "127.0.0.1:0", "--json", "--grace", "10000");
   await served.said(/"ready":true/);
@@ -85,7 +85,7 @@ test("on SIGTERM a call that runs is answered before the server ends, with 0", a
   assert.equal(await served.ended, 0);
 });
 
-test("the log says of a crash what, where and in which code, not with which arguments; in debug it says all", async () => {
+test("the log says of a crash what, where and in which code, not with which arguments; in debug it says all #secure.logs #spec.7.error-logs", async () => {
   using place = folder();
   for (const level of ["error", "debug"]) {
     await using served = running("serve", place.module, "--stdio", "--json", "--log", level, "--data", join(place.path, "data"));
@@ -122,7 +122,7 @@ test("a promise a module lets go of ends nothing; an error thrown outside of eve
   assert.doesNotMatch(served.err(), /xyzzy/);
 });
 
-test("chain --follow prints events as they come", async () => {
+test("chain --follow prints events as they come #cli.chain", async () => {
   using place = folder();
   const data = join(place.path, "data");
   const add = (): ReturnType<typeof troupe> =>

@@ -25,7 +25,7 @@ const initialize = (url: string): Promise<Response> => {
 };
 
 describe("troupe serve", () => {
-  test("prints one line with every address once it is ready, and picks free ports for port 0", async () => {
+  test("prints one line with every address once it is ready, and picks free ports for port 0 #cli.serve #cli.port-0 #cli.ready", async () => {
     await using served = await serveChild(["examples/counter-disk", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
     assert.match(String(served.ready.http), /^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
     assert.match(String(served.ready.tcp), /^tcp:\/\/127\.0\.0\.1:\d+$/);
@@ -36,13 +36,13 @@ describe("troupe serve", () => {
     assert.equal((await tcp.call("add", { by: 3 })).text, "5");
   });
 
-  test("ends with 0 on SIGTERM, after running calls", async () => {
+  test("ends with 0 on SIGTERM, after running calls #cli.sigterm", async () => {
     const served = await serveChild(["examples/counter-disk"]);
     await served[Symbol.asyncDispose]();
     assert.equal(await served.ended, 0);
   });
 
-  test("a second server on the same directory is told who has it, and ends with 6", async () => {
+  test("a second server on the same directory is told who has it, and ends with 6 #store.lock", async () => {
     await using served = await serveChild(["examples/counter-disk"]);
     const second = await troupe("serve", "examples/counter-disk", "--http", "127.0.0.1:0", "--data", served.data, "--json");
     assert.equal(second.code, 6, second.stderr);
@@ -60,7 +60,7 @@ describe("troupe serve", () => {
     assert.throws(() => rmSync(data, { recursive: true }), /ENOENT/);
   });
 
-  test("name=module puts two of a kind under prefixes", async () => {
+  test("name=module puts two of a kind under prefixes #cli.modules.folder", async () => {
     await using served = await serveChild(["one=examples/counter", "two=examples/door"]);
     await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
     const names = (await client.tools()).map((tool) => tool.name);
@@ -68,7 +68,7 @@ describe("troupe serve", () => {
     assert.equal((await client.call("one.add", { by: 4 })).text, "4");
   });
 
-  test("a strict host gets names of letters, digits and underscores", async () => {
+  test("a strict host gets names of letters, digits and underscores #cli.serve.strict", async () => {
     await using served = await serveChild(["one=examples/counter", "--tool-names", "strict"]);
     await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
     assert.deepEqual((await client.tools()).map((tool) => tool.name).toSorted(), ["one__add", "one__get"]);
@@ -83,7 +83,7 @@ describe("troupe serve", () => {
     assert.deepEqual([told.isError, told.text], [true, "It is not open."]);
   });
 
-  test("says what is wrong with the command line, with code 2", async () => {
+  test("says what is wrong with the command line, with code 2 #cli.exit-codes #spec.7.error-messages", async () => {
     for (const [args, sentence] of [
       [["serve", "examples/nowhere"], /There is no examples\/nowhere/],
       [["serve", "examples/counter", "--http", "localhost:99999"], /\[host:\]port/],
@@ -257,7 +257,7 @@ describe("troupe serve", () => {
     }
   });
 
-  test("refuses to listen beyond loopback without tokens", async () => {
+  test("refuses to listen beyond loopback without tokens #secure.loopback #secure.tcp-open", async () => {
     const http = await troupe("serve", "examples/counter", "--http", "0.0.0.0:0", "--json");
     assert.equal(http.code, 2);
     assert.match(http.stderr, /DOOR_UNSAFE/);
@@ -288,7 +288,7 @@ describe("troupe serve", () => {
     }
   });
 
-  test("API keys let their holders in, and nobody else", async () => {
+  test("API keys let their holders in, and nobody else #secure.static-keys", async () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
     const keys = join(folder.path, "keys.json");
     // As the guide makes it.
@@ -321,7 +321,7 @@ describe("troupe serve", () => {
 });
 
 describe("looking and acting from the command line", () => {
-  test("actors, state and call work beside a running server and without one", async () => {
+  test("actors, state and call work beside a running server and without one #store.socket #cli.actors #cli.output", async () => {
     const served = await serveChild(["examples/counter-disk"]);
     const beside = await troupe("call", "counter/main", "tools/add", '{"by":5}', "--start", "--data", served.data, "--json");
     assert.deepEqual(lines(beside.stdout), [{ ok: 5 }], beside.stderr);
@@ -336,7 +336,7 @@ describe("looking and acting from the command line", () => {
     rmSync(served.data, { recursive: true });
   });
 
-  test("what is not there, what is refused and what is misspelled have codes of their own", async () => {
+  test("what is not there, what is refused and what is misspelled have codes of their own #cli.exit-codes", async () => {
     await using served = await serveChild(["examples/counter-disk"]);
     assert.equal((await troupe("state", "counter/none", "--data", served.data)).code, 4);
     assert.equal((await troupe("call", "counter/none", "tools/add", "{}", "--data", served.data)).code, 4);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lines, troupe } from "./run.ts";
 
-test("with --json a wrong command line is one JSON line on standard error, like every failure", async () => {
+test("with --json a wrong command line is one JSON line on standard error, like every failure #cli.output", async () => {
   for (const [args, code, exit, says] of [
     [["serve", "examples/counter", "--htp", "1"], "USAGE", 2, /unknown option '--htp'/],
     [["diff", "counter/main", "0", "1"], "USAGE", 2, /from 1 on/],

@@ -76,7 +76,7 @@ const rest = async (url: string, session: string, last: string): Promise<readonl
 };
 
 for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
-  test(`the official client ${which.sdk} moves between two servers over the same tables`, async () => {
+  test(`the official client ${which.sdk} moves between two servers over the same tables #apptheory.sessions.store`, async () => {
     await using servers = await two();
     let at = 0;
     const fetchAt = (_url: string | URL, init?: RequestInit): Promise<Response> => fetch(servers.urls[at] ?? "", init);
@@ -84,7 +84,7 @@ for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
     for (at of [1, 0, 1]) assert.equal((await client.call("where")).text, ["a", "b"][at]);
   });
 
-test("a reply that one server began is replayed and followed by a second, and its tail is there after its end", async () => {
+test("a reply that one server began is replayed and followed by a second, and its tail is there after its end #apptheory.later.streams", async () => {
   await using servers = await two();
   const [a, b] = servers.urls;
   const session = await begin(a);

@@ -40,7 +40,7 @@ async function two(more: object = {}) {
 const items = async (TableName: string) => (await dynamo.client.send(new ScanCommand({ TableName }))).Items ?? [];
 
 describe("the tables", () => {
-  test("are named by the options, else MCP_SESSION_TABLE and MCP_STREAM_TABLE, else mcp-sessions", async () => {
+  test("are named by the options, else MCP_SESSION_TABLE and MCP_STREAM_TABLE, else mcp-sessions #apptheory.properties.dynamo", async () => {
     const { client } = dynamo;
     const named = [
       [{}, "mcp-sessions", "mcp-sessions-streams"],
@@ -87,7 +87,7 @@ describe("the tables", () => {
 });
 
 describe("a session in DynamoDB", () => {
-  test("expires by whole seconds a tenth more than its time after it was last touched, and is gone before DynamoDB deletes it", async () => {
+  test("expires by whole seconds a tenth more than its time after it was last touched, and is gone before DynamoDB deletes it #apptheory.properties.dynamo", async () => {
     const { a, b, clock, client, table } = await two({ env: { MCP_SESSION_TTL_MINUTES: "5" } });
     await a.sessions.put(row("s", clock));
     const { Item: item } = await client.send(new GetItemCommand({ TableName: table, Key: { sessionId: { S: "s" } } }));
@@ -156,7 +156,7 @@ describe("a session in DynamoDB", () => {
 });
 
 describe("what was sent, in DynamoDB", () => {
-  test("is numbered through all streams of a session, from either process", async () => {
+  test("is numbered through all streams of a session, from either process #apptheory.later.streams", async () => {
     const { a, b } = await two();
     const ids: string[] = [];
     for (const [store, stream] of [
@@ -191,7 +191,7 @@ describe("what was sent, in DynamoDB", () => {
     );
   });
 
-  test("after its session was deleted is refused, from whichever process", async () => {
+  test("after its session was deleted is refused, from whichever process #apptheory.later.streams", async () => {
     for (const end of ["sessions", "streams"] as const) {
       const { a, b, clock, streamTable } = await two();
       await a.sessions.put(row("s", clock));

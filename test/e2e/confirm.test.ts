@@ -25,7 +25,7 @@ const battle = { jsonrpc: "2.0", id: "battle", method: "tools/call", params: { n
 const replied = (visitor: Visitor): Promise<unknown> => visitor.until((frame) => at(frame, "id") === "battle");
 
 describe("a legacy client that can be asked", () => {
-  test("is asked by a request of the server, and the fight begins when it says yes", async () => {
+  test("is asked by a request of the server, and the fight begins when it says yes #mud.confirm", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada", CAN);
     await atTheGoblin(ada);
@@ -67,7 +67,7 @@ describe("a legacy client that can be asked", () => {
       assert.equal(await goblin(ada), 45);
     });
 
-  test("that never answers holds nothing: it and others go on, and what it answers too late is not applied", async () => {
+  test("that never answers holds nothing: it and others go on, and what it answers too late is not applied #gateway.needs.nothing-held", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada", CAN);
     await using bob = await house.enter("test|bob");
@@ -102,7 +102,7 @@ describe("a legacy client that can be asked", () => {
     assert.equal(await head(house, "room/cellar"), heads);
   });
 
-  test("that cannot be asked is not: its host asks before a destructive tool", async () => {
+  test("that cannot be asked is not: its host asks before a destructive tool #spec.6.tools.consent", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada");
     await atTheGoblin(ada);
@@ -161,7 +161,7 @@ describe("a client of 2026-07-28 that can be asked", () => {
       assert.equal(await goblin(ada), 45);
     });
 
-  test("that never comes back holds nothing", async () => {
+  test("that never comes back holds nothing #gateway.needs.nothing-held #spec.6.trust.desktop", async () => {
     await using house = await mudHouse();
     await using ada = house.modern("test|ada", CAN);
     await using bob = await house.enter("test|bob");
@@ -176,7 +176,7 @@ describe("a client of 2026-07-28 that can be asked", () => {
     await ada.go("north");
   });
 
-  test("another's question is not to be answered, nor one's own with another argument", async () => {
+  test("another's question is not to be answered, nor one's own with another argument #gateway.needs.modern #spec.6.privacy.access", async () => {
     await using house = await mudHouse();
     await using ada = house.modern("test|ada", CAN);
     await using bob = house.modern("test|bob", CAN);
@@ -236,7 +236,7 @@ describe("official clients", () => {
   };
 
   for (const which of CLIENTS) {
-    test(`a person says no, then yes: SDK ${which.sdk}, ${which.era}, over HTTP and TCP`, async () => {
+    test(`a person says no, then yes: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async () => {
       for (const door of DOORS) {
         await using served = await dungeon();
         const way = through(served, door);
@@ -258,7 +258,7 @@ describe("official clients", () => {
       }
     });
 
-    test(`a person never says anything, and others go on: SDK ${which.sdk}, ${which.era}, over HTTP and TCP`, async () => {
+    test(`a person never says anything, and others go on: SDK ${which.sdk}, ${which.era}, over HTTP and TCP #mud.confirm`, async () => {
       // A world of its own: where others have slain the goblin, nothing would be asked.
       await using fresh = await serveChild(["examples/mud", "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
       for (const way of [{ http: String(fresh.ready.http) }, { tcp: String(fresh.ready.tcp) }]) {

@@ -45,7 +45,7 @@ const plays = async (player: Player): Promise<void> => {
 };
 
 describe("the counter, with no handle and no prefix", () => {
-  test("counts for SDK v1 and v2, both eras, over HTTP and TCP, and is one for all of them", async () => {
+  test("counts for SDK v1 and v2, both eras, over HTTP and TCP, and is one for all of them #cli.modules.folder", async () => {
     await using served = await serveChild([COUNTER, "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
     const { http, tcp } = doors(served);
     let rounds = 0;
@@ -58,7 +58,7 @@ describe("the counter, with no handle and no prefix", () => {
       }
   });
 
-  test("counts over a Unix socket", async () => {
+  test("counts over a Unix socket #gateway.unix #cli.serve", async () => {
     using place = folder();
     await using served = await serveChild([COUNTER, "--tcp", join(place.path, "mcp.sock")]);
     const { tcp } = served.ready;
@@ -97,7 +97,7 @@ describe("the counter on disk", () => {
     assert.equal(await countIn(pipe), expected);
   });
 
-  test("C4 a call that names itself and is sent again gets its first reply, in each client and era, and is counted once", async () => {
+  test("C4 a call that names itself and is sent again gets its first reply, in each client and era, and is counted once #actors.call-id #spec.6.trust.each-call", async () => {
     await using served = await serveChild([ON_DISK, "--http", "127.0.0.1:0", "--tcp", "127.0.0.1:0"]);
     const { http, tcp } = doors(served);
     for (const way of [{ http }, { tcp }] satisfies Way[])
@@ -121,7 +121,7 @@ describe("the counter on disk", () => {
       }
   });
 
-  test("C4 the header Idempotency-Key names a call as well, in both eras", async () => {
+  test("C4 the header Idempotency-Key names a call as well, in both eras #actors.idempotency-key", async () => {
     await using served = await serveChild([ON_DISK]);
     const { http } = served.ready;
     assert.ok(http !== undefined);
@@ -153,7 +153,7 @@ describe("the counter on disk", () => {
     assert.equal(await countIn(player), 5);
   });
 
-  test("results carry a receipt where the server is told so, and the chain bears it out", async () => {
+  test("results carry a receipt where the server is told so, and the chain bears it out #actors.receipts", async () => {
     using place = folder();
     const receipts: unknown[] = [];
     {
@@ -180,7 +180,7 @@ describe("the counter on disk", () => {
     assert.equal((await troupe("verify", "counter/main", "--receipt", forged, "--data", place.path, "--json")).code, 5);
   });
 
-  test("results carry no receipt unless the server is told so", async () => {
+  test("results carry no receipt unless the server is told so #actors.receipts", async () => {
     await using served = await serveChild([ON_DISK]);
     const { http } = served.ready;
     assert.ok(http !== undefined);

@@ -66,7 +66,7 @@ describe("the Inspector over stdio", { concurrency: 2 }, () => {
     });
   }
 
-  test("looks around the MUD", async () => {
+  test("looks around the MUD #spec.4.reading #spec.8.inspector", async () => {
     const era = "modern";
     const target = overStdio("examples/mud", join(home, "mud"));
     assert.match(String(told((await inspect(era, target, "tools/call", "--tool-name", "look")).result)), /dungeon entrance/);
@@ -77,7 +77,7 @@ describe("the Inspector over stdio", { concurrency: 2 }, () => {
   });
 });
 
-test("the Inspector over HTTP lists and calls the counter, in both eras", async () => {
+test("the Inspector over HTTP lists and calls the counter, in both eras #spec.8.inspector", async () => {
   await using served = await serveChild(["examples/counter"]);
   const url = String(served.ready.http);
   for (const [index, era] of ERAS.entries()) {
@@ -89,7 +89,7 @@ test("the Inspector over HTTP lists and calls the counter, in both eras", async 
   }
 });
 
-test("the Inspector over HTTP finds no tool of the MUD that a host could not take, in both eras", async () => {
+test("the Inspector over HTTP finds no tool of the MUD that a host could not take, in both eras #spec.8.inspector #spec.8.input-schema", async () => {
   await using served = await serveChild(["examples/mud"]);
   const url = String(served.ready.http);
   for (const era of ERAS) {

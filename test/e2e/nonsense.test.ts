@@ -154,7 +154,7 @@ describe("over a socket", () => {
     return line.until((frame) => line.frames.indexOf(frame) >= mark);
   };
 
-  test("what is no message is an error without the connection's end", async () => {
+  test("what is no message is an error without the connection's end #spec.7.json-rpc", async () => {
     for (const [what, message, code] of MALFORMED) {
       // A line end inside would make two lines of it.
       assertError(await next(message), code, what);
@@ -327,7 +327,7 @@ describe("in a POST", () => {
     assert.equal(none.status, 400);
   });
 
-  test("any JSON value gets an answer or none, never a failure of the server", async () => {
+  test("any JSON value gets an answer or none, never a failure of the server #secure.stacks #spec.7.errors", async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ depthSize: "small" }), fc.constantFrom("legacy", "modern"), async (value, era) => {
         const { status } = await send(url, JSON.stringify(value), era === "legacy" ? session.headers : modernHeaders("tools/call", "get"));
@@ -396,7 +396,7 @@ describe("HTTP's framing", () => {
     }
   });
 
-  test("of any bytes is an error or nothing", async () => {
+  test("of any bytes is an error or nothing #spec.7.errors", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), async (noise) => {
         await using socket = await rawSocket(port());

@@ -45,7 +45,7 @@ test("one that never looks at a list again finishes the quest at /mcp/meta, whos
   );
 });
 
-test("one that opens a session for each call finishes the quest, since its key names the player", async () => {
+test("one that opens a session for each call finishes the quest, since its key names the player #spec.1.independent", async () => {
   using place = folder();
   const key = "k3y-of-ada-which-is-long-enough";
   const file = join(place.path, "keys.json");
@@ -64,7 +64,7 @@ test("one that opens a session for each call finishes the quest, since its key n
   await finishes(world, hands, "a session for each call");
 });
 
-test("one of 2026-07-28 without a name finishes the quest by the list it was given first, which never changes", async () => {
+test("one of 2026-07-28 without a name finishes the quest by the list it was given first, which never changes #mud.handles #spec.6.tools.understanding", async () => {
   await using served = await serveChild([module]);
   assert.ok(served.ready.http !== undefined);
   await using player = await connect({ http: served.ready.http }, MODERN);

@@ -83,7 +83,7 @@ const play = async (seed: number, store: Store, acts: number): Promise<void> => 
     assert.ok(done.has(tool), `${tool} was among the acts: ${[...done.keys()].join(", ")}`);
 };
 
-test(`C8 ${ACTS} random acts by 5 clients: exactly one list_changed for each list that changed, and none else`, () =>
+test(`C8 ${ACTS} random acts by 5 clients: exactly one list_changed for each list that changed, and none else #mud.players.many #mud.list-changed #spec.5.prompts.notify #spec.5.tools.notify #spec.8.notifications`, () =>
   play(20260728, memoryStore(), ACTS));
 
 // On disk the turns of one act are far apart: what is listed between them would be told.

@@ -23,7 +23,7 @@ const call = (name: string, args: object = {}) => ({ name, arguments: args });
 const updated = (message: unknown): boolean => at(message, "method") === "notifications/resources/updated";
 
 describe("a server that was started again", () => {
-  test("knows its legacy sessions, who stood behind them and what they subscribed to", async () => {
+  test("knows its legacy sessions, who stood behind them and what they subscribed to #sessions.restart", async () => {
     using place = folder();
     let id = "";
     {
@@ -49,7 +49,7 @@ describe("a server that was started again", () => {
     assert.equal((await session.request("tools/list")).status, 404);
   });
 
-  test("knows the handles it gave, also those nobody has used yet", async () => {
+  test("knows the handles it gave, also those nobody has used yet #sources.handles.expiry", async () => {
     using place = folder();
     const handles: string[] = [];
     {
@@ -67,7 +67,7 @@ describe("a server that was started again", () => {
     assert.match(await inventory(handles[1]), /You carry nothing/);
   });
 
-  test("takes the answer to a question it asked before", async () => {
+  test("takes the answer to a question it asked before #gateway.needs.modern", async () => {
     using place = folder();
     let handle = "";
     let question: unknown;
@@ -94,7 +94,7 @@ describe("a server that was started again", () => {
     assert.equal(at(ok(await battle(urlOf(served), answer)).reply, "result", "resultType"), "complete");
   });
 
-  test("has everything it acknowledged, also when it was killed", async () => {
+  test("has everything it acknowledged, also when it was killed #store.crashes", async () => {
     using place = folder();
     let acknowledged = 0;
     for (let round = 0; round < 3; round += 1) {
@@ -116,7 +116,7 @@ describe("a server that was started again", () => {
   });
 });
 
-test("a client whose stream broke is told what changed meanwhile when it comes back", async () => {
+test("a client whose stream broke is told what changed meanwhile when it comes back #gateway.http.event-ids", async () => {
   await using served = await serveChild([MUD]);
   const url = urlOf(served);
   const ada = await opened(url);
@@ -136,7 +136,7 @@ test("a client whose stream broke is told what changed meanwhile when it comes b
 });
 
 describe("a server that is told to stop", () => {
-  test("ends a running call first, refuses new ones, and ends with 0", async () => {
+  test("ends a running call first, refuses new ones, and ends with 0 #cli.sigterm", async () => {
     using place = folder();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     {
@@ -210,7 +210,7 @@ describe("a server that is told to stop", () => {
 });
 
 describe("one directory", () => {
-  test("has one server: the second is told who has it, and ends with 6; the first goes on", async () => {
+  test("has one server: the second is told who has it, and ends with 6; the first goes on #store.lock", async () => {
     await using served = await serveChild(["examples/counter-disk"]);
     const second = await troupe("serve", "examples/counter-disk", "--http", "127.0.0.1:0", "--data", served.data, "--json");
     assert.equal(second.code, 6);

@@ -54,7 +54,7 @@ const codeOf = (answer: HttpAnswer): unknown => at(answer.reply, "error", "code"
 describe("a session", () => {
   const server = serveFor("examples/mud");
 
-  test("of somebody else is not found, whatever is asked of it, and goes on for its own client", async () => {
+  test("of somebody else is not found, whatever is asked of it, and goes on for its own client #sessions.principal #spec.6.privacy.access #spec.8.security", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const stolen = resumed(server.url(), ada.id, bearer("bob"));
     for (const method of ["tools/list", "tools/call", "resources/read", "ping", "nonsense"])
@@ -89,7 +89,7 @@ describe("a session", () => {
     }
   });
 
-  test("cannot hear the stream of another by its event ids", async () => {
+  test("cannot hear the stream of another by its event ids #sessions.principal", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const bob = await opened(server.url(), bearer("bob"));
     await using hers = await events(server.url(), ada.headers);
@@ -131,7 +131,7 @@ const stateOf = async (session: HttpSession): Promise<unknown> =>
 describe("a player", () => {
   const server = serveFor("examples/mud");
 
-  test("is met by its own URIs alone, which say nothing of who it is", async () => {
+  test("is met by its own URIs alone, which say nothing of who it is #spec.6.privacy.transmission", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const bob = await opened(server.url(), bearer("bob"));
     await ada.request("tools/call", call("pick_up", { item: "torch" }));
@@ -155,7 +155,7 @@ describe("a player", () => {
     }
   });
 
-  test("cannot act for another, whatever it gives beside its arguments", async () => {
+  test("cannot act for another, whatever it gives beside its arguments #spec.6.privacy.access", async () => {
     const ada = await opened(server.url(), bearer("ada"));
     const bob = await opened(server.url(), bearer("bob"));
     await ada.request("tools/call", call("say", { text: "hello" }));
@@ -175,7 +175,7 @@ describe("a player", () => {
     assert.match(text(await two.request("tools/call", call("inventory"))), /You carry nothing/);
   });
 
-  test("reads the words of others as data: quoted, bounded, without control characters, never in a description", async () => {
+  test("reads the words of others as data: quoted, bounded, without control characters, never in a description #secure.text #spec.7.validation.sanitize", async () => {
     await using house = await mudHouse();
     await using ada = await house.enter("test|ada");
     await using bob = await house.enter("test|bob");
@@ -213,7 +213,7 @@ describe("a handle", () => {
     return handle;
   };
 
-  test("is of no use to anybody but its starter's principal, used or not, and answers like one that never was", async () => {
+  test("is of no use to anybody but its starter's principal, used or not, and answers like one that never was #sources.handles.binding", async () => {
     for (const used of [false, true]) {
       const handle = await started();
       if (used) assert.equal(text(await as("ada", "tools/call", call("write", { handle, line: "mine" }))), "1 lines.");
@@ -290,7 +290,7 @@ describe("a handle", () => {
 describe("a call's name", () => {
   const server = serveFor("examples/counter-disk");
 
-  test("C4 is its principal's own: another's call of the same name is another call", async () => {
+  test("C4 is its principal's own: another's call of the same name is another call #actors.call-id", async () => {
     const counts: string[] = [];
     for (const who of ["ada", "bob", "ada", "bob"] as const)
       counts.push(text(await modern(server.url(), "tools/call", { ...call("add"), _meta: { "troupe/callId": "one" } }, bearer(who))));

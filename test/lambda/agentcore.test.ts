@@ -71,7 +71,7 @@ describe("a container of AgentCore Runtime", () => {
   });
 
   for (const which of CLIENTS)
-    test(`the official client ${which.sdk}, ${which.era}, plays through a platform that adds its headers`, async () => {
+    test(`the official client ${which.sdk}, ${which.era}, plays through a platform that adds its headers #apptheory.agentcore`, async () => {
       const headers = { "mcp-session-id": `platform-${which.sdk}-${which.era}`, [RUNTIME_SESSION]: "of-the-platform" };
       await using client = await connect({ http: running.url }, which, { headers });
       assert.deepEqual(

@@ -226,7 +226,7 @@ describe("the guide's instructions", () => {
     assert.match(await invoked(project.folder, "kept.mjs", ping, env), /"status":404/, "what has ended stays ended");
   });
 
-  test("for AgentCore it listens without a key, and accepts unknown session ids", async () => {
+  test("for AgentCore it listens without a key, and accepts unknown session ids #apptheory.agentcore", async () => {
     await using running = await project.start("agentcore.ts", { PORT: "0", HOST: "127.0.0.1" });
     const answer = await fetch(running.url, {
       method: "POST",

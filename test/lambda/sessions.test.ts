@@ -49,7 +49,7 @@ for (const [name, [kind, environments]] of Object.entries(WAYS))
   describe(`a function behind ${name}`, () => {
     for (const which of CLIENTS)
       for (const count of [1, 3])
-        test(`the official client ${which.sdk}, ${which.era}, plays a session ${count === 1 ? "in one environment" : "with each call in another environment"}`, async () => {
+        test(`the official client ${which.sdk}, ${which.era}, plays a session ${count === 1 ? "in one environment" : "with each call in another environment"} #apptheory.streaming.buffered #apptheory.sessions.store`, async () => {
           const servers = Array.from({ length: count }, () => environment());
           await using standing = await standIn(kind, environments(servers));
           await using client = await connect({ http: standing.url }, which);
@@ -73,7 +73,7 @@ describe("a streaming function", () => {
   for (const kind of ["rest", "http"] as const)
     for (const which of CLIENTS)
       test(
-        `bytes reach the official client ${which.sdk}, ${which.era}, before the handler ends, ${kind}`,
+        `bytes reach the official client ${which.sdk}, ${which.era}, before the handler ends, ${kind} #apptheory.streaming.adapter`,
         { timeout: 20_000 },
         async () => {
           const seen = Promise.withResolvers<void>();

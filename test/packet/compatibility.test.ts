@@ -142,7 +142,7 @@ const both = async (run: (off: WholeFlow, on: WholeFlow) => Promise<void>): Prom
 };
 
 describe("Layers 1 and 2, with Layer 4 and without", () => {
-  test("answer every sort of packet byte for byte alike", () =>
+  test("answer every sort of packet byte for byte alike #packet.backward.unchanged", () =>
     both(async (off, on) => {
       const [without, within] = [off.open("ada"), on.open("ada")];
       for (const packet of PACKETS) {
@@ -155,7 +155,7 @@ describe("Layers 1 and 2, with Layer 4 and without", () => {
       await within.close();
     }));
 
-  test("answer alike whatever is sent to them", () =>
+  test("answer alike whatever is sent to them #packet.backward.wire", () =>
     both(async (off, on) => {
       const [without, within] = [off.open("ada"), on.open("ada")];
       const ids = [...functions().map(({ id }) => id), "nobody"];
@@ -172,7 +172,7 @@ describe("Layers 1 and 2, with Layer 4 and without", () => {
       );
     }));
 
-  test("tell of the same effects", () =>
+  test("tell of the same effects #packet.backward.unchanged", () =>
     both(async (off, on) => {
       const told = async (flow: WholeFlow): Promise<readonly unknown[]> => {
         const session = flow.open("ada");
@@ -189,7 +189,7 @@ describe("Layers 1 and 2, with Layer 4 and without", () => {
       assert.ok(expected.length > 10);
     }));
 
-  test("are listed, found and asked for alike, and nothing of Layer 4 is there unless it was asked for", () =>
+  test("are listed, found and asked for alike, and nothing of Layer 4 is there unless it was asked for #packet.backward.opt-in #packet.backward.api", () =>
     both(async (off, on) => {
       const shown = ({ capabilities }: WholeFlow): unknown =>
         functions().map(({ id }) => JSON.stringify({ ...capabilities.get(id), does: capabilities.get(id)?.does.how }));

@@ -80,7 +80,7 @@ const bodyOf = (answer: unknown): string => {
 
 describe("the official conformance suite, inside packets", () => {
   for (const [requirements, { scenarios, answers }] of Object.entries(least))
-    test(`every scenario of ${requirements} that needs no HTTP passes through mcp_request, and each answer is the gateway's own`, async () => {
+    test(`every scenario of ${requirements} that needs no HTTP passes through mcp_request, and each answer is the gateway's own #packet.message.mcp #packet.bridge.methods #packet.phase.2-messages #packet.forward.mcp #packet.implied.13-initialize`, async () => {
       const folder = mkdtempSync(join(tmpdir(), "troupe-packet-conformance-"));
       try {
         const keys = writeKeys(join(folder, "keys.json"), { judge: [] });

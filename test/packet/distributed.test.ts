@@ -104,7 +104,7 @@ const FIRST = [
 const LIVES = 8;
 const LATER = Array.from({ length: LIVES }, () => [say({ do: "list" }), say({ do: "end" }), say({ text: "again" })]).flat();
 
-test("actors of capabilities that are distributed answer as local ones do, and are there for the next node", async () => {
+test("actors of capabilities that are distributed answer as local ones do, and are there for the next node #packet.actor.persistence #packet.phase.3-distribution #packet.forward.backends", async () => {
   const [kept, distributed] = [notesOn("disk"), notesOn("distributed")];
   await using local = await LocalEngine.start({ kinds: [kept.kind], store: memoryStore({}) });
   await using opened = await openOn(running, () => sdk)({ kinds: [distributed.kind], clock: systemClock, entropy: systemEntropy });

@@ -62,7 +62,7 @@ for (const way of ["stdio", "HTTP"])
   describe(`server-everything on ${way}`, () => {
     const get = (...caller: [Parameters<ForeignServers["get"]>[1]?]) => servers.get(`everything on ${way}`, ...caller);
 
-    it("lists its tools, and answers with text, structure and images", async () => {
+    it("lists its tools, and answers with text, structure and images #packet.calling-out", async () => {
       const tools = await get().tools();
       const sum = tools.find(({ name }) => name === "get-sum");
       assert.ok(sum !== undefined && sum.description.includes("sum"));
@@ -114,7 +114,7 @@ describe("other servers", () => {
       assert.equal(typeof (await troupe.call(tool.name)).text, "string");
     });
 
-  it("are used by an actor's work, each call kept in its chain, and remember what it told them", async () => {
+  it("are used by an actor's work, each call kept in its chain, and remember what it told them #packet.calling-out", async () => {
     const Entity = z.object({ name: z.string(), entityType: z.string(), observations: z.array(z.string()) });
     const scholar = actor("scholar", {
       describe: "Learns.",

@@ -157,7 +157,7 @@ const WRONG: Readonly<Record<string, fc.Arbitrary<Bag>>> = {
 const WELL: Bag = { message_type: "add", text: "more" };
 
 describe("fuzzed packets to a whole system", () => {
-  test("of any bytes are protocol errors", async () => {
+  test("of any bytes are protocol errors #packet.implied.2-protocol #packet.fuzz", async () => {
     const bytes = fc.oneof(fc.uint8Array({ maxLength: 300 }), fc.string({ unit: "binary", maxLength: 300 }));
     await fc.assert(
       fc.asyncProperty(bytes, async (frame) => {
@@ -170,7 +170,7 @@ describe("fuzzed packets to a whole system", () => {
     assert.deepEqual(await flow.written(), settled);
   });
 
-  test("that were changed are refused as what they are, or are about nothing that is there", async () => {
+  test("that were changed are refused as what they are, or are about nothing that is there #packet.implied.2-protocol #packet.fuzz", async () => {
     await fc.assert(
       fc.asyncProperty(anyMutant, async (packet) => {
         const frame = JSON.stringify(packet);
@@ -194,7 +194,7 @@ describe("fuzzed packets to a whole system", () => {
   });
 
   for (const [type, packet] of Object.entries(WRONG))
-    test(`that are wrong in what they ask are answered ${type}`, async () => {
+    test(`that are wrong in what they ask are answered ${type} #packet.message.create-if-missing #packet.end.error #packet.implied.2-asked #packet.fuzz`, async () => {
       await fc.assert(
         fc.asyncProperty(packet, async (one) => {
           const reply = await ada.receive(packetOf(one));
@@ -206,7 +206,7 @@ describe("fuzzed packets to a whole system", () => {
       assert.deepEqual(await flow.written(), settled);
     });
 
-  test("with MCP inside that is none are answered with a JSON-RPC error, or refused", async () => {
+  test("with MCP inside that is none are answered with a JSON-RPC error, or refused #packet.security.validation", async () => {
     const rpc = fc.oneof(
       payload,
       fc.record({ jsonrpc: fc.constant("2.0"), id: json, method: text, params: payload }, { requiredKeys: ["method"] }),
@@ -238,7 +238,7 @@ describe("fuzzed packets to a whole system", () => {
     assert.deepEqual(await flow.written(), settled);
   });
 
-  test("leave a system that still does what it is asked", async () => {
+  test("leave a system that still does what it is asked #packet.fuzz", async () => {
     const reply = await ada.receive(packetOf({ capability_id: "notes", actor_id: "a1", payload: WELL }));
     assert.deepEqual(reply.payload, { count: 2 });
     assert.notDeepEqual(await flow.written(), settled);

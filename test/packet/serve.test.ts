@@ -48,7 +48,7 @@ const errorType = (reply: unknown): unknown => at(reply, "payload", "error", "ty
 const ends = (...args: readonly string[]) => troupe("serve", assistant, "--data", join(folder, "refused"), ...args);
 
 describe("troupe serve --packets", () => {
-  test("does not start while it would not know whose packets come, and says what to do", async () => {
+  test("does not start while it would not know whose packets come, and says what to do #packet.security.authentication", async () => {
     const ran = await ends("--http", "127.0.0.1:0", "--packets");
     assert.equal(ran.code, 2);
     assert.match(ran.stderr, /--api-keys or --jwks, or say --no-auth/);
@@ -61,7 +61,7 @@ describe("troupe serve --packets", () => {
     assert.match(ran.stderr, /name --http too, or an address of its own/);
   });
 
-  test("takes guests at loopback alone, and never beside keys", async () => {
+  test("takes guests at loopback alone, and never beside keys #packet.security.authentication", async () => {
     for (const [args, sentence] of [
       [["--http", "0.0.0.0:0", "--packets"], /would be open to everybody/],
       [["--http", "127.0.0.1:0", "--packets", "0.0.0.0:0"], /would be open to everybody/],
@@ -74,7 +74,7 @@ describe("troupe serve --packets", () => {
     }
   });
 
-  test("says that it takes guests, each confined to what is a guest's", async () => {
+  test("says that it takes guests, each confined to what is a guest's #packet.doors.guests", async () => {
     await using guests = running(
       "serve",
       assistant,
@@ -100,7 +100,7 @@ describe("troupe serve --packets", () => {
     assert.equal(errorType(await one(note("nobody's"), undefined, url)), "validation_failed");
   });
 
-  test("knows its callers by their keys: user_id is the principal, or of one who may act as others", async () => {
+  test("knows its callers by their keys: user_id is the principal, or of one who may act as others #packet.security.authentication #packet.doors.act-as", async () => {
     assert.equal((await post(packets, JSON.stringify(note("x")), {})).status, 401);
     assert.equal((await post(packets, JSON.stringify(note("x")), { authorization: "Bearer wrong" })).status, 401);
     const own = await one(note("mine", { context: { user_id: "ada", trace_id: "t1" }, intent: "Note", id: "7" }), "ada");
@@ -116,7 +116,7 @@ describe("troupe serve --packets", () => {
     assert.deepEqual([at(acting, "actor_id"), at(acting, "payload")], [`${ID}:ada`, { noted: 2 }]);
   });
 
-  test("takes one packet or many over HTTP, each answered", async () => {
+  test("takes one packet or many over HTTP, each answered #packet.doors.http #packet.doors.schema", async () => {
     const many = [note("first", { id: "a" }), note("second", { id: "b" }), { version: "1.0", type: "heartbeat", id: "c" }, { id: "d" }];
     const response = await post(packets, many.map((packet) => JSON.stringify(packet)).join("\n"), {
       ...bearer("bob"),
@@ -132,7 +132,7 @@ describe("troupe serve --packets", () => {
     assert.match(String(at(schema, "$schema")), /json-schema/);
   });
 
-  test("refuses whoever asks too often, and says when to come again", async () => {
+  test("refuses whoever asks too often, and says when to come again #packet.security.rate #packet.implied.2-rate", async () => {
     await using other = await serveChild([assistant, "--packets", "--api-keys", keys, "--rate", "1"]);
     const url = String(other.ready.packets);
     const beat = JSON.stringify({ version: "1.0", type: "heartbeat" });
@@ -151,7 +151,7 @@ describe("troupe serve --packets", () => {
     assert.equal((await post(url, beat, bearer("bob"))).status, 200, "another has his own");
   });
 
-  test("takes packets over WebSocket and TCP: the same actor behind all doors", async () => {
+  test("takes packets over WebSocket and TCP: the same actor behind all doors #packet.life.request #packet.doors.sockets", async () => {
     using webSocket = packetClient(packets.replace("http:", "ws:"), { token: keyOf("cleo") });
     using tcp = packetClient(String(served.ready.packetsTcp), { token: keyOf("cleo") });
     using http = packetClient(packets, { token: keyOf("cleo") });
@@ -164,7 +164,7 @@ describe("troupe serve --packets", () => {
     assert.equal(errorType(await raw.until((frame) => at(frame, "type") === "capability_error")), "unauthorized");
   });
 
-  test("answers `troupe packet send` and `troupe capabilities`", async () => {
+  test("answers `troupe packet send` and `troupe capabilities` #packet.implied.7-discovery #packet.implied.7-listing #packet.commands", async () => {
     const file = join(folder, "packets.ndjson");
     const ask = { version: "1.0", type: "actor_message", capability_id: ID, actor_id: "sent" };
     writeFileSync(
@@ -198,7 +198,7 @@ describe("troupe serve --packets", () => {
 });
 
 describe("troupe serve --packets --config", () => {
-  test("is named, bounded and shown as the configuration says", async () => {
+  test("is named, bounded and shown as the configuration says #packet.config.max-actors #packet.config.server #packet.config.expose #packet.phase.2-configuration #packet.implied.11-expose", async () => {
     const config = join(folder, "config.yaml");
     writeFileSync(
       config,
@@ -267,7 +267,7 @@ describe("packets under way when troupe serve ends", () => {
     return at(await (await post(String(again.ready.packets), take(0), bearer("ada"))).json(), "payload");
   };
 
-  test("have the grace to end: they are answered, and what they did is kept", async () => {
+  test("have the grace to end: they are answered, and what they did is kept #packet.end.shutdown #packet.supervisor.shutdown #packet.implied.6-survives", async () => {
     const data = join(folder, "graceful");
     const { replies, ended } = await during(300, "20000", data);
     assert.deepEqual(
@@ -281,7 +281,7 @@ describe("packets under way when troupe serve ends", () => {
     assert.deepEqual(await done(data), { done: 1 });
   });
 
-  test("are called off once it is over, and have done nothing", async () => {
+  test("are called off once it is over, and have done nothing #packet.end.shutdown #packet.supervisor.shutdown", async () => {
     const data = join(folder, "short");
     const { replies, ended } = await during(600_000, "50", data);
     assert.ok(!replies.some((reply) => at(reply, "type") === "capability_response"));
@@ -291,7 +291,7 @@ describe("packets under way when troupe serve ends", () => {
 });
 
 describe("troupe dev --packets", () => {
-  test("goes on with who is connected, on the new module, when one has changed", async () => {
+  test("goes on with who is connected, on the new module, when one has changed #packet.doors.reload", async () => {
     const modules = join(folder, "modules");
     mkdirSync(modules);
     const write = (word: string): void =>
@@ -329,7 +329,7 @@ export const say = capability("say", { intent: "Say it", execute: () => ({ said:
 
 describe("capabilities over MCP and packets", () => {
   for (const which of CLIENTS)
-    test(`are the same tools and the same actor, to SDK ${which.sdk} of the ${which.era} era`, async () => {
+    test(`are the same tools and the same actor, to SDK ${which.sdk} of the ${which.era} era #packet.state.structure #packet.security.authorization #packet.implied.8-actor-id #packet.resources`, async () => {
       await using other = await serveChild([assistant, "--packets", "--api-keys", keys, "--rate", "0"]);
       await using client = await connect({ http: String(other.ready.http) }, which, { headers: bearer("ada") });
       const url = String(other.ready.packets);
@@ -390,7 +390,7 @@ describe("what was said to an assistant", () => {
     return hits.map((hit) => at(hit, "snippet"));
   };
 
-  test("is found by whose it is, also after a restart and with the index thrown away", async () => {
+  test("is found by whose it is, also after a restart and with the index thrown away #packet.phase.3-search #packet.search.index", async () => {
     const data = join(folder, "searched");
     const args = [assistant, "--packets", "--api-keys", keys, "--rate", "0"];
     const said = "Cohorts with onboarding keep users";

@@ -78,7 +78,7 @@ const system = async () => {
 const [actorMessage = {}, mcpRequest = {}] = SPECIFIED.requests;
 
 describe("the specification's examples", () => {
-  test("the actor message begins its actor by its options, and the reply repeats what it said", async () => {
+  test("the actor message begins its actor by its options, and the reply repeats what it said #packet.actor.fields #packet.message.actor #packet.state.structure #packet.registry.state", async () => {
     await using on = await system();
     const first = await on.send(actorMessage);
     const { type, intent, capability_id, actor_id, payload, context, metadata } = first;
@@ -102,7 +102,7 @@ describe("the specification's examples", () => {
     assert.deepEqual(anew, { answer: "Asked 1 times." }, "it ended by its state_timeout, and was in memory");
   });
 
-  test("the MCP request runs the tool, and its reply holds the JSON-RPC response", async () => {
+  test("the MCP request runs the tool, and its reply holds the JSON-RPC response #packet.tools.definition #packet.message.mcp", async () => {
     await using on = await system();
     const reply = await on.send(mcpRequest);
     assert.equal(reply.type, "capability_response");
@@ -116,7 +116,7 @@ describe("the specification's examples", () => {
     assert.deepEqual(at(mcp_message, "result", "structuredContent"), { found: ["PacketFlow framework"], of: 5 });
   });
 
-  test("the server says in initialize what it can, and it is valid MCP", async () => {
+  test("the server says in initialize what it can, and it is valid MCP #packet.mcp.server #packet.implied.13-initialize", async () => {
     await using on = await system();
     const result = at(
       await on.rpc("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } }),
@@ -128,7 +128,7 @@ describe("the specification's examples", () => {
     assert.equal(typeof at(result, "serverInfo", "name"), "string");
   });
 
-  test("the tool is listed and answers to the byte", async () => {
+  test("the tool is listed and answers to the byte #packet.mcp.list #packet.mcp.call", async () => {
     await using on = await system();
     const tools = at(await on.rpc("tools/list"), "result", "tools");
     assert.ok(Array.isArray(tools));
@@ -143,7 +143,7 @@ describe("the specification's examples", () => {
     );
   });
 
-  test("every method of the bridge is answered, and only those there are", async () => {
+  test("every method of the bridge is answered, and only those there are #packet.bridge.methods", async () => {
     await using on = await system();
     for (const [method, params] of [
       ["tools/list", {}],
@@ -157,7 +157,7 @@ describe("the specification's examples", () => {
     assert.equal(at(await on.rpc("resources/read", { uri: "packetflow://nothing" }), "error", "code") !== undefined, true);
   });
 
-  test("an actor that does not respond in time is told of as there", async () => {
+  test("an actor that does not respond in time is told of as there #packet.errors.actor", async () => {
     await using on = await system();
     const reply = on.send({ ...actorMessage, payload: { message: "Think", message_type: "think" } });
     await settle();
@@ -170,7 +170,7 @@ describe("the specification's examples", () => {
       assert.equal(at(payload, "error", "details", name), at(expected, "payload", "error", "details", name));
   });
 
-  test("what is missing is -32602 with the field; what the capability says no to is a result to be read", async () => {
+  test("what is missing is -32602 with the field; what the capability says no to is a result to be read #packet.errors.mcp", async () => {
     await using on = await system();
     const missing = await on.rpc("tools/call", { name: "user_transform", arguments: { operations: [] } });
     assert.deepEqual(missing, {
@@ -183,7 +183,7 @@ describe("the specification's examples", () => {
     assert.match(JSON.stringify(refused), /Nothing to do/);
   });
 
-  test("both configurations are the defaults", () => {
+  test("both configurations are the defaults #packet.config.default-timeout #packet.config.max-actors #packet.config.persistence #packet.config.cleanup #packet.config.server #packet.config.generate #packet.config.expose #packet.config.tool-timeout", () => {
     const written = {
       actors: { default_timeout: 1_800_000, max_actors_per_user: 10, persistence_strategy: "memory", cleanup_interval: 300_000 },
       mcp: {
@@ -221,7 +221,7 @@ describe("the specification's figures", () => {
     }));
 
   for (const [what, { spec, unit, target, most }] of Object.entries(MEASURED))
-    test(`${what} are measured by the bench, against a target that is no worse`, () => {
+    test(`${what} are measured by the bench, against a target that is no worse #packet.phase.3-performance #packet.speed.creation #packet.speed.routing #packet.speed.memory #packet.speed.cleanup #packet.speed.discovery #packet.speed.execution #packet.speed.protocol`, () => {
       assert.ok(
         rows.some((row) => row.spec === spec && row.unit === unit && row.target === target),
         JSON.stringify(rows),
@@ -229,7 +229,7 @@ describe("the specification's figures", () => {
       assert.ok(target <= most);
     });
 
-  test("are what `npm run bench` runs", () => {
+  test("are what `npm run bench` runs #packet.phase.3-performance", () => {
     const run = readFileSync(join(root, "bench/run.ts"), "utf8");
     assert.match(run, /"packet"/);
     assert.match(run, /"packet-search"/);

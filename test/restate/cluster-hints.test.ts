@@ -35,7 +35,7 @@ interface Joined extends AsyncDisposable {
   readonly told: () => { readonly hints: number; readonly lost: number };
 }
 
-test("C8 200 changes through one node while half of the hints are lost: a listener on another sees each, by the gap and not by the clock", async () => {
+test("C8 200 changes through one node while half of the hints are lost: a listener on another sees each, by the gap and not by the clock #cluster.hints", async () => {
   const { server: executable, sdk } = await install();
   assert.ok(isRestateSdk(sdk));
   await using server = await RestateServer.start(executable);

@@ -54,7 +54,7 @@ const play = async (index: number, urls: readonly string[], random: Seeded, book
   }
 };
 
-test("C2 C4 C5 a node and then the leading server are killed under load: every acknowledged call once, and listeners see the chain's state", async (t) => {
+test("C2 C4 C5 a node and then the leading server are killed under load: every acknowledged call once, and listeners see the chain's state #cluster.killed", async (t) => {
   const { server: executable, sdk } = await install();
   assert.ok(isRestateSdk(sdk));
   using files = folder();

@@ -73,7 +73,7 @@ const mayPickUp = async (player: Player): Promise<unknown> =>
     "enum",
   );
 
-test("two official clients play the MUD through two nodes: they see each other, are asked at one and heard at the other, one comes to its ending, and no item is lost", async (t) => {
+test("two official clients play the MUD through two nodes: they see each other, are asked at one and heard at the other, one comes to its ending, and no item is lost #cluster.clients.any-node", async (t) => {
   const { server: executable, sdk } = await install();
   assert.ok(isRestateSdk(sdk));
   using files = folder();

@@ -89,7 +89,7 @@ const drains = async (node: ServedNode): Promise<void> => {
   assert.equal(code, 0, node.log.join("\n"));
 };
 
-test("new calls run on new code and old state, what is under way ends on the code it began with, and then the old node may stop", async () => {
+test("new calls run on new code and old state, what is under way ends on the code it began with, and then the old node may stop #cluster.upgrade", async () => {
   const engine = { ingress: server.ingress, admin: server.admin };
   const secret = randomBytes(32).toString("hex");
   const start = (version: 1 | 2) => ServedNode.start({ modules: [moduleOf(version)], engine, secret, more: [...more, "--grace", "60000"] });
@@ -123,7 +123,7 @@ test("new calls run on new code and old state, what is under way ends on the cod
   );
 });
 
-test("a turn whose node is told to stop ends there within its grace, or runs again at another node, and its caller has the answer", async () => {
+test("a turn whose node is told to stop ends there within its grace, or runs again at another node, and its caller has the answer #cluster.drain", async () => {
   const { ingress, admin } = server;
   const servers = { ingresses: [ingress], admins: [admin], register: (url: string) => server.register(url) };
   // The third one runs no turns: there the caller is.

@@ -50,13 +50,13 @@ const work = async (engine: Engine, seed: number): Promise<void> => {
   });
 };
 
-test("C1 C4 C5 concurrent work in one process: each call once, per-pair order, nothing appears or is lost", async () => {
+test("C1 C4 C5 concurrent work in one process: each call once, per-pair order, nothing appears or is lost #cluster.concurrent", async () => {
   await using store = memoryStore();
   await using engine = await LocalEngine.start({ kinds: [purse("disk"), tally("disk")], store });
   await work(engine, freshSeed());
 });
 
-test("C1 C4 C5 concurrent work on a Restate server: each call once, per-pair order, nothing appears or is lost", async () => {
+test("C1 C4 C5 concurrent work on a Restate server: each call once, per-pair order, nothing appears or is lost #cluster.concurrent", async () => {
   const { server: executable, sdk } = await install();
   assert.ok(isRestateSdk(sdk));
   await using server = await RestateServer.start(executable);

@@ -18,7 +18,7 @@ const OUTPUT = 0x0401;
 const SET = 0x0403;
 const END = 0x0003;
 
-test("law 4: a turn that is cut after any of its frames is answered by another attempt, and applied once", async () => {
+test("law 4: a turn that is cut after any of its frames is answered by another attempt, and applied once #cluster.direct", async () => {
   const { server: executable, sdk } = await install();
   assert.ok(isRestateSdk(sdk));
   await using server = await RestateServer.start(executable, { partitions: 1 });
@@ -64,7 +64,7 @@ test("law 4: a turn that is cut after any of its frames is answered by another a
   assert.equal(verify(chain, { actor: ID }).flaw, undefined);
 });
 
-test("what the server signs goes without the SDK too, and what another would have to sign runs nowhere", async () => {
+test("what the server signs goes without the SDK too, and what another would have to sign runs nowhere #cluster.direct", async () => {
   const { server: executable, sdk } = await install();
   assert.ok(isRestateSdk(sdk));
   using files = folder();

@@ -21,7 +21,7 @@ const up = async (ingress: string, key: string, call: string): Promise<number> =
   return Number(await response.text());
 };
 
-test("three servers count as one, and nothing is lost or doubled when the leader of most partitions is killed", async () => {
+test("three servers count as one, and nothing is lost or doubled when the leader of most partitions is killed #cluster.killed", async () => {
   const { server: executable } = await install();
   await using endpoint = await countingEndpoint();
   await using cluster = await RestateCluster.start(executable);

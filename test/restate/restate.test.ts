@@ -126,7 +126,7 @@ const counting = (): Entropy => {
 
 const stopped: Clock = { now: () => 5_000, after: (ms, run) => systemClock.after(ms, run) };
 
-void test("the golden workload leaves byte-equal chains in the local engine and on the server", async () => {
+void test("the golden workload leaves byte-equal chains in the local engine and on the server #cluster.chains", async () => {
   await using store = memoryStore();
   await using local = await LocalEngine.start({ kinds: [golden("disk")], store, clock: stopped, entropy: counting() });
   const told = await runGolden(local, goldenCalls());
@@ -144,7 +144,7 @@ void test("the golden workload leaves byte-equal chains in the local engine and 
   }
 });
 
-void test("C4 a key that was applied gets its first reply again, one that was not runs again, and principals do not share keys", async () => {
+void test("C4 a key that was applied gets its first reply again, one that was not runs again, and principals do not share keys #cluster.keys", async () => {
   const to = "golden/keyed";
   const call = (action: string, key: string, principal: string) =>
     engine.call({ to, action, args: null, start: null, viewer: { principal, scopes: [] } }, { key });
@@ -198,7 +198,7 @@ void test("C5 what a turn sends arrives once and in order", async () => {
   );
 });
 
-void test("a wake that is due while its node is being restarted rings once another runs, and one that is not due yet later", async () => {
+void test("a wake that is due while its node is being restarted rings once another runs, and one that is not due yet later #cluster.timers", async () => {
   const kinds = [tallyKind("sleeper", { persistence: "distributed" })];
   const to = "sleeper/one";
   const first = await open({ prefix: "wakes-", kinds });
@@ -252,7 +252,7 @@ async function holding(text: string): Promise<readonly string[]> {
   return [...new Set(found)];
 }
 
-void test("what a kind redacts is nowhere on the server: not while it is worked on, nor after, nor in dead letters", async () => {
+void test("what a kind redacts is nowhere on the server: not while it is worked on, nor after, nor in dead letters #cluster.redact", async () => {
   const texts = { safe: `hush ${systemEntropy.hex(16)}`, open: `plain ${systemEntropy.hex(16)}` };
   const held: Promise<unknown>[] = [];
   for (const [kind, text] of Object.entries(texts)) {
@@ -283,7 +283,7 @@ void test("what a kind redacts is nowhere on the server: not while it is worked 
   for (const { message } of letters) assert.ok(await engine.letter(message.id, "drop"));
 });
 
-void test("kill −9 of the server under load: every acknowledged call, keyed or not, is in its chain exactly once, and the chains verify", async () => {
+void test("kill −9 of the server under load: every acknowledged call, keyed or not, is in its chain exactly once, and the chains verify #cluster.killed", async () => {
   const actors = 4;
   const callers = 16;
   const callsEach = 40;

@@ -115,7 +115,7 @@ async function restRow(options: TransferOptions, id: ActorId): Promise<Row | und
 const seqOf = async (engine: Engine, id: ActorId): Promise<number> => (await engine.read(id))?.seq ?? 0;
 const logOf = async (engine: Engine, id: ActorId): Promise<string> => JSON.stringify((await engine.read(id))?.state ?? null);
 
-test("C4 C5 C7 all of a data directory goes on on a Restate server, and from there in another data directory", async () => {
+test("C4 C5 C7 all of a data directory goes on on a Restate server, and from there in another data directory #cluster.transfer", async () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-transfer-"));
   try {
     const from = join(folder, "from");
@@ -190,7 +190,7 @@ test("C4 C5 C7 all of a data directory goes on on a Restate server, and from the
   }
 });
 
-test("C5 messages on their way are exported in the order they were sent, also those that wait for another or for a time", async () => {
+test("C5 messages on their way are exported in the order they were sent, also those that wait for another or for a time #cluster.transfer", async () => {
   const gate = Promise.withResolvers<void>();
   const { engine, options } = await openPlace([tallyKind("tally", {}, { gate: () => gate.promise })]);
   await using _node = engine;
@@ -233,7 +233,7 @@ test("C4 replies that left an actor's own key are exported beside the newest, by
   assert.deepEqual([due?.key, due?.reply], ["ann\ndue", undefined]);
 });
 
-test("what cannot be moved says why: a kind that no node serves, a secret that is missing, nodes that are away", async () => {
+test("what cannot be moved says why: a kind that no node serves, a secret that is missing, nodes that are away #cluster.transfer", async () => {
   const { engine, options } = await openPlace([tallyKind("tally")]);
   await using _node = engine;
   const { secret: _secret, ...without } = options;
@@ -257,7 +257,7 @@ test("what cannot be moved says why: a kind that no node serves, a secret that i
   await assert.rejects(exportedBy(exporter), { name: "StoreError", code: "STORE_IO", message: /see that its nodes/ });
 });
 
-test("troupe import and export move a cluster", async () => {
+test("troupe import and export move a cluster #cluster.transfer", async () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-transfer-"));
   try {
     const clock = new SimulatedClock(systemClock.now());

@@ -42,7 +42,7 @@ import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
 
 const guide = guideCalled("migrating.md");
 
-test("the guide to migrating: its code is part of the examples, which are tested", () => {
+test("the guide to migrating: its code is part of the examples, which are tested #server.sdk", () => {
   assertShownCode(guide, "examples/migrating/*.ts");
 });
 

@@ -52,7 +52,7 @@ const mount = (on: Readonly<Record<string, Handler>>, options: McpServerOptions 
   return { server, clock, faults, source, go };
 };
 
-it("one that never answers: connecting, lists and calls each end in their time", async () => {
+it("one that never answers: connecting, lists and calls each end in their time #server.sdk", async () => {
   const deaf = mount({ initialize: () => undefined }, { listMs: 100 });
   const surface = assert.rejects(async () => deaf.source.surface(VIEWER), { code: "WORK_TIMEOUT" });
   await deaf.clock.advance(100);

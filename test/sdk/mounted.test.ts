@@ -158,7 +158,7 @@ for (const [sdk, everything] of [
     await two[Symbol.asyncDispose]();
   });
 
-  it(`${sdk}: what is otherwise than directly is what the guide says`, async () => {
+  it(`${sdk}: what is otherwise than directly is what the guide says #server.sdk`, async () => {
     await using house = await serve(everything().server);
     const client = house.client();
     await client.initialize();
@@ -184,7 +184,7 @@ it("one name at two sources is an error whose sentence says to the log what to d
   await two[Symbol.asyncDispose]();
 });
 
-it("one server is shared by all; of a factory each principal has its own", async () => {
+it("one server is shared by all; of a factory each principal has its own #server.sdk", async () => {
   const { make, closed, made } = counting();
   {
     await using shared = await serve(make());

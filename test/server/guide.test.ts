@@ -69,7 +69,7 @@ const named = {
   PromptArgument: (one: PromptArgument) => one,
 };
 
-test("each name the table maps to is imported from troupe/server, and none besides", () => {
+test("each name the table maps to is imported from troupe/server, and none besides #apptheory.transport.mount", () => {
   assert.deepEqual(namesInTable(guide, "| Go | here | imported |", 3), Object.keys(named).toSorted());
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });

@@ -23,7 +23,7 @@ const INITIALIZE = JSON.stringify({
 
 for (const [name, mount] of Object.entries(MOUNTS))
   describe(`mounted with ${name}, when things go wrong`, () => {
-    test("a body that is too large is refused, and the next one is read", async () => {
+    test("a body that is too large is refused, and the next one is read #server.frameworks.edges", async () => {
       await using server = createServer("s", "1", { webLimits: { bodyBytes: 2_000 } });
       await using mounted = await mount(server);
       const send = mounted.fetch ?? fetch;
@@ -48,7 +48,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
 
     for (const which of CLIENTS)
       test(
-        `the official client ${which.sdk}, ${which.era}, leaves in the middle of a call, which hears of it`,
+        `the official client ${which.sdk}, ${which.era}, leaves in the middle of a call, which hears of it #server.frameworks.edges`,
         { timeout: 20_000 },
         async () => {
           await using server = createServer("s", "1");
@@ -98,7 +98,7 @@ function ask(agent: Agent, url: string, headers: Readonly<Record<string, string>
 }
 
 for (const [name, mount] of Object.entries(ON_NODE))
-  test(`a connection goes on after errors, mounted with ${name}`, async () => {
+  test(`a connection goes on after errors, mounted with ${name} #server.frameworks.edges`, async () => {
     await using server = createServer("s", "1");
     await using mounted = await mount(server);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -168,7 +168,7 @@ test("a body that was parsed and is nested too deep is refused as that", async (
   assert.match(await refused.text(), /nested too deep/);
 });
 
-test("a body somebody else has read is asked for, and taken where it is handed on", async () => {
+test("a body somebody else has read is asked for, and taken where it is handed on #server.frameworks.edges", async () => {
   await using server = createServer("s", "1");
   const app = new Hono();
   app.post("/mcp", async (context) => {

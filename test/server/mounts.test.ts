@@ -11,7 +11,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
     for (const which of CLIENTS) {
       const who = `the official client ${which.sdk}, ${which.era}`;
 
-      test(`${who} lists, calls, reads and prompts`, async () => {
+      test(`${who} lists, calls, reads and prompts #apptheory.transport.post #server.frameworks`, async () => {
         await using server = demo(async () => undefined);
         await using mounted = await mount(server);
         const { fetch } = mounted;
@@ -30,7 +30,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
         assert.equal(client.instructions, "Ask for an echo.");
       });
 
-      test(`${who} sees what a tool emits while the tool runs`, { timeout: 20_000 }, async () => {
+      test(`${who} sees what a tool emits while the tool runs #server.frameworks`, { timeout: 20_000 }, async () => {
         const seen = Promise.withResolvers<void>();
         await using server = demo(() => seen.promise);
         await using mounted = await mount(server);

@@ -22,7 +22,7 @@ const orderer = (options: ServerOptions, ran: () => void) => {
 };
 
 for (const era of ["legacy", "modern"] as const)
-  test(`${era}: every field that does not fit is named, however deep, and the handler has not run`, async () => {
+  test(`${era}: every field that does not fit is named, however deep, and the handler has not run #server.arguments`, async () => {
     let runs = 0;
     await using tried = await testServer((wires) => orderer(wires, () => (runs += 1)));
     const client = tried.client({ era });

@@ -86,7 +86,7 @@ async function asking(server: Server): Promise<(method: string, params?: object,
 
 for (const profile of ["strict", "apptheory"] as const)
   describe(`the document's snippets, under ${profile}`, () => {
-    test("initialize tells the server's name and version, the revision, and tools, resources and prompts where there are some", async () => {
+    test("initialize tells the server's name and version, the revision, and tools, resources and prompts where there are some #apptheory.surface #apptheory.transport.mount #apptheory.transport.revision #apptheory.methods", async () => {
       await using server = snippets(profile);
       const { result } = await replyIn(
         await post(server, ask(1, "initialize", INITIALIZE), { accept: "application/json, text/event-stream" }),
@@ -96,7 +96,7 @@ for (const profile of ["strict", "apptheory"] as const)
       assert.match(JSON.stringify(result["capabilities"]), /"tools":\{.*"resources":\{.*"prompts":\{/);
     });
 
-    test("the echo tool is listed and called", async () => {
+    test("the echo tool is listed and called #apptheory.surface #apptheory.transport.http #apptheory.methods #apptheory.tools.register", async () => {
       await using server = snippets(profile);
       const call = await asking(server);
       const { result } = await call("tools/list");
@@ -117,7 +117,7 @@ for (const profile of ["strict", "apptheory"] as const)
       });
     });
 
-    test("the hello resource is listed and read", async () => {
+    test("the hello resource is listed and read #apptheory.surface #apptheory.methods #apptheory.resources.register #apptheory.resources.contents #apptheory.resources.methods", async () => {
       await using server = snippets(profile);
       const call = await asking(server);
       assert.deepEqual((await call("resources/list"))["result"], {
@@ -128,7 +128,7 @@ for (const profile of ["strict", "apptheory"] as const)
       });
     });
 
-    test("the greet prompt is listed and rendered", async () => {
+    test("the greet prompt is listed and rendered #apptheory.surface #apptheory.methods #apptheory.prompts.register #apptheory.prompts.methods", async () => {
       await using server = snippets(profile);
       const call = await asking(server);
       assert.deepEqual((await call("prompts/list"))["result"], {
@@ -138,7 +138,7 @@ for (const profile of ["strict", "apptheory"] as const)
       assert.match(JSON.stringify(result), /"messages":\[\{"role":"user","content":\{"type":"text","text":"hello Ada"\}\}\]/);
     });
 
-    test("the five kinds of content block and structured content are what the document writes", async () => {
+    test("the five kinds of content block and structured content are what the document writes #apptheory.tools.text #apptheory.tools.image #apptheory.tools.audio #apptheory.tools.link #apptheory.tools.embedded #apptheory.tools.structured", async () => {
       await using server = createServer("s", "1", { profile });
       const blocks = [
         text("a"),
@@ -161,7 +161,7 @@ for (const profile of ["strict", "apptheory"] as const)
       });
     });
 
-    test("every answer is of JSON-RPC 2.0, has the request's id, and a result or an error", async () => {
+    test("every answer is of JSON-RPC 2.0, has the request's id, and a result or an error #apptheory.transport.body #apptheory.properties.response", async () => {
       await using server = snippets(profile);
       const call = await asking(server);
       const id = fc.oneof(fc.maxSafeInteger(), fc.string({ maxLength: 50 }));
@@ -181,7 +181,7 @@ for (const profile of ["strict", "apptheory"] as const)
       );
     });
 
-    test("definitions are listed as they were registered, in that order, whatever is taken away meanwhile", async () => {
+    test("definitions are listed as they were registered, in that order, whatever is taken away meanwhile #apptheory.properties.definitions", async () => {
       const names = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9_-]{0,20}$/), { minLength: 1, maxLength: 8 });
       await fc.assert(
         fc.asyncProperty(names, fc.string({ minLength: 1 }), fc.nat(7), async (all, description, at) => {
@@ -199,7 +199,7 @@ for (const profile of ["strict", "apptheory"] as const)
   });
 
 describe("the document's server, under apptheory", () => {
-  test("each kind of error has its code, over 200, and a session", async () => {
+  test("each kind of error has its code, over 200, and a session #apptheory.transport.http #apptheory.transport.body #apptheory.methods #apptheory.properties.codes #apptheory.properties.handlers", async () => {
     await using server = snippets("apptheory");
     const sent: readonly (readonly [unknown, unknown, number, RegExp])[] = [
       ["garbage", null, -32700, /^Parse error: /],
@@ -226,7 +226,7 @@ describe("the document's server, under apptheory", () => {
     }
   });
 
-  test("no two sessions have one id, and a known one is kept", async () => {
+  test("no two sessions have one id, and a known one is kept #apptheory.surface #apptheory.transport.session #apptheory.sessions.issued #apptheory.properties.ids", async () => {
     await using server = snippets("apptheory");
     const ids = new Set<string>();
     for (let at = 0; at < 50; at += 1) ids.add((await post(server, ask(at, "tools/list"))).headers.get("mcp-session-id") ?? "");
@@ -238,7 +238,7 @@ describe("the document's server, under apptheory", () => {
     assert.ok(!ids.has(unknown.headers.get("mcp-session-id") ?? "") && unknown.headers.get("mcp-session-id") !== "nobody's");
   });
 
-  test("the format is the client's: events for a tool's call that accepts them, with raw text line by line, JSON for all else", async () => {
+  test("the format is the client's: events for a tool's call that accepts them, with raw text line by line, JSON for all else #apptheory.surface #apptheory.streaming.accept #apptheory.streaming.events #apptheory.streaming.register #apptheory.properties.format", async () => {
     await using server = snippets("apptheory");
     const typeOf = async (accept: string, method: string, name?: string): Promise<string | null> => {
       const answer = await post(server, ask(1, method, name === undefined ? {} : { name, arguments: { message: "m" } }), { accept });
@@ -261,7 +261,7 @@ describe("the document's server, under apptheory", () => {
     );
   });
 
-  test("a batch is answered in order, also where it begins with initialize; a bad element or none is one parse error", async () => {
+  test("a batch is answered in order, also where it begins with initialize; a bad element or none is one parse error #apptheory.properties.batch", async () => {
     await using server = snippets("apptheory");
     const answer = await post(server, [ask("a", "initialize"), ask("b", "no/such"), ask("c", "tools/call", { name: "fails" })]);
     const said = z.array(reply).parse(await answer.json());
@@ -280,13 +280,13 @@ describe("the document's server, under apptheory", () => {
       assert.deepEqual(await (await post(server, batch)).json(), { jsonrpc: "2.0", id: null, error: { code: -32700, message: why } });
   });
 
-  test("what a client says after initialize, and a ping, are taken as MCP has them", async () => {
+  test("what a client says after initialize, and a ping, are taken as MCP has them #apptheory.properties.official", async () => {
     await using server = snippets("apptheory");
     assert.equal((await post(server, { jsonrpc: "2.0", method: "notifications/initialized" })).status, 202);
     assert.deepEqual(await (await post(server, ask(1, "ping"))).json(), { jsonrpc: "2.0", id: 1, result: {} });
   });
 
-  test("a tool that takes too long is named", async () => {
+  test("a tool that takes too long is named #apptheory.properties.handlers", async () => {
     await using server = createServer("s", "1", { profile: "apptheory", handlerMs: 5 });
     server.tools.register({ name: "slow" }, () => new Promise(() => undefined));
     const { error } = await replyIn(await post(server, ask(1, "tools/call", { name: "slow" })));

@@ -35,7 +35,7 @@ async function legacy(server: Server): Promise<Legacy> {
 
 const echoSchema = { type: "object", properties: { message: { type: "string" } }, required: ["message"] } as const;
 
-test("echo: a tool of a JSON Schema, listed word for word", async () => {
+test("echo: a tool of a JSON Schema, listed word for word #apptheory.tools.register", async () => {
   await using server = createServer("my-mcp-server", "dev");
   server.tools.register({ name: "echo", description: "Echo back the provided message.", input: echoSchema }, ({ message: said }) =>
     content([text(said)]),
@@ -83,7 +83,7 @@ const progress = (n: number, status: string) => ({
   params: { progressToken: "p", progress: n, message: JSON.stringify({ status }) },
 });
 
-test("long_task: what is emitted arrives while the task waits for its client to have seen it", async () => {
+test("long_task: what is emitted arrives while the task waits for its client to have seen it #apptheory.streaming.register", async () => {
   const go = Promise.withResolvers<void>();
   await using server = createServer("my-mcp-server", "dev");
   longTask(server, go.promise);

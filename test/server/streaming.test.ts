@@ -88,7 +88,7 @@ for (const [name, place] of Object.entries(PLACES))
       ["with a progress token", "p"],
       ["without one", undefined],
     ] as const)
-      test(`says events of progress and the message by their names in the profile apptheory, ${how}`, async () => {
+      test(`says events of progress and the message by their names in the profile apptheory, ${how} #apptheory.streaming.events`, async () => {
         const { server, go } = longTask({ profile: "apptheory" });
         await using own = server;
         await using at = await place(own);
@@ -179,7 +179,7 @@ describe("a tool that tells while it runs, by a listener", () => {
     }
   });
 
-  test("has its first step on the wire, byte for byte, before it goes on", async () => {
+  test("has its first step on the wire, byte for byte, before it goes on #apptheory.properties.incremental", async () => {
     const { server, go } = longTask({ profile: "apptheory" });
     await using own = server;
     const { http } = await own.listen({ http: true });

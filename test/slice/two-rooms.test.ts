@@ -137,7 +137,7 @@ describe("two rooms, two players", () => {
     assert.doesNotMatch(text, /\bcall\(|\bawait\b|\bask\(/);
   });
 
-  it("C5 each thing exists exactly once over rooms, inventories and outboxes, wherever the process dies between room and player", async () => {
+  it("C5 each thing exists exactly once over rooms, inventories and outboxes, wherever the process dies between room and player #mud.items", async () => {
     await fc.assert(
       fc.asyncProperty(script, fates, async (acts, deaths) => {
         const store = memoryStore();

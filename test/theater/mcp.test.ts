@@ -69,70 +69,81 @@ async function visit(place: StagePlace): Promise<Guest> {
 
 for (const { name, make, channelAnswers } of PLACES) {
   describe(`Theater's MCP face over ${name}`, () => {
-    test("shows an actor from its start to its end: lists, details, state, events, and tells of them", { timeout: 60_000 }, async () => {
-      await using place = await make();
-      await using guest = await visit(place);
-      await guest.client.listResources();
-      await guest.client.subscribeResource({ uri: "theater://actors" });
-      const started = await guest.call("start_actor", { manifest: place.echoManifest, initial_state: { n: 0 } });
-      const id = String(at(started, "actor_id"));
-      assert.match(id, UUID);
-      assert.equal(at(started, "status"), "RUNNING");
-      await until("its coming is told", () => guest.heard.includes("list") && guest.heard.includes("theater://actors"));
-      const entry = { id, name: at(started, "name"), status: "RUNNING", uri: `theater://actor/${id}` };
-      assert.deepEqual(await guest.read("theater://actors"), { actors: [entry], total: 1 });
-      assert.deepEqual(await guest.call("list_actors"), { actors: [entry], total: 1 });
-      assert.ok((await guest.client.listResources()).resources.some(({ uri }) => uri === entry.uri));
+    test(
+      "shows an actor from its start to its end: lists, details, state, events, and tells of them #theater.proxy",
+      { timeout: 60_000 },
+      async () => {
+        await using place = await make();
+        await using guest = await visit(place);
+        await guest.client.listResources();
+        await guest.client.subscribeResource({ uri: "theater://actors" });
+        const started = await guest.call("start_actor", { manifest: place.echoManifest, initial_state: { n: 0 } });
+        const id = String(at(started, "actor_id"));
+        assert.match(id, UUID);
+        assert.equal(at(started, "status"), "RUNNING");
+        await until("its coming is told", () => guest.heard.includes("list") && guest.heard.includes("theater://actors"));
+        const entry = { id, name: at(started, "name"), status: "RUNNING", uri: `theater://actor/${id}` };
+        assert.deepEqual(await guest.read("theater://actors"), { actors: [entry], total: 1 });
+        assert.deepEqual(await guest.call("list_actors"), { actors: [entry], total: 1 });
+        assert.ok((await guest.client.listResources()).resources.some(({ uri }) => uri === entry.uri));
 
-      for (const uri of [entry.uri, `${entry.uri}/state`, `theater://events/${id}`]) await guest.client.subscribeResource({ uri });
-      guest.heard.length = 0;
-      assert.deepEqual(await guest.call("send_message", { actor_id: id, data: base64('{"n":1}') }), { success: true, actor_id: id });
-      await until("the new state", async () => at(await guest.read(`${entry.uri}/state`), "n") === 1);
-      await until("its change is told", () => guest.heard.includes(`${entry.uri}/state`) && guest.heard.includes(`theater://events/${id}`));
+        for (const uri of [entry.uri, `${entry.uri}/state`, `theater://events/${id}`]) await guest.client.subscribeResource({ uri });
+        guest.heard.length = 0;
+        assert.deepEqual(await guest.call("send_message", { actor_id: id, data: base64('{"n":1}') }), { success: true, actor_id: id });
+        await until("the new state", async () => at(await guest.read(`${entry.uri}/state`), "n") === 1);
+        await until(
+          "its change is told",
+          () => guest.heard.includes(`${entry.uri}/state`) && guest.heard.includes(`theater://events/${id}`),
+        );
 
-      const details = await guest.read(entry.uri);
-      for (const [member, value] of [
-        ["id", id],
-        ["status", "RUNNING"],
-        ["events_uri", `theater://events/${id}`],
-        ["state_uri", `${entry.uri}/state`],
-      ] as const)
-        assert.equal(at(details, member), value);
-      assert.equal(new Date(String(at(details, "created_at"))).toISOString(), at(details, "created_at"));
-      assert.deepEqual(at(await guest.call("get_actor", { actor_id: id }), "state"), { n: 1 });
+        const details = await guest.read(entry.uri);
+        for (const [member, value] of [
+          ["id", id],
+          ["status", "RUNNING"],
+          ["events_uri", `theater://events/${id}`],
+          ["state_uri", `${entry.uri}/state`],
+        ] as const)
+          assert.equal(at(details, member), value);
+        assert.equal(new Date(String(at(details, "created_at"))).toISOString(), at(details, "created_at"));
+        assert.deepEqual(at(await guest.call("get_actor", { actor_id: id }), "state"), { n: 1 });
 
-      const events = await guest.read(`theater://events/${id}`);
-      assert.ok(Array.isArray(events) && events.length >= 1);
-      assert.equal(at(events, 0, "parent_id"), null);
-      assert.ok(events.some((event: unknown) => at(event, "type") === "StateChanged"));
-      const first = String(at(events, 0, "event_id"));
-      assert.deepEqual(at(await guest.read(`theater://event/${first}`), "actor_id"), id);
+        const events = await guest.read(`theater://events/${id}`);
+        assert.ok(Array.isArray(events) && events.length >= 1);
+        assert.equal(at(events, 0, "parent_id"), null);
+        assert.ok(events.some((event: unknown) => at(event, "type") === "StateChanged"));
+        const first = String(at(events, 0, "event_id"));
+        assert.deepEqual(at(await guest.read(`theater://event/${first}`), "actor_id"), id);
 
-      guest.heard.length = 0;
-      assert.deepEqual(await guest.call("stop_actor", { actor_id: id }), { actor_id: id, status: "STOPPED" });
-      await until("its going is told", () => guest.heard.includes("list"));
-      await until("it is listed no more", async () => at(await guest.read("theater://actors"), "total") === 0);
-    });
+        guest.heard.length = 0;
+        assert.deepEqual(await guest.call("stop_actor", { actor_id: id }), { actor_id: id, status: "STOPPED" });
+        await until("its going is told", () => guest.heard.includes("list"));
+        await until("it is listed no more", async () => at(await guest.read("theater://actors"), "total") === 0);
+      },
+    );
 
-    test("answers requests, several at once each with its own, and waits for what happens", { timeout: 60_000 }, async () => {
-      await using place = await make();
-      await using guest = await visit(place);
-      const id = String(at(await guest.call("start_actor", { manifest: place.echoManifest }), "actor_id"));
-      const texts = Array.from({ length: 20 }, (_, index) => `request ${index} 🎭`);
-      const answers = await Promise.all(texts.map((text) => guest.call("request_message", { actor_id: id, data: base64(text) })));
-      assert.deepEqual(
-        answers.map((answer) => at(answer, "response_text")),
-        texts,
-      );
-      const known = await guest.call("get_events", { actor_id: id });
-      const waiting = guest.call("wait_for_event", { actor_id: id, after: at(known, "next"), timeout_ms: 30_000 });
-      await guest.call("send_message", { actor_id: id, data: base64("wake") });
-      const woken = await waiting;
-      assert.equal(at(woken, "timed_out"), false);
-      assert.equal(at(woken, "events", 0, "parent_id"), at(known, "next"));
-    });
+    test(
+      "answers requests, several at once each with its own, and waits for what happens #theater.proxy",
+      { timeout: 60_000 },
+      async () => {
+        await using place = await make();
+        await using guest = await visit(place);
+        const id = String(at(await guest.call("start_actor", { manifest: place.echoManifest }), "actor_id"));
+        const texts = Array.from({ length: 20 }, (_, index) => `request ${index} 🎭`);
+        const answers = await Promise.all(texts.map((text) => guest.call("request_message", { actor_id: id, data: base64(text) })));
+        assert.deepEqual(
+          answers.map((answer) => at(answer, "response_text")),
+          texts,
+        );
+        const known = await guest.call("get_events", { actor_id: id });
+        const waiting = guest.call("wait_for_event", { actor_id: id, after: at(known, "next"), timeout_ms: 30_000 });
+        await guest.call("send_message", { actor_id: id, data: base64("wake") });
+        const woken = await waiting;
+        assert.equal(at(woken, "timed_out"), false);
+        assert.equal(at(woken, "events", 0, "parent_id"), at(known, "next"));
+      },
+    );
 
-    test("opens a channel, speaks on it, and closes it", { timeout: 60_000 }, async () => {
+    test("opens a channel, speaks on it, and closes it #theater.proxy", { timeout: 60_000 }, async () => {
       await using place = await make();
       await using guest = await visit(place);
       const id = String(at(await guest.call("start_actor", { manifest: place.echoManifest }), "actor_id"));
@@ -152,7 +163,7 @@ for (const { name, make, channelAnswers } of PLACES) {
       assert.match(await guest.failed("send_on_channel", { channel_id, message: "" }), /^ChannelNotFound: .* has ended: you closed it/);
     });
 
-    test("says by Theater's names what cannot be, and what to do instead", { timeout: 60_000 }, async () => {
+    test("says by Theater's names what cannot be, and what to do instead #theater.proxy", { timeout: 60_000 }, async () => {
       await using place = await make();
       await using guest = await visit(place);
       const nobody = "00000000-0000-4000-8000-000000000000";

@@ -30,7 +30,7 @@ const PLACES = [
 
 const textOf = (reply: Reply): string => JSON.stringify(reply);
 
-test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD keeps what it acknowledged and every item in one place`, async (t) => {
+test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD keeps what it acknowledged and every item in one place #store.crashes #mud.items`, async (t) => {
   const [file = ""] = worlds;
   const world = loadWorld(file);
   const random = seeded(20_260_728);

@@ -60,7 +60,7 @@ async function playThrough(
 }
 
 for (const world of games) {
-  test(`${world.title}: a scripted player reaches the ending through the actors' tools, and the next one can too`, async () => {
+  test(`${world.title}: a scripted player reaches the ending through the actors' tools, and the next one can too #mud.worlds.first`, async () => {
     const clock = new SimulatedClock();
     await using table = await Table.lay(world, { clock, seed: 11 });
     const ann = viewer("ann");
@@ -169,7 +169,7 @@ async function likely(
   return [tool, { ...args, item: items[Math.floor(dice() * items.length)] ?? args["item"] ?? "" }];
 }
 
-test("C8 1,000 random acts by five players: a list is flagged once to exactly those whose lists changed, and every item stays in one place", async () => {
+test("C8 1,000 random acts by five players: a list is flagged once to exactly those whose lists changed, and every item stays in one place #sources.flags #mud.players.many", async () => {
   const clock = new SimulatedClock();
   await using table = await Table.lay(keep, { clock, seed: 4, store: slowStore() });
   const dice = diceOf(4);
@@ -211,7 +211,7 @@ test("C8 1,000 random acts by five players: a list is flagged once to exactly th
   for (const stop of undo) stop();
 });
 
-test("C5 whenever the power fails, every item is in exactly one place afterwards, and nobody is stranded or in two rooms", async () => {
+test("C5 whenever the power fails, every item is in exactly one place afterwards, and nobody is stranded or in two rooms #mud.items", async () => {
   const names = ["Ann", "Bob", "Cyd"];
   const players = names.map((name) => viewer(name.toLowerCase()));
   for (let seed = 1; seed <= 30; seed += 1) {
@@ -248,7 +248,7 @@ test("C5 whenever the power fails, every item is in exactly one place afterwards
   }
 });
 
-test("players are found again after a restart, where they were and with what they had", async () => {
+test("players are found again after a restart, where they were and with what they had #mud.tools.inventory #mud.prompts.start #mud.restart", async () => {
   const store = memoryStore();
   const ann = viewer("ann");
   {
@@ -285,7 +285,7 @@ test("a room of an earlier version is read as it would be now", async () => {
   assert.notEqual(world, "");
 });
 
-test("the world mends itself: strays go home, monsters come back, what was used up grows again, idle hands are emptied, sleepers are not seen", async () => {
+test("the world mends itself: strays go home, monsters come back, what was used up grows again, idle hands are emptied, sleepers are not seen #mud.respawn", async () => {
   const clock = new SimulatedClock();
   await using table = await Table.lay(keep, { clock, seed: 9 });
   const [ann, bob] = [viewer("ann"), viewer("bob")];
@@ -339,7 +339,7 @@ test("who slept for long with empty hands is told of its own health, quests and 
   assert.deepEqual(table.faults, []);
 });
 
-test("a request without a principal plays by a handle, and finishes a step with it", async () => {
+test("a request without a principal plays by a handle, and finishes a step with it #mud.handles", async () => {
   await using table = await Table.lay(keep);
   const nobody = { scopes: [] };
   const started = await table.act(nobody, "tools/start_player");
@@ -371,6 +371,6 @@ const fight = async (): Promise<string> => {
   return (await table.tell(ann, "battle")) + (await table.tell(ann, "battle"));
 };
 
-test("the same seeds and acts make the same fights", async () => {
+test("the same seeds and acts make the same fights #mud.fights", async () => {
   assert.equal(await fight(), await fight());
 });

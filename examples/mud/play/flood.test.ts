@@ -5,7 +5,7 @@ import { Table, viewer } from "./table.fixture.ts";
 
 const keep = loadWorld(worlds[0] ?? "");
 
-test("whoever floods a room or a player with words fills nothing: logs and notes are bounded, and everybody still plays", async () => {
+test("whoever floods a room or a player with words fills nothing: logs and notes are bounded, and everybody still plays #secure.text", async () => {
   await using table = await Table.lay(keep, { seed: 6 });
   const loud = viewer("loud");
   const victims = Array.from({ length: 15 }, (_, index) => viewer(`victim-${index}`));
@@ -31,7 +31,7 @@ test("whoever floods a room or a player with words fills nothing: logs and notes
   assert.deepEqual(table.faults, []);
 });
 
-test("hostile arguments are refused or tamed, and leave nothing behind", async () => {
+test("hostile arguments are refused or tamed, and leave nothing behind #spec.6.tools.caution #spec.7.validation.sanitize", async () => {
   await using table = await Table.lay(keep, { seed: 6 });
   const ann = viewer("ann");
   await table.tell(ann, "say", { text: "hi" });

@@ -32,7 +32,7 @@ for (const world of worlds) {
   });
 }
 
-test("a blow is half to one and a half times the attack, less armor, at least 1, or a miss", () => {
+test("a blow is half to one and a half times the attack, less armor, at least 1, or a miss #mud.fights", () => {
   const dice = diceOf(1);
   for (let n = 0; n < 5_000; n += 1) {
     const damage = blow(20, 3, 0.5, dice);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { clean, hinted, listed, meant, quoted } from "./words.ts";
 
-test("another's text is one bounded line without control or format characters, and cannot close its quotation marks", () => {
+test("another's text is one bounded line without control or format characters, and cannot close its quotation marks #secure.text #spec.6.tools.untrusted #spec.7.validation.sanitize", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 300 }), fc.integer({ min: 1, max: 100 }), (text, max) => {
       const said = clean(text, max);

@@ -26,7 +26,7 @@ function problemsOf(yaml: string): readonly string[] {
 
 const lineOf = (yaml: string, part: string): number => yaml.slice(0, yaml.indexOf(part)).split("\n").length;
 
-test("the first world has twelve rooms or more, three keys, a guardian, three kinds of monster, two chests and an ending", () => {
+test("the first world has twelve rooms or more, three keys, a guardian, three kinds of monster, two chests and an ending #mud.worlds.first", () => {
   const quest = keep.quests[keep.ending.quest];
   assert.ok(Object.keys(keep.rooms).length >= 12);
   assert.equal(quest?.find.length, 3);
@@ -43,14 +43,14 @@ test("a world's file may begin with a byte order mark", () => {
   assert.deepEqual(loadWorld(file), keep);
 });
 
-test("the second world shares nothing with the first", () => {
+test("the second world shares nothing with the first #mud.worlds.second", () => {
   for (const list of ["rooms", "items", "monsters", "characters", "quests"] as const) {
     const shared = Object.keys(keep[list]).filter((id) => Object.hasOwn(saltmarsh[list], id));
     assert.deepEqual(shared, [], list);
   }
 });
 
-test("the second world uses every feature", () => {
+test("the second world uses every feature #mud.worlds.second", () => {
   const rooms = Object.values(saltmarsh.rooms);
   const items = Object.values(saltmarsh.items);
   const exits = rooms.flatMap((room) => exitsOf(room).map(([, exit]) => exit));
@@ -146,7 +146,7 @@ const broken: readonly (readonly [what: string, from: string, to: string, where:
 ];
 
 for (const [what, from, to, where, says] of broken) {
-  test(`${what} is told with its file, line and column, and what to write instead`, () => {
+  test(`${what} is told with its file, line and column, and what to write instead #mud.worlds.errors`, () => {
     assert.ok(text.includes(from));
     const yaml = text.replace(from, to);
     const problems = problemsOf(yaml);
@@ -180,7 +180,7 @@ const unfinishable: readonly (readonly [what: string, change: (yaml: string) => 
 ];
 
 for (const [what, change, says] of unfinishable) {
-  test(`a world that cannot be finished is rejected with the reason: ${what}`, () => {
+  test(`a world that cannot be finished is rejected with the reason: ${what} #mud.worlds.finish`, () => {
     const yaml = change(text);
     assert.notEqual(yaml, text);
     const problems = problemsOf(yaml);
@@ -191,7 +191,7 @@ for (const [what, change, says] of unfinishable) {
   });
 }
 
-test("hostile YAML is refused with a sentence: broken, nested aliases, not a mapping, too long, prototypes", () => {
+test("hostile YAML is refused with a sentence: broken, nested aliases, not a mapping, too long, prototypes #mud.worlds.errors", () => {
   assert.match(problemsOf("rooms: [")[0] ?? "", /^w\.yaml:1:\d+: is no YAML/);
   const bomb = [
     "a: &a [x,x,x,x,x,x,x,x,x]",
@@ -207,7 +207,7 @@ test("hostile YAML is refused with a sentence: broken, nested aliases, not a map
   assert.throws(() => loadWorld("nowhere.yaml"), /nowhere\.yaml:1:1: cannot be read/);
 });
 
-test("the published schema is the one worlds are checked against, and describes every key a world has", () => {
+test("the published schema is the one worlds are checked against, and describes every key a world has #mud.worlds.yaml", () => {
   const schema: { properties: Record<string, unknown> } = JSON.parse(
     readFileSync(new URL("../world.schema.json", import.meta.url), "utf8"),
   );
@@ -216,7 +216,7 @@ test("the published schema is the one worlds are checked against, and describes 
   assert.deepEqual(known, Object.keys(all).toSorted());
 });
 
-test("the world in the guide can be played, and the guide knows every key and default", () => {
+test("the world in the guide can be played, and the guide knows every key and default #mud.worlds.yaml", () => {
   const guide = readFileSync(new URL("../../../docs/guide/mud.md", import.meta.url), "utf8");
   const yaml = /```yaml\n([\s\S]+?)```/.exec(guide)?.[1] ?? "";
   const small = parseWorld(yaml, "guide.yaml");

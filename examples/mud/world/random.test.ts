@@ -5,7 +5,7 @@ import { checkFinish } from "./finish.ts";
 import { randomWorld } from "./random.ts";
 import { checkReferences } from "./references.ts";
 
-test("every random world is finished by a careful player, or rejected with the reason", () => {
+test("every random world is finished by a careful player, or rejected with the reason #mud.worlds.finish", () => {
   let finished = 0;
   let rejected = 0;
   for (let seed = 0; seed < 500; seed += 1) {

@@ -9,7 +9,7 @@ import { act, action, okOf, Puppet, toolNames, viewer } from "./service.fixture.
 const codeOf = (error: unknown): unknown => (typeof error === "object" && error !== null && "code" in error ? error.code : error);
 
 describe("actions of a service", () => {
-  it("get by option what the service does not say of them", async () => {
+  it("get by option what the service does not say of them #agentic.actions.options", async () => {
     const annotations = { readOnlyHint: true, title: "Look" };
     using source = fromAgenticService(new Puppet({ actions: { look: action(), secret: action(), plain: action() } }), {
       actions: { look: { title: "Look around", annotations }, secret: { hidden: true } },
@@ -26,7 +26,7 @@ describe("actions of a service", () => {
     assert.deepEqual(hidden, await act(source, "tools/never"), "law 3");
   });
 
-  it("are confirmed by the person first, where that is wanted and the client can ask", async () => {
+  it("are confirmed by the person first, where that is wanted and the client can ask #agentic.actions.options", async () => {
     const service = new Puppet({ actions: { wipe: action([{ type: "object", properties: { all: { type: "boolean" } } }]) } });
     const confirm = (args: Readonly<Record<string, unknown>>): string | undefined => (args["all"] === true ? "Wipe all?" : undefined);
     using source = fromAgenticService(service, { actions: { wipe: { confirm } } });
@@ -48,7 +48,7 @@ describe("actions of a service", () => {
     assert.equal(service.calls.length, 3);
   });
 
-  it("take one object as it is, a scalar by its title, several by title in order, and what has a title twice by number", async () => {
+  it("take one object as it is, a scalar by its title, several by title in order, and what has a title twice by number #agentic.actions.tools #agentic.call.spread", async () => {
     const heard: unknown[][] = [];
     const several = action(
       [{ title: "x", type: "number" }, { title: "x", type: "string" }, { title: "a b" }, { title: "arg1", default: 9 }],
@@ -132,14 +132,14 @@ describe("actions of a service", () => {
     assert.equal(service.calls.length, 2);
   });
 
-  it("keep the references within a schema that is wrapped", async () => {
+  it("keep the references within a schema that is wrapped #agentic.actions.tools", async () => {
     const tree = { title: "tree", $defs: { node: { type: "object", required: ["id"] } }, type: "array", items: { $ref: "#/$defs/node" } };
     using source = fromAgenticService(new Puppet({ actions: { plant: action([tree]) } }));
     assert.ok("ok" in (await act(source, "tools/plant", { tree: [{ id: 1 }] })));
     assert.ok("refused" in (await act(source, "tools/plant", { tree: [{}] })));
   });
 
-  it("return nothing, text that is an error, or data; by option text that is data", async () => {
+  it("return nothing, text that is an error, or data; by option text that is data #agentic.call.outcomes #agentic.surface.execute", async () => {
     const service = new Puppet({ actions: { go: action() } });
     using source = fromAgenticService(service);
     using lenient = fromAgenticService(service, { text: "data" });
@@ -200,7 +200,7 @@ describe("actions of a service", () => {
     });
   });
 
-  it("carry by option the states that changed", async () => {
+  it("carry by option the states that changed #agentic.call.changed", async () => {
     const service = new Puppet({ states: { x: { value: 1 }, y: { value: 1 }, z: { value: 1 } }, actions: { go: action() } });
     using source = fromAgenticService(service, { changedStates: true, pageLength: 50 });
     service.answer = () => {
@@ -226,7 +226,7 @@ describe("actions of a service", () => {
     assert.equal(service.calls.length, 0);
   });
 
-  it("that throw anything are told with its words, bounded, and go on", async () => {
+  it("that throw anything are told with its words, bounded, and go on #agentic.call.throws", async () => {
     const service = new Puppet({ actions: { go: action(), both: action([{}, {}], () => Promise.reject(new Error("Both failed."))) } });
     using source = fromAgenticService(service);
     const thrown: readonly (readonly [unknown, string])[] = [
@@ -266,7 +266,7 @@ describe("actions of a service", () => {
     await assert.rejects(act(source, "tools/go"), { code: "STATE_TOO_LARGE", applied: "unknown" });
   });
 
-  it("that do not end are given up after a time, or when the caller leaves", async () => {
+  it("that do not end are given up after a time, or when the caller leaves #agentic.call.bounded", async () => {
     const clock = new SimulatedClock();
     const service = new Puppet({ actions: { go: action() } });
     service.answer = () => new Promise(() => undefined);

@@ -72,7 +72,7 @@ function listen(source: Source, contents?: boolean): (OfferRef | "lists")[] {
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("fromAgenticService", () => {
-  it("shows the actions that are available now as tools, and states as resources", async () => {
+  it("shows the actions that are available now as tools, and states as resources #agentic.source #agentic.surface.actions", async () => {
     const { db, service } = hero();
     using source = fromAgenticService(service, { name: "hero" });
     const lists = listed(await source.surface(viewer), "dynamic");
@@ -106,7 +106,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(await act(source, "resources/health"), { ok: 0 });
   });
 
-  it("calls one or several parameters, and checks them, since the service does not", async () => {
+  it("calls one or several parameters, and checks them, since the service does not #agentic.call.spread #agentic.call.validated", async () => {
     const { service } = hero();
     using source = fromAgenticService(service);
     assert.deepEqual(await act(source, "tools/heal", { n: 5 }), DONE);
@@ -120,7 +120,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(await act(source, "resources/health"), { ok: 105 });
   });
 
-  it("law 3: availability is checked when called, whatever was listed", async () => {
+  it("law 3: availability is checked when called, whatever was listed #agentic.call.availability", async () => {
     const { db, service } = hero();
     using source = fromAgenticService(service);
     await names(source);
@@ -131,7 +131,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(await act(source, "resources/health"), { ok: 0 });
   });
 
-  it("C8 one change told many times is flagged once, an equal one never, and before the reply", async () => {
+  it("C8 one change told many times is flagged once, an equal one never, and before the reply #agentic.observe.coalesced #agentic.gap.observe", async () => {
     const { db, service } = hero();
     using source = fromAgenticService(service);
     await source.surface(viewer);
@@ -149,7 +149,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(flags, ["lists", "resources/health"]);
   });
 
-  it("takes the older shape too: one schema or none, text as an error", async () => {
+  it("takes the older shape too: one schema or none, text as an error #agentic.source #agentic.actions.shapes", async () => {
     const calls: unknown[] = [];
     const old: Shape = {
       states: (notify) => {
@@ -180,7 +180,7 @@ describe("fromAgenticService", () => {
     assert.deepEqual(await act(source, "resources/board"), { ok: [1, 2] });
   });
 
-  it("follows links under prefixes, as they swap, without going round, and lets go of everything", async () => {
+  it("follows links under prefixes, as they swap, without going round, and lets go of everything #agentic.surface.links", async () => {
     let listening = 0;
     const count =
       <T>(observe: Observe<T>): Observe<T> =>
@@ -254,7 +254,7 @@ describe("fromAgenticService", () => {
     assert.equal(lamp.listening, 0);
   });
 
-  it("does not wait for ever for a map that never comes", async () => {
+  it("does not wait for ever for a map that never comes #agentic.observe.deadline", async () => {
     const clock = new SimulatedClock();
     const service: Shape = {
       states: () => () => undefined,
@@ -270,7 +270,7 @@ describe("fromAgenticService", () => {
     );
   });
 
-  it("a throw is told with its message and the service lives on; a state that does not fit its schema is shown all the same", async () => {
+  it("a throw is told with its message and the service lives on; a state that does not fit its schema is shown all the same #agentic.call.throws", async () => {
     let calls = 0;
     const go = (): void => {
       calls += 1;

@@ -13,7 +13,7 @@ const leaf = (mark: string, count = new Count()): Puppet => {
 };
 
 describe("links of a service", () => {
-  it("are namespaced by default: tools and states under their keys", async () => {
+  it("are namespaced by default: tools and states under their keys #agentic.links.namespaced", async () => {
     const child = new Puppet({ actions: { heal: action() }, links: { pet: leaf("cat") } });
     using source = fromAgenticService(new Puppet({ actions: { go: action() }, links: { child } }), { name: "hero" });
     assert.deepEqual(await toolNames(source), ["go", "child.heal", "child.pet.heal"]);
@@ -21,7 +21,7 @@ describe("links of a service", () => {
     assert.deepEqual(okOf(await act(source, "tools/child.pet.heal")), { by: "cat" });
   });
 
-  it("are flat where that is chosen, named by a convention of one's own or with one sign between", async () => {
+  it("are flat where that is chosen, named by a convention of one's own or with one sign between #agentic.links.flat", async () => {
     const root = new Puppet({ actions: { heal: action() }, links: { a: leaf("a"), b: leaf("b") } });
     using flat = fromAgenticService(root, { links: "flat" });
     assert.deepEqual(await toolNames(flat), ["heal", "a_heal", "b_heal"]);
@@ -36,7 +36,7 @@ describe("links of a service", () => {
     assert.equal(faults.length, 2, "the states met too, and each is told once");
   });
 
-  it("are told out of band where that is chosen, and their services not listened to", async () => {
+  it("are told out of band where that is chosen, and their services not listened to #agentic.links.list", async () => {
     const count = new Count();
     const root = new Puppet({ actions: { go: action() }, links: { x: leaf("x", count) } });
     using source = fromAgenticService(root, {
@@ -58,7 +58,7 @@ describe("links of a service", () => {
     assert.deepEqual(okOf(await act(source, "tools/list_links")), []);
   });
 
-  it("that swap target, appear and vanish are followed, and what they leave is let go", async () => {
+  it("that swap target, appear and vanish are followed, and what they leave is let go #agentic.links.change", async () => {
     const count = new Count();
     const root = new Puppet({ links: { x: leaf("one", count) } });
     using source = fromAgenticService(root);
@@ -78,7 +78,7 @@ describe("links of a service", () => {
     assert.equal(count.begun - count.ended, 0);
   });
 
-  it("that go in circles end, and a service that many ways lead to is listened to once", async () => {
+  it("that go in circles end, and a service that many ways lead to is listened to once #agentic.links.change", async () => {
     const count = new Count();
     const shared = leaf("shared", count);
     const parent = new Puppet({ actions: { go: action() } }, count);
@@ -89,7 +89,7 @@ describe("links of a service", () => {
     assert.equal(count.begun - count.ended, 9);
   });
 
-  it("are bounded in depth and number, nearest first", async () => {
+  it("are bounded in depth and number, nearest first #agentic.links.change", async () => {
     const chain = (left: number): Puppet => new Puppet({ actions: { go: action() }, links: left === 0 ? {} : { next: chain(left - 1) } });
     using deep = fromAgenticService(chain(9), { maxDepth: 2 });
     assert.deepEqual(await toolNames(deep), ["go", "next.go", "next.next.go"]);
@@ -101,7 +101,7 @@ describe("links of a service", () => {
     );
   });
 
-  it("that grow because they are followed do not go on for ever", async () => {
+  it("that grow because they are followed do not go on for ever #agentic.links.change", async () => {
     const root = new Puppet();
     let grown = 0;
     const grow = (): Puppet => {
@@ -122,7 +122,7 @@ describe("links of a service", () => {
     assert.ok(grown < 100, String(grown));
   });
 
-  it("lead to several services on one server: each under its key", async () => {
+  it("lead to several services on one server: each under its key #agentic.several", async () => {
     using source = fromAgenticService(agenticServices({ a: leaf("a"), b: leaf("b") }), { name: "both" });
     assert.deepEqual(await toolNames(source), ["a.heal", "b.heal"]);
     assert.deepEqual(await resourceUris(source), ["mcp://both/a/state/mark", "mcp://both/b/state/mark"]);
@@ -131,7 +131,7 @@ describe("links of a service", () => {
 });
 
 describe("observables of a service", () => {
-  it("that never emit delay nothing past one deadline, however many follow each other", async () => {
+  it("that never emit delay nothing past one deadline, however many follow each other #agentic.observe.deadline", async () => {
     const clock = new SimulatedClock();
     const never = (): (() => void) => () => undefined;
     const late = new Puppet({ actions: { go: action() } });
@@ -159,7 +159,7 @@ describe("observables of a service", () => {
     assert.ok(!(source.surface(viewer) instanceof Promise), "and never again");
   });
 
-  it("that emit late, again and again, or with glitches make one difference for each tick, and none where there is none", async () => {
+  it("that emit late, again and again, or with glitches make one difference for each tick, and none where there is none #agentic.observe.coalesced", async () => {
     const service = new Puppet({ states: { x: { value: 1 } } });
     using source = fromAgenticService(service);
     const flags = flagsOf(source);
@@ -179,7 +179,7 @@ describe("observables of a service", () => {
     assert.deepEqual(flags, ["lists", "lists"], "another schema is not");
   });
 
-  it("that throw, emit nonsense or return no undo take nothing else away, and are told as faults", async () => {
+  it("that throw, emit nonsense or return no undo take nothing else away, and are told as faults #agentic.observe.faults", async () => {
     const faults: unknown[] = [];
     const broken = Object.assign(new Puppet({ actions: { go: action() } }), {
       states: () => {
@@ -270,7 +270,7 @@ describe("observables of a service", () => {
     assert.equal(faults.length, 1);
   });
 
-  it("that go on after they were let go are not heard", async () => {
+  it("that go on after they were let go are not heard #agentic.observe.faults", async () => {
     let late: ((map: Readonly<Record<string, ReturnType<typeof action>>>) => void) | undefined;
     const child = Object.assign(new Puppet(), {
       actions: (notify: NonNullable<typeof late>) => {
@@ -300,7 +300,7 @@ describe("observables of a service", () => {
     assert.ok(faults.length >= 3);
   });
 
-  it("are all let go when the source is closed, which then knows nothing and tells nothing", async () => {
+  it("are all let go when the source is closed, which then knows nothing and tells nothing #agentic.observe.closing", async () => {
     const count = new Count();
     const root = new Puppet({ actions: { go: action() }, links: { x: leaf("x", count), y: leaf("y", count) } }, count);
     const source = fromAgenticService(root, { waitForChange: true });
@@ -350,7 +350,7 @@ describe("several services on one server", () => {
     }
   });
 
-  it("are merged where their names differ, or put under prefixes, and each keeps its own states", async () => {
+  it("are merged where their names differ, or put under prefixes, and each keeps its own states #agentic.several", async () => {
     const named = (name: string, tool: string) =>
       fromAgenticService(new Puppet({ states: { mark: { value: name } }, actions: { [tool]: action() } }), { name });
     using a = named("a", "go");

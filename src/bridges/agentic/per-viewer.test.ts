@@ -8,7 +8,7 @@ import { act, action, Count, flagsOf, okOf, Puppet, tick, toolNames, viewer } fr
 const ben: Viewer = { principal: "ben", scopes: [] };
 
 describe("a service for each viewer", () => {
-  it("is made once for each principal, and each meets its own", async () => {
+  it("is made once for each principal, and each meets its own #agentic.viewers", async () => {
     const made: Puppet[] = [];
     using source = fromAgenticService(async ({ principal = "nobody" }) => {
       const puppet = new Puppet({ actions: { [`play_${principal}`]: action() }, states: { me: { value: principal.length } } });
@@ -28,7 +28,7 @@ describe("a service for each viewer", () => {
     assert.deepEqual([mine, his], [[], ["lists"]], "C8");
   });
 
-  it("is none where the factory gives none, and is tried again where it failed", async () => {
+  it("is none where the factory gives none, and is tried again where it failed #agentic.viewers", async () => {
     let tries = 0;
     using source = fromAgenticService((who) => {
       if (who.principal === "ben") return undefined;
@@ -85,7 +85,7 @@ describe("a service for each viewer", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("is let go when nobody has called or listened for long, and all are with the source", async () => {
+  it("is let go when nobody has called or listened for long, and all are with the source #agentic.viewers", async () => {
     const clock = new SimulatedClock();
     const count = new Count();
     const released: AgenticService[] = [];

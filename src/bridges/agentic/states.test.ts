@@ -11,7 +11,7 @@ const two = { states: { health: { schema: { type: "number" }, value: 5 }, name: 
 const isRecord = (value: unknown): value is Readonly<Record<string, Json>> => typeof value === "object" && value !== null;
 
 describe("states of a service", () => {
-  it("are resources by default, subscribable, and updated", async () => {
+  it("are resources by default, subscribable, and updated #agentic.states.resources #agentic.states.descriptions #agentic.surface.states", async () => {
     const service = new Puppet(two);
     using source = fromAgenticService(service, { name: "hero", stateDescriptions: { name: "What it is called." } });
     assert.deepEqual(await resourceUris(source), ["mcp://hero/state/health", "mcp://hero/state/name"]);
@@ -45,7 +45,7 @@ describe("states of a service", () => {
     assert.equal(listed(await source.surface(viewer), "dynamic").resources[0]?.["description"], "Two.");
   });
 
-  it("are one tool where that is chosen, all of them or those that are asked for", async () => {
+  it("are one tool where that is chosen, all of them or those that are asked for #agentic.states.tool", async () => {
     using source = fromAgenticService(new Puppet(two), { states: "tool" });
     assert.deepEqual(await resourceUris(source), []);
     assert.deepEqual(await toolNames(source), ["get_state", "go"]);
@@ -69,7 +69,7 @@ describe("states of a service", () => {
     assert.deepEqual(changedLists(before, after, "dynamic"), ["resources"]);
   });
 
-  it("are omitted where that is chosen, and not even listened to", async () => {
+  it("are omitted where that is chosen, and not even listened to #agentic.states.omitted", async () => {
     const count = new Count();
     using source = fromAgenticService(new Puppet(two, count), { states: "omit" });
     assert.deepEqual(await resourceUris(source), []);
@@ -77,7 +77,7 @@ describe("states of a service", () => {
     assert.equal(count.begun, 2);
   });
 
-  it("are served though they violate their own schema", async () => {
+  it("are served though they violate their own schema #agentic.states.violating", async () => {
     const states = {
       winner: { schema: { type: "string", enum: ["X", "O"] }, value: null },
       none: { schema: false, value: undefined },
@@ -89,7 +89,7 @@ describe("states of a service", () => {
     assert.deepEqual(okOf(await act(source, "resources/odd")), { at: null, by: "3", as: { a: [1] } });
   });
 
-  it("of fast ones a subscriber hears once in an interval, and then of the last value", async () => {
+  it("of fast ones a subscriber hears once in an interval, and then of the last value #agentic.states.fast", async () => {
     const clock = new SimulatedClock();
     const service = new Puppet({ states: { x: { value: 0 } } });
     using source = fromAgenticService(service, { clock, stateIntervalMs: 100 });
@@ -124,7 +124,7 @@ describe("states of a service", () => {
     }
   });
 
-  it("of one that is back where it was when its interval ends nothing is told", async () => {
+  it("of one that is back where it was when its interval ends nothing is told #agentic.states.fast", async () => {
     const clock = new SimulatedClock();
     const service = new Puppet({ states: { x: { value: 0 } } });
     using source = fromAgenticService(service, { clock });
@@ -138,7 +138,7 @@ describe("states of a service", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("C8 what a caller changed is flagged to it before the reply, however fast", async () => {
+  it("C8 what a caller changed is flagged to it before the reply, however fast #agentic.states.fast", async () => {
     const clock = new SimulatedClock();
     const service = new Puppet({ states: { x: { value: 0 } }, actions: { add: action() } });
     let x = 0;
@@ -172,7 +172,7 @@ describe("states of a service", () => {
     assert.deepEqual(okOf(await act(source, "resources/cells")), [0, 1]);
   });
 
-  it("that are huge are read in pages, whose ids are of one value", async () => {
+  it("that are huge are read in pages, whose ids are of one value #agentic.states.huge", async () => {
     const value = Array.from({ length: 100 }, (_, i) => `item ${i} 🎲`);
     const service = new Puppet({ states: { board: { value } } });
     using source = fromAgenticService(service, { pageLength: 101 });
@@ -198,7 +198,7 @@ describe("states of a service", () => {
     assert.deepEqual(listed(await source.surface(viewer), "dynamic").resourceTemplates[0]?.["uriTemplate"], "mcp://service/page/{page}");
   });
 
-  it("that are bytes are blobs, in pages where they are many", async () => {
+  it("that are bytes are blobs, in pages where they are many #agentic.states.binary", async () => {
     const bytes = Uint8Array.from({ length: 1_000 }, (_, i) => i % 256);
     const states = {
       icon: { schema: { type: "blob", mediaType: "image/png" }, value: bytes.slice(0, 3) },
@@ -303,7 +303,7 @@ describe("states of a service", () => {
     assert.deepEqual(okOf(await act(source, "resources/board")), { name: "a", files: ["dHdv"] });
   });
 
-  it("that contain themselves or are without bound are cut or refused, and take nothing else away", async () => {
+  it("that contain themselves or are without bound are cut or refused, and take nothing else away #agentic.states.bounded", async () => {
     const round: Record<string, unknown> = { a: 1 };
     round["self"] = round;
     const states = { round: { value: round }, endless: { value: { toJSON: () => Array.from({ length: 1_000_001 }) } }, fine: { value: 1 } };

@@ -30,7 +30,7 @@ function mathSchemas(): ReadonlyMap<string, unknown> {
 }
 
 describe("toJSONSchema", () => {
-  it("makes strict 2020-12 of every schema of the library's math", () => {
+  it("makes strict 2020-12 of every schema of the library's math #agentic.schema", () => {
     const schemas = mathSchemas();
     assert.ok(schemas.size > 15, [...schemas.keys()].join());
     for (const [path, schema] of schemas) {
@@ -71,13 +71,13 @@ describe("toJSONSchema", () => {
     ["no schema at all", false, {}],
   ];
   for (const [what, schema, made] of rows) {
-    it(`${what} is mapped or taken away`, () => {
+    it(`${what} is mapped or taken away #agentic.schema #agentic.gap.schema`, () => {
       assert.deepEqual(toJSONSchema(schema), made);
       isValid(toJSONSchema(schema));
     });
   }
 
-  it("ends where a schema contains itself, however often", () => {
+  it("ends where a schema contains itself, however often #agentic.schema", () => {
     const tree: Record<string, unknown> = { type: "object" };
     tree["properties"] = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`child${i}`, tree]));
     const made = toJSONSchema(tree);
@@ -93,7 +93,7 @@ describe("toJSONSchema", () => {
     assert.equal(JSON.stringify(made), '{"properties":{"__proto__":{"type":"string"}}}');
   });
 
-  it("makes a valid schema of whatever it is given", () => {
+  it("makes a valid schema of whatever it is given #agentic.schema", () => {
     const words =
       "type items properties required enum const pattern minimum exclusiveMinimum minLength anyOf not $ref $defs definitions $anchor " +
       "patternProperties dependentRequired format title default uniqueItems layout precision mediaType additionalProperties prefixItems " +

@@ -19,7 +19,7 @@ function stage() {
 }
 
 describe("wait_for_change", () => {
-  it("is there by option only", async () => {
+  it("is there by option only #agentic.wait", async () => {
     using without = fromAgenticService(new Puppet());
     assert.deepEqual(await toolNames(without), []);
     using source = fromAgenticService(new Puppet(), { waitForChange: true });
@@ -27,7 +27,7 @@ describe("wait_for_change", () => {
     assert.ok("refused" in (await act(source, "tools/wait_for_change", { timeout: 55_001 })));
   });
 
-  it("ends with the first change, and says which states and tools there are now", async () => {
+  it("ends with the first change, and says which states and tools there are now #agentic.wait", async () => {
     const { clock, service, source } = stage();
     using _source = source;
     const waiting = told(act(source, "tools/wait_for_change"));
@@ -42,7 +42,7 @@ describe("wait_for_change", () => {
     assert.equal(clock.pending, 0);
   });
 
-  it("waits for the states that are named and for no others", async () => {
+  it("waits for the states that are named and for no others #agentic.wait", async () => {
     const { clock, service, source } = stage();
     using _source = source;
     const waiting = told(act(source, "tools/wait_for_change", { keys: ["turn"] }));
@@ -55,7 +55,7 @@ describe("wait_for_change", () => {
     assert.deepEqual([changed, gone, timedOut], [{}, ["turn"], false]);
   });
 
-  it("ends at its time, by default after 30 seconds, and says that it did", async () => {
+  it("ends at its time, by default after 30 seconds, and says that it did #agentic.wait", async () => {
     const { clock, source } = stage();
     using _source = source;
     const answers: Promise<Readonly<Record<string, Json>>>[] = [];
@@ -68,7 +68,7 @@ describe("wait_for_change", () => {
     assert.equal((await told(act(source, "tools/wait_for_change", { timeout: 0 })))["timedOut"], true);
   });
 
-  it("misses nothing between two calls that tell since when", async () => {
+  it("misses nothing between two calls that tell since when #agentic.wait", async () => {
     const { service, source } = stage();
     using _source = source;
     const { since } = await told(act(source, "tools/wait_for_change", { timeout: 0 }));
@@ -82,7 +82,7 @@ describe("wait_for_change", () => {
     assert.deepEqual(future["changed"], { board: "O", turn: "X" }, "of another life: all may be new");
   });
 
-  it("is cancelled with its call, and leaves nothing behind", async () => {
+  it("is cancelled with its call, and leaves nothing behind #agentic.wait", async () => {
     const { clock, source } = stage();
     using _source = source;
     const leaving = new AbortController();

@@ -14,7 +14,7 @@ const named = (client: ClientV1 | ClientV2) => async (): Promise<readonly string
   (await client.listTools()).tools.map(({ name }) => name);
 
 describe("an AgenticService served inside an application", () => {
-  test("serves an official client of version 1 over the SDK's own transport", async () => {
+  test("serves an official client of version 1 over the SDK's own transport #agentic.embed", async () => {
     const service = lamp();
     const [theirs, ours] = MemoryV1.createLinkedPair();
     await using served = await serve(service, { transport: ours, info: { name: "lamp", version: "1.2.3" } });
@@ -34,7 +34,7 @@ describe("an AgenticService served inside an application", () => {
     assert.equal(service.listeners(), 0);
   });
 
-  test("serves an official client of version 2 over a port", async () => {
+  test("serves an official client of version 2 over a port #agentic.embed", async () => {
     const service = lamp();
     const { port1, port2 } = new MessageChannel();
     const served = await serve(service, { transport: overPort(port1) });
@@ -68,7 +68,7 @@ describe("an AgenticService served inside an application", () => {
     await served.closed;
   });
 
-  test("is released when its client disconnects", async () => {
+  test("is released when its client disconnects #agentic.embed", async () => {
     const service = lamp();
     const { port1, port2 } = new MessageChannel();
     const served = await serve(service, { transport: overPort(port1) });
@@ -161,7 +161,7 @@ describe("a transport that fails", () => {
   });
 });
 
-test("a source is served the same way, and is not closed", async () => {
+test("a source is served the same way, and is not closed #agentic.embed", async () => {
   const source = registry({ tools: { greet: { describe: "Greets.", run: () => "Hello." } } });
   for (const round of [1, 2]) {
     const [theirs, ours] = MemoryV2.createLinkedPair();

@@ -100,7 +100,7 @@ async function recordsOf(on: World, id: ActorId): Promise<readonly unknown[]> {
   return found;
 }
 
-void test("an actor's work asks a capability as a packet does: its user's own actor, in the same trace, told of and kept in its chain", async () => {
+void test("an actor's work asks a capability as a packet does: its user's own actor, in the same trace, told of and kept in its chain #packet.isolation.registry", async () => {
   await using on = await world(ALL, { disk: true });
   const reply = await on.say("agent", "a", { to: "count", payload: { by: 2 } }, { context: { trace_id: "t1" } });
   assert.deepEqual(gotOf(reply), { n: 2, trace: "t1", user: "ada", from: "agent/a" });

@@ -61,7 +61,7 @@ void test("an undo takes off what it registered, and nothing that came after it 
   assert.equal(told, 3);
 });
 
-void test("discovery by words: any of them, whatever their case, as part of the intent", () => {
+void test("discovery by words: any of them, whatever their case, as part of the intent #packet.implied.7-discovery", () => {
   const all = new Capabilities([plain("a", "Keep research notes"), plain("b", "Transform user data"), plain("c", "Note a user")]);
   assert.deepEqual(idsOf(all.discover("USER")), ["b", "c"]);
   assert.deepEqual(idsOf(all.discover("  notes   nothing ")), ["a"]);
@@ -70,7 +70,7 @@ void test("discovery by words: any of them, whatever their case, as part of the 
   assert.deepEqual(idsOf(all.discover("")), ["a", "b", "c"]);
 });
 
-void test("discovery by contract: who gives x, who needs x, and all that is asked must hold", () => {
+void test("discovery by contract: who gives x, who needs x, and all that is asked must hold #packet.implied.7-discovery", () => {
   const all = new Capabilities([
     plain("user", "Find a user", ["user_id"], ["user"]),
     plain("score", "Score a user", ["user", "events"], ["score"]),

@@ -78,7 +78,7 @@ async function served() {
   };
 }
 
-void test("a packet client speaks with every door there is: actors, progress, MCP inside", async () => {
+void test("a packet client speaks with every door there is: actors, progress, MCP inside #packet.client", async () => {
   await using server = await served();
   for (const [at, url] of server.urls.entries()) {
     using client = packetClient(url, { token: KEY });

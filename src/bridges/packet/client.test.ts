@@ -257,7 +257,7 @@ describe("a packet client that reconnects", () => {
   const paused = (clock: PauseClock, times: number): Promise<void> =>
     until(`it pauses ${times} times`, () => clock.pauses.length === times);
 
-  test("waits for a server as long as it has patience, after pauses that double", async () => {
+  test("waits for a server as long as it has patience, after pauses that double #packet.client", async () => {
     const gone = await tcpPackets(echo);
     const port = Number(new URL(gone.url).port);
     await gone[Symbol.asyncDispose]();

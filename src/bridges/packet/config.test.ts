@@ -32,7 +32,7 @@ void test("a configuration has the specification's defaults where it says nothin
     assert.deepEqual(readConfig(nothing), DEFAULTS);
 });
 
-void test("a configuration keeps all that it says", () => {
+void test("a configuration keeps all that it says #packet.config.persistence", () => {
   const input: Required<ConfigInput> = {
     actors: { default_timeout: 1_000, max_actors_per_user: 3, persistence_strategy: "disk", cleanup_interval: 300_000 },
     mcp: {
@@ -58,7 +58,7 @@ void test("a cleanup interval other than the specification's default is refused,
   assert.deepEqual(readConfig({ actors: { cleanup_interval: 300_000 } }), DEFAULTS);
 });
 
-void test("every wrong and unknown key of a configuration is named with its path, and the key that was probably meant", () => {
+void test("every wrong and unknown key of a configuration is named with its path, and the key that was probably meant #packet.config.issues", () => {
   const issues = issuesOf({
     actor: {},
     actors: { defaultTimeout: 5, default_timeout: "soon", max_actors_per_user: 0, persistence_strategy: "disc", cleanup_interval: 1.5 },

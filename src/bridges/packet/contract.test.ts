@@ -57,7 +57,7 @@ const shop = actorCapability("shop", {
   },
 });
 
-void test("what is required is looked at before anything begins", async () => {
+void test("what is required is looked at before anything begins #packet.actor.fields #packet.implied.2-contract", async () => {
   await using on = await world([shop]);
   for (const payload of [{}, { item: null }, { other: 1 }]) {
     const error = errorOf(await on.say("shop", "a", payload));
@@ -66,7 +66,7 @@ void test("what is required is looked at before anything begins", async () => {
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
 });
 
-void test("C3 what breaks the contract leaves no trace in its actor, turn and work alike", async () => {
+void test("C3 what breaks the contract leaves no trace in its actor, turn and work alike #packet.actor.fields #packet.implied.2-contract", async () => {
   await using on = await world([shop]);
   await on.say("shop", "a", { item: "tea" });
   for (const item of ["free", "slow"]) {
@@ -79,7 +79,7 @@ void test("C3 what breaks the contract leaves no trace in its actor, turn and wo
   assert.equal((await on.say("shop", "a", { item: "tea" })).metadata["message_count"], 2);
 });
 
-void test("a refusal is told with its code and data, of turn, read and work, and changes nothing", async () => {
+void test("a refusal is told with its code and data, of turn, read and work, and changes nothing #packet.implied.2-execution #packet.implied.5-returns", async () => {
   await using on = await world([shop]);
   assert.deepEqual(errorOf(await on.say("shop", "a", { item: "refund" })), {
     type: "execution_failed",
@@ -122,7 +122,7 @@ const plainOnes = [
   }),
 ];
 
-void test("a function's contract holds before and after, and what it throws inside stays inside", async () => {
+void test("a function's contract holds before and after, and what it throws inside stays inside #packet.implied.2-contract", async () => {
   await using on = await world(plainOnes);
   const request = (capability_id: string, payload: object) =>
     on.send({ type: "capability_request", capability_id, payload: { ...payload } });
@@ -143,7 +143,7 @@ void test("a function's contract holds before and after, and what it throws insi
   assert.ok(on.faults.some((fault) => fault instanceof Error && fault.message === "a secret"));
 });
 
-void test("several tools: the one that is named runs, another is no_handler", async () => {
+void test("several tools: the one that is named runs, another is no_handler #packet.tools.handler", async () => {
   await using on = await world(plainOnes);
   const request = (payload: object) => on.send({ type: "capability_request", capability_id: "tools", payload: { ...payload } });
   assert.deepEqual((await request({ tool: "two", parameters: { n: 1 } })).payload, { name: "two", parameters: { n: 1 } });

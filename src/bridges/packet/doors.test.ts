@@ -81,7 +81,7 @@ describe("POST /packets", () => {
     ]);
   });
 
-  it("refuses other media types, other paths, other sizes, strangers and foreign pages", async () => {
+  it("refuses other media types, other paths, other sizes, strangers and foreign pages #packet.doors.rules", async () => {
     await using server = await serve({ lines: 3 }, { auth: await auth(), limits: { bodyBytes: 1_000 } });
     const token = { authorization: `Bearer ${KEY}` };
     const status = async (response: Promise<Response>): Promise<number> => (await response).status;
@@ -123,7 +123,7 @@ describe("POST /packets", () => {
     await eventually(() => server.flow.cancelled === 1 && server.flow.sessions[0]?.closed === true);
   });
 
-  it("answers packets that came as lines while others still run, progress first, whatever they say", async () => {
+  it("answers packets that came as lines while others still run, progress first, whatever they say #packet.doors.http", async () => {
     await using server = await serve();
     const lines = [packet("slow", { do: "hold" }), "", packet("told", { do: "progress" }), "no packet", packet("quick")];
     const response = await send(server.url, lines.join("\r\n"), LINES);
@@ -199,7 +199,7 @@ describe("POST /packets", () => {
 });
 
 describe("packets over TCP", () => {
-  it("are lines, with the token in the metadata of the first, which nobody behind the door sees", async () => {
+  it("are lines, with the token in the metadata of the first, which nobody behind the door sees #packet.doors.sockets", async () => {
     await using server = await serveLines({ auth: await auth() });
     await using client = await rawSocket(server.port);
     client.write(`${packet("a", { do: "hold" }, { metadata: { "troupe/authorization": `Bearer ${KEY}`, kept: 1 } })}\n${packet("b")}\n`);
@@ -248,7 +248,7 @@ describe("packets over TCP", () => {
 });
 
 describe("packets over WebSocket", () => {
-  it("are text frames at the same path, under the subprotocol", async () => {
+  it("are text frames at the same path, under the subprotocol #packet.doors.sockets", async () => {
     await using server = await serve({}, { auth: await auth() });
     const client = new WebSocket(`ws://127.0.0.1:${server.port}/packets`, ["other", "packetflow.v1"], {
       headers: { authorization: `Bearer ${KEY}` },

@@ -60,7 +60,7 @@ async function written(): Promise<World> {
   return on;
 }
 
-void test("an explicit stop replies, is kept, and ends the actor", async () => {
+void test("an explicit stop replies, is kept, and ends the actor #packet.end.stop #packet.supervisor.transient #packet.implied.5-returns", async () => {
   await using on = await written();
   const reply = await on.say("diary", "a", { do: "end" });
   assert.deepEqual([reply.payload, reply.metadata["message_count"]], [{ pages: 2 }, 3]);
@@ -68,14 +68,14 @@ void test("an explicit stop replies, is kept, and ends the actor", async () => {
   assert.deepEqual(await on.actors.listActors(as("ada")), []);
 });
 
-void test("in memory too, a stopping actor's reply counts its last message", async () => {
+void test("in memory too, a stopping actor's reply counts its last message #packet.end.stop", async () => {
   const brief = actorCapability("brief", { intent: "Ends", initialState: {}, messages: { end: { run: ({ stop }) => stop("done") } } });
   await using on = await world([brief]);
   assert.equal((await on.say("brief", "a", {})).metadata["message_count"], 1);
   assert.equal((await on.say("brief", "a", {})).metadata["message_count"], 1, "another life");
 });
 
-void test("on disk, what ended is restored before its next message: state, count and beginning go on", async () => {
+void test("on disk, what ended is restored before its next message: state, count and beginning go on #packet.life.initialize #packet.registry.terminate #packet.phase.1-lifecycle #packet.implied.6-survives", async () => {
   await using on = await written();
   const before = await stateOf(on);
   await on.actors.terminateActor("diary", "a", "enough", as("ada"));
@@ -89,7 +89,7 @@ void test("on disk, what ended is restored before its next message: state, count
   assert.equal(metadata.created_at, before.metadata.created_at);
 });
 
-void test("what its lifetime ended goes on as well, for another lifetime", async () => {
+void test("what its lifetime ended goes on as well, for another lifetime #packet.life.initialize", async () => {
   await using on = await written();
   await on.clock.advance(10 * MINUTE);
   await until("its lifetime is over", async () =>
@@ -110,7 +110,7 @@ void test("what its lifetime ended goes on as well, for another lifetime", async
   );
 });
 
-void test("a newer version migrates what sleeps and what had ended; an older one refuses it and leaves it be", async () => {
+void test("a newer version migrates what sleeps and what had ended; an older one refuses it and leaves it be #packet.forward.state #packet.implied.2-persistence #packet.implied.6-versioned", async () => {
   for (const ended of [false, true]) {
     await using on = await written();
     if (ended) await on.actors.terminateActor("diary", "a", "enough", as("ada"));
@@ -137,7 +137,7 @@ void test("a newer version migrates what sleeps and what had ended; an older one
   }
 });
 
-void test("a first state that does not fit its schema begins no actor", async () => {
+void test("a first state that does not fit its schema begins no actor #packet.actor.initial-state", async () => {
   const strict = actorCapability("strict", {
     intent: "Is strict",
     initialState: () => JSON.parse(`{"n":"one"}`),
@@ -149,7 +149,7 @@ void test("a first state that does not fit its schema begins no actor", async ()
   await assert.rejects(on.actors.getActorState("strict", "a", as("ada")), { type: "actor_not_found" });
 });
 
-void test("create_if_missing: false finds what is there, and begins nothing", async () => {
+void test("create_if_missing: false finds what is there, and begins nothing #packet.message.create-if-missing #packet.life.lookup #packet.registry.get-or-create", async () => {
   await using on = await written();
   const only = { actor_options: { create_if_missing: false } };
   const absent = await on.say("diary", "b", { text: "x" }, only);
@@ -165,7 +165,7 @@ void test("create_if_missing: false finds what is there, and begins nothing", as
   assert.equal(typeOf(await on.say("diary", "a", { text: "x" }, only)), "actor_not_found");
 });
 
-void test("a crash fails the message and not the actor; failures are not counted", async () => {
+void test("a crash fails the message and not the actor; failures are not counted #packet.end.error #packet.supervisor.one-for-one #packet.supervisor.transient #packet.phase.1-supervision #packet.implied.5-crash", async () => {
   await using on = await written();
   const before = await stateOf(on);
   const reply = await on.say("diary", "a", { do: "crash" });
@@ -176,13 +176,13 @@ void test("a crash fails the message and not the actor; failures are not counted
   assert.deepEqual((await on.say("diary", "a", { text: "three" })).payload, { pages: 3, before: 2 });
 });
 
-void test("what was durably accepted is applied, however late", async () => {
+void test("what was durably accepted is applied, however late #packet.registry.send", async () => {
   await using on = await written();
   await on.actors.sendToActor("diary", "a", { text: "sent" }, VIEWER);
   await until("it is applied", async () => (await stateOf(on)).metadata.message_count === 3);
 });
 
-void test("an actor_id is 1 to 256 bytes of text, whatever they are", async () => {
+void test("an actor_id is 1 to 256 bytes of text, whatever they are #packet.life.lookup", async () => {
   await using on = await world([diary], { disk: true });
   for (const actor_id of ["__proto__", "../..", "a/b c%", "語", "x".repeat(256)]) {
     assert.deepEqual((await on.say("diary", actor_id, { text: "x" })).payload, { pages: 1, before: 0 }, actor_id);

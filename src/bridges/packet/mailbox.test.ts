@@ -41,7 +41,7 @@ function gated() {
   return { capability, seen, open: (name: string) => gates.get(name)?.() };
 }
 
-void test("C1 one message at a time, work included; actors run concurrently, and reads never queue", async () => {
+void test("C1 one message at a time, work included; actors run concurrently, and reads never queue #packet.life.route #packet.phase.1-supervision #packet.isolation.process #packet.implied.4-serial", async () => {
   const { capability, seen, open } = gated();
   await using on = await world([capability]);
   const first = on.say("gate", "a", { do: "pass", name: "one" });
@@ -59,7 +59,7 @@ void test("C1 one message at a time, work included; actors run concurrently, and
   assert.deepEqual((await other).payload, { passed: ["three"] });
 });
 
-void test("each reply counts its own message, however many run", async () => {
+void test("each reply counts its own message, however many run #packet.implied.1-actor-reply #packet.implied.4-serial", async () => {
   for (const disk of [false, true]) {
     const { capability } = gated();
     await using on = await world([capability], { disk });
@@ -73,7 +73,7 @@ void test("each reply counts its own message, however many run", async () => {
   }
 });
 
-void test("what does not reply in time is actor_timeout with the actor and the time, and changes nothing", async () => {
+void test("what does not reply in time is actor_timeout with the actor and the time, and changes nothing #packet.errors.actor #packet.implied.2-timeout #packet.implied.3-reply", async () => {
   const { capability, seen } = gated();
   await using on = await world([capability], { actors: { replyMs: 30_000 } });
   const waiting = on.say("gate", "a", { do: "pass", name: "one" });
@@ -94,7 +94,7 @@ void test("what does not reply in time is actor_timeout with the actor and the t
   assert.deepEqual((await on.say("gate", "a", { do: "add" })).payload, { passed: 1 });
 });
 
-void test("a request of its own time is given up earlier, never later", async () => {
+void test("a request of its own time is given up earlier, never later #packet.implied.3-reply", async () => {
   const { capability, seen } = gated();
   await using on = await world([capability], { actors: { replyMs: 30_000 } });
   const asked = on.packets.running.run(
@@ -132,7 +132,7 @@ void test("progress comes before its reply, echoing its request", async () => {
   await reply;
 });
 
-void test("a cancel packet ends the request of its id, and no other", async () => {
+void test("a cancel packet ends the request of its id, and no other #packet.doors.cancel", async () => {
   const { capability, seen, open } = gated();
   await using on = await world([capability]);
   const one = on.say("gate", "a", { do: "pass", name: "one" }, { id: "1" });
@@ -152,7 +152,7 @@ void test("a cancel packet ends the request of its id, and no other", async () =
   assert.deepEqual((await on.say("gate", "a", { do: "peek" })).payload, { passed: [] });
 });
 
-void test("a client that goes takes its work with it, and leaves the others' alone", async () => {
+void test("a client that goes takes its work with it, and leaves the others' alone #packet.doors.cancel", async () => {
   const { capability, seen, open } = gated();
   await using on = await world([capability]);
   const mine = on.session(as("ada"));
@@ -167,7 +167,7 @@ void test("a client that goes takes its work with it, and leaves the others' alo
   await settle();
 });
 
-void test("a heartbeat is answered with a heartbeat at once", async () => {
+void test("a heartbeat is answered with a heartbeat at once #packet.implied.1-heartbeat", async () => {
   const { capability, seen } = gated();
   await using on = await world([capability]);
   const waiting = on.say("gate", "a", { do: "pass", name: "one" });

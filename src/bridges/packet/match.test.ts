@@ -30,13 +30,13 @@ const said = async (payload: Readonly<Record<string, unknown>>): Promise<unknown
   return typeOf(reply) ?? reply.payload["result"];
 };
 
-void test("the first pattern in source order is taken, by its parts, however much more the payload holds", async () => {
+void test("the first pattern in source order is taken, by its parts, however much more the payload holds #packet.actor.messages #packet.phase.1-routing", async () => {
   assert.equal(await said({ kind: "a", deep: { x: 1, y: 2 }, more: true }), "exact");
   assert.equal(await said({ kind: "a", deep: { x: 2 } }), "wide");
   assert.equal(await said({ kind: "a", deep: [1] }), "wide");
 });
 
-void test("a schema gives its handler what it made; what it refuses goes on to the next pattern", async () => {
+void test("a schema gives its handler what it made; what it refuses goes on to the next pattern #packet.actor.messages", async () => {
   assert.equal(await said({ kind: "n", by: "40" }), 40);
   assert.equal(await said({ kind: "n" }), 2);
   assert.equal(await said({ kind: "n", by: "many" }), "not numbers");

@@ -100,7 +100,7 @@ test("a client that never initialized is answered as its viewer", async () => {
   assert.deepEqual(structured(response), { principal: "ann", scopes: ["s"] });
 });
 
-test("an initialize is answered by the server itself, and its revision holds for the session's later packets", async () => {
+test("an initialize is answered by the server itself, and its revision holds for the session's later packets #packet.forward.mcp", async () => {
   await using w = world();
   const response = await w.tunnel.request(initialize(0, "2024-11-05"), ANN, "s1");
   assert.equal(Object(response?.["result"])["protocolVersion"], "2024-11-05");
@@ -113,7 +113,7 @@ test("an initialize is answered by the server itself, and its revision holds for
   assert.equal(w.open.size, 2);
 });
 
-test("messages of 2026-07-28 pass as they are, beside a legacy session", async () => {
+test("messages of 2026-07-28 pass as they are, beside a legacy session #packet.forward.mcp", async () => {
   await using w = world();
   await w.tunnel.request(list(1), ANN, "s1");
   const modern = await w.tunnel.request({ ...list(1), params: { _meta: ENVELOPE } }, ANN, "s1");
@@ -151,13 +151,13 @@ test("without a principal no connection is shared: another's session_id leads no
   await until("they are closed", () => w.open.size === 0);
 });
 
-test("a JSON-RPC error is a response like any other", async () => {
+test("a JSON-RPC error is a response like any other #packet.implied.1-mcp-reply", async () => {
   await using w = world();
   assert.equal(codeOf(await w.tunnel.request({ jsonrpc: "2.0", id: 1, method: "no/such" }, ANN, "s")), -32601);
   assert.deepEqual(Object(await w.tunnel.request(call("x", "never"), ANN, "s"))["error"], { code: -32602, message: "Unknown tool: never" });
 });
 
-test("what is no JSON-RPC is answered as the gateway answers it, with the id it could read, and needs no session", async () => {
+test("what is no JSON-RPC is answered as the gateway answers it, with the id it could read, and needs no session #packet.security.validation", async () => {
   await using w = world();
   const cases: readonly (readonly [Json, Json, number])[] = [
     [{}, null, -32600],

@@ -18,7 +18,7 @@ const byCast = async (on: World, kinds: Parameters<typeof cast>[0]["kinds"], nam
   return source.act(as(who), `tools/${name}`, { ...args }, {});
 };
 
-void test("an existing actor is a capability without a second definition: the same actor, whatever the way to it", async () => {
+void test("an existing actor is a capability without a second definition: the same actor, whatever the way to it #packet.backward.api #packet.existing", async () => {
   await using on = await world([capabilityOf(counter)]);
   const ask = (payload: object, who = "ada") =>
     on.send({ type: "capability_request", capability_id: "counter", payload: { ...payload } }, as(who));
@@ -144,7 +144,7 @@ void test("create_if_missing is heeded, and what ended begins anew", async () =>
   assert.deepEqual((await on.say("counter", "main", { tool: "add" })).payload, { result: 1 });
 });
 
-void test("what its links offer is asked for as what it offers itself, and goes to whom they lead now", async () => {
+void test("what its links offer is asked for as what it offers itself, and goes to whom they lead now #whole.links", async () => {
   await using on = await world([capabilityOf(walker), capabilityOf(place)]);
   const say = (payload: object, who = "ada") =>
     on.send({ type: "capability_request", capability_id: "walker", payload: { ...payload } }, as(who));

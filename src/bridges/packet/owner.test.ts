@@ -61,7 +61,7 @@ void test("a refusal does not say whether another user has taken an id", async (
       assert.equal(await refusal("a", payload, more), await refusal("b", payload, more));
 });
 
-void test("another's actor does not exist: not to message, read, end, list, nor to restore once it ended", async () => {
+void test("another's actor does not exist: not to message, read, end, list, nor to restore once it ended #packet.registry.terminate #packet.phase.1-lifecycle #packet.isolation.registry", async () => {
   for (const persistence of ["memory", "disk"] as const) {
     await using on = await world([box(persistence)], { disk: true });
     await on.say("box", "a", put);
@@ -94,7 +94,7 @@ void test("what is shared is everybody's", async () => {
   assert.equal((await on.actors.listActors(as("dan"))).length, 1);
 });
 
-void test("user_id must be the caller's own: otherwise unauthorized, and nothing is written", async () => {
+void test("user_id must be the caller's own: otherwise unauthorized, and nothing is written #packet.message.context", async () => {
   await using on = await world([box("memory")]);
   const reply = await on.say("box", "a", put, { context: { user_id: "ada", trace_id: "t1" } }, "bob");
   assert.equal(typeOf(reply), "unauthorized");
@@ -103,7 +103,7 @@ void test("user_id must be the caller's own: otherwise unauthorized, and nothing
   assert.deepEqual((await on.say("box", "a", put, { context: { user_id: "ada" } })).payload, { by: "ada" });
 });
 
-void test("packets:act-as lets a connection speak for another, and goes no further", async () => {
+void test("packets:act-as lets a connection speak for another, and goes no further #packet.doors.act-as", async () => {
   await using on = await world([box("memory")]);
   const proxy: Caller = { principal: "proxy", scopes: [ACT_AS, "x"] };
   const packet = { type: "actor_message", capability_id: "box", actor_id: "a", payload: put };
@@ -112,7 +112,7 @@ void test("packets:act-as lets a connection speak for another, and goes no furth
   assert.deepEqual((await on.say("box", "a", { do: "look" })).payload, { things: ["gold"], for: "ada" });
 });
 
-void test("guests are confined to guests' actors, by the user or the session they name", async () => {
+void test("guests are confined to guests' actors, by the user or the session they name #packet.doors.guests", async () => {
   await using on = await world([box("memory")]);
   const guest: Caller = { scopes: [] };
   const ask = (context: Readonly<Record<string, string>>, actor_id?: string) =>
@@ -130,7 +130,7 @@ void test("guests are confined to guests' actors, by the user or the session the
   assert.equal(await on.engine.read("box/nobody"), undefined);
 });
 
-void test("who names no actor gets its own", async () => {
+void test("who names no actor gets its own #packet.phase.1-routing #packet.implied.8-actor-id", async () => {
   await using on = await world([box("memory")]);
   const ask = (who: string) => on.send({ type: "capability_request", capability_id: "box", payload: put }, as(who));
   assert.deepEqual([(await ask("ada")).actor_id, (await ask("bob")).actor_id], ["box:ada", "box:bob"]);

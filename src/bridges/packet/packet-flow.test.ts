@@ -64,7 +64,7 @@ const message = (payload: object, more: object = {}) => ({
   ...more,
 });
 
-void test("an actor message begins its actor, keeps its state, and counts what was applied", async () => {
+void test("an actor message begins its actor, keeps its state, and counts what was applied #packet.life.request #packet.life.spawn #packet.life.route #packet.phase.1-definition", async () => {
   await using on = await flow();
   const first = await on.send(message({ message_type: "add", text: " one " }));
   assert.equal(first.type, "capability_response", JSON.stringify(first));

@@ -48,7 +48,7 @@ describe("the schema of requests", () => {
     assert.ok(accepted > 300 && accepted < 1_000, String(accepted));
   });
 
-  test("agrees with the reader on mutants, and both accept some and refuse some", () => {
+  test("agrees with the reader on mutants, and both accept some and refuse some #packet.doors.schema", () => {
     let accepted = 0;
     fc.assert(
       fc.property(anyMutant, (value) => void (accepted += Number(agree(JSON.stringify(value)).accepted))),
@@ -67,7 +67,7 @@ describe("the schema of requests", () => {
     );
   });
 
-  test("accepts the requests of the specification, as the reader does", () => {
+  test("accepts the requests of the specification, as the reader does #packet.message.actor", () => {
     for (const packet of SPECIFIED.requests) {
       assert.ok(isRequest(packet), ajv.errorsText(isRequest.errors));
       assert.deepEqual(readPacket(JSON.stringify(packet)), packet);

@@ -35,7 +35,7 @@ const clockwork = (id: string, persistence: "memory" | "disk", timeout = never) 
 const ticksOf = async (on: Awaited<ReturnType<typeof world>>, id: string): Promise<unknown> =>
   Reflect.get(Object((await on.actors.getActorState(id, "a", as("ada"))).state), "ticks");
 
-void test("periodic handlers run by the clock, and are not counted as messages", async () => {
+void test("periodic handlers run by the clock, and are not counted as messages #packet.actor.periodic #packet.implied.5-periodic", async () => {
   await using on = await world([clockwork("clockwork", "memory")]);
   await on.say("clockwork", "a", {});
   const first = await on.actors.getActorState("clockwork", "a", as("ada"));
@@ -45,7 +45,7 @@ void test("periodic handlers run by the clock, and are not counted as messages",
   assert.deepEqual(metadata, first.metadata);
 });
 
-void test("they are set once, when an actor begins: no later message, and no second beginning, puts them off", async () => {
+void test("they are set once, when an actor begins: no later message, and no second beginning, puts them off #packet.implied.5-periodic", async () => {
   await using on = await world([clockwork("clockwork", "memory")]);
   await Promise.all([on.say("clockwork", "a", {}), on.say("clockwork", "a", {})]);
   await on.clock.advance(MINUTE - 1_000);
@@ -63,7 +63,7 @@ void test("an actor that another way began has its timers too", async () => {
   assert.deepEqual((await on.actors.getActorState("clockwork", "a", as("ada"))).state, { ticks: 1, told: 5 });
 });
 
-void test("on disk they survive a restart", async () => {
+void test("on disk they survive a restart #packet.actor.periodic", async () => {
   await using on = await world([clockwork("clockwork", "disk")], { disk: true });
   await on.say("clockwork", "a", {});
   await on.clock.advance(MINUTE);
@@ -73,7 +73,7 @@ void test("on disk they survive a restart", async () => {
   await until("the second tick", async () => (await ticksOf(on, "clockwork")) === 2);
 });
 
-void test("one that crashes changes nothing, and comes again", async () => {
+void test("one that crashes changes nothing, and comes again #packet.supervisor.one-for-one", async () => {
   await using on = await world([clockwork("clockwork", "memory")]);
   await on.say("clockwork", "a", { n: 13 });
   await on.clock.advance(2 * MINUTE + 10_000);
@@ -83,7 +83,7 @@ void test("one that crashes changes nothing, and comes again", async () => {
   assert.equal(Number(await ticksOf(on, "clockwork")) > 1, true);
 });
 
-void test("an actor nobody speaks to ends though it ticks", async () => {
+void test("an actor nobody speaks to ends though it ticks #packet.end.timeout", async () => {
   await using on = await world([clockwork("said", "memory", idle(5 * MINUTE)), clockwork("usual", "memory")]);
   await on.say("said", "a", {});
   await on.say("usual", "a", {}, { actor_options: { state_timeout: 5 * MINUTE } });

@@ -11,7 +11,7 @@ const one = (id: string, requires: readonly string[], provides: readonly string[
 
 const OPTIONS: RunOptions = { viewer: { scopes: [] }, context: { trace_id: "t" } };
 
-void test("a chain leads from what is at hand to what is wanted, and takes nothing that is not needed", () => {
+void test("a chain leads from what is at hand to what is wanted, and takes nothing that is not needed #packet.implied.7-chains", () => {
   const all = [
     one("user", ["user_id"], ["user"]),
     one("score", ["user", "events"], ["score"]),
@@ -59,7 +59,7 @@ void test("every step of a found chain has what it takes, and all that is wanted
   );
 });
 
-void test("a chain runs within one trace, each step with what it takes; a dry run runs nothing", async () => {
+void test("a chain runs within one trace, each step with what it takes; a dry run runs nothing #packet.implied.7-chains", async () => {
   const plan = planChain([one("user", ["user_id"], ["user"]), one("score", ["user"], ["score"])], ["user_id"], ["score"]);
   assert.ok(plan);
   const asked: unknown[] = [];

@@ -19,7 +19,7 @@ const other = actorCapability("other", { intent: "One's own too", initialState: 
 const everybodys = actorCapability("everybodys", { intent: "Everybody's", initialState: {}, shared: true, messages });
 const LIMIT = { disk: true, actors: { maxPerUser: 3 } };
 
-void test("of one user there are so many at a time, of all capabilities together; the refusal says limit and used", async () => {
+void test("of one user there are so many at a time, of all capabilities together; the refusal says limit and used #packet.config.max-actors #packet.isolation.limits #packet.implied.2-limit", async () => {
   await using on = await world([own, other], LIMIT);
   for (const [id, key] of [
     ["own", "a"],
@@ -35,7 +35,7 @@ void test("of one user there are so many at a time, of all capabilities together
   assert.equal(typeOf(await on.say("own", "z", {}, {}, "bob")), undefined, "another has room of his own");
 });
 
-void test("a race of fifty never goes beyond it, and what is begun by several at once counts once", async () => {
+void test("a race of fifty never goes beyond it, and what is begun by several at once counts once #packet.life.spawn #packet.registry.get-or-create", async () => {
   await using on = await world([own, other], LIMIT);
   const replies = await Promise.all(Array.from({ length: 50 }, (_, n) => on.say(n % 2 === 0 ? "own" : "other", `k${n % 25}`, {})));
   const refused = replies.filter((reply) => typeOf(reply) === "actor_limit_exceeded");
@@ -50,7 +50,7 @@ void test("a race of fifty never goes beyond it, and what is begun by several at
   );
 });
 
-void test("what has ended makes room, on disk too, however many did", async () => {
+void test("what has ended makes room, on disk too, however many did #packet.implied.2-limit", async () => {
   await using on = await world([own, other], LIMIT);
   for (let n = 0; n < 120; n += 1) {
     assert.equal(typeOf(await on.say("own", `k${n}`, {})), undefined);
@@ -79,7 +79,7 @@ void test("what is shared is nobody's, and actors that are no capability's are n
   assert.equal(typeOf(await on.say("own", "d", {})), "actor_limit_exceeded");
 });
 
-void test("one actor's work does not hold up another's beginning", async () => {
+void test("one actor's work does not hold up another's beginning #packet.isolation.process", async () => {
   await using on = await world([other]);
   const waiting = on.say("other", "a", { do: "wait" });
   const queued = on.say("other", "a", {});

@@ -52,7 +52,7 @@ describe("a packet that is read", () => {
     assert.deepEqual(readPacket(Buffer.from(JSON.stringify({ ...MINIMAL, intent: "語" }))), accepted({ ...MINIMAL, intent: "語" }));
   });
 
-  test("loses fields that version 1.0 does not name", () => {
+  test("loses fields that version 1.0 does not name #packet.backward.wire", () => {
     assert.deepEqual(accepted({ ...MINIMAL, priority: 9, actor_options: { priority: 9 } }), {
       ...MINIMAL,
       payload: {},
@@ -96,14 +96,14 @@ describe("a packet is refused", () => {
     assert.deepEqual(paths(refused('{"__proto__":{"version":"1.0","type":"heartbeat"}}')), ["/version", "/type"]);
   });
 
-  test("of another version, which says which there are and judges nothing else", () => {
+  test("of another version, which says which there are and judges nothing else #packet.implied.2-protocol", () => {
     const error = refusedValue({ version: "2.0", type: 5, id: "r1", context: { trace_id: "t" } });
     assert.equal(error.type, "unsupported_version");
     assert.deepEqual(error.details, { supported: ["1.0"] });
     assert.deepEqual(error.echo, { id: "r1", context: { trace_id: "t" } });
   });
 
-  test("of an unknown type, or one that only servers send, which says which there are", () => {
+  test("of an unknown type, or one that only servers send, which says which there are #packet.implied.2-protocol", () => {
     for (const type of ["constructor", "", "capability_response", "x".repeat(100_000)]) {
       const error = refusedValue({ ...MINIMAL, type });
       assert.equal(error.type, "unknown_type");
@@ -165,7 +165,7 @@ describe("a packet is refused", () => {
   }))
     test(`for ${path}`, () => assert.deepEqual(paths(refusedValue(value)), [path]));
 
-  test("where an actor_message names no capability", () => {
+  test("where an actor_message names no capability #packet.message.actor", () => {
     assert.deepEqual(paths(refusedValue({ version: "1.0", type: "actor_message" })), ["/capability_id"]);
   });
 
@@ -175,7 +175,7 @@ describe("a packet is refused", () => {
   });
 
   for (const timeout of ["0", "-1", "3155760000001", "null", '"5"'])
-    test(`with a state_timeout of ${timeout}`, () => {
+    test(`with a state_timeout of ${timeout} #packet.message.state-timeout`, () => {
       const text = JSON.stringify({ ...MINIMAL, actor_options: { state_timeout: "T" } }).replace('"T"', timeout);
       assert.deepEqual(paths(refused(text)), ["/actor_options/state_timeout"]);
     });

@@ -13,7 +13,7 @@ const context = { user_id: "u", tenant: [1], trace_id: "t" };
 describe("every reply", () => {
   const error = new PacketError("no_handler", "No pattern fits.");
 
-  test("repeats id, intent, capability_id, actor_id and context, with the trace that was made up", () => {
+  test("repeats id, intent, capability_id, actor_id and context, with the trace that was made up #packet.message.context #packet.implied.1-actor-reply", () => {
     for (const reply of [
       responseTo(to, { ...facts, result: {} }),
       errorTo(to, error, facts),
@@ -60,7 +60,7 @@ describe("a response", () => {
     );
   });
 
-  test("of an actor says how many messages that has applied instead", () => {
+  test("of an actor says how many messages that has applied instead #packet.implied.1-actor-reply", () => {
     assert.deepEqual(responseTo(to, { ...facts, result: {}, message_count: 0 }).metadata, { execution_time_ms: 12.5, message_count: 0 });
   });
 
@@ -88,7 +88,7 @@ describe("an error", () => {
     );
   });
 
-  test("has a code whatever its type", () => {
+  test("has a code whatever its type #packet.implied.2-execution", () => {
     for (const type of ERROR_TYPES) assert.match(JSON.stringify(metadataOf(new PacketError(type, "m"))["error_code"]), /^"[A-Z_]+"$/);
   });
 
@@ -101,7 +101,7 @@ describe("an error", () => {
     assert.equal(metadataOf(new PacketError("execution_failed", "m", {}, { cause: new Error("x") }))["error_code"], "EXECUTION_FAILED");
   });
 
-  test("says in whole seconds when to come again, where that is known", () => {
+  test("says in whole seconds when to come again, where that is known #packet.implied.2-rate", () => {
     const after = (details: ConstructorParameters<typeof PacketError>[2]) =>
       metadataOf(new PacketError("rate_limited", "m", details))["retry_after"];
     assert.equal(after({ limit: 1, used: 1, reset: 0.2 }), 1);

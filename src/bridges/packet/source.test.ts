@@ -142,7 +142,7 @@ async function served(list: readonly Capability[], options: Partial<CapabilitySo
 const errorOf = (answer: Bag): Bag => Object(answer["error"]);
 const resultOf = (answer: Bag): Bag => Object(answer["result"]);
 
-test("tools/list has the spec's entry byte for byte", async () => {
+test("tools/list has the spec's entry byte for byte #packet.mcp.list", async () => {
   await using world = await served([transform]);
   const client = await world.client("ann");
   assert.equal(
@@ -151,7 +151,7 @@ test("tools/list has the spec's entry byte for byte", async () => {
   );
 });
 
-test("tools/call runs the capability, and answers with its text and isError false", async () => {
+test("tools/call runs the capability, and answers with its text and isError false #packet.mcp.call", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
   const { result } = await client.call("user_transform", { user_id: "123", operations: ["upper"] });
@@ -170,7 +170,7 @@ test("an object comes as JSON text and as structured content, a list as text", a
   assert.deepEqual(resultOf(await client.call("numbers")), { content: [{ type: "text", text: "[1,2]" }], isError: false });
 });
 
-test("what is missing is -32602 with the spec's data, and the capability does not run", async () => {
+test("what is missing is -32602 with the spec's data, and the capability does not run #packet.errors.mcp #packet.implied.9-tool-errors", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
   const before = ran.length;
@@ -192,7 +192,7 @@ test("what is missing is -32602 with the spec's data, and the capability does no
   assert.equal(ran.length, before);
 });
 
-test("all other failures are results to be read: their type and message, in words and as data, and nothing from inside", async () => {
+test("all other failures are results to be read: their type and message, in words and as data, and nothing from inside #packet.implied.9-tool-errors", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
   const said = async (name: string, args: Bag = {}): Promise<readonly Json[]> => {
@@ -210,7 +210,7 @@ test("all other failures are results to be read: their type and message, in word
   assert.equal((await said("chat_room", { message: "boom" }))[0], "actor_crash");
 });
 
-test("a tunnelled mcp_request runs the same tools, and a JSON-RPC error is a response packet", async () => {
+test("a tunnelled mcp_request runs the same tools, and a JSON-RPC error is a response packet #packet.phase.2-bridge #packet.implied.1-mcp-reply", async () => {
   await using world = await served(ALL);
   const session = world.flow.open({ caller: { principal: "ann", scopes: [] } });
   const tunnelled = async (name: string, args: Bag): Promise<Bag> => {
@@ -234,7 +234,7 @@ test("a tunnelled mcp_request runs the same tools, and a JSON-RPC error is a res
   assert.equal(actors[0].actor_id, "chat_room:ann");
 });
 
-test("a tool call ends after its time", async () => {
+test("a tool call ends after its time #packet.config.tool-timeout #packet.implied.11-tool-timeout", async () => {
   await using world = await served(ALL, { toolTimeoutMs: 2_000 });
   const client = await world.client("ann");
   const answer = client.call("sleepy");
@@ -249,7 +249,7 @@ test("a tool call ends after its time", async () => {
   assert.deepEqual([structuredContent.error.type, structuredContent.error.details], ["execution_failed", { timeout_ms: 2_000 }]);
 });
 
-test("a capability of tools answers under their names, with the blocks it chose", async () => {
+test("a capability of tools answers under their names, with the blocks it chose #packet.tools.handler", async () => {
   await using world = await served([web]);
   const client = await world.client("ann");
   const { tools } = Object(resultOf(await client.send("tools/list")));
@@ -263,7 +263,7 @@ test("a capability of tools answers under their names, with the blocks it chose"
   });
 });
 
-test("expose governs list, call and resources alike: what is hidden and what never was answer the same", async () => {
+test("expose governs list, call and resources alike: what is hidden and what never was answer the same #packet.config.expose #packet.implied.11-expose", async () => {
   await using world = await served(ALL, { expose: ["describe_user"] });
   const client = await world.client("ann");
   const { tools } = Object(resultOf(await client.send("tools/list")));
@@ -295,7 +295,7 @@ test("expose governs list, call and resources alike: what is hidden and what nev
   assert.equal(errorOf(await client.send("resources/read", { uri: "packetflow://actor/chat_room/mine" }))["code"], -32002);
 });
 
-test("without generation only the tools that capabilities define themselves are there", async () => {
+test("without generation only the tools that capabilities define themselves are there #packet.config.generate", async () => {
   await using world = await served(ALL, { generate: false });
   const client = await world.client("ann");
   const { tools } = Object(resultOf(await client.send("tools/list")));
@@ -306,7 +306,7 @@ test("without generation only the tools that capabilities define themselves are 
   assert.equal(errorOf(await client.call("numbers"))["code"], -32602);
 });
 
-test("an actor's tool speaks to the caller's own actor, or the one actor_id names, which is no part of the payload", async () => {
+test("an actor's tool speaks to the caller's own actor, or the one actor_id names, which is no part of the payload #packet.implied.8-actor-id", async () => {
   await using world = await served(ALL);
   const [ann, bob] = [await world.client("ann"), await world.client("bob")];
   const one = { count: 1, fields: ["message"] };
@@ -328,7 +328,7 @@ test("an actor's tool speaks to the caller's own actor, or the one actor_id name
   assert.deepEqual([state.actor_id, state.state, state.metadata.message_count], ["chat_room:ann", { said: ["a", "b"] }, 2]);
 });
 
-test("another's actor can be neither read, called, listed nor told from one that never was", async () => {
+test("another's actor can be neither read, called, listed nor told from one that never was #packet.security.authorization", async () => {
   await using world = await served(ALL);
   const [ann, bob] = [await world.client("ann"), await world.client("bob")];
   await ann.call("chat_room", { message: "a", actor_id: "hers" });
@@ -353,7 +353,7 @@ test("an actor_id that is no text, or too long, is the caller's mistake", async 
   }
 });
 
-test("C8 when capabilities come and go every client is told, and the list is new", async () => {
+test("C8 when capabilities come and go every client is told, and the list is new #packet.mcp.server #packet.implied.7-changed", async () => {
   await using world = await served([transform]);
   const clients = [await world.client("ann"), await world.client("bob")];
   for (const client of clients) {
@@ -374,7 +374,7 @@ test("C8 when capabilities come and go every client is told, and the list is new
 });
 
 for (const persistence of ["memory", "disk"] as const)
-  test(`C8 a viewer is told when its own actor changes, begins or ends, before its reply, and never of another's (${persistence})`, async () => {
+  test(`C8 a viewer is told when its own actor changes, begins or ends, before its reply, and never of another's (${persistence}) #packet.mcp.server #packet.resources`, async () => {
     const room = actorCapability("chat_room", {
       intent: "Keeps what was said.",
       initialState: { said: 0 },

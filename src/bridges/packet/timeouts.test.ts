@@ -32,7 +32,7 @@ const lives = async (on: World, id: string): Promise<boolean> =>
 
 const nOf = async (on: World, id: string): Promise<unknown> => (await on.say(id, "a", {})).payload["n"];
 
-void test("idle: in memory an actor ends after so long without a message, and begins anew", async () => {
+void test("idle: in memory an actor ends after so long without a message, and begins anew #packet.actor.timeout #packet.end.timeout #packet.config.cleanup #packet.implied.3-idle", async () => {
   await using on = await world([tally("tally", "memory", idle(MINUTE))]);
   await nOf(on, "tally");
   await on.clock.advance(MINUTE - 1);
@@ -44,7 +44,7 @@ void test("idle: in memory an actor ends after so long without a message, and be
   assert.equal(await nOf(on, "tally"), 1);
 });
 
-void test("idle: on disk an actor sleeps, and is what it was", async () => {
+void test("idle: on disk an actor sleeps, and is what it was #packet.actor.timeout #packet.implied.3-idle #packet.implied.6-survives", async () => {
   await using on = await world([tally("tally", "disk", idle(MINUTE))], { disk: true });
   await nOf(on, "tally");
   await on.clock.advance(10 * MINUTE);
@@ -52,7 +52,7 @@ void test("idle: on disk an actor sleeps, and is what it was", async () => {
   assert.equal(await nOf(on, "tally"), 2);
 });
 
-void test("what says nothing of when it ends goes by the configuration", async () => {
+void test("what says nothing of when it ends goes by the configuration #packet.config.default-timeout", async () => {
   await using on = await world([tally("tally", "memory"), tally("never", "memory", never)], { actors: { defaultTimeoutMs: 2 * MINUTE } });
   await nOf(on, "tally");
   await nOf(on, "never");
@@ -60,7 +60,7 @@ void test("what says nothing of when it ends goes by the configuration", async (
   assert.deepEqual([await lives(on, "tally"), await lives(on, "never")], [false, true]);
 });
 
-void test("lifetime: so long after it began, whatever is said; never: not by itself", async () => {
+void test("lifetime: so long after it began, whatever is said; never: not by itself #packet.forward.timeouts", async () => {
   await using on = await world([tally("short", "memory", lifetime(MINUTE)), tally("long", "memory", never)]);
   for (let n = 0; n < 3; n += 1) {
     await nOf(on, "short");
@@ -72,7 +72,7 @@ void test("lifetime: so long after it began, whatever is said; never: not by its
   assert.equal(await lives(on, "long"), true);
 });
 
-void test("a function is asked when it begins and after each message: later, not at all, at once", async () => {
+void test("a function is asked when it begins and after each message: later, not at all, at once #packet.forward.timeouts", async () => {
   const asked: number[] = [];
   const timeout: Timeout = ({ message_count }) => {
     asked.push(message_count);
@@ -94,7 +94,7 @@ void test("a function is asked when it begins and after each message: later, not
   assert.deepEqual(asked, [0, 0, 1, 2, 3, 4]);
 });
 
-void test("state_timeout is of the actor that begins, and of no other", async () => {
+void test("state_timeout is of the actor that begins, and of no other #packet.message.state-timeout", async () => {
   await using on = await world([tally("tally", "memory", idle(10 * MINUTE))]);
   await on.say("tally", "a", {}, { actor_options: { state_timeout: MINUTE } });
   await on.say("tally", "b", {});
@@ -106,7 +106,7 @@ void test("state_timeout is of the actor that begins, and of no other", async ()
   );
 });
 
-void test("persistence is chosen at creation, and takes the capability's own timeout with it", async () => {
+void test("persistence is chosen at creation, and takes the capability's own timeout with it #packet.message.persistence #packet.phase.3-persistence #packet.implied.6-override", async () => {
   await using on = await world([tally("kept", "memory", idle(MINUTE)), tally("lost", "disk", idle(MINUTE))], { disk: true });
   await on.say("kept", "a", {}, { actor_options: { persistence: "disk" } });
   await on.say("lost", "a", {}, { actor_options: { persistence: "memory" } });
@@ -121,7 +121,7 @@ void test("persistence is chosen at creation, and takes the capability's own tim
   assert.deepEqual([await nOf(on, "kept"), await nOf(on, "lost")], [3, 1]);
 });
 
-void test("where a persistence cannot be had, nothing begins", async () => {
+void test("where a persistence cannot be had, nothing begins #packet.actor.persistence #packet.implied.2-persistence", async () => {
   await using on = await world([tally("tally", "memory")]);
   for (const persistence of ["disk", "distributed"])
     assert.equal(typeOf(await on.say("tally", "a", {}, { actor_options: { persistence } })), "validation_failed");

@@ -32,12 +32,12 @@ test("the spec's tools/list entry comes out byte for byte from declared paramete
   assert.equal(JSON.stringify(toolsOf(capability("user_transform", { ...about, execute: nothing }))), `[${SPEC}]`);
 });
 
-test("a capability's tools are made once", () => {
+test("a capability's tools are made once #packet.speed.discovery", () => {
   const one = capability("c", { intent: "Does.", requires: ["a"], execute: nothing });
   assert.equal(toolsOf(one), toolsOf(one));
 });
 
-test("without parameters every required field is guessed from its name, and said to be required", () => {
+test("without parameters every required field is guessed from its name, and said to be required #packet.phase.2-generation", () => {
   const [tool] = toolsOf(capability("user_transform", { intent: "Does.", requires: ["user_id", "operations"], execute: nothing }));
   assert.deepEqual(tool?.inputSchema, {
     type: "object",
@@ -102,7 +102,7 @@ test("parameters put together from parts are left as they are", () => {
   assert.equal(tool?.inputSchema, parameters);
 });
 
-test("an actor whose parameters are guessed takes an optional actor_id beside them", () => {
+test("an actor whose parameters are guessed takes an optional actor_id beside them #packet.implied.8-actor-id", () => {
   const [tool] = toolsOf(actorOf("chat", { intent: "Talks.", requires: ["message"] }));
   const schema: Bag = tool?.inputSchema ?? {};
   assert.deepEqual(Object.keys(Object(schema["properties"])), ["message", "actor_id"]);
@@ -121,7 +121,7 @@ test("an actor's declared parameters get the actor_id that they do not declare",
   assert.equal(toolsOf(actorOf("notes", { intent: "Notes.", parameters: own }))[0]?.inputSchema, own);
 });
 
-test("a capability of tools lists its own", () => {
+test("a capability of tools lists its own #packet.tools.definition", () => {
   const one = mcpCapability("web", {
     intent: "Looks things up.",
     tools: {

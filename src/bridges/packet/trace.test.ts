@@ -70,7 +70,7 @@ async function chainOf(on: World, id: `${string}/${string}`): Promise<string> {
   return bodies.join("\n");
 }
 
-void test("a packet's trace goes into its reply, what it calls, the chain and the effects", async () => {
+void test("a packet's trace goes into its reply, what it calls, the chain and the effects #packet.message.context #packet.implied.10-trace", async () => {
   await using on = await world(all, { disk: true });
   const reply = await request(on, "outer", {}, { context: { trace_id: "trace-7" } });
   assert.deepEqual(reply.payload, { trace_id: "trace-7", inner: { n: 1, trace: "trace-7" } });
@@ -87,7 +87,7 @@ void test("a capability that calls one that is not there is there itself", async
   assert.deepEqual(error?.details, { capability_id: "zzz", type: "capability_not_found", details: {} });
 });
 
-void test("where a packet has none, one is made and told, of an error too", async () => {
+void test("where a packet has none, one is made and told, of an error too #packet.implied.10-trace", async () => {
   await using on = await world(all, { disk: true });
   const one = await on.say("store", "a", { do: "add" });
   const two = await on.say("store", "a", { do: "crash" });
@@ -99,13 +99,13 @@ void test("where a packet has none, one is made and told, of an error too", asyn
   assert.ok((await chainOf(on, "store/a")).includes(String(first)));
 });
 
-void test("what an actor sends on carries the trace along", async () => {
+void test("what an actor sends on carries the trace along #packet.implied.10-trace", async () => {
   await using on = await world(all, { disk: true });
   await on.say("store", "a", { do: "tell" }, { context: { trace_id: "trace-8" } });
   await until("the other is told", async () => (await chainOf(on, "store/other")).includes("trace-8"));
 });
 
-void test("effects are told once it has run, with its duration, also where it failed", async () => {
+void test("effects are told once it has run, with its duration, also where it failed #packet.implied.10-effects", async () => {
   await using on = await world(all, { disk: true });
   let durable: unknown;
   const undo = on.packets.onEffect(() => void (durable ??= on.engine.read("store/a")));

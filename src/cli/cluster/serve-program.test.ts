@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serveProgram } from "./serve-program.ts";
 
-test("a node serves the modules on the engine at ports of its own, and the secret is in no argument", () => {
+test("a node serves the modules on the engine at ports of its own, and the secret is in no argument #cluster.secret", () => {
   const secret = "ab".repeat(32);
   const { file, args, env } = serveProgram(
     { name: "node-1", node: { host: "127.0.0.1", port: 9081 }, http: { host: "127.0.0.1", port: 3001 } },

@@ -82,7 +82,7 @@ const room = actor("room", {
   },
 });
 
-test("types: state, arguments with their defaults, replies and messages are inferred", () => {
+test("types: state, arguments with their defaults, replies and messages are inferred #actors.inference #actors.must-not-compile #actors.messages", () => {
   const now: StateOf<typeof room> = { open: true, items: ["torch"] };
   assert.deepEqual(room.at("a b").arrive({ player: "ann" }), { to: "room/a%20b", action: "arrive", args: { player: "ann" } });
   assert.deepEqual(room.at("a").tick(), { to: "room/a", action: "tick", args: null });

@@ -49,7 +49,7 @@ function refusal(reply: Reply | "later" | undefined): { readonly code: string; r
   return reply.refused;
 }
 
-test("law 3: a call of an offer that is off for a reason is refused NOT_NOW with it", () => {
+test("law 3: a call of an offer that is off for a reason is refused NOT_NOW with it #actors.when #spec.6.clear-ui", () => {
   const stage = rehearse(shop);
   assert.deepEqual(stage.surface()?.off, { "tools/audit": true, "tools/vault": true, "resources/office": "Not while the shop is open." });
   assert.deepEqual(refusal(stage.view("resources/office")), { code: "NOT_NOW", message: "Not while the shop is open." });
@@ -60,7 +60,7 @@ test("law 3: a call of an offer that is off for a reason is refused NOT_NOW with
   assert.deepEqual(stage.view("resources/office"), { ok: "papers" });
 });
 
-test("law 3: a call of a hidden offer gets the same reply as one that does not exist", () => {
+test("law 3: a call of a hidden offer gets the same reply as one that does not exist #actors.when", () => {
   const stage = rehearse(shop);
   const hidden = refusal(stage.turn("tools/audit", { wrong: 1 }).reply);
   const unknown = refusal(stage.turn("tools/nothing", { wrong: 1 }).reply);
@@ -72,7 +72,7 @@ test("law 3: a call of a hidden offer gets the same reply as one that does not e
   assert.deepEqual(stage.turn("tools/audit", {}, { viewer: { scopes: ["audit"] } }).reply, { ok: "audited" });
 });
 
-test("law 3: an argument that is not among its choices is refused; they are listed", () => {
+test("law 3: an argument that is not among its choices is refused; they are listed #actors.choices", () => {
   const stage = rehearse(shop, { viewer: { principal: "ann", scopes: [] } });
   assert.deepEqual(stage.surface()?.choices?.["tools/buy"], { item: ["bread", "salt"], also: ["bread", "salt"] });
   const told = refusal(stage.turn("tools/buy", { item: "gold" }).reply);
@@ -87,7 +87,7 @@ test("law 3: an argument that is not among its choices is refused; they are list
   );
 });
 
-test("law 3: choices apply to variables of resources and arguments of prompts too", () => {
+test("law 3: choices apply to variables of resources and arguments of prompts too #actors.choices #spec.7.validation.uris", () => {
   const stage = rehearse(shop);
   assert.deepEqual(stage.view("resources/shelf", { item: "salt" }), { ok: "salt" });
   assert.equal(refusal(stage.view("resources/shelf", { item: "gold" })).code, "INVALID");
@@ -95,7 +95,7 @@ test("law 3: choices apply to variables of resources and arguments of prompts to
   assert.equal(refusal(stage.view("prompts/ad", { item: "gold" })).code, "INVALID");
 });
 
-test("a prompt's arguments arrive as text and are parsed as the schema says", () => {
+test("a prompt's arguments arrive as text and are parsed as the schema says #spec.3.validation", () => {
   const stage = rehearse(shop);
   assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: "true", times: "3" }), { ok: "salt! 3" });
   assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: true }), { ok: "salt! 1" });

@@ -17,7 +17,7 @@ function badDefinition(pattern: RegExp) {
   return { name: "TroupeError", code: "BAD_DEFINITION", message: pattern };
 }
 
-test("the catalogue is built once, in the definition's order and MCP's newest form, frozen", () => {
+test("the catalogue is built once, in the definition's order and MCP's newest form, frozen #spec.6.tools.understanding", () => {
   const kind = actor("thing", {
     describe: "A thing.",
     state: z.object({ n: z.number().default(0) }),
@@ -200,7 +200,7 @@ test("a prompt's explicit list of arguments is listed unchanged, even if empty",
   assert.equal(absent !== undefined && "arguments" in absent.definition, false);
 });
 
-test("policy, `per` and version have defaults and are checked", () => {
+test("policy, `per` and version have defaults and are checked #actors.policy", () => {
   const kind = actor("thing", { describe: "A thing.", initial: () => ({}) });
   assert.deepEqual([kind.policy, kind.per, kind.version], [DEFAULT_POLICY, "shared", 1]);
   const own = actor("thing", {
@@ -256,7 +256,7 @@ test("an initial state that is not JSON is refused at the definition, with the p
     assert.throws(() => untyped({ state, initial: undefined }), badDefinition(new RegExp(`^The first state of thing is not JSON: ${why}`)));
 });
 
-test("an old state is migrated, checked against the schema and frozen", () => {
+test("an old state is migrated, checked against the schema and frozen #actors.migrate", () => {
   const kind = actor("thing", {
     describe: "",
     version: 2,
@@ -497,7 +497,7 @@ test("a variable may occur once in a URI template; `{alias}` may repeat", () => 
   assert.deepEqual(rehearse(kind).view("resources/x", { "a.b": "1", "c-d": "2" }), { ok: ["1", "2"] });
 });
 
-test("secret arguments are redacted, others are not", () => {
+test("secret arguments are redacted, others are not #chain.redact #spec.6.by-design", () => {
   const kind = actor("thing", {
     describe: "",
     initial: () => ({}),

@@ -129,7 +129,7 @@ function assertFrozen(value: unknown): void {
   for (const item of Object.values(value)) assertFrozen(item);
 }
 
-test("C3 random edits do the same to a draft as to a plain object, the base unchanged", () => {
+test("C3 random edits do the same to a draft as to a plain object, the base unchanged #actors.rollback #actors.draft", () => {
   fc.assert(
     fc.property(base, fc.array(fc.array(step, { maxLength: 10 }), { maxLength: 3 }), (start, turns) => {
       let state: object = freezeDeep(structuredClone(start));

@@ -38,7 +38,7 @@ test("keys can be added to and removed from a flat state, and objects assigned",
   assertFrozen(next);
 });
 
-test("a write after the turn does not reach the committed state", () => {
+test("a write after the turn does not reach the committed state #actors.draft", () => {
   const flat = openDraft(freezeDeep({ n: 1 }));
   Object.assign(flat.state, { n: 2 });
   const flatNext = flat.finish()?.after;

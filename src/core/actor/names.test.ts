@@ -45,7 +45,7 @@ test("an id without kind or key, or with broken percent-encoding, is BAD_ID", ()
   for (const id of ["", "thing", "thing/", "/x", "thing/%zz", "thing/%ff"]) assert.throws(() => keyOf(id), { code: "BAD_ID" });
 });
 
-test("a message may have any name, also that of a property of its address", () => {
+test("a message may have any name, also that of a property of its address #actors.messages", () => {
   assert.deepEqual(kind.at("x").to(), { to: "thing/x", action: "to", args: null });
   const { knock } = { knock: kind.at("y/z").knock({ loud: true }, { replyAs: "heard", start: null }) };
   assert.deepEqual(knock, { to: "thing/y%2Fz", action: "knock", args: { loud: true }, replyAs: "heard", start: null });

@@ -49,7 +49,7 @@ function refusal(given: Reply | "later" | undefined): { readonly code: string; r
   return given.refused;
 }
 
-test("a tool with `confirm` asks the client, and runs once it is confirmed", () => {
+test("a tool with `confirm` asks the client, and runs once it is confirmed #spec.6.tools.consent", () => {
   const stage = rehearse(chest);
   const asked = stage.turn("tools/burn", { coins: 5 }, can);
   assert.deepEqual(asked, {

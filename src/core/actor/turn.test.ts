@@ -57,7 +57,7 @@ function busy({ state, args, random, id, send, wake, record, emit, answer, ask }
   return state.list;
 }
 
-test("C3 a run that throws, refuses or asks leaves the state and no effects", () => {
+test("C3 a run that throws, refuses or asks leaves the state and no effects #actors.rollback", () => {
   const kind = kindThat(busy);
   fc.assert(
     fc.property(seed, ends, fc.nat(3), (text, end, before) => {
@@ -151,7 +151,7 @@ test("a reply with drafts in it is copied as they are at the end of the turn", (
   assert.deepEqual(given, { ok: { list: [{ id: "first" }, { id: "second" }], deep: { b: 1 } } });
 });
 
-test("`return later()` defers the reply; any later turn may answer", () => {
+test("`return later()` defers the reply; any later turn may answer #actors.later", () => {
   assert.deepEqual(
     stageOf(({ later, state }) => {
       state.n = 1;
@@ -223,7 +223,7 @@ test("after the turn its context cannot write anywhere", () => {
   assert.deepEqual(turn.state, { n: 1, list: [{ id: "first" }], deep: { a: { b: 1 } } });
 });
 
-test("committed states are frozen, also one that was read from disk", () => {
+test("committed states are frozen, also one that was read from disk #actors.freeze", () => {
   const stage = stageOf(({ state }) => void (state.n += 1));
   stage.turn("tools/act");
   assert.throws(() => (stage.state.n = 5), TypeError);
@@ -254,7 +254,7 @@ test("a value that is not JSON in replies, sends, records or answers is a named 
   assert.throws(() => stageOf(({ record }) => record(1n)).turn("tools/act"), /a record is not JSON/);
 });
 
-test("a wake needs an action of its kind, a time and a name; a send needs an id", () => {
+test("a wake needs an action of its kind, a time and a name; a send needs an id #actors.wakes.named", () => {
   assert.throws(
     () => stageOf(({ wake }) => wake("w", { afterMs: 1, action: "tock" })).turn("tools/act"),
     /"tock", which this kind does not have/,
@@ -268,7 +268,7 @@ test("a wake needs an action of its kind, a time and a name; a send needs an id"
   assert.throws(() => stageOf(({ send }) => send("other/", "ping")).turn("tools/act"), { code: "BAD_ID" });
 });
 
-test("a refusal has its code and data, also from a view or another copy of the package", () => {
+test("a refusal has its code and data, also from a view or another copy of the package #actors.refuse", () => {
   assert.deepEqual(refusal(stageOf(() => refuse("No.", { code: "SHUT", data: { until: 9 } })).turn("tools/act").reply), {
     code: "SHUT",
     message: "No.",
@@ -288,7 +288,7 @@ test("a refusal has its code and data, also from a view or another copy of the p
   );
 });
 
-test("arguments that do not fit are refused INVALID, with paths and what was expected", () => {
+test("arguments that do not fit are refused INVALID, with paths and what was expected #actors.messages #spec.6.tools.caution #spec.7.validation.tools #spec.7.error-messages", () => {
   const kind = actor("thing", {
     describe: "",
     initial: () => ({}),
@@ -383,7 +383,7 @@ test("a content block that clients cannot read is BAD_TURN with its index", () =
   assert.throws(() => stage.turn("tools/run"), { code: "BAD_TURN", message: /\/1: mimeType/ });
 });
 
-test("replies requested with `replyAs`, and a child's end, arrive typed", () => {
+test("replies requested with `replyAs`, and a child's end, arrive typed #actors.reply-as", () => {
   const kind = actor("parent", {
     describe: "",
     initial: () => ({ heard: [""] }),

@@ -65,7 +65,7 @@ async function run(work: (context: WorkContext<State, { url: string }>) => Promi
   return workOf(kind.receive(kind.initial("x", message()), message()))(heard.context);
 }
 
-test("work writes to its draft across awaits, and ends in a turn", async () => {
+test("work writes to its draft across awaits, and ends in a turn #actors.work.progress", async () => {
   const heard = listening();
   const turn = await run(async ({ state, args, call, progress, log, signal, send, record }) => {
     state.n = 1;
@@ -114,7 +114,7 @@ test("a call in work to a missing actor returns a refusal; other faults are thro
     );
 });
 
-test("C3 work that refuses or throws leaves no state, but its record", async () => {
+test("C3 work that refuses or throws leaves no state, but its record #engine.c3", async () => {
   const refused = await run(async ({ state, record, send }) => {
     state.n = 5;
     record("was there");
@@ -138,7 +138,7 @@ test("C3 work that asks ends with `needs`", async () => {
   assert.deepEqual(turn, { reply: { needs: { a: { method: "elicitation/create", params: {} } } } });
 });
 
-test("law 3: an unavailable action or invalid arguments are refused before work starts", () => {
+test("law 3: an unavailable action or invalid arguments are refused before work starts #actors.when", () => {
   const kind = kindThat(async () => "never");
   const state = { n: 10, list: [] };
   assert.deepEqual(kind.receive(state, message()), { reply: { refused: { code: "NOT_NOW", message: "Tired." } } });
@@ -151,7 +151,7 @@ test("law 3: an unavailable action or invalid arguments are refused before work 
   );
 });
 
-test("after work, neither its context nor its draft can write", async () => {
+test("after work, neither its context nor its draft can write #actors.work.fence", async () => {
   const kept: WorkContext<State, { url: string }>[] = [];
   const drafts: State[] = [];
   const turn = await run(async (context) => {

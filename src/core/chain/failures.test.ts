@@ -22,7 +22,7 @@ test("an actor continues after `max` crashes within the window and fails after o
   assert.equal(afterCrash(two.times, 100, bound).fails, false, "the first is out of the window");
 });
 
-test("an actor fails exactly when more than `max` of its crashes lie within the window", () => {
+test("an actor fails exactly when more than `max` of its crashes lie within the window #actors.crash-bound", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(200), { maxLength: 40 }), fc.nat(5), fc.integer({ min: 1, max: 300 }), (gaps, max, withinMs) => {
       let now = 0;

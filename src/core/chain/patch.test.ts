@@ -146,7 +146,7 @@ for (const [what, value, path] of wrong)
     assert.throws(() => check(value), { code: "STATE_NOT_JSON" });
   });
 
-test("a cycle, a value too deep and one that explodes as text are refused quickly", () => {
+test("a cycle, a value too deep and one that explodes as text are refused quickly #actors.state-bound", () => {
   const cycle: Record<string, unknown> = { a: 1 };
   cycle["self"] = { again: [cycle] };
   assert.throws(() => diff({}, cycle), /state\.self\.again\[0\] contains itself/u);
@@ -211,7 +211,7 @@ test("only new parts are frozen, and -0 becomes 0, as in text", () => {
 
 const header = { actor: "door/a%20b", life: "l", seq: 1, parent: null, at: 5, type: "tools/open" } as const;
 
-test("C7 an event's id is the SHA-256 of its header, which names the SHA-256 of its body", () => {
+test("C7 an event's id is the SHA-256 of its header, which names the SHA-256 of its body #chain.only-storage", () => {
   const event = seal(
     { ...header, cause: "c" },
     { message: { args: { a: 'q"' } }, state: { n: 1 }, version: 1, sent: ["l.1.0"], reply: { ok: null }, record: [1] },
@@ -242,7 +242,7 @@ test("a header's text is JSON whatever its names contain", () => {
   );
 });
 
-test("the state is replayed from the last whole state", () => {
+test("the state is replayed from the last whole state #chain.only-storage", () => {
   const one = seal(header, { message: null, state: { n: 1 }, version: 1, sent: [] });
   const two = seal({ ...header, seq: 2, parent: one.id }, { message: null, patch: { n: [2] }, version: 1, sent: [] });
   const three = seal({ ...header, seq: 3, parent: two.id }, { message: null, version: 2, sent: [] });

@@ -7,7 +7,7 @@ import { diffStates, readBody, reexecute, stateAt, secretsIn, withoutSecrets, ca
 
 const chain = await richChain();
 
-test("law 4: re-executed turns leave the same events; work is taken from the record", () => {
+test("law 4: re-executed turns leave the same events; work is taken from the record #chain.reexecute", () => {
   assert.deepEqual(reexecute(counter(), chain), {
     run: 11,
     taken: { work: 1, version: 0, redacted: 1, erased: 0, engine: 0 },
@@ -15,7 +15,7 @@ test("law 4: re-executed turns leave the same events; work is taken from the rec
   });
 });
 
-test("another program is detected in each turn, from the recorded state", () => {
+test("another program is detected in each turn, from the recorded state #chain.reexecute", () => {
   const { mismatches } = reexecute(counter(1), chain);
   assert.deepEqual(
     mismatches.map(({ seq, what }) => `${seq} ${what}`),
@@ -113,7 +113,7 @@ function fail(): never {
   throw new Error("not today");
 }
 
-test("states at two events, and their differences", () => {
+test("states at two events, and their differences #chain.state-at #chain.diff", () => {
   assert.deepEqual(stateAt(chain, 2).state, { n: 6, log: ["5 at 1000", "1 at 2000"] });
   assert.deepEqual(stateAt(chain.slice(6), 9).state, { n: 114, log: ["5 at 1000", "1 at 2000", "3 at 7000", "4 at 9000"], asked: "m4" });
   assert.throws(() => stateAt(chain, 14), { code: "STORE_CORRUPT" });
@@ -140,7 +140,7 @@ test("states at two events, and their differences", () => {
   );
 });
 
-test("secret arguments are redacted in the record too", () => {
+test("secret arguments are redacted in the record too #chain.redact #spec.6.access", () => {
   const login = chain[7];
   assert.ok(login);
   assert.ok(!login.body?.includes("hunter2!"));
@@ -158,7 +158,7 @@ test("secret arguments are redacted in the record too", () => {
   ]);
 });
 
-test("causes are followed across actors, up to the root and down as a tree, with limits", async () => {
+test("causes are followed across actors, up to the root and down as a tree, with limits #chain.causes", async () => {
   const events = new Map<string, ChainEvent>();
   let count = 0;
   const make = (actor: string, cause?: string): string => {

@@ -20,7 +20,7 @@ function run(lines: readonly string[]): string {
   }
 }
 
-test("the documented shell recipe verifies an export, and detects changes", async () => {
+test("the documented shell recipe verifies an export, and detects changes #chain.shell", async () => {
   const chain = await richChain();
   const lines = chain.map(exportLine);
   assert.equal(run(lines), `ok: 13 events, head ${chain[12]?.id}\n`);
@@ -33,7 +33,7 @@ test("the documented shell recipe verifies an export, and detects changes", asyn
   assert.match(run(lines.toSpliced(3, 1)), /^event 4: it does not follow\n/u);
 });
 
-test("the documented example of a patch is correct", () => {
+test("the documented example of a patch is correct #chain.shell", () => {
   const patch: unknown = JSON.parse(/```json\n(\{"door".*?)\n```/su.exec(page)?.[1] ?? "null");
   const log = Array.from({ length: 19 }, (_, index) => `line ${index}`);
   const before = { door: { open: false, locked: false }, log, draft: "x" };

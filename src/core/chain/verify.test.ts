@@ -45,7 +45,7 @@ test("a chain verifies, also with erased bodies that a whole state follows", asy
   assert.equal(verify(chain.slice(5), { after: { seq: 5, id: chain[4]?.id ?? "" } }).events, 8);
 });
 
-test("C7 a flipped bit in a header, a body or an id is detected at its event", () => {
+test("C7 a flipped bit in a header, a body or an id is detected at its event #chain.verify.bits", () => {
   for (const [index, event] of chain.entries())
     for (const part of ["header", "body", "id"] as const) {
       const bytes = Buffer.from(event[part] ?? "");
@@ -59,7 +59,7 @@ test("C7 a flipped bit in a header, a body or an id is detected at its event", (
     }
 });
 
-test("dropped, repeated, reordered and foreign events are detected", async () => {
+test("dropped, repeated, reordered and foreign events are detected #chain.verify.order", async () => {
   const other = new Scribe(counter(), "counter/other");
   await other.tell("add", {}, { start: null });
   await other.tell("add");
@@ -82,7 +82,7 @@ test("dropped, repeated, reordered and foreign events are detected", async () =>
   assert.equal(verify(chain, { actor: "counter/another" }).flaw?.code, "FOREIGN");
 });
 
-test("a body of another header, and a forged event with valid hashes, are detected", () => {
+test("a body of another header, and a forged event with valid hashes, are detected #chain.verify.forged", () => {
   const [, second, third] = chain;
   assert.ok(second && third);
   assert.equal(verify(chain.with(1, { ...second, body: third.body ?? "" })).flaw?.code, "BODY_CHANGED");
@@ -94,7 +94,7 @@ test("a body of another header, and a forged event with valid hashes, are detect
   assert.equal(verify(chain.slice(0, 1).concat(life)).flaw?.code, "FOREIGN");
 });
 
-test("a header in another form is refused even if its hash is valid", () => {
+test("a header in another form is refused even if its hash is valid #chain.verify.forged", () => {
   const [first] = chain;
   assert.ok(first);
   const good = first.header;
@@ -140,7 +140,7 @@ test("hostile texts are verified quickly", () => {
   assert.equal(verify([{ id: sha256(open), header: open }]).flaw?.code, "MALFORMED");
 });
 
-test("with a receipt, a rolled-back file and another history are detected", () => {
+test("with a receipt, a rolled-back file and another history are detected #chain.verify.receipt", () => {
   const receipts = chain.map((event, index) => ({ actor: "counter/c", seq: index + 1, head: event.id }));
   assert.equal(verify(chain, { receipts }).flaw, undefined);
   const { flaw } = verify(chain.slice(0, 9), { receipts: receipts.slice(9, 10) });
@@ -165,7 +165,7 @@ const row: Row = {
 const stored: Stored = { row, seq: 13, head: last.id, tail: chain.slice(11) };
 const made = { messageId: "cp", at: 99_000, seed: "0".repeat(32) };
 
-test("a checkpoint has the whole state and the head; bodies before it may be erased", () => {
+test("a checkpoint has the whole state and the head; bodies before it may be erased #chain.checkpoint", () => {
   const entry = checkpointEntry("counter/c", stored, made);
   assert.deepEqual([entry.after, entry.seq, entry.full, entry.row, entry.out], [last.id, 14, true, row, []]);
   const whole = [...chain.map(bare), entry.event];
@@ -181,7 +181,7 @@ test("a checkpoint has the whole state and the head; bodies before it may be era
   });
 });
 
-test("a signed checkpoint proves head and state to anyone with the public key", () => {
+test("a signed checkpoint proves head and state to anyone with the public key #chain.checkpoint", () => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
   const other = generateKeyPairSync("ed25519");
   const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -200,7 +200,7 @@ test("a signed checkpoint proves head and state to anyone with the public key", 
   assert.throws(() => signingKey(generateKeyPairSync("x25519").privateKey), /Ed25519/u);
 });
 
-test("a fork is a chain of its own that names its origin and starts with its state", () => {
+test("a fork is a chain of its own that names its origin and starts with its state #chain.fork", () => {
   const to: ActorId = "counter/what-if";
   const entry = forkEntry(chain.slice(0, 8), { to, life: "new-life", ...made });
   assert.equal(verify([entry.event], { actor: to }).flaw, undefined);
@@ -226,7 +226,7 @@ test("a truncated line is detected by verifying at the latest", () => {
   assert.equal(verify(chain.with(12, cut)).flaw?.code, "BODY_CHANGED");
 });
 
-test("an exported line is JSON and imports as the same event", () => {
+test("an exported line is JSON and imports as the same event #chain.export", () => {
   for (const event of [...chain, bare(last)]) {
     const line = exportLine(event);
     assert.ok(!line.includes("\n"));

@@ -243,7 +243,7 @@ test("C2 the order of a failed commit: all turns after it are dropped, then the 
   ]);
 });
 
-test("C2 a busy actor hands over the next turn before the last is durable, invisible until committed", async () => {
+test("C2 a busy actor hands over the next turn before the last is durable, invisible until committed #engine.c2", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   const { outcomes, call } = watching();
@@ -286,7 +286,7 @@ test("C2 replies that saw uncommitted turns are sent once these are durable, in 
   assert.equal(outcomes.at(-1), 'add2 {"ok":2}');
 });
 
-test("C2 a failed commit drops all turns after it, their callers get errors, and the actor is what the disk says", async () => {
+test("C2 a failed commit drops all turns after it, their callers get errors, and the actor is what the disk says #engine.c2", async () => {
   const store = new HeldStore();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   const { outcomes, call } = watching();
@@ -312,7 +312,7 @@ test("C2 a failed commit drops all turns after it, their callers get errors, and
   assert.equal((await engine.read(A))?.seq, 2);
 });
 
-test("C2 work waits for uncommitted turns, and does not start on ones that are dropped", async () => {
+test("C2 work waits for uncommitted turns, and does not start on ones that are dropped #engine.c2", async () => {
   const store = new HeldStore();
   const saw: string[] = [];
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", {}, { saw: (what) => saw.push(what) })], store });
@@ -375,7 +375,7 @@ test("an outcome that cannot be known is reported as unknown", async () => {
   assert.deepEqual(await engine.call(say("add")), { ok: 3 });
 });
 
-test("C6 of two engines on one store the second writer loses, gets an error, and goes on from what is stored", async () => {
+test("C6 of two engines on one store the second writer loses, gets an error, and goes on from what is stored #engine.c6", async () => {
   const store = memoryStore();
   await using one = await LocalEngine.start({ kinds: [tallyKind("tally")], store });
   await using two = await LocalEngine.start({ kinds: [tallyKind("tally")], store });

@@ -18,7 +18,7 @@ const damage = (directory: string, sql: string): void => {
   database.close();
 };
 
-test("a damaged row is skipped, reported once and found by the file's check; other timers and deliveries go on", async () => {
+test("a damaged row is skipped, reported once and found by the file's check; other timers and deliveries go on #store.corrupt", async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-damage-"));
   try {
     const clock = new SimulatedClock();

@@ -33,7 +33,7 @@ test("start fails if a required option is missing or an option is unknown", asyn
   });
 });
 
-test("a crash is reported to the operator with its cause, and counted", async () => {
+test("a crash is reported to the operator with its cause, and counted #spec.7.error-logs", async () => {
   const told: unknown[] = [];
   await using engine = await LocalEngine.start({
     kinds: [tallyKind("tally")],
@@ -60,7 +60,7 @@ test("a behaviour that returns a promise crashes the message, whatever the promi
   await assert.rejects(engine.call(say("add")), { code: "CRASHED", applied: false });
 });
 
-test("an idle cell is dropped and loaded again; one with running work is not dropped", async () => {
+test("an idle cell is dropped and loaded again; one with running work is not dropped #actors.idle #engine.passivation", async () => {
   const clock = new SimulatedClock();
   const gate = Promise.withResolvers<void>();
   await using engine = await LocalEngine.start({
@@ -102,7 +102,7 @@ test("cells of actors that never started are dropped", async () => {
   assert.equal(engine.health("note/bad"), undefined);
 });
 
-test("start-up makes the same store requests with ten actors and a thousand", async () => {
+test("start-up makes the same store requests with ten actors and a thousand #engine.start-up", async () => {
   const asked: number[] = [];
   for (const actors of [10, 1_000]) {
     const clock = new SimulatedClock();
@@ -143,7 +143,7 @@ test("snapshots are written often enough that loading an actor reads little", as
   assert.ok(full.length < 150 && full.length > 5, `${full.length} of 500 events are whole`);
 });
 
-test("draining lets running work finish, with the calls it makes, and refuses new calls", async () => {
+test("draining lets running work finish, with the calls it makes, and refuses new calls #cli.sigterm", async () => {
   const clock = new SimulatedClock();
   const gate = Promise.withResolvers<void>();
   const store = memoryStore({ clock });
@@ -188,7 +188,7 @@ test("disposing aborts work, refuses waiting calls, and does not close the store
   assert.equal((await store.load(A))?.seq, 1);
 });
 
-test("a checkpoint goes between two turns, and the next turn follows it", async () => {
+test("a checkpoint goes between two turns, and the next turn follows it #chain.checkpoint", async () => {
   const store = memoryStore();
   const gate = Promise.withResolvers<void>();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally", {}, { gate: () => gate.promise })], store });

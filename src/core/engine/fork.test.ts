@@ -16,7 +16,7 @@ const note = (from: ActorId): Outgoing => ({
   args: { to: OTHER, action: "note", with: { text: `from ${from}` }, start: null },
 });
 
-test("a fork is muted: its sends are recorded but not delivered, and its state is separate from its origin's", async () => {
+test("a fork is muted: its sends are recorded but not delivered, and its state is separate from its origin's #chain.fork", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store, clock });
@@ -44,7 +44,7 @@ test("a fork is muted: its sends are recorded but not delivered, and its state i
 });
 
 for (const persistence of ["kept", "dropped"] as const)
-  test(`a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked unmuted`, async () => {
+  test(`a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked unmuted #chain.fork`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
     const kinds = [tallyKind("tally", { restart: { max: 0, withinMs: 1_000 } })];

@@ -100,7 +100,7 @@ function buyer(failures: { left: number }, what: (message: Message) => Json): Be
 const buy = { to: "buyer/main", action: "buy", args: null, start: null, viewer: ann } as const;
 
 for (const restarted of [false, true])
-  test(`C4 work that a repeated keyed call runs again makes the same calls and gets the same replies${restarted ? ", after a restart too" : ""}`, async () => {
+  test(`C4 work that a repeated keyed call runs again makes the same calls and gets the same replies${restarted ? ", after a restart too" : ""} #engine.c4`, async () => {
     const store = memoryStore();
     const kinds = [tallyKind("tally"), buyer({ left: 2 }, () => 3)];
     let engine = await LocalEngine.start({ kinds, store });

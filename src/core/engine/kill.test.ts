@@ -41,7 +41,7 @@ async function round(directory: string, number: number, afterMs: number, ledger:
   return acknowledged;
 }
 
-test(`C2 C5 ${KILLS} times kill -9 under eight callers: acknowledged turns are stored once, none is stored in part`, async () => {
+test(`C2 C5 ${KILLS} times kill -9 under eight callers: acknowledged turns are stored once, none is stored in part #store.crashes`, async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-kill-"));
   try {
     const dice = new SimulatedEntropy(42);

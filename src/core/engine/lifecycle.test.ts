@@ -113,7 +113,7 @@ test("actors on disk and in memory are listed in pages, each once, whatever the 
   assert.deepEqual(paged, all);
 });
 
-test("law 4: a behaviour's own stop, fork and checkpoint are re-executed; the engine's are read from the chain", async () => {
+test("law 4: a behaviour's own stop, fork and checkpoint are re-executed; the engine's are read from the chain #chain.reexecute", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   const own = tallyKind("tally");

@@ -20,7 +20,7 @@ for (const memory of [false, true]) {
   const policy = memory ? { persistence: "memory" as const } : {};
   const kinds = [tallyKind("tally", policy)];
 
-  test(`C5 ${where}: three failures make a dead letter, which can be listed, replayed and dropped`, async () => {
+  test(`C5 ${where}: three failures make a dead letter, which can be listed, replayed and dropped #engine.dead-letters`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
     const faults: FaultContext[] = [];
@@ -126,7 +126,7 @@ for (const memory of [false, true]) {
   });
 }
 
-test("C5 failures are counted across restarts", async () => {
+test("C5 failures are counted across restarts #engine.dead-letters", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
   const kinds = [tallyKind("tally")];
@@ -149,7 +149,7 @@ test("C5 failures are counted across restarts", async () => {
 
 for (const place of ["before settle", "after settle"] satisfies FaultPlace[])
   for (const action of ["refuse", "throw"])
-    test(`C5 the reply to a send that had no effect (${action}) is applied once, even if the process dies ${place}`, async () => {
+    test(`C5 the reply to a send that had no effect (${action}) is applied once, even if the process dies ${place} #engine.c5`, async () => {
       const kinds = [tallyKind("tally")];
       const inner = memoryStore();
       // The process goes on for a while before it dies: whatever it has put down is taken up meanwhile.

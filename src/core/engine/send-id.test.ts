@@ -43,7 +43,7 @@ const asker = actor("asker", {
 });
 
 for (const persistence of ["disk", "memory"] as const)
-  test(`C5 \`send\` returns the id that its reply names, in first turns, in later ones and in work (${persistence})`, async () => {
+  test(`C5 \`send\` returns the id that its reply names, in first turns, in later ones and in work (${persistence}) #engine.c5`, async () => {
     const store = memoryStore();
     const kinds = [twice(asker), tallyKind("tally", { persistence })];
     const begin = persistence === "memory" ? { start: null, policy: { persistence } } : { start: null };

@@ -18,7 +18,7 @@ const kinds = kindsWith();
 const begun = (engine: LocalEngine, id: ActorId): Promise<void> => until(`${id} begins`, async () => (await engine.read(id)) !== undefined);
 const statusOf = async (engine: LocalEngine, id: ActorId): Promise<string | undefined> => (await engine.read(id))?.status;
 
-test("C2 a parent whose stop could not be committed retains its children", async () => {
+test("C2 a parent whose stop could not be committed retains its children #actors.children", async () => {
   let failing = false;
   let hit = false;
   const store = new (class extends FaultyStore {
@@ -40,7 +40,7 @@ test("C2 a parent whose stop could not be committed retains its children", async
   assert.deepEqual([await statusOf(engine, A), await statusOf(engine, CHILD)], ["stopped", "stopped"]);
 });
 
-test("children of a stopped parent stop, even if the process dies before they do", async () => {
+test("children of a stopped parent stop, even if the process dies before they do #actors.children", async () => {
   const inner = memoryStore();
   const store = new FaultyStore(inner, (place) => (place === "before children" ? "crash" : "pass"));
   const first = await LocalEngine.start({ kinds, store });
@@ -71,7 +71,7 @@ test("children that cannot be stopped at once delay no other actor, and are stop
   assert.deepEqual(await inner.undelivered(1), []);
 });
 
-test("a new life of a parent starts without the children of the last one, and retains its own", async () => {
+test("a new life of a parent starts without the children of the last one, and retains its own #actors.children", async () => {
   const clock = new SimulatedClock();
   let failing = true;
   const store = new FaultyStore(memoryStore({ clock }), (place) => (failing && place === "before children" ? "fail" : "pass"));
@@ -88,7 +88,7 @@ test("a new life of a parent starts without the children of the last one, and re
 });
 
 for (const persistence of ["disk", "memory"] as const)
-  test(`a child whose parent has stopped meanwhile is not started, and the send is a dead letter (${persistence})`, async () => {
+  test(`a child whose parent has stopped meanwhile is not started, and the send is a dead letter (${persistence}) #actors.children`, async () => {
     const clock = new SimulatedClock();
     const gate = Promise.withResolvers<void>();
     const own = [tallyKind("tally", { persistence }), tallyKind("child", { persistence }, { gate: () => gate.promise })];

@@ -23,7 +23,7 @@ const tortured = (seed: number, store: TortureOptions["store"]): Promise<Torture
 
 const SEEDS = 300;
 
-test(`C2 C4 C5 over ${SEEDS} seeds of faults and crashes at every await: acknowledged turns are stored once, none in part`, async () => {
+test(`C2 C4 C5 over ${SEEDS} seeds of faults and crashes at every await: acknowledged turns are stored once, none in part #store.crashes`, async () => {
   let crashes = 0;
   let acknowledged = 0;
   let letters = 0;

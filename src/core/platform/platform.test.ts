@@ -15,7 +15,7 @@ test("Node and browsers have the same names", () => {
   assert.deepEqual(Object.keys(browser).toSorted(), Object.keys(node).toSorted());
 });
 
-test("Node and browsers hash, sign and write alike", () => {
+test("Node and browsers hash, sign and write alike #agentic.browser", () => {
   agree(text, node.sha256Hex, browser.sha256Hex);
   agree(text, node.sha256Base64url, browser.sha256Base64url);
   agree(
@@ -37,7 +37,7 @@ test("Node and browsers hash, sign and write alike", () => {
   agree(text, node.utf8Length, browser.utf8Length);
 });
 
-test("Node and browsers decode alike, invalid base64 and UTF-8 included", () => {
+test("Node and browsers decode alike, invalid base64 and UTF-8 included #agentic.browser", () => {
   agree(
     fc.oneof(
       bytes.map(node.base64urlOf),

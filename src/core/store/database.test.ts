@@ -59,7 +59,7 @@ const rows = (database: DatabaseSync): unknown =>
     .map((row) => ({ ...row }));
 const version = (database: DatabaseSync): unknown => database.prepare("PRAGMA user_version").get()?.["user_version"];
 
-test("migration runs each missing script once, and a failing one changes nothing", () => {
+test("migration runs each missing script once, and a failing one changes nothing #store.schema", () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-migrate-"));
   const path = join(directory, "a.db");
   try {

@@ -115,7 +115,7 @@ test("a store's files and its lock are readable by their owner only", async () =
   for (const name of holding) assert.equal(statSync(join(directory.path, name)).mode & 0o777, 0o600, name);
 });
 
-test("a second server is refused with the holder's process id, and readers may open", async () => {
+test("a second server is refused with the holder's process id, and readers may open #store.lock", async () => {
   using directory = temporary();
   await using holder = child(directory.path, "hold");
   await holder.printed("ready");
@@ -142,7 +142,7 @@ test("one process opens a store once at a time, and again after closing it", asy
   assert.equal(await again.count({}), 0);
 });
 
-test("the lock of a killed server is taken over", async () => {
+test("the lock of a killed server is taken over #store.lock", async () => {
   using directory = temporary();
   const holder = child(directory.path, "hold");
   await holder.printed("ready");
@@ -264,7 +264,7 @@ test("a damaged lock file is reported as such, not as a damaged store", async ()
   assert.equal(await store.count({}), 0);
 });
 
-test("C2 C5 C6 a store killed at any moment has each acknowledged turn and message once", async () => {
+test("C2 C5 C6 a store killed at any moment has each acknowledged turn and message once #store.crashes", async () => {
   using directory = temporary();
   const acknowledged = new Map<string, string>();
   const taken = new Set<string>();
@@ -335,7 +335,7 @@ async function filled(path: string): Promise<readonly ChainWriter[]> {
   return writers;
 }
 
-test("a flipped bit anywhere in the file is an error or changes nothing that is read", async () => {
+test("a flipped bit anywhere in the file is an error or changes nothing that is read #store.corrupt", async () => {
   using directory = temporary();
   const path = join(directory.path, "a.db");
   const writers = await filled(path);
@@ -428,7 +428,7 @@ test("C5 the outbox is read 8 MiB at a time, and damaged messages are skipped", 
   assert.match(lost[0] ?? "", /message large\.1 was changed while it waited/);
 });
 
-test("a full disk fails the whole batch, and the store works again when space returns", async () => {
+test("a full disk fails the whole batch, and the store works again when space returns #store.full", async () => {
   using directory = temporary();
   let limit: number | undefined;
   await using store = sqliteStore({
@@ -465,7 +465,7 @@ test("a full disk fails the whole batch, and the store works again when space re
   assert.equal(await store.count({}), 1);
 });
 
-test("a write the system refuses is STORE_IO, and nothing acknowledged is lost", async () => {
+test("a write the system refuses is STORE_IO, and nothing acknowledged is lost #store.fsync", async () => {
   using directory = temporary();
   const limited = spawn(
     "sh",
@@ -489,7 +489,7 @@ test("a write the system refuses is STORE_IO, and nothing acknowledged is lost",
   }
 });
 
-test("a failing fsync fails the batch, and a later commit overwrites its log frames", async () => {
+test("a failing fsync fails the batch, and a later commit overwrites its log frames #store.fsync", async () => {
   const sql: string[] = [];
   let broken = true;
   const database = {
@@ -557,7 +557,7 @@ test("C2 each turn is reported when it is visible, and not before commit returns
   assert.deepEqual(reported.slice(6), ["closed handed over", "closed STORE_CLOSED"]);
 });
 
-test("C6 a writer that bypasses the lock loses too", async () => {
+test("C6 a writer that bypasses the lock loses too #engine.c6", async () => {
   using directory = temporary();
   await using store = sqliteStore({ directory: directory.path });
   const a = new ChainWriter("door/a");
@@ -568,7 +568,7 @@ test("C6 a writer that bypasses the lock loses too", async () => {
   await assert.rejects(store.commit(a.id, a.next()), { code: "STORE_CONFLICT" });
 });
 
-test("newer stores, foreign databases and other files are refused with a reason", async () => {
+test("newer stores, foreign databases and other files are refused with a reason #store.schema", async () => {
   using directory = temporary();
   const newer = join(directory.path, "newer.db");
   await using store = sqliteStore({ path: newer });
@@ -606,7 +606,7 @@ test("a directory that cannot be opened is named in the error", () => {
   assert.throws(() => sqliteStore({}), { code: "STORE_IO" });
 });
 
-test("a read-only directory can be read but not served", async () => {
+test("a read-only directory can be read but not served #store.read-only", async () => {
   using directory = temporary();
   const data = join(directory.path, "data");
   mkdirSync(data);
@@ -656,7 +656,7 @@ test("a reader next to a server sees commits at once and writes nothing", async 
   await assert.rejects(reader.remove({ id: a.id, head: a.head ?? "" }), refused);
 });
 
-test("erased bodies are no longer in the files", async () => {
+test("erased bodies are no longer in the files #chain.erase #spec.6.by-design", async () => {
   using directory = temporary();
   const secret = "the-secret-nobody-may-find";
   await using store = sqliteStore({ directory: directory.path });
@@ -681,7 +681,7 @@ test("a copy of the files of a running server opens", async () => {
   assert.equal((await other.load(a.id))?.seq, 5);
 });
 
-test("every query of actors uses an index", async () => {
+test("every query of actors uses an index #engine.start-up", async () => {
   using directory = temporary();
   const path = join(directory.path, "a.db");
   await filled(path);

@@ -61,7 +61,7 @@ test("gaps that come together run the listeners once at once, and once more afte
   assert.equal(nodes.count("peer-listener-failed"), 2);
 });
 
-test("half of the hints may be lost: whoever reads again after a gap ends up with the truth", async (t) => {
+test("half of the hints may be lost: whoever reads again after a gap ends up with the truth #cluster.hints", async (t) => {
   const nodes = new Nodes(t);
   const dice = new SimulatedEntropy(5);
   const [a, b] = await nodes.pair({ drop: () => dice.under(2) === 0 });

@@ -52,7 +52,7 @@ test("numbers go on from where the greeting says they are", async (t) => {
   assert.equal(gaps(), 1);
 });
 
-test("another secret keeps nodes apart, on either side", async (t) => {
+test("another secret keeps nodes apart, on either side #cluster.secret", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const b = await nodes.join({ secret: Buffer.alloc(32, 8) });
@@ -93,7 +93,7 @@ test("a proof of another greeting opens nothing: name, url and nonces are part o
   assert.deepEqual(a.status(), []);
 });
 
-test("a recorded stream, sent once more, opens nothing", async (t) => {
+test("a recorded stream, sent once more, opens nothing #cluster.secret", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const port = Number(new URL(a.url).port);
@@ -167,7 +167,7 @@ test("a greeting is refused with a status: nonsense, another node's, other paths
   }
 });
 
-test("a stranger's words are bounded, and a node's", async (t) => {
+test("a stranger's words are bounded, and a node's #cluster.secret", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join();
   const early = stranger(t, a.url, a.self);
@@ -216,7 +216,7 @@ test("a node that sends nonsense is cut off, one that says what is new is not", 
   assert.equal(nodes.count("peer-lost", "bad-frame"), bad.length + 1);
 });
 
-test("strangers in the middle of a greeting are bounded, and have to come to an end", async (t) => {
+test("strangers in the middle of a greeting are bounded, and have to come to an end #cluster.secret", async (t) => {
   const nodes = new Nodes(t);
   const a = await nodes.join({ limits: { greetings: 2 } });
   const many = [0, 1, 2].map(() => stranger(t, a.url, a.self));

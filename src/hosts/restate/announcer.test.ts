@@ -91,7 +91,7 @@ void test("what is durable is told to whoever watches it, its kind or all, each 
   assert.deepEqual(heard, []);
 });
 
-void test("C2 a hint that comes before its turn is durable is told of once it is, and not before", async () => {
+void test("C2 a hint that comes before its turn is durable is told of once it is, and not before #cluster.hints", async () => {
   const { announcer, watch, heard, change, is, asked, clock } = stage();
   watch(A);
   is(A, 1);
@@ -212,7 +212,7 @@ void test("other nodes are told what a turn leaves; what they tell is asked abou
   announcer.close();
 });
 
-void test("a hint that was lost is made up for when the peers know of a gap, and after a while when nobody does", async () => {
+void test("a hint that was lost is made up for when the peers know of a gap, and after a while when nobody does #cluster.hints", async () => {
   const { announcer, peers, watch, heard, is, gaps, clock, change } = stage();
   announcer.join(peers);
   watch(A);

@@ -43,7 +43,7 @@ const directly = ({ options, ...story }: Story, cuts: readonly number[] = []): S
 
 for (const [what, story] of Object.entries(stories))
   describe(`turns without the SDK: ${what}`, () => {
-    test("leave what they leave with it: chains, keys, sends, replies, hints, faults", async () => {
+    test("leave what they leave with it: chains, keys, sends, replies, hints, faults #cluster.direct", async () => {
       const [one, other] = [await played(story), await played(directly(story))];
       assert.deepEqual(other.left, one.left);
       assert.deepEqual([other.world.hints, other.world.thrown], [one.world.hints, one.world.thrown]);
@@ -52,7 +52,7 @@ for (const [what, story] of Object.entries(stories))
     });
 
     for (const cuts of [[0], [1], [2], [3], [0, 1, 1], [1, 1, 1, 0], [2, 0, 1]])
-      test(`law 4: leave the same where attempts are cut after ${cuts.join(", ")} frames, and are told of`, async () => {
+      test(`law 4: leave the same where attempts are cut after ${cuts.join(", ")} frames, and are told of #cluster.direct`, async () => {
         const [one, other] = [await played(story), await played(directly(story, cuts))];
         assert.deepEqual(other.left, one.left);
         assert.deepEqual(new Set(other.world.hints), new Set(one.world.hints));

@@ -62,7 +62,7 @@ void test("the golden workload leaves byte-equal chains in the local engine and 
   assert.ok(wholes.length > 2 && wholes.length < events.length / 2, "both whole states and patches");
 });
 
-void test("law 4: a turn that is cut anywhere and run again leaves the same chain, keys, sends and replies", async () => {
+void test("law 4: a turn that is cut anywhere and run again leaves the same chain, keys, sends and replies #cluster.again", async () => {
   await cutEverywhere({
     kinds: [golden("distributed")],
     options: { now: 5_000 },
@@ -74,7 +74,7 @@ void test("law 4: a turn that is cut anywhere and run again leaves the same chai
   });
 });
 
-void test("C3 what throws, refuses, needs or is no JSON sets no key and sends nothing, in work too", async () => {
+void test("C3 what throws, refuses, needs or is no JSON sets no key and sends nothing, in work too #cluster.values", async () => {
   const { world, said } = await playGolden();
   const turns = world.invoked.filter(({ handler }) => handler === "turn");
   assert.equal(turns.length, said.length);
@@ -100,7 +100,7 @@ void test("C5 a send that its receiver does not understand is told of, unless it
   assert.match(world.thrown[0] ?? "", /^tally\/b refused "taek" of tally\/a \(UNKNOWN\), and nobody asked for the answer/);
 });
 
-void test("C6 one state key is written per turn that leaves an event, once, after what leaves it for the archive", async () => {
+void test("C6 one state key is written per turn that leaves an event, once, after what leaves it for the archive #cluster.key", async () => {
   const { world, events } = await playGolden();
   const writing = world.invoked.filter(({ effects }) => effects.some((effect) => effect.startsWith("set actor ")));
   assert.equal(writing.length, events.length + (await world.chain("golden/other")).length);
@@ -432,7 +432,7 @@ for (const [title, steps, ids] of [
   // What the engine itself stops is told so under an id of its own; what comes after draws others.
   ["births and ends", BIRTHS.slice(0, -1), [TALLY, "other/two"]],
 ] as const)
-  void test(`a sequence of ${title} leaves byte-equal chains in the local engine and in durable turns`, async () => {
+  void test(`a sequence of ${title} leaves byte-equal chains in the local engine and in durable turns #cluster.chains`, async () => {
     const clock = new SimulatedClock();
     await using store = memoryStore({ clock });
     await using engine = await LocalEngine.start({
@@ -513,7 +513,7 @@ void test("an actor that has ended is found under its parent no more, and again 
   assert.ok(!under());
 });
 
-void test("C4 work that is cut and runs again asks the same under the same key", async () => {
+void test("C4 work that is cut and runs again asks the same under the same key #cluster.again", async () => {
   const ask = { to: "other/heap", action: "add", with: { by: 4 }, start: null };
   const world = new World({
     kinds: [tally(), other()],
@@ -529,7 +529,7 @@ void test("C4 work that is cut and runs again asks the same under the same key",
   assert.equal((await world.chain("other/heap")).length, 2, "each call was applied once");
 });
 
-void test("law 4: what a turn decided by the clock stays decided when it is run again later", async () => {
+void test("law 4: what a turn decided by the clock stays decided when it is run again later #cluster.again", async () => {
   const cuts = [1, 2].map((step) => ({ step, place: "kept" }) as const);
   const world = new World({ kinds: [tally()], cutMs: 10_000, faults: (_, nth) => (nth === 1 ? { cuts } : {}) });
   await calls(world, [["add"]]);
@@ -569,7 +569,7 @@ const versioned = (version: number): Behaviour<Json> => ({
   receive: (state) => ({ state: { of: state }, reply: { ok: state } }),
 });
 
-void test("a state of a lower version is migrated with the next turn, one of a higher version is refused", async () => {
+void test("a state of a lower version is migrated with the next turn, one of a higher version is refused #cluster.migrate", async () => {
   const first = new World({ kinds: [versioned(1)] });
   assert.deepEqual(told(await slowly(first, "v1")), { ok: ["first"] });
   const second = new World({ kinds: [versioned(2)], after: first });
@@ -608,7 +608,7 @@ const textless: Behaviour<Json> = {
   },
 };
 
-void test("a turn that has no text is a crash, not an invocation that is tried for ever", async () => {
+void test("a turn that has no text is a crash, not an invocation that is tried for ever #cluster.values", async () => {
   for (const action of ["reply", "record", "send", "promise", "work"]) {
     const world = new World({ kinds: [textless] });
     const outcome = await slowly(world, action);

@@ -72,7 +72,7 @@ async function history(queries: Queries, after = 0, each: (n: number) => Promise
 
 const add = (world: World, settle: boolean): Promise<unknown> => world.call({ to: ID, action: "add", args: null, start: null }, { settle });
 
-void test("C7 history waits for events that have left their actor and are on their way to its archive", async () => {
+void test("C7 history waits for events that have left their actor and are on their way to its archive #cluster.key", async () => {
   const world = new World({ kinds: [tallyKind("tally")] });
   for (let n = 0; n < 50; n += 1) await add(world, false);
   const patience = new Waiting(async (pause) => {
@@ -131,7 +131,7 @@ void test("actors are found by kind, owner and uid, counted, and read; what was 
   assert.equal(await queries.head("other/never"), undefined);
 });
 
-void test("C4 who took a keyed call is known for as long as its reply is", async () => {
+void test("C4 who took a keyed call is known for as long as its reply is #cluster.keys", async () => {
   const world = new World({ kinds: [tallyKind("tally"), tallyKind("other")] });
   await world.call({ to: ID, action: "add", args: null, start: null, viewer: VIEWER }, { key: "one" });
   await world.call({ to: ID, action: "refuse", args: null, start: null, viewer: VIEWER }, { key: "two" });

@@ -10,7 +10,7 @@ const sealedText = (value: unknown): string => {
   return value.sealed;
 };
 
-void test("what was sealed opens as it was, and shows nothing before", () => {
+void test("what was sealed opens as it was, and shows nothing before #cluster.redact", () => {
   const { seal, open } = sealer(secret("a"));
   for (const value of [PLAIN, null, 0, "", [], "x".repeat(100_000)]) {
     const sealed = seal(value);
@@ -27,7 +27,7 @@ void test("law 4: the same is sealed to the same text by every node, and other t
   assert.equal(new Set(texts.map((text) => text.slice(0, 16))).size, 1_000, "no nonce twice");
 });
 
-void test("another secret, a changed text, a cut one: none opens", () => {
+void test("another secret, a changed text, a cut one: none opens #cluster.redact", () => {
   const one = sealer(secret("a"));
   const sealed = sealedText(one.seal(PLAIN));
   const refused = { name: "StoreError", code: "STORE_CORRUPT" };

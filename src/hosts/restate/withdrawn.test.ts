@@ -97,7 +97,7 @@ describe("what must come to its end does, whoever cancels it", () => {
     assert.ok(stopped > 2);
   });
 
-  test("a stop by the engine ends its actor and all its children, at whichever of them it is cancelled", async () => {
+  test("a stop by the engine ends its actor and all its children, at whichever of them it is cancelled #cluster.values", async () => {
     const story: Story = {
       kinds,
       async play(world) {
@@ -135,7 +135,7 @@ describe("what must come to its end does, whoever cancels it", () => {
     );
   });
 
-  test("C5 a delivery that waits to be tried again is, and ends as a dead letter", async () => {
+  test("C5 a delivery that waits to be tried again is, and ends as a dead letter #cluster.values", async () => {
     const story: Story = {
       kinds,
       async play(world) {

@@ -66,7 +66,7 @@ const intact = async (world: World, events: number): Promise<void> => {
 };
 
 describe("an actor's own key stays short", () => {
-  test("events leave it once they are many", async () => {
+  test("events leave it once they are many #cluster.key", async () => {
     const world = new World({ kinds: [tallyKind("tally")] });
     const seen = new Set<string>();
     for (let n = 1; n <= 120; n += 1) {
@@ -88,7 +88,7 @@ describe("an actor's own key stays short", () => {
     ["long", 1_500],
     ["very long", 6_000],
   ] as const)
-    test(`events leave it once they are ${what}`, async () => {
+    test(`events leave it once they are ${what} #cluster.key`, async () => {
       const world = new World({ kinds: [tallyKind("tally")] });
       let most = 0;
       for (let n = 1; n <= 40; n += 1) {
@@ -105,7 +105,7 @@ describe("an actor's own key stays short", () => {
       assert.ok(most < (2 * (MOST_CHARACTERS + BLOCK_CHARACTERS)) / size && most > MOST_CHARACTERS / size / 2, `${most} at most`);
     });
 
-  test("C4 replies leave it for the archive, and those that are over are forgotten", async () => {
+  test("C4 replies leave it for the archive, and those that are over are forgotten #cluster.key", async () => {
     const world = new World({ kinds: [tallyKind("tally")] });
     for (let n = 0; n < 60; n += 1) {
       await add(world, { by: 1 }, `key ${n}`);

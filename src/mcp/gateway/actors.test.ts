@@ -98,7 +98,7 @@ const told = (wire: Wire, from = 0): readonly unknown[] =>
 const ring = (wire: Wire, key: string): Promise<Bag> =>
   wire.ask("tools/call", { name: "ring", arguments: {}, _meta: { ...ENVELOPE, "troupe/callId": key } });
 
-test("C8 a viewer is notified of its own actor and of shared ones, before its reply", async () => {
+test("C8 a viewer is notified of its own actor and of shared ones, before its reply #spec.6.privacy.consent", async () => {
   const engine = await LocalEngine.start({ kinds: [chest, bell] });
   await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
   const ann = await legacy(gateway, "ann");
@@ -125,7 +125,7 @@ test("C8 a viewer is notified of its own actor and of shared ones, before its re
   await engine[Symbol.asyncDispose]();
 });
 
-test("law 3: a call from a stale list is decided in the turn", async () => {
+test("law 3: a call from a stale list is decided in the turn #spec.6.control", async () => {
   const engine = await LocalEngine.start({ kinds: [chest, bell] });
   await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
   const ann = join(gateway, "ann", ENVELOPE);

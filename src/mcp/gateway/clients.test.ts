@@ -49,7 +49,7 @@ class InMemory {
 }
 
 describe("the official client v1", () => {
-  test("lists, calls, reads, prompts, completes and logs in its newest revision", async () => {
+  test("lists, calls, reads, prompts, completes and logs in its newest revision #gateway.initialize #gateway.ping #gateway.tools #gateway.resources #gateway.completion #spec.7.sdk", async () => {
     const { source } = world();
     await using gateway = gatewayOf(source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -93,7 +93,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("receives progress and logs before the reply, and no log below its level", async () => {
+  test("receives progress and logs before the reply, and no log below its level #gateway.logging #gateway.progress", async () => {
     const { source } = world();
     await using gateway = gatewayOf(source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -110,7 +110,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("answers an elicitation, and the call runs again with its answer", async () => {
+  test("answers an elicitation, and the call runs again with its answer #gateway.needs.elicitation", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { elicitation: {} } });
@@ -134,7 +134,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("C8 is notified once of a list before the reply to the call that changed it", async () => {
+  test("C8 is notified once of a list before the reply to the call that changed it #gateway.resources.subscribe #spec.5.notification.tools #spec.5.notification.updated #spec.7.subscriptions", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -165,7 +165,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("cancels a call, which aborts its tool and gets no reply", async () => {
+  test("cancels a call, which aborts its tool and gets no reply #gateway.cancel", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -182,7 +182,7 @@ describe("the official client v1", () => {
     await client.close();
   });
 
-  test("reads what the arguments should be in a tool's error, and no internals", async () => {
+  test("reads what the arguments should be in a tool's error, and no internals #secure.stacks", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: {} });
@@ -203,7 +203,7 @@ describe("the official client v1", () => {
 });
 
 describe("the official client v2", () => {
-  test("discovers 2026-07-28 and works in it", async () => {
+  test("discovers 2026-07-28 and works in it #gateway.discover #spec.7.sdk", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const client = new ClientV2({ name: "v2", version: "1" }, { capabilities: { elicitation: {} }, versionNegotiation: { mode: "auto" } });
@@ -227,7 +227,7 @@ describe("the official client v2", () => {
     await client.close();
   });
 
-  test("listens, is notified of what it asked for, and sees a drain end its stream", async () => {
+  test("listens, is notified of what it asked for, and sees a drain end its stream #gateway.listen #spec.7.subscriptions", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const client = new ClientV2({ name: "v2", version: "1" }, { capabilities: {}, versionNegotiation: { mode: "auto" } });

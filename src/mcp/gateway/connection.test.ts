@@ -72,7 +72,7 @@ describe("a connection", () => {
     }
   });
 
-  test("initialize makes it one legacy session; before it only ping is answered", async () => {
+  test("initialize makes it one legacy session; before it only ping is answered #gateway.stdio #gateway.ping #spec.7.stateful", async () => {
     await using gateway = gatewayOf(world().source);
     const { send, reply } = wire(gateway);
     send(request(1, "ping"), request(2, "tools/list"));
@@ -85,7 +85,7 @@ describe("a connection", () => {
     assert.equal(code(await reply(6)), -32600);
   });
 
-  test("an enveloped request makes it modern; server/discover alone does not decide", async () => {
+  test("an enveloped request makes it modern; server/discover alone does not decide #gateway.stdio", async () => {
     await using gateway = gatewayOf(world().source);
     const one = wire(gateway);
     one.send(modern(1, "server/discover"));
@@ -100,7 +100,7 @@ describe("a connection", () => {
     assert.equal(code(await two.reply(3)), -32602);
   });
 
-  test("C8 no notification precedes the initialize reply or notifications/initialized", async () => {
+  test("C8 no notification precedes the initialize reply or notifications/initialized #gateway.initialize", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const { send, channel, reply } = wire(gateway);
@@ -153,7 +153,7 @@ describe("a connection", () => {
     assert.equal(methods.includes("notifications/progress"), false);
   });
 
-  test("batches are served in 2025-03-26 only", async () => {
+  test("batches are served in 2025-03-26 only #gateway.batch", async () => {
     await using gateway = gatewayOf(world().source);
     const one = wire(gateway);
     one.send(
@@ -174,7 +174,7 @@ describe("a connection", () => {
     assert.deepEqual([code(two.channel.messages[1] ?? {}), two.channel.messages[1]?.["id"]], [-32600, null]);
   });
 
-  test("a cancelled modern request gets no reply, and an id is used once at a time", async () => {
+  test("a cancelled modern request gets no reply, and an id is used once at a time #gateway.cancel", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const { send, channel, reply } = wire(gateway);
@@ -296,7 +296,7 @@ describe("a connection", () => {
     assert.deepEqual([await told([], ...old), await told([], young)], [0, 0]);
   });
 
-  test("a client that leaves cancels its modern calls, but not its legacy calls", async () => {
+  test("a client that leaves cancels its modern calls, but not its legacy calls #gateway.leave.legacy", async () => {
     const made = world();
     made.slowMs = 500;
     await using gateway = gatewayOf(made.source);
@@ -323,7 +323,7 @@ describe("a connection", () => {
     assert.equal(made.calls, 1);
   });
 
-  test("a modern client never receives a request of the server", async () => {
+  test("a modern client never receives a request of the server #spec.6.trust.prompts", async () => {
     await using gateway = gatewayOf(world().source);
     await using client = connectInMemory(gateway);
     const can = { ...ENVELOPE, "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };

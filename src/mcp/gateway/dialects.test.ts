@@ -61,7 +61,7 @@ describe("the dialect apptheory", () => {
     assert.deepEqual(await listed({ pageSize: 100 }), [100, "string"]);
   });
 
-  test("answers initialize with its only revision and with what it offers besides tools", async () => {
+  test("answers initialize with its only revision and with what it offers besides tools #apptheory.transport.revision #apptheory.capabilities.tools #apptheory.capabilities.some #apptheory.capabilities.stable", async () => {
     await using served = gateway("apptheory");
     const { result } = bodyOf(await post(served, ask(1, "initialize")));
     assert.deepEqual(result, {
@@ -78,7 +78,7 @@ describe("the dialect apptheory", () => {
     });
   });
 
-  test("names the session in every answer, also to a malformed message", async () => {
+  test("names the session in every answer, also to a malformed message #apptheory.transport.session", async () => {
     await using served = gateway("apptheory");
     const { headers } = await post(served, ask(1, "initialize"));
     const id = headers?.[SESSION] ?? "";

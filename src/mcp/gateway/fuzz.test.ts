@@ -100,7 +100,7 @@ function isReply(body: Bag): boolean {
 
 describe("fuzzed input", () => {
   for (const era of ["nothing", "legacy", "modern"] as const)
-    test(`on a stream after ${era} is answered or ignored, and the next request is served`, async () => {
+    test(`on a stream after ${era} is answered or ignored, and the next request is served #secure.stacks #spec.7.json-rpc`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(frame, { maxLength: 6 }), async (frames) => {
           await using gateway = gatewayOf(world().source, { rateLimit: false });
@@ -129,7 +129,7 @@ describe("fuzzed input", () => {
       );
     });
 
-  test("in a POST gets a status and a JSON-RPC error", async () => {
+  test("in a POST gets a status and a JSON-RPC error #spec.7.errors", async () => {
     const headers = fc.dictionary(
       fc.constantFrom(
         "mcp-session-id",

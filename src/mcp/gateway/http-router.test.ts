@@ -71,7 +71,7 @@ describe("the envelope of 2026-07-28", () => {
     }
   });
 
-  test("must name a served version (-32022), and match the headers (-32020)", async () => {
+  test("must name a served version (-32022), and match the headers (-32020) #gateway.modern", async () => {
     await using gateway = gatewayOf(world().source);
     const other = { "io.modelcontextprotocol/protocolVersion": "2027-01-01" };
     const unsupported = await ask(gateway, "tools/list", {}, { meta: other, headers: { "mcp-protocol-version": "2027-01-01" } });
@@ -141,7 +141,7 @@ describe("the envelope of 2026-07-28", () => {
 });
 
 describe("results of 2026-07-28", () => {
-  test("have a type and the server's name, and cache hints for exactly six methods", async () => {
+  test("have a type and the server's name, and cache hints for exactly six methods #gateway.modern #gateway.discover #gateway.cache-hints", async () => {
     await using gateway = gatewayOf(world().source);
     const held: readonly [string, Bag][] = [
       ["server/discover", {}],
@@ -170,7 +170,7 @@ describe("results of 2026-07-28", () => {
     assert.deepEqual((await ask(gateway, "server/discover")).result["supportedVersions"], ["2026-07-28"]);
   });
 
-  test("report an unknown or hidden resource as -32602 with its URI", async () => {
+  test("report an unknown or hidden resource as -32602 with its URI #spec.7.error-format", async () => {
     await using gateway = gatewayOf(world().source);
     for (const uri of ["door://none", "door://hidden"]) {
       const { status, error } = await ask(gateway, "resources/read", { uri });
@@ -178,7 +178,7 @@ describe("results of 2026-07-28", () => {
     }
   });
 
-  test("follow log messages and progress only if the request asked for them", async () => {
+  test("follow log messages and progress only if the request asked for them #gateway.logging", async () => {
     await using gateway = gatewayOf(world().source);
     const silent = send(gateway, "tools/call", { name: "slow" });
     await silent.answer;
@@ -193,7 +193,7 @@ describe("results of 2026-07-28", () => {
     assert.equal(bodyOf(answer)["id"], 1);
   });
 
-  test("list what is off with a reason, and dynamic lists only with a principal", async () => {
+  test("list what is off with a reason, and dynamic lists only with a principal #sources.posture.gated", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const names = async (caller?: Caller): Promise<string> =>
@@ -219,7 +219,7 @@ describe("asking within a call", () => {
     assert.equal(made.calls, 0);
   });
 
-  test("repeats the call with all answers so far, and runs once", async () => {
+  test("repeats the call with all answers so far, and runs once #gateway.needs.modern", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const call = (more: Bag): ReturnType<typeof ask> =>
@@ -236,7 +236,7 @@ describe("asking within a call", () => {
     assert.deepEqual(three.result["structuredContent"], { first: accept(1), second: accept(2) });
   });
 
-  test("a foreign, expired or altered requestState is refused: -32602", async () => {
+  test("a foreign, expired or altered requestState is refused: -32602 #gateway.needs.modern", async () => {
     let now = 1_000_000;
     await using gateway = gatewayOf(world().source, { clock: { now: () => now, after: () => () => undefined } });
     const call = (more: Bag, caller: Caller = ann, name = "confirm"): ReturnType<typeof ask> =>
@@ -289,7 +289,7 @@ describe("asking within a call", () => {
 });
 
 describe("subscriptions/listen over HTTP", () => {
-  test("acknowledges first, notifies with its id, and ends when the client leaves", async () => {
+  test("acknowledges first, notifies with its id, and ends when the client leaves #gateway.listen #spec.5.notification.updated #spec.6.privacy.consent", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const { sent, answer } = send(
@@ -333,7 +333,7 @@ describe("subscriptions/listen over HTTP", () => {
       assert.deepEqual(sent.channel.messages.slice(1), [{ jsonrpc: "2.0", method: "notifications/tools/list_changed", params }]);
     });
 
-  test("ends with a result when the server drains", async () => {
+  test("ends with a result when the server drains #gateway.listen", async () => {
     await using gateway = gatewayOf(world().source);
     const { sent, answer } = send(gateway, "subscriptions/listen", { notifications: {} });
     await answer;
@@ -393,7 +393,7 @@ test("subscriptions/listen takes a token of the rate limit for each resource", a
 });
 
 describe("a call of 2026-07-28", () => {
-  test("is cancelled when the client closes its stream, up to the commit", async () => {
+  test("is cancelled when the client closes its stream, up to the commit #gateway.leave.modern", async () => {
     const made = world();
     made.slowMs = 10_000;
     await using gateway = gatewayOf(made.source);
@@ -404,7 +404,7 @@ describe("a call of 2026-07-28", () => {
     assert.equal(made.calls, 0);
   });
 
-  test("passes its key, trace and capabilities to the source", async () => {
+  test("passes its key, trace and capabilities to the source #gateway.trace", async () => {
     const seen: CallOptions[] = [];
     const { source } = world();
     const spied = {
@@ -426,7 +426,7 @@ describe("a call of 2026-07-28", () => {
     assert.equal(error["code"], -32602);
   });
 
-  test("needs the scopes of its offer: 403 and a challenge", async () => {
+  test("needs the scopes of its offer: 403 and a challenge #secure.challenges", async () => {
     const { source } = world();
     source.add({ tools: { guarded: { describe: "For some.", meta: { "troupe/scopes": ["keys"] }, run: () => "in" } } });
     await using gateway = gatewayOf(source);
@@ -470,7 +470,7 @@ describe("a call of 2026-07-28", () => {
     }
   });
 
-  test("takes a token of its principal's rate limit only", async () => {
+  test("takes a token of its principal's rate limit only #secure.rate #spec.7.performance.rate #packet.security.rate", async () => {
     await using gateway = gatewayOf(world().source, { rateLimit: { perSecond: 1, burst: 3 } });
     for (let call = 0; call < 3; call += 1) assert.equal((await ask(gateway, "tools/list", {}, { caller: ann })).status, 200);
     const refused = await send(gateway, "tools/list", {}, { caller: ann }).answer;

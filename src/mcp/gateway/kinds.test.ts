@@ -136,13 +136,13 @@ async function knock(times: Json): Promise<Bag> {
   return bodyOf(await gateway.exchange(exchangeOf("POST", KNOCK, { jsonrpc: "2.0", id: 1, method: "prompts/get", params }).exchange));
 }
 
-test("a number or boolean as a prompt's argument is converted to text", async () => {
+test("a number or boolean as a prompt's argument is converted to text #gateway.prompts", async () => {
   assert.match(JSON.stringify((await knock("3"))["result"]), /Knock 3 times/);
   assert.deepEqual((await knock(3))["result"], (await knock("3"))["result"]);
   assert.match(JSON.stringify((await knock(true))["result"]), /Knock true times/);
 });
 
-test("a prompt's argument that is not a scalar is refused by its name", async () => {
+test("a prompt's argument that is not a scalar is refused by its name #spec.3.validation", async () => {
   for (const times of [["3"], { n: 3 }, null])
     assert.match(JSON.stringify((await knock(times))["error"]), /-32602.*The argument times is text/);
 });

@@ -48,7 +48,7 @@ class InMemory implements Transport {
   }
 }
 
-test("a legacy client is asked for sampling and roots, and the call runs again with both", async () => {
+test("a legacy client is asked for sampling and roots, and the call runs again with both #gateway.needs.sampling #gateway.needs.roots #spec.6.sampling.control", async () => {
   await using gateway = gatewayOf(thinker());
   const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { sampling: {}, roots: {} } });
   client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
@@ -61,7 +61,7 @@ test("a legacy client is asked for sampling and roots, and the call runs again w
   await client.close();
 });
 
-test("a client without the capability is not asked to sample, and learns what is missing", async () => {
+test("a client without the capability is not asked to sample, and learns what is missing #spec.6.sampling.approve", async () => {
   await using gateway = gatewayOf(thinker());
   const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { roots: {} } });
   let asked = 0;

@@ -43,7 +43,7 @@ const tool = {
 };
 
 describe("a definition", () => {
-  test("has the members of each revision, and none that MCP does not have", () => {
+  test("has the members of each revision, and none that MCP does not have #gateway.legacy", () => {
     const members = (revision: Revision): string =>
       Object.keys(shapeEntry("tools", tool, revision))
         .toSorted()
@@ -85,7 +85,7 @@ describe("a definition", () => {
 });
 
 describe("a domain value", () => {
-  test("becomes a tool's result: text, and structured content if the revision has it", () => {
+  test("becomes a tool's result: text, and structured content if the revision has it #gateway.tools #spec.8.content", () => {
     const cases: readonly [Json, Bag, Bag | undefined][] = [
       ["hi", { content: [{ type: "text", text: "hi" }] }, undefined],
       [null, { content: [{ type: "text", text: "Done." }] }, undefined],
@@ -126,7 +126,7 @@ describe("a domain value", () => {
     assert.deepEqual(shapeBlock("bare", "2025-06-18"), { type: "text", text: "bare" });
   });
 
-  test("becomes a resource's content: text, bytes or JSON", () => {
+  test("becomes a resource's content: text, bytes or JSON #gateway.resources #spec.4.reading", () => {
     assert.deepEqual(contentsOf("hi", { mimeType: "text/plain" }), [{ uri: "a:b", mimeType: "text/plain", text: "hi" }]);
     assert.deepEqual(contentsOf({ [BLOB]: "AA==" }, { mimeType: "image/png" }), [{ uri: "a:b", mimeType: "image/png", blob: "AA==" }]);
     assert.deepEqual(contentsOf({ a: 1 }), [{ uri: "a:b", mimeType: "application/json", text: '{"a":1}' }]);
@@ -147,7 +147,7 @@ describe("a domain value", () => {
     assert.deepEqual(contentsOf(index, { mimeType: "image/png" }), [{ uri: "a:b", mimeType: "application/json", text: "{}" }]);
   });
 
-  test("becomes a prompt's messages", () => {
+  test("becomes a prompt's messages #gateway.prompts #spec.6.trust.prompts", () => {
     assert.deepEqual(promptOf("do", { description: "D" }), {
       description: "D",
       messages: [{ role: "user", content: { type: "text", text: "do" } }],
@@ -160,7 +160,7 @@ describe("a domain value", () => {
   });
 });
 
-test("pages are cut once, and their opaque cursors are valid for that list only", () => {
+test("pages are cut once, and their opaque cursors are valid for that list only #gateway.pages #spec.7.performance.cache", () => {
   const pages = new Pages(3);
   const { tools } = lists(7);
   const seen: string[] = [];

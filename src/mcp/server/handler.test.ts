@@ -76,7 +76,7 @@ test("a handler is aborted when its caller disconnects, and at its time limit", 
   assert.deepEqual(aborted, [true, true]);
 });
 
-test("a handler's error is reported to onError and the log, refusals and aborted runs are not", async () => {
+test("a handler's error is reported to onError and the log, refusals and aborted runs are not #server.around", async () => {
   const lines: unknown[] = [];
   const heard: unknown[] = [];
   await using server = createServer("s", "1", {

@@ -10,7 +10,7 @@ const nobody: Viewer = { scopes: [] };
 const act = (server: Server, ref: OfferRef, args: Json = {}, viewer = nobody): Promise<Reply> => server.source.act(viewer, ref, args, {});
 
 describe("a server's registries", () => {
-  it("count items, list them in order of registration, and unregister them", async () => {
+  it("count items, list them in order of registration, and unregister them #apptheory.properties.order", async () => {
     await using server = createServer("s", "1");
     server.tools.register({ name: "b", title: "B", description: "Second letter." }, () => "b");
     const undo = server.tools.register({ name: "2" }, () => "2");
@@ -35,7 +35,7 @@ describe("a server's registries", () => {
     assert.ok("refused" in gone && gone.refused.code === "UNKNOWN");
   });
 
-  it("refuse a used or invalid name and a used URI, and change nothing then", async () => {
+  it("refuse a used or invalid name and a used URI, and change nothing then #apptheory.properties.duplicates", async () => {
     await using server = createServer("s", "1");
     server.tools.register({ name: "a" }, () => "first");
     server.resources.register({ name: "r", uri: "x://r" }, () => "r");

@@ -7,13 +7,13 @@ import { sessionTtl } from "./server.ts";
 
 const MINUTE_MS = 60_000;
 
-test("a session's time to live is the option, else MCP_SESSION_TTL_MINUTES, else an hour", () => {
+test("a session's time to live is the option, else MCP_SESSION_TTL_MINUTES, else an hour #apptheory.sessions.ttl", () => {
   assert.equal(sessionTtl({ env: {} }), 60 * MINUTE_MS);
   assert.equal(sessionTtl({ env: { MCP_SESSION_TTL_MINUTES: "5" } }), 5 * MINUTE_MS);
   assert.equal(sessionTtl({ env: { MCP_SESSION_TTL_MINUTES: "90" }, sessionTtlMs: 1_000 }), 1_000);
 });
 
-test("an invalid MCP_SESSION_TTL_MINUTES counts as 60 and is logged", () => {
+test("an invalid MCP_SESSION_TTL_MINUTES counts as 60 and is logged #apptheory.sessions.ttl", () => {
   for (const given of ["", "0", "-5", "1.5", "1e3", "abc", "5m", "9".repeat(400)]) {
     const told: unknown[] = [];
     const log = (level: string, data: unknown): void => void told.push([level, data]);

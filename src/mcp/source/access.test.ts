@@ -32,7 +32,7 @@ test("stored actors are found by their principal, or by its hash", () => {
 const secret = new Uint8Array(32).fill(7);
 const RANDOM = "0123456789abcdef0123456789abcdef";
 
-it("a handle has 128 random bits, its minute, and a proof that fails for any flipped bit", () => {
+it("a handle has 128 random bits, its minute, and a proof that fails for any flipped bit #secure.handles", () => {
   const now = 1_790_000_000_000;
   const handle = mintHandle(secret, "player", "ann", now, RANDOM);
   assert.ok(isHandle(handle));

@@ -72,7 +72,7 @@ function ringer(kind: string, text: string): Behaviour {
 }
 
 describe("cast: roots", () => {
-  it("serves a shared actor without handle or prefix before it exists", async () => {
+  it("serves a shared actor without handle or prefix before it exists #sources.cast", async () => {
     const { source, engine } = serve([counter]);
     assert.deepEqual(await tools(source, anonymous), ["add", "get"]);
     assert.deepEqual(await act(source, anonymous, "tools/get"), { ok: 0 });
@@ -83,7 +83,7 @@ describe("cast: roots", () => {
     assert.deepEqual(await tools(source, ana), ["add", "get", "reset"]);
   });
 
-  it("keys a user's actor by its principal, percent-encoded, or hashed if too long", async () => {
+  it("keys a user's actor by its principal, percent-encoded, or hashed if too long #sources.cast #spec.1.independent", async () => {
     const { source, engine } = rooms();
     await act(source, { principal: "https://id.example|ä b", scopes: [] }, "tools/move", { to: "cave" });
     await act(source, { principal: "x".repeat(300), scopes: [] }, "tools/move", { to: "cave" });
@@ -101,7 +101,7 @@ describe("cast: roots", () => {
     wrong({ kinds: [counter], engine, onfault: () => undefined }, /^cast has no option "onfault", do you mean "onFault"\?/);
   });
 
-  it("law 3: hidden and unknown offers answer alike, and calls are checked whatever lists showed", async () => {
+  it("law 3: hidden and unknown offers answer alike, and calls are checked whatever lists showed #spec.6.consent", async () => {
     const { source } = serve([counter]);
     const hidden = await act(source, ana, "tools/secret");
     const unknown = await act(source, ana, "tools/nothing");
@@ -128,7 +128,7 @@ describe("cast: roots", () => {
     assert.deepEqual(await source.act(ana, "tools/add", {}, { key: "k" }), { ok: 1 });
   });
 
-  it("fills {alias}, and shows no principal", async () => {
+  it("fills {alias}, and shows no principal #spec.6.privacy.transmission", async () => {
     const surface = await serve([counter]).source.surface(ana);
     assert.deepEqual(
       listed(surface, "gated").resources.map(({ uri }) => uri),
@@ -150,7 +150,7 @@ describe("cast: roots", () => {
     assert.deepEqual(short.engine.calls.at(-1)?.message.policy, { expireMs: 5 });
   });
 
-  it("owner starter: another viewer's actor does not exist", async () => {
+  it("owner starter: another viewer's actor does not exist #actors.owner #spec.6.control #spec.6.access", async () => {
     const mine = { ...counter, kind: "mine", policy: { ...counter.policy, owner: "starter" as const } };
     const { source } = serve([mine]);
     assert.deepEqual(await act(source, ana, "tools/add"), { ok: 1 });
@@ -163,7 +163,7 @@ describe("cast: roots", () => {
 });
 
 describe("cast: links", () => {
-  it("joins the surface of the linked actor, with its choices, as one constant catalogue", async () => {
+  it("joins the surface of the linked actor, with its choices, as one constant catalogue #sources.cast", async () => {
     const { source } = rooms();
     const before = await source.surface(ana);
     assert.deepEqual(await tools(source, ana), ["move", "inventory", "pick_up", "switch", "look"]);
@@ -180,7 +180,7 @@ describe("cast: links", () => {
     });
   });
 
-  it("acts on the linked actor as it is linked now, with the player as self", async () => {
+  it("acts on the linked actor as it is linked now, with the player as self #sources.links", async () => {
     const { source, engine } = rooms();
     await act(source, ana, "tools/move", { to: "hall" });
     assert.deepEqual(await act(source, ana, "tools/pick_up", { item: "torch" }), { ok: "You take the torch." });
@@ -260,7 +260,7 @@ describe("cast: links", () => {
     assert.equal((await source.surface(ana)).off["tools/pick_up"], "There is no room there now.");
   });
 
-  it("joins links under a prefix, also with strict names, and cuts cycles of kinds", async () => {
+  it("joins links under a prefix, also with strict names, and cuts cycles of kinds #sources.links", async () => {
     const node = actor("node", {
       describe: "Links to its like.",
       state: z.object({}),
@@ -324,7 +324,7 @@ describe("cast: links", () => {
     });
   });
 
-  it("completes from the choices of the actor that is linked now", async () => {
+  it("completes from the choices of the actor that is linked now #sources.choices", async () => {
     const { source } = rooms();
     assert.deepEqual(await source.complete?.(ana, "tools/pick_up", "item", "T", {}), ["torch"]);
     await act(source, ana, "tools/move", { to: "cave" });
@@ -381,7 +381,7 @@ describe("cast: links", () => {
     assert.match(faults[0] ?? "", /More than 256 actors can be met by one viewer here/);
   });
 
-  it("computes a surface once per head and viewer", async () => {
+  it("computes a surface once per head and viewer #spec.7.performance.cache", async () => {
     let computed = 0;
     const counting: typeof room = {
       ...room,
@@ -467,7 +467,7 @@ describe("cast: kinds whose catalogues are not known ahead", () => {
     }),
   };
 
-  it("are shown by their state, are not treated as static, and are not followed in cycles", async () => {
+  it("are shown by their state, are not treated as static, and are not followed in cycles #sources.links", async () => {
     const linked = { ...counter, per: "link" as const };
     const { source, engine } = serve([guest, linked]);
     engine.put("counter/other", { count: 3 });

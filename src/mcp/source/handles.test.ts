@@ -77,7 +77,7 @@ describe("cast: handles", () => {
   const anonymous: Viewer = { scopes: [] };
   const posture: Posture = "gated";
 
-  it("every tool and prompt takes a handle, which is the first segment of every URI", async () => {
+  it("every tool and prompt takes a handle, which is the first segment of every URI #sources.handles.minting", async () => {
     const { source } = world();
     const lists = listed(await source.surface(anonymous), posture);
     assert.deepEqual(
@@ -100,7 +100,7 @@ describe("cast: handles", () => {
     assert.deepEqual(listed(await source.surface(anonymous), "dynamic").tools.length, lists.tools.length);
   });
 
-  it("handles address separate players, also through links", async () => {
+  it("handles address separate players, also through links #sources.handles.minting", async () => {
     const { source, engine } = world();
     const [one, two] = [await start(source, anonymous), await start(source, anonymous)];
     assert.notEqual(one, two);
@@ -117,7 +117,7 @@ describe("cast: handles", () => {
     );
   });
 
-  it("refuses unknown, malformed, ended and expired handles, each as a tool error", async () => {
+  it("refuses unknown, malformed, ended and expired handles, each as a tool error #sources.handles.expiry #secure.handles", async () => {
     let now = 1_000_000_000_000;
     const { source, engine } = world({ clock: { now: () => now, after: () => () => undefined } });
     const handle = await start(source, anonymous);
@@ -144,7 +144,7 @@ describe("cast: handles", () => {
     assert.ok("refused" in (await source.act(anonymous, "tools/move", { handle: never, to: "attic" }, {})));
   });
 
-  it("a handle is bound to its starter's principal, before and after its first use", async () => {
+  it("a handle is bound to its starter's principal, before and after its first use #sources.handles.binding #spec.6.privacy.access", async () => {
     const engine = new FakeEngine([{ ...player, per: "handle" }, room]);
     engine.put("room/hall", { items: [], dark: false });
     const source = cast({ engine, kinds: [{ ...player, per: "handle" }, room] });

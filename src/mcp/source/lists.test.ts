@@ -23,7 +23,7 @@ function off(...refs: OfferRef[]): Surface {
 }
 
 describe("lists by posture", () => {
-  it("the dynamic list is the catalogue without what is off, with choices as enums over a copy", () => {
+  it("the dynamic list is the catalogue without what is off, with choices as enums over a copy #actors.choices #sources.posture.dynamic", () => {
     const before = JSON.stringify(catalogue);
     const surface: Surface = {
       catalogue,
@@ -46,7 +46,7 @@ describe("lists by posture", () => {
     assert.equal(JSON.stringify(catalogue), before);
   });
 
-  it("the gated list has all that is not hidden, and is one object for all viewers", () => {
+  it("the gated list has all that is not hidden, and is one object for all viewers #sources.posture.gated", () => {
     const lists = listed({ catalogue, off: { "tools/look": "Not now." }, choices: { "tools/take": { item: ["torch"] } } }, "gated");
     assert.deepEqual(
       lists.tools.map(({ name }) => name),
@@ -62,7 +62,7 @@ describe("lists by posture", () => {
     assert.equal(hiding.tools, listed({ catalogue, off: { "tools/look": true } }, "gated").tools);
   });
 
-  it("omits an empty choice from the schema: several clients refuse an empty enum", () => {
+  it("omits an empty choice from the schema: several clients refuse an empty enum #sources.choices", () => {
     const lists = listed({ catalogue, off: {}, choices: { "tools/take": { item: [] } } }, "dynamic");
     assert.equal(lists.tools, listed({ catalogue, off: {} }, "dynamic").tools);
   });

@@ -204,7 +204,7 @@ describe("merge: instructions", () => {
 });
 
 describe("merge and prefix", () => {
-  it("serve several sources as one, and route each name to its source", async () => {
+  it("serve several sources as one, and route each name to its source #sources.merge", async () => {
     const one = example().source;
     const two = registry({ instructions: "Be quick.", tools: { other: { run: () => "other" } } });
     const source = merge(one, two);
@@ -224,7 +224,7 @@ describe("merge and prefix", () => {
     assert.deepEqual(flags, [undefined, "resources/text"]);
   });
 
-  it("refuse two offers of one name, or of one URI, naming both sources", async () => {
+  it("refuse two offers of one name, or of one URI, naming both sources #sources.merge", async () => {
     const source = merge(example().source, registry({ name: "second", tools: { add: { run: () => 1 } } }));
     await assert.rejects(async () => source.surface(ana), {
       code: "NAME_COLLISION",
@@ -234,7 +234,7 @@ describe("merge and prefix", () => {
     await assert.rejects(async () => uri.surface(ana), { code: "NAME_COLLISION", message: /test:\/\/text/ });
   });
 
-  it("put names and URIs under a prefix, and remove it for the source", async () => {
+  it("put names and URIs under a prefix, and remove it for the source #sources.prefix", async () => {
     const { source: inner, dim } = example();
     const source = merge(prefix("a", inner), prefix("b", example().source));
     dim();
@@ -258,7 +258,7 @@ describe("merge and prefix", () => {
     assert.deepEqual(flags, ["resources/a.user", "resources/a.user"]);
   });
 
-  it("use strict names on request, and refuse names that do not fit", async () => {
+  it("use strict names on request, and refuse names that do not fit #cli.serve.strict", async () => {
     assert.ok((await names(prefix("a", example().source, strict))).includes("a__add"));
     const tooLong = "a".repeat(70);
     const { tools, missing } = (await prefix(tooLong, example().source, strict).surface(ana)).catalogue;

@@ -7,7 +7,7 @@ import { act, example, names, viewer } from "../../../test/source/example.ts";
 import * as z from "zod";
 
 describe("registry", () => {
-  it("checks arguments, with a schema's defaults, and shows a JSON Schema unchanged", async () => {
+  it("checks arguments, with a schema's defaults, and shows a JSON Schema unchanged #sources.registry #spec.7.validation.tools", async () => {
     const { source } = example();
     assert.deepEqual(await act(source, "tools/add", { a: 2 }), { ok: 3 });
     const wrong = await act(source, "tools/add", { a: "2" });
@@ -19,7 +19,7 @@ describe("registry", () => {
     assert.deepEqual(echo?.["inputSchema"], { type: "object", properties: { text: { type: "string" } }, required: ["text"] });
   });
 
-  it("a thrown refusal refuses, a request needs answers, and any other throw is a fault without its message", async () => {
+  it("a thrown refusal refuses, a request needs answers, and any other throw is a fault without its message #sources.registry", async () => {
     const { source } = example();
     assert.deepEqual(await act(source, "tools/fail"), { refused: { code: "LATER", message: "Not today.", data: { when: "tomorrow" } } });
     assert.deepEqual(await act(source, "tools/sure"), { needs: { sure: { method: "elicitation/create", params: { message: "Sure?" } } } });
@@ -114,7 +114,7 @@ describe("registry", () => {
     await assert.rejects(cancelled, { code: "CANCELLED" });
   });
 
-  it("reads resources by template, gets prompts, completes both", async () => {
+  it("reads resources by template, gets prompts, completes both #sources.registry #gateway.completion", async () => {
     const { source } = example();
     assert.deepEqual(await act(source, "resources/user", { id: "7" }), { ok: { id: "7" } });
     assert.deepEqual(await act(source, "prompts/greet", { name: "Bo" }), { ok: "Hello Bo." });
@@ -124,7 +124,7 @@ describe("registry", () => {
     assert.deepEqual(await source.complete?.(viewer, "prompts/greet", "other", "", {}), []);
   });
 
-  it("adds and removes at run time, and notifies watchers", async () => {
+  it("adds and removes at run time, and notifies watchers #sources.registry", async () => {
     const { source } = example();
     const flags: (OfferRef | undefined)[] = [];
     const undo = source.watch(viewer, (ref) => flags.push(ref));

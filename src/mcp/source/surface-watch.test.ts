@@ -153,7 +153,7 @@ for (const [how, Fake] of ENGINES)
       assert.ok(one.flags.includes("resources/me"));
     });
 
-    it("C8 a move notifies of the newly linked room's resources, and watches that room", async () => {
+    it("C8 a move notifies of the newly linked room's resources, and watches that room #spec.5.resources.room", async () => {
       const { source, engine } = world({}, Fake);
       const watcher = listen(source, ana);
       await quiet();
@@ -187,7 +187,7 @@ for (const [how, Fake] of ENGINES)
       assert.deepEqual(watcher.flags, ["resources/me"]);
     });
 
-    it("C8 the notification precedes the reply, however late the engine announces", async () => {
+    it("C8 the notification precedes the reply, however late the engine announces #sources.flags", async () => {
       for (const lateMs of [undefined, 1]) {
         const { source, engine } = world({}, Fake);
         engine.lateMs = lateMs;
@@ -206,7 +206,7 @@ for (const [how, Fake] of ENGINES)
       }
     });
 
-    it("C8 a thousand changes during a look are one more look, and undo ends all watches", async () => {
+    it("C8 a thousand changes during a look are one more look, and undo ends all watches #spec.7.performance.subscriptions", async () => {
       const { source, engine } = world({}, Fake);
       const watcher = listen(source, ana);
       await quiet();
@@ -280,7 +280,7 @@ const acts: fc.Arbitrary<readonly Act[]> = fc.array(
 
 for (const [how, Fake] of ENGINES)
   describe(`C8 exactness, ${how}`, () => {
-    it("C8 after any act, lists are notified of iff they changed, and resources iff content or actor did", async () => {
+    it("C8 after any act, lists are notified of iff they changed, and resources iff content or actor did #sources.flags", async () => {
       await fc.assert(
         fc.asyncProperty(acts, async (script) => {
           const { source, engine } = world({}, Fake);

@@ -59,7 +59,7 @@ const META = 'resource_metadata="https://troupe.example/.well-known/oauth-protec
 const issuers = [{ issuer: ISSUER, keys }];
 
 describe("bearer tokens", () => {
-  it("of an issuer name the principal by issuer and subject, with their scopes", async () => {
+  it("of an issuer name the principal by issuer and subject, with their scopes #secure.jwks #spec.6.practices", async () => {
     await using server = await serve({ issuers });
     const response = await server.ask(`Bearer ${await token()}`);
     assert.equal(response.status, 200);
@@ -70,7 +70,7 @@ describe("bearer tokens", () => {
     assert.equal(server.gateway.exchanges[0]?.header("authorization"), undefined);
   });
 
-  it("are requested by a challenge with all a client needs to get one", async () => {
+  it("are requested by a challenge with all a client needs to get one #secure.challenges #spec.6.flows", async () => {
     await using server = await serve({ issuers, scopes: ["play"] });
     const response = await server.ask();
     assert.equal(response.status, 401);
@@ -81,7 +81,7 @@ describe("bearer tokens", () => {
     assert.equal(server.gateway.exchanges.length, 0);
   });
 
-  it("that are invalid are refused with the reason, without the token", async () => {
+  it("that are invalid are refused with the reason, without the token #secure.logs", async () => {
     await using server = await serve({ issuers });
     const now = Math.floor(Date.now() / 1_000);
     const cases: readonly (readonly [string, string])[] = [
@@ -159,7 +159,7 @@ describe("bearer tokens", () => {
     assert.equal((await server.ask(`Bearer ${forged}`)).status, 401);
   });
 
-  it("without a scope are refused with the missing scope", async () => {
+  it("without a scope are refused with the missing scope #secure.challenges", async () => {
     await using server = await serve({ issuers, scopes: ["play", "admin"] });
     const response = await server.ask(`Bearer ${await token()}`);
     assert.equal(response.status, 403);
@@ -302,7 +302,7 @@ describe("bearer tokens", () => {
     await door.close({ graceMs: 0 });
   });
 
-  it("that are API keys name their owner; without an issuer there is no metadata", async () => {
+  it("that are API keys name their owner; without an issuer there is no metadata #secure.static-keys", async () => {
     await using server = await serve({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: ["play"] }], resource: undefined });
     await server.ask(`Bearer ${KEY}`);
     assert.deepEqual(server.gateway.exchanges[0]?.caller, { principal: "ada", scopes: ["play"], peer: "127.0.0.1" });
@@ -437,7 +437,7 @@ describe("bearer tokens", () => {
 });
 
 describe("protected-resource metadata", () => {
-  it("is at the address in the challenge, and names the authorization servers", async () => {
+  it("is at the address in the challenge, and names the authorization servers #secure.metadata #spec.6.flows", async () => {
     await using server = await serve({ issuers, scopes: ["play"], name: "The Keep", documentation: "https://troupe.example/help" });
     for (const path of ["", "/mcp", "/mcp/meta"]) {
       const response = await fetch(`http://127.0.0.1:${server.door.port}/.well-known/oauth-protected-resource${path}`);
@@ -520,7 +520,7 @@ describe("key sets", () => {
     assert.equal((await server.ask(`Bearer ${await token()}`)).status, 200);
   });
 
-  it("are fetched once on first use, and again for an unknown key", async () => {
+  it("are fetched once on first use, and again for an unknown key #secure.jwks", async () => {
     let fetched = 0;
     const origin = createServer((_request, response) => {
       fetched += 1;

@@ -93,7 +93,7 @@ const slowOfV2: Begin = async (url, fetch, signal, onerror) => {
 };
 
 describe("official clients over HTTP", () => {
-  it("v1 plays, gets notifications, and ends its session", async () => {
+  it("v1 plays, gets notifications, and ends its session #gateway.http.delete #spec.7.sdk", async () => {
     await using server = await serve();
     const transport = new HttpV1(server.url);
     const client = new ClientV1(INFO);
@@ -109,7 +109,7 @@ describe("official clients over HTTP", () => {
     await client.close();
   });
 
-  it("v2 plays in both eras", async () => {
+  it("v2 plays in both eras #gateway.modern", async () => {
     for (const client of [legacy(), modern()]) {
       await using server = await serve();
       await client.connect(new HttpV2(server.url));
@@ -168,7 +168,7 @@ describe("official clients over HTTP", () => {
     await assert.rejects(modern().connect(new HttpV2(server.url)), /401|[Uu]nauthorized|Send a token/);
   });
 
-  it("a page of a foreign origin cannot use a session", async () => {
+  it("a page of a foreign origin cannot use a session #secure.origin", async () => {
     await using server = await serve();
     await using client = await rawSocket(server.port);
     client.write(head("GET /mcp HTTP/1.1", "Host: localhost", "Origin: https://evil.example", "Accept: text/event-stream"));
@@ -200,7 +200,7 @@ describe("official clients over stdio", () => {
     await client.close();
   });
 
-  it("v2 plays in both eras", async () => {
+  it("v2 plays in both eras #gateway.stdio", async () => {
     for (const client of [legacy(), modern()]) {
       await client.connect(new StdioV2(command));
       await play(client);
@@ -221,7 +221,7 @@ class TokenTransport extends SocketTransport {
 }
 
 describe("official clients over TCP", () => {
-  it("v1 and v2 play in both eras, with a token if required", async () => {
+  it("v1 and v2 play in both eras, with a token if required #gateway.tcp", async () => {
     for (const guarded of [false, true]) {
       const Transport = guarded ? TokenTransport : SocketTransport;
       for (const client of [new ClientV1(INFO), legacy(), modern()]) {

@@ -110,7 +110,7 @@ describe("HTTP framing", () => {
     assert.match(await strange.until("\r\n\r\n"), /^HTTP\/1\.1 417 /);
   });
 
-  it("refuses a body that is too large with 413 and closes, with or without Content-Length", async () => {
+  it("refuses a body that is too large with 413 and closes, with or without Content-Length #secure.body", async () => {
     await using server = await serve({ bodyBytes: 1_000 });
     await using told = await rawSocket(server.port);
     told.write(post("x".repeat(1_001)));
@@ -139,7 +139,7 @@ describe("HTTP framing", () => {
     assert.match(await client.closed(), /^HTTP\/1\.1 413 /);
   });
 
-  it("refuses a head that is too large or has too many headers", async () => {
+  it("refuses a head that is too large or has too many headers #secure.headers", async () => {
     await using server = await serve({ headerBytes: 8_192, headers: 20 });
     await using large = await rawSocket(server.port);
     large.write(head("POST /mcp HTTP/1.1", ...TYPE, `x: ${"y".repeat(9_000)}`));
@@ -155,7 +155,7 @@ describe("HTTP framing", () => {
     await again.until("HTTP/1.1 431 ");
   });
 
-  it("closes connections whose head or body does not arrive in time", async () => {
+  it("closes connections whose head or body does not arrive in time #secure.slow", async () => {
     await using server = await serve({ headersMs: 50, requestMs: 120 });
     await using silent = await rawSocket(server.port);
     await using slow = await rawSocket(server.port);

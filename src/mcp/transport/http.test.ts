@@ -46,7 +46,7 @@ async function errorOf(response: Response): Promise<string> {
 }
 
 describe("HTTP", () => {
-  it("answers a POST with the gateway's answer", async () => {
+  it("answers a POST with the gateway's answer #gateway.http.post", async () => {
     await using server = await serve();
     const response = await send(server.url);
     assert.equal(response.status, 200);
@@ -127,7 +127,7 @@ describe("HTTP", () => {
     assert.equal(other.headers.get("access-control-allow-origin"), null);
   });
 
-  it("refuses unknown hosts, against DNS rebinding", async () => {
+  it("refuses unknown hosts, against DNS rebinding #secure.host #spec.8.security", async () => {
     await using server = await serve();
     for (const host of [
       "evil.example",
@@ -165,7 +165,7 @@ describe("HTTP", () => {
     }
   });
 
-  it("refuses foreign origins and accepts loopback ones", async () => {
+  it("refuses foreign origins and accepts loopback ones #secure.origin", async () => {
     await using server = await serve();
     for (const [origin, status] of [
       ["http://evil.example", 403],
@@ -228,7 +228,7 @@ describe("HTTP", () => {
     assert.equal((await fetch(server.url, { headers: { accept: "text/html" } })).status, 406);
   });
 
-  it("refuses repeated headers that must be unique", async () => {
+  it("refuses repeated headers that must be unique #secure.headers", async () => {
     await using server = await serve();
     for (const [line, again] of [
       ["mcp-session-id: a", "Mcp-Session-Id: b"],
@@ -288,7 +288,7 @@ describe("HTTP", () => {
     await closing;
   });
 
-  it("answers 500 without details of the failure", async () => {
+  it("answers 500 without details of the failure #secure.logs #secure.stacks", async () => {
     await using server = await serve({
       exchange: () => {
         throw new Error("secret argument");
@@ -301,7 +301,7 @@ describe("HTTP", () => {
     assert.match(JSON.stringify(server.logged), /exchange-failed/);
   });
 
-  it("refuses to listen beyond loopback without authentication, with advice", async () => {
+  it("refuses to listen beyond loopback without authentication, with advice #secure.loopback", async () => {
     await assert.rejects(serveHttp({ gateway: fakeGateway(), host: "0.0.0.0" }), {
       code: "DOOR_UNSAFE",
       message: /give it authentication .*`auth`, or --api-keys, .*listen on 127\.0\.0\.1, or say `insecure: true` \(--insecure /,
@@ -375,7 +375,7 @@ describe("mounted handlers", () => {
 describe("event streams", () => {
   const listen = head("GET /mcp HTTP/1.1", "Host: localhost", "Accept: text/event-stream");
 
-  it("contain ids, retry, the priming event and data", async () => {
+  it("contain ids, retry, the priming event and data #gateway.http.event-ids", async () => {
     await using server = await serveStreams();
     await using client = await rawSocket(server.port);
     client.write(listen);
@@ -488,7 +488,7 @@ describe("event streams", () => {
     await client.until("data: {}");
   });
 
-  it("C8 of a client that does not read are limited, and end", async () => {
+  it("C8 of a client that does not read are limited, and end #secure.slow", async () => {
     await using server = await serveStreams({ limits: { blockedMs: 300 } });
     const client = await rawSocket(server.port);
     client.socket.pause();

@@ -54,7 +54,7 @@ describe("stdio", () => {
     await door.close();
   });
 
-  it("accepts another principal", async () => {
+  it("accepts another principal #cli.serve.as", async () => {
     const { door, gateway } = serve({}, { as: "ada" });
     assert.equal(gateway.connections[0]?.caller.principal, "ada");
     await door.close();
@@ -171,7 +171,7 @@ describe("stdio", () => {
     await door.close();
   });
 
-  it("writes only the protocol to the standard output, and exits at the end of input", async () => {
+  it("writes only the protocol to the standard output, and exits at the end of input #cli.serve.stdio", async () => {
     const { started, exited, out, err } = child(program);
     started.stdin.write('{"id":1}\n');
     await eventually(() => out().includes("\n"));

@@ -30,7 +30,7 @@ const hello = (token?: string, id: number | string = 1): string =>
   `${JSON.stringify({ jsonrpc: "2.0", id, method: "hello", params: { x: 1, _meta: { kept: 1, ...(token === undefined ? {} : { "troupe/authorization": token }) } } })}\n`;
 
 describe("TCP", () => {
-  it("sends one message per line, without a principal", async () => {
+  it("sends one message per line, without a principal #gateway.tcp", async () => {
     await using server = await serve();
     assert.equal(server.door.url, `tcp://127.0.0.1:${server.port}`);
     await using client = await rawSocket(server.port);
@@ -86,7 +86,7 @@ describe("TCP", () => {
     assert.equal(await client.until((text) => text.length === lines.length), lines);
   });
 
-  it("closes a connection whose line is too long or too slow", async () => {
+  it("closes a connection whose line is too long or too slow #secure.slow", async () => {
     await using server = await serve({ limits: { lineBytes: 100, lineMs: 60, idleMs: 150 } });
     await using long = await rawSocket(server.port);
     long.write("x".repeat(10_000));
@@ -130,7 +130,7 @@ describe("TCP", () => {
     await second.until('"id":2');
   });
 
-  it("does not listen beyond loopback without authentication", async () => {
+  it("does not listen beyond loopback without authentication #secure.tcp-open", async () => {
     await assert.rejects(serveTcp({ gateway: fakeGateway(), host: "0.0.0.0" }), {
       code: "DOOR_UNSAFE",
       message: /TCP on 0\.0\.0\.0 would be open to everybody.*give it authentication/,
@@ -191,7 +191,7 @@ describe("TCP", () => {
 });
 
 describe("TCP tokens", () => {
-  it("authenticate by the first request, and are not passed on", async () => {
+  it("authenticate by the first request, and are not passed on #secure.tcp-token #spec.6.practices", async () => {
     await using server = await serve({ auth: await auth() });
     await using client = await rawSocket(server.port);
     client.write(`${hello(`Bearer ${KEY}`)}${hello(`Bearer ${KEY}`, 2)}${hello(undefined, 3)}`);
@@ -295,7 +295,7 @@ describe("TCP tokens", () => {
     assert.match(await other.closed(), /"code":-32700/);
   });
 
-  it("must come in time", async () => {
+  it("must come in time #secure.tcp-token-time", async () => {
     await using server = await serve({ auth: await auth(), limits: { tokenMs: 40 } });
     await using client = await rawSocket(server.port);
     assert.match(await client.closed(), /"code":-31401,"message":"No token came within 40 ms/);
@@ -336,7 +336,7 @@ describe("TCP tokens", () => {
 });
 
 describe("Unix sockets", () => {
-  it("are accessible only to their owner, who is local without a token", async () => {
+  it("are accessible only to their owner, who is local without a token #gateway.unix #cli.serve.as", async () => {
     await using temporary = await directory();
     const path = join(temporary.path, "s.sock");
     await using server = await serve({ path, auth: await auth() });

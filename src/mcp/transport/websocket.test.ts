@@ -93,7 +93,7 @@ describe("WebSocket", () => {
     assert.doesNotMatch(await raw.until("\r\n\r\n"), /sec-websocket-(?:protocol|extensions)/i);
   });
 
-  it("checks Host, Origin, repeated headers, version and token like every request", async () => {
+  it("checks Host, Origin, repeated headers, version and token like every request #packet.doors.rules", async () => {
     await using server = await serve({ auth: await auth() });
     const answer = async (...lines: string[]): Promise<string> => {
       await using client = await rawSocket(server.port);

@@ -21,7 +21,7 @@ import {
 
 const failed = (message: RegExp) => ({ name: "AssertionError", message });
 
-test("requests as a client would make them are answered, with the ids they carry", async () => {
+test("requests as a client would make them are answered, with the ids they carry #apptheory.properties.testkit", async () => {
   await using server = await testServer(house().source);
   const client = server.client();
   const begun = await client.raw(initializeRequest("first", { protocolVersion: "2025-06-18" }));
@@ -59,7 +59,7 @@ test("a tool's data is compared whole, and its members are typed", async () => {
   assert.throws(() => assertToolResult(broken, {}), failed(/The tool failed: Broken\./));
 });
 
-test("assertions hold, or say what there is instead", async () => {
+test("assertions hold, or say what there is instead #apptheory.properties.testkit", async () => {
   await using server = await testServer(house().source);
   const client = server.client({ era: "modern" });
   const greeted = await client.raw(callToolRequest(1, "greet", { name: "Ada" }));

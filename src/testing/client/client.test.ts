@@ -23,7 +23,7 @@ const accept = { action: "accept", content: { yes: true } };
 
 for (const era of ERAS) {
   describe(`the test client, ${era}`, () => {
-    test("meets all a source offers, initialized by whatever comes first", async () => {
+    test("meets all a source offers, initialized by whatever comes first #apptheory.capabilities.stable #apptheory.testing #apptheory.properties.testkit", async () => {
       await using server = await testServer(house().source);
       const client = server.client({ era });
       assertHasTools(await client.listTools(), "greet", "leave");
@@ -128,7 +128,7 @@ for (const era of ERAS) {
       assert.equal((await server.client({ era }).callTool("erase"))["isError"], true);
     });
 
-    test("the same test twice gives the same bytes", async () => {
+    test("the same test twice gives the same bytes #apptheory.testing", async () => {
       assert.deepEqual(await recorded(era), await recorded(era));
       assert.notDeepEqual(await recorded(era), await recorded(era, 2));
     });

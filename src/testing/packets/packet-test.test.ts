@@ -73,7 +73,7 @@ async function complaint(run: () => unknown): Promise<AssertionError> {
   return assert.fail("It passed.");
 }
 
-void test("actor maintains state between messages", async () => {
+void test("actor maintains state between messages #packet.testing.actor #packet.implied.12-kit", async () => {
   await using kitOfTest = await kit();
   const { startTestActor, sendActorMessage, assertActorStateContains, getActorState } = kitOfTest;
 
@@ -87,7 +87,7 @@ void test("actor maintains state between messages", async () => {
   assert.equal(state.conversation_history.length, 2);
 });
 
-void test("MCP tool call executes capability", async () => {
+void test("MCP tool call executes capability #packet.testing.mcp #packet.implied.12-kit", async () => {
   await using kitOfTest = await kit();
   const { mcpToolCall, executeMcpRequest } = kitOfTest;
 
@@ -100,7 +100,7 @@ void test("MCP tool call executes capability", async () => {
   assert.deepEqual(response.result.structuredContent, { transformed: "123" });
 });
 
-void test("an actor started by its id is the same actor; without an actor_id each is one of its own", async () => {
+void test("an actor started by its id is the same actor; without an actor_id each is one of its own #packet.implied.12-kit", async () => {
   await using on = await kit();
   const first = await on.startTestActor("research_assistant");
   const again = await on.startTestActor(assistant, { actor_id: first.actor_id });
@@ -120,7 +120,7 @@ void test("a kind of actor is tested as it is, with the type of its state", asyn
   await on.assertActorStateContains(front, "open");
 });
 
-void test("what getActorState gives is a copy", async () => {
+void test("what getActorState gives is a copy #packet.testing.actor #packet.implied.4-private", async () => {
   await using on = await kit();
   const one = await on.startTestActor(assistant);
   await on.sendActorMessage(one, { query: "a" });
@@ -129,7 +129,7 @@ void test("what getActorState gives is a copy", async () => {
   await on.assertActorStateContains(one, { remembered: { topics: [] } });
 });
 
-void test("assertActorStateContains takes any part at any depth, and tells what is there instead", async () => {
+void test("assertActorStateContains takes any part at any depth, and tells what is there instead #packet.testing.actor", async () => {
   await using on = await kit();
   const one = await on.startTestActor(assistant);
   await on.sendActorMessage(one, { query: "What is Elixir?" });
@@ -184,7 +184,7 @@ void test("another user's actor is not there", async () => {
   assert.equal((await on.getActorState(hers)).conversation_history.length, 1);
 });
 
-void test("time moves when the test moves it: an actor ends after its timeout, or after its own", async () => {
+void test("time moves when the test moves it: an actor ends after its timeout, or after its own #packet.end.timeout", async () => {
   await using on = await kit();
   const usual = await on.startTestActor(assistant);
   const long = await on.startTestActor(assistant, { options: { state_timeout: 90_000 } });
@@ -199,7 +199,7 @@ void test("time moves when the test moves it: an actor ends after its timeout, o
   assert.equal(asked?.at, on.clock.now());
 });
 
-void test("effects are asserted by what was declared, by name and by sort, with what else must hold", async () => {
+void test("effects are asserted by what was declared, by name and by sort, with what else must hold #packet.implied.10-effects", async () => {
   await using on = await kit();
   const none = await complaint(() => on.assertEffectExecuted("research.asked"));
   assert.match(none.message, /No effect 'research.asked'. There was none at all.\nDeclare it under effects/);
@@ -236,7 +236,7 @@ void test("a JSON-RPC error is a response, and what broke is among the faults", 
   assert.match(JSON.stringify(listed.result), /"user_transform"/);
 });
 
-void test("a tool call speaks to its user's own actor", async () => {
+void test("a tool call speaks to its user's own actor #packet.security.authorization", async () => {
   await using on = await kit();
   await on.executeMcpRequest(on.mcpToolCall("research_assistant", { query: "a" }), { user: "ada" });
   const hers = await on.startTestActor(assistant, { actor_id: "research_assistant:ada", user: "ada" });
@@ -244,7 +244,7 @@ void test("a tool call speaks to its user's own actor", async () => {
 });
 
 for (const persistence of ["disk", "distributed"] as const)
-  void test(`with a store, actors that are ${persistence} keep their state beyond their end`, async () => {
+  void test(`with a store, actors that are ${persistence} keep their state beyond their end #packet.actor.persistence #packet.phase.3-persistence #packet.forward.backends #packet.implied.6-survives`, async () => {
     const kept = actorCapability("kept", {
       intent: "Counts",
       initialState: { count: 0 },

@@ -42,7 +42,7 @@ const has = (one: string, { words, prefix }: { readonly words: readonly string[]
   );
 };
 
-test("it finds what a naive search of every text finds, whoever asks and after a rebuild too", async () => {
+test("it finds what a naive search of every text finds, whoever asks and after a rebuild too #packet.phase.3-search", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(note, { maxLength: 20 }),

@@ -49,7 +49,7 @@ test("what actors were told and what they answered is found, each event once", a
   });
 });
 
-test("all words must occur, in whichever fields; the better match is first, of equal ones the newer", async () => {
+test("all words must occur, in whichever fields; the better match is first, of equal ones the newer #packet.search.index", async () => {
   await using on = await stage();
   await tell(on.engine, "board/a", { text: "retention of users, and much else that was said on that day about other matters" });
   await on.clock.advance(1);
@@ -70,7 +70,7 @@ test("all words must occur, in whichever fields; the better match is first, of e
   assert.deepEqual((await found(on.search, "retention", undefined, { limit: 3 })).slice(0, 3), ["board/a#2", "board/c#1", "board/b#2"]);
 });
 
-test("case, accents and how a letter is composed make no difference, and scripts without spaces are found by their characters", async () => {
+test("case, accents and how a letter is composed make no difference, and scripts without spaces are found by their characters #packet.search.index", async () => {
   await using on = await stage();
   const texts = [
     "Überraschung im Café",

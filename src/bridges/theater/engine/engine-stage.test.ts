@@ -49,7 +49,7 @@ describe("our engine as a stage", () => {
     await assert.rejects(on.stage.start({ manifest: "kind:window" }), { code: "InvalidRequest", message: /door/ });
   });
 
-  it("what an actor's links offer is requested of it, and it is its own act", async () => {
+  it("what an actor's links offer is requested of it, and it is its own act #whole.links", async () => {
     await using on = await openStage();
     const { id } = await on.stage.start({ manifest: "kind:door", name: "front" });
     const call = bytes('{"action":"tools/call"}');

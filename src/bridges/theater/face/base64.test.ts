@@ -11,7 +11,7 @@ describe("base64 of a message", () => {
     );
   });
 
-  test("is taken in its one spelling only: what any other text is, is said with what to send instead", () => {
+  test("is taken in its one spelling only: what any other text is, is said with what to send instead #theater.face.base64", () => {
     for (const [text, says] of [
       ["a", /its length, 1, is no multiple of four/],
       ["eyJ9", undefined],

@@ -11,7 +11,7 @@ const opened = async (made: Faced, viewer = ada): Promise<string> => {
 };
 
 describe("a channel", () => {
-  test("is opened with a first message, spoken on, heard on and closed", async () => {
+  test("is opened with a first message, spoken on, heard on and closed #theater.tools.open-channel #theater.tools.send-on-channel #theater.tools.close-channel", async () => {
     await using made = faced();
     const id = made.stage.add("chat");
     const channel_id = "ch_0000000000000001";
@@ -53,7 +53,7 @@ describe("a channel", () => {
     );
   });
 
-  test("C8 belongs to who opened it: for anybody else there is none", async () => {
+  test("C8 belongs to who opened it: for anybody else there is none #theater.face.channels", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     made.stage.peers.get(channel_id)?.message(bytesOf("for ada"));
@@ -74,7 +74,7 @@ describe("a channel", () => {
     assert.match((await made.refused("close_channel", { channel_id }, bob)).message, /you have no channel/);
   });
 
-  test("says once that it has ended and why, after the last message; later calls hear the same", async () => {
+  test("says once that it has ended and why, after the last message; later calls hear the same #theater.face.channels", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     const peer = made.stage.peers.get(channel_id);
@@ -130,7 +130,7 @@ describe("a channel", () => {
     assert.match((await other).message, /has ended: it said goodbye/);
   });
 
-  test("keeps so many messages and bytes; older ones are dropped, and it is told how many", async () => {
+  test("keeps so many messages and bytes; older ones are dropped, and it is told how many #theater.face.channels", async () => {
     await using made = faced({ pendingMessages: 3, pendingBytes: 10 });
     const channel_id = await opened(made);
     const peer = made.stage.peers.get(channel_id);
@@ -150,7 +150,7 @@ describe("a channel", () => {
     assert.deepEqual(await made.call("receive_on_channel", { channel_id }), { channel_id, messages: [], dropped: 1 });
   });
 
-  test("ends after ten minutes without a call, says so once, and is forgotten in the end", async () => {
+  test("ends after ten minutes without a call, says so once, and is forgotten in the end #theater.face.channels", async () => {
     await using made = faced();
     const channel_id = await opened(made);
     await made.clock.advance(9 * 60_000);
@@ -172,7 +172,7 @@ describe("a channel", () => {
     assert.equal(made.clock.pending, 0);
   });
 
-  test("is one of so many: one more is refused until another ended", async () => {
+  test("is one of so many: one more is refused until another ended #theater.face.channels", async () => {
     await using made = faced({ channels: 2, allChannels: 3 });
     const [first] = [await opened(made), await opened(made)];
     assert.match(

@@ -7,7 +7,7 @@ const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((inner, step) => Reflect.get(Object(inner), step), value);
 
 describe("the prompts", () => {
-  test("diagnose_actor embeds an actor's details, state and last events as the resources they are", async () => {
+  test("diagnose_actor embeds an actor's details, state and last events as the resources they are #theater.face.prompts", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const played = made.stage.played.get(id);
@@ -29,7 +29,7 @@ describe("the prompts", () => {
     assert.equal(at(events, 19, "data"), 29);
   });
 
-  test("explain_events shows as many events as are asked for", async () => {
+  test("explain_events shows as many events as are asked for #theater.face.prompts", async () => {
     await using made = faced({ stateBytes: 4 });
     const id = made.stage.add("counter");
     const played = made.stage.played.get(id);
@@ -59,7 +59,7 @@ describe("the prompts", () => {
 });
 
 describe("an actor_id", () => {
-  test("is completed from ids and names; of a name that others bear too, the id", async () => {
+  test("is completed from ids and names; of a name that others bear too, the id #theater.face.completion", async () => {
     await using made = faced();
     const one = made.stage.add("counter");
     const two = made.stage.add("Chat");

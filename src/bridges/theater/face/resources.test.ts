@@ -5,7 +5,7 @@ import { ada, faced, textIn } from "./face.fixture.ts";
 import { base64, bytesOf } from "./stage.fixture.ts";
 
 describe("theater://actors", () => {
-  test("lists id, name, status and uri of each, and how many there are", async () => {
+  test("lists id, name, status and uri of each, and how many there are #theater.resources.actors", async () => {
     await using made = faced();
     const one = made.stage.add("counter");
     const two = made.stage.add("chat", { status: "PAUSED" });
@@ -18,7 +18,7 @@ describe("theater://actors", () => {
     });
   });
 
-  test("is bounded, and its total is not", async () => {
+  test("is bounded, and its total is not #theater.face.bounded-lists", async () => {
     await using made = faced({ listed: 3 });
     for (let n = 0; n < 5; n += 1) made.stage.add(`a${n}`);
     const read = await made.read("actors");
@@ -36,7 +36,7 @@ describe("theater://actors", () => {
 });
 
 describe("theater://actor/{actor_id}", () => {
-  test("tells manifest, status, when it began, where its events and state are, and what was measured", async () => {
+  test("tells manifest, status, when it began, where its events and state are, and what was measured #theater.resources.actor", async () => {
     await using made = faced();
     const metrics = {
       operations: 3,
@@ -88,7 +88,7 @@ describe("theater://actor/{actor_id}", () => {
 });
 
 describe("theater://actor/{actor_id}/state", () => {
-  test("is the state where it is JSON, in the actor's own words; else its bytes, or that there is none", async () => {
+  test("is the state where it is JSON, in the actor's own words; else its bytes, or that there is none #theater.resources.state", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const played = made.stage.played.get(id);
@@ -110,7 +110,7 @@ describe("theater://actor/{actor_id}/state", () => {
     assert.deepEqual(await made.read("state", { actor_id: id }), { _raw_state_base64: base64("{not json") });
   });
 
-  test("that is made to be taken for content of ours, or nested beyond all measure, stays data", async () => {
+  test("that is made to be taken for content of ours, or nested beyond all measure, stays data #theater.face.not-json", async () => {
     await using made = faced();
     const id = made.stage.add("evil");
     const played = made.stage.played.get(id);
@@ -129,7 +129,7 @@ describe("theater://actor/{actor_id}/state", () => {
 });
 
 describe("theater://events/{actor_id}", () => {
-  test("is the chain, oldest first: id, actor, time, type, parent, data and children of each", async () => {
+  test("is the chain, oldest first: id, actor, time, type, parent, data and children of each #theater.resources.events #theater.face.not-json", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const first = made.stage.happen(id, "StateChanged", { count: 1 }, ["elsewhere"]);
@@ -169,7 +169,7 @@ describe("theater://events/{actor_id}", () => {
     ]);
   });
 
-  test("gives the last, and those before an event where `before` names it", async () => {
+  test("gives the last, and those before an event where `before` names it #theater.face.bounded-lists", async () => {
     await using made = faced({ events: 2 });
     const id = made.stage.add("counter");
     const all = [1, 2, 3, 4, 5].map((n) => made.stage.happen(id, "StateChanged", n).id);
@@ -178,7 +178,7 @@ describe("theater://events/{actor_id}", () => {
     assert.deepEqual(idsOf(await made.read("earlier", { actor_id: id, before: all[0] ?? "" })), []);
   });
 
-  test("leaves out the older ones where all together are too long, and gives one however long it is", async () => {
+  test("leaves out the older ones where all together are too long, and gives one however long it is #theater.face.bounded-lists", async () => {
     await using made = faced({ eventsLength: 600 });
     const id = made.stage.add("counter");
     const all = [1, 2, 3, 4].map((n) => made.stage.happen(id, "StateChanged", `${n}`.repeat(50)).id);
@@ -191,7 +191,7 @@ describe("theater://events/{actor_id}", () => {
 });
 
 describe("theater://event/{event_id}", () => {
-  test("is that event, whosever it is", async () => {
+  test("is that event, whosever it is #theater.resources.event", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     made.stage.happen(id, "StateChanged", 1);
@@ -210,7 +210,7 @@ describe("theater://event/{event_id}", () => {
   });
 });
 
-test("what does not exist is unknown, whichever resource is asked for it", async () => {
+test("what does not exist is unknown, whichever resource is asked for it #theater.face.unknown", async () => {
   await using made = faced();
   const id = made.stage.add("counter");
   for (const [name, args] of [
@@ -232,7 +232,7 @@ test("what does not exist is unknown, whichever resource is asked for it", async
   assert.ok(await made.read(`actor/${id}`));
 });
 
-test("the resources that are listed: the actors, templates with titles and descriptions, and an entry for each actor", async () => {
+test("the resources that are listed: the actors, templates with titles and descriptions, and an entry for each actor #theater.resources.templates", async () => {
   await using made = faced({ listed: 2 });
   for (const name of ["a", "b".repeat(400), "c"]) made.stage.add(name);
   const { catalogue } = await made.face.surface(ada);

@@ -40,7 +40,7 @@ const SPECIFIED = {
 const MORE = ["list_actors", "get_actor", "get_events", "wait_for_event", "receive_on_channel"];
 
 describe("the tools", () => {
-  test("have the specification's names, descriptions and input schemas, whose additions are optional", async () => {
+  test("have the specification's names, descriptions and input schemas, whose additions are optional #theater.tools.schemas", async () => {
     await using made = faced();
     const { catalogue } = await made.face.surface(ada);
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe("the tools", () => {
     }
   });
 
-  test("each has a title, an output schema and what a host should know before it asks anybody", async () => {
+  test("each has a title, an output schema and what a host should know before it asks anybody #theater.face.outputs", async () => {
     await using made = faced();
     const { catalogue } = await made.face.surface(ada);
     for (const { name, definition, readOnly } of catalogue.tools) {
@@ -85,7 +85,7 @@ describe("the tools", () => {
 });
 
 describe("start_actor", () => {
-  test("starts from a manifest, with a state, a name and a component, and gives id, name and status", async () => {
+  test("starts from a manifest, with a state, a name and a component, and gives id, name and status #theater.tools.start-actor", async () => {
     await using made = faced();
     assert.deepEqual(await made.call("start_actor", { manifest: "counter.toml" }), {
       actor_id: "00000000-0000-4000-8000-000000000001",
@@ -130,7 +130,7 @@ describe("start_actor", () => {
 });
 
 describe("stop_actor, restart_actor, send_message and request_message", () => {
-  test("answer as the specification says, to an id and to a name alike", async () => {
+  test("answer as the specification says, to an id and to a name alike #theater.tools.stop-actor #theater.tools.restart-actor #theater.tools.send-message #theater.tools.request-message #theater.mapping", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     for (const actor_id of [id, id.toUpperCase(), "counter"]) {
@@ -153,7 +153,7 @@ describe("stop_actor, restart_actor, send_message and request_message", () => {
     assert.deepEqual(Object.keys(await made.call("request_message", { actor_id: "counter", data: "" })), ["actor_id", "response"]);
   });
 
-  test("data that is not base64 reaches nobody", async () => {
+  test("data that is not base64 reaches nobody #theater.face.base64", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     for (const tool of ["send_message", "request_message"]) {
@@ -166,7 +166,7 @@ describe("stop_actor, restart_actor, send_message and request_message", () => {
     assert.equal(made.stage.played.get(id)?.events.length, 0);
   });
 
-  test("a request that takes too long is a Timeout, and does not hold up another", async () => {
+  test("a request that takes too long is a Timeout, and does not hold up another #theater.face.slow-request", async () => {
     await using made = faced({ requestMs: 1_000 });
     const id = made.stage.add("slow");
     const other = made.stage.add("quick");
@@ -200,7 +200,7 @@ describe("stop_actor, restart_actor, send_message and request_message", () => {
 });
 
 describe("errors of the stage", () => {
-  test("are the tool's own, with Theater's name and the next step", async () => {
+  test("are the tool's own, with Theater's name and the next step #theater.face.errors", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     for (const [code, next] of [
@@ -219,7 +219,7 @@ describe("errors of the stage", () => {
     }
   });
 
-  test("a paused actor's says after which event it is paused, and that restart_actor resumes it", async () => {
+  test("a paused actor's says after which event it is paused, and that restart_actor resumes it #theater.face.errors", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const event = made.stage.happen(id, "StateChanged", 1).id;
@@ -259,7 +259,7 @@ describe("list_actors and get_actor", () => {
     assert.equal(catalogue.resources.find(({ name }) => name === `actor/${id}`)?.definition["name"], "mine");
   });
 
-  test("list page by page, each actor once, with how many there are", async () => {
+  test("list page by page, each actor once, with how many there are #theater.face.without-resources", async () => {
     await using made = faced();
     for (let n = 0; n < 5; n += 1) made.stage.add(`a${n}`);
     const names: unknown[] = [];
@@ -274,7 +274,7 @@ describe("list_actors and get_actor", () => {
     assert.deepEqual(names, ["a0", "a1", "a2", "a3", "a4"]);
   });
 
-  test("get_actor has the details and the state, and names a state that is too long", async () => {
+  test("get_actor has the details and the state, and names a state that is too long #theater.face.without-resources", async () => {
     await using made = faced({ stateBytes: 20 });
     const id = made.stage.add("counter");
     const played = made.stage.played.get(id);
@@ -292,7 +292,7 @@ describe("list_actors and get_actor", () => {
 });
 
 describe("get_events and wait_for_event", () => {
-  test("get_events pages forwards from an event, and gives the last without one", async () => {
+  test("get_events pages forwards from an event, and gives the last without one #theater.face.without-resources", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const all = [1, 2, 3, 4].map((n) => made.stage.happen(id, "StateChanged", n).id);
@@ -307,7 +307,7 @@ describe("get_events and wait_for_event", () => {
     assert.equal((await made.refused("get_events", { actor_id: id, limit: 0 })).message, "`limit` is a whole number from 1 to 1000.");
   });
 
-  test("wait_for_event gives what already followed at once, and else the next as soon as there is one", async () => {
+  test("wait_for_event gives what already followed at once, and else the next as soon as there is one #theater.face.without-resources", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const first = made.stage.happen(id, "StateChanged", 1).id;
@@ -322,7 +322,7 @@ describe("get_events and wait_for_event", () => {
     assert.equal(made.clock.pending, 0);
   });
 
-  test("wait_for_event ends with its time, and says from where to go on", async () => {
+  test("wait_for_event ends with its time, and says from where to go on #theater.face.waiting", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const first = made.stage.happen(id, "StateChanged", 1).id;
@@ -349,7 +349,7 @@ describe("get_events and wait_for_event", () => {
     assert.equal((await waiting)["timed_out"], false);
   });
 
-  test("wait_for_event honours its caller's leaving, and the face's end", async () => {
+  test("wait_for_event honours its caller's leaving, and the face's end #theater.face.waiting", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const gone = new Cancellation();
@@ -385,7 +385,7 @@ test("a tool that is not there, or not a tool's, is unknown", async () => {
   }
 });
 
-test("without the scope that is asked for there is nothing here", async () => {
+test("without the scope that is asked for there is nothing here #theater.face.scope", async () => {
   await using made = faced({}, { requireScope: "troupe:operate" });
   const id = made.stage.add("counter");
   const operator = { principal: "ada", scopes: ["troupe:operate"] };

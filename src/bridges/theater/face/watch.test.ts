@@ -33,7 +33,7 @@ const listen = (made: Faced, ref: OfferRef, args: Bag): Ear => {
 };
 
 describe("subscribed to an actor", () => {
-  test("C8 details, state and events tell of that actor's changes and of no other's, by id, by name and by its entry", async () => {
+  test("C8 details, state and events tell of that actor's changes and of no other's, by id, by name and by its entry #theater.face.subscriptions", async () => {
     await using made = faced();
     const one = made.stage.add("one");
     const two = made.stage.add("two");
@@ -103,7 +103,7 @@ describe("subscribed to an actor", () => {
     assert.equal(ear.heard(), 0);
   });
 
-  test("a name is whoever bears it: after one ended, the next", async () => {
+  test("a name is whoever bears it: after one ended, the next #theater.mapping", async () => {
     await using made = faced();
     const first = made.stage.add("counter");
     const ear = listen(made, "resources/state", { actor_id: "counter" });
@@ -140,7 +140,7 @@ describe("subscribed to an actor", () => {
 });
 
 describe("subscribed to theater://actors", () => {
-  test("tells at once that actors come and go, and soon that a status changed; not that anything else did", async () => {
+  test("tells at once that actors come and go, and soon that a status changed; not that anything else did #theater.face.subscriptions", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     const ear = listen(made, "resources/actors", {});
@@ -176,7 +176,7 @@ describe("subscribed to theater://actors", () => {
 });
 
 describe("subscribed to an event", () => {
-  test("tells when more follows from it, in its own chain or elsewhere", async () => {
+  test("tells when more follows from it, in its own chain or elsewhere #theater.face.subscriptions", async () => {
     await using made = faced();
     const one = made.stage.add("one");
     const two = made.stage.add("two");
@@ -206,7 +206,7 @@ describe("subscribed to an event", () => {
 });
 
 describe("the list of resources", () => {
-  test("is told to have changed when actors come and go, and only then", async () => {
+  test("is told to have changed when actors come and go, and only then #theater.list-changed", async () => {
     await using made = faced();
     const id = made.stage.add("counter");
     let told = 0;

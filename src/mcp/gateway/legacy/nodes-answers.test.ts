@@ -37,7 +37,7 @@ const yes = (id: unknown): Bag => ({
 const toOthers = ({ net }: Cluster, topic: string): number => net.passed.filter((passing) => passing.topic === topic).length;
 
 describe("a response to a node's request", () => {
-  test("reaches it from any node directly", async () => {
+  test("reaches it from any node directly #cluster.clients.answers", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     for (const at of [0, 1, 2]) {
@@ -66,7 +66,7 @@ describe("a response to a node's request", () => {
     assert.ok(nodes.net.passed.some(({ topic, to }) => topic === "session/message" && to === "a".repeat(16)));
   });
 
-  test("of another session is dropped, whichever node gets it", async () => {
+  test("of another session is dropped, whichever node gets it #cluster.clients.answers", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const other = await begin(nodes, 0, { caller: bob });
@@ -137,7 +137,7 @@ describe("a response to a node's request", () => {
     assert.equal(nodes.world.calls, 1);
   });
 
-  test("for a dead node is accepted and dropped", async () => {
+  test("for a dead node is accepted and dropped #cluster.clients.answers", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
@@ -152,7 +152,7 @@ describe("a response to a node's request", () => {
 describe("a cancellation", () => {
   const cancelled = (requestId: string | number): Bag => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
 
-  test("aborts a request of the same session on another node", async () => {
+  test("aborts a request of the same session on another node #cluster.clients.cancellations", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const other = await begin(nodes, 0, { caller: bob });

@@ -50,7 +50,7 @@ async function balanced(joined?: readonly Peers[]) {
 }
 
 describe("an official client whose every request goes to another node", () => {
-  test("v1 is asked, is notified though its node has died, and ends its session", async () => {
+  test("v1 is asked, is notified though its node has died, and ends its session #cluster.clients.any-node", async () => {
     await using server = await balanced();
     const client = new ClientV1(INFO, { capabilities: { elicitation: {} } });
     client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept" as const, content: { yes: true } }));
@@ -86,7 +86,7 @@ describe("an official client whose every request goes to another node", () => {
     await client.close();
   });
 
-  test("v1 is notified though half of the hints between nodes are lost", async () => {
+  test("v1 is notified though half of the hints between nodes are lost #cluster.clients.once-too-often", async () => {
     const members = new MemoryMembers(systemClock);
     let told = 0;
     const drop = (): boolean => (told += 1) % 2 === 0;
@@ -120,7 +120,7 @@ describe("an official client whose every request goes to another node", () => {
     await client.close();
   });
 
-  test("v2 works in both eras, and is asked in both", async () => {
+  test("v2 works in both eras, and is asked in both #cluster.clients.any-node", async () => {
     for (const mode of ["legacy" as const, { pin: "2026-07-28" } as const]) {
       await using server = await balanced();
       const client = new ClientV2(INFO, { capabilities: { elicitation: {} }, versionNegotiation: { mode } });

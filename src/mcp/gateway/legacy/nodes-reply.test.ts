@@ -37,7 +37,7 @@ async function kept({ streams }: Cluster, client: RoamingClient, after: string):
 }
 
 describe("the rest of a reply, resumed at another node", () => {
-  test("arrives whole, once and in order", async () => {
+  test("arrives whole, once and in order #cluster.clients.resume", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const { answer, last } = await broken(client, 0);
@@ -98,7 +98,7 @@ describe("the rest of a reply, resumed at another node", () => {
     assert.deepEqual(progress(second.sent), [1, 2, 3, undefined]);
   });
 
-  test("arrives though every hint is lost, at once after a gap", async () => {
+  test("arrives though every hint is lost, at once after a gap #cluster.clients.resume", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
@@ -119,7 +119,7 @@ describe("the rest of a reply, resumed at another node", () => {
     assert.deepEqual(idsOf(sent.channel.events), await kept(nodes, client, last));
   });
 
-  test("of a dead node ends with what was stored", async () => {
+  test("of a dead node ends with what was stored #cluster.clients.resume", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const { last } = await broken(client, 0);

@@ -18,7 +18,7 @@ const updates = (channel: ReadChannel): number =>
   channel.messages.filter((message) => message["method"] === "notifications/resources/updated").length;
 
 describe("a session that several nodes serve", () => {
-  test("is notified of subscriptions made at another node until it unsubscribes at a third", async () => {
+  test("is notified of subscriptions made at another node until it unsubscribes at a third #cluster.clients.rows", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const { sent } = await client.get(0);
@@ -35,7 +35,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(updates(sent.channel), 2);
   });
 
-  test("uses the log level that was set at another node", async () => {
+  test("uses the log level that was set at another node #cluster.clients.rows", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     await client.post(0, call("look"));
@@ -46,7 +46,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(slow.sent.opened(), false);
   });
 
-  test("keeps the concurrent changes of two nodes", async () => {
+  test("keeps the concurrent changes of two nodes #cluster.clients.rows", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     const levels = ["debug", "error", "info", "warning"];
@@ -74,7 +74,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(nodes.sessions.rows.size, 0);
   });
 
-  test("ends at all nodes: streams close and running requests are aborted", async () => {
+  test("ends at all nodes: streams close and running requests are aborted #cluster.clients.rows", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     nodes.world.slowMs = 60_000;
@@ -101,7 +101,7 @@ describe("a session that several nodes serve", () => {
     }
   });
 
-  test("whose hints were lost is read again after a gap by nodes that use it", async () => {
+  test("whose hints were lost is read again after a gap by nodes that use it #cluster.clients.rows", async () => {
     await using nodes = cluster(2);
     const [client, other] = [await begin(nodes, 0), await begin(nodes, 0, { caller: bob })];
     const [mine, others] = [await client.get(0), await other.get(0)];
@@ -142,7 +142,7 @@ describe("a session that several nodes serve", () => {
     assert.equal(nodes.sessions.rows.get(client.id)?.principal, ann.principal);
   });
 
-  test("expires only when it is idle at all nodes", async () => {
+  test("expires only when it is idle at all nodes #cluster.clients.expiry", async () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock, sessionTtlMs: 100_000 });
     const client = await begin(nodes, 0);
@@ -177,7 +177,7 @@ test("invalid messages from another node are ignored", async () => {
   assert.equal((await client.post(0, call("look"))).status, 200);
 });
 
-test("several nodes without a common requestStateKey are refused at the start", () => {
+test("several nodes without a common requestStateKey are refused at the start #cluster.clients.one-key", () => {
   const peers = network().join("a");
   assert.throws(() => gatewayOf(world().source, { peers }), { code: "DOOR_OPTION", message: /one requestStateKey/ });
 });

@@ -11,7 +11,7 @@ const told = (channel: ReadChannel): readonly unknown[] => channel.messages.map(
 const tools = (channel: ReadChannel): number => told(channel).filter((method) => method === ALL[0]).length;
 
 describe("the standalone stream", () => {
-  test("the newest GET takes over the stream, whichever node it reaches", async () => {
+  test("the newest GET takes over the stream, whichever node it reaches #cluster.clients.one-stream", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     let before = await client.get(0);
@@ -25,7 +25,7 @@ describe("the standalone stream", () => {
     await until(() => tools(before.sent.channel) > 0);
   });
 
-  test("a stream that its client lost or does not read moves to another node", async () => {
+  test("a stream that its client lost or does not read moves to another node #cluster.clients.one-stream", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const first = await client.get(0);
@@ -40,7 +40,7 @@ describe("the standalone stream", () => {
     assert.equal(tools(second.sent.channel), before[0]);
   });
 
-  test("opens at another node at once when its node has died", async () => {
+  test("opens at another node at once when its node has died #cluster.clients.gone", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     await client.get(0);
@@ -69,7 +69,7 @@ describe("the standalone stream", () => {
     assert.equal((await client.get(0)).answer.status, 404);
   });
 
-  test("that moved while the hint was lost ends at the old node after a gap", async () => {
+  test("that moved while the hint was lost ends at the old node after a gap #cluster.clients.one-stream", async () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const { sent } = await client.get(0);
@@ -120,7 +120,7 @@ describe("C8 after seeing lists at several nodes a client is notified", () => {
     assert.equal(tools(sent.channel), 2);
   });
 
-  test("after a gap, if another node's hint of a list was lost", async () => {
+  test("after a gap, if another node's hint of a list was lost #cluster.clients.once-too-often", async () => {
     const worlds = [world(), world()];
     await using nodes = cluster(2, { worlds });
     const client = await begin(nodes, 0);
@@ -135,7 +135,7 @@ describe("C8 after seeing lists at several nodes a client is notified", () => {
     assert.deepEqual(told(sent.channel), ALL);
   });
 
-  test("when it comes to a node that cannot know what it saw", async () => {
+  test("when it comes to a node that cannot know what it saw #cluster.clients.gone", async () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     await client.post(0, LIST);

@@ -85,7 +85,7 @@ function steppedClock(): Clock & { step(ms: number): Promise<void> } {
 const refusedIn = (reply: Bag | undefined): unknown => bagIn(bagIn(reply, "result"), "_meta")?.["troupe/refused"];
 
 describe("a legacy session over HTTP", () => {
-  test("gets an id of 128 bits, answers in JSON and negotiates its revision", async () => {
+  test("gets an id of 128 bits, answers in JSON and negotiates its revision #gateway.legacy #secure.ids #spec.7.stateful", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway);
     assert.match(session.id, /^[0-9a-f]{32}$/);
@@ -122,7 +122,7 @@ describe("a legacy session over HTTP", () => {
     assert.deepEqual(row?.capabilities, { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} });
   });
 
-  test("is bound to its principal on every request", async () => {
+  test("is bound to its principal on every request #sessions.principal #spec.6.privacy.access #spec.6.access #spec.7.state.sessions #spec.8.security", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway, { caller: ann });
     assert.equal((await session.post(call("look"), {}, ann)).status, 200);
@@ -151,7 +151,7 @@ describe("a legacy session over HTTP", () => {
     assert.doesNotMatch(seen[0] ?? "", new RegExp(session.id));
   });
 
-  test("answers 400 without an id or with an unknown version, and 404 if unknown or ended", async () => {
+  test("answers 400 without an id or with an unknown version, and 404 if unknown or ended #gateway.http.delete", async () => {
     await using gateway = gatewayOf(world().source);
     assert.equal((await gateway.exchange(exchangeOf("POST", ACCEPT, call("look")).exchange)).status, 400);
     assert.equal((await gateway.exchange(exchangeOf("POST", { ...ACCEPT, "mcp-session-id": "feed" }, call("look")).exchange)).status, 404);
@@ -196,7 +196,7 @@ describe("a legacy session over HTTP", () => {
     assert.equal((await of(session.headers, asked))[0], 200, String(id));
   });
 
-  test("survives a restart with its subscriptions and log level", async () => {
+  test("survives a restart with its subscriptions and log level #sessions.restart #spec.7.state.sessions", async () => {
     const sessions = sessionsDouble();
     const first = gatewayOf(world().source, { sessions });
     const session = await open(first, { caller: ann });
@@ -255,7 +255,7 @@ describe("a legacy session over HTTP", () => {
     assert.deepEqual(await told(), []);
   });
 
-  test("expires when idle, is touched at most every ttl/10, and an open stream keeps it", async () => {
+  test("expires when idle, is touched at most every ttl/10, and an open stream keeps it #sessions.idle #spec.6.trust.desktop #spec.7.state.sessions", async () => {
     const sessions = sessionsDouble();
     const clock = steppedClock();
     let touched = 0;
@@ -327,7 +327,7 @@ describe("a legacy session over HTTP", () => {
 });
 
 describe("a legacy reply", () => {
-  test("becomes an event stream only if something precedes it", async () => {
+  test("becomes an event stream only if something precedes it #gateway.http.post", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway);
     const quick = session.sent(call("look"));
@@ -354,7 +354,7 @@ describe("a legacy reply", () => {
     assert.ok(slow.sent.channel.events.every((event) => event.text !== ""));
   });
 
-  test("survives a broken connection, and is resumed by Last-Event-ID", async () => {
+  test("survives a broken connection, and is resumed by Last-Event-ID #gateway.http.event-ids #gateway.leave.legacy", async () => {
     const made = world();
     const streams = streamsDouble();
     await using gateway = gatewayOf(made.source, { streams });
@@ -409,7 +409,7 @@ describe("a legacy reply", () => {
     await first[Symbol.asyncDispose]();
   });
 
-  test("of a cancelled request is not sent, but its exchange ends", async () => {
+  test("of a cancelled request is not sent, but its exchange ends #gateway.cancel #apptheory.later.cancel", async () => {
     const made = world();
     made.slowMs = 60_000;
     await using gateway = gatewayOf(made.source);
@@ -423,7 +423,7 @@ describe("a legacy reply", () => {
     assert.equal(made.calls, 0);
   });
 
-  test("waits for a question on its own stream, which a POST answers", async () => {
+  test("waits for a question on its own stream, which a POST answers #gateway.needs.elicitation", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const session = await open(gateway, { capabilities: { elicitation: {} } });
@@ -458,7 +458,7 @@ describe("a legacy reply", () => {
     assert.equal(made.calls, 0);
   });
 
-  test("reports a refused, invalid or missing answer, and nothing is applied", async () => {
+  test("reports a refused, invalid or missing answer, and nothing is applied #gateway.needs.nothing-held #spec.6.sampling.control", async () => {
     const made = world();
     const clock = steppedClock();
     await using gateway = gatewayOf(made.source, { clock, rateLimit: false });
@@ -487,7 +487,7 @@ describe("a legacy reply", () => {
 });
 
 describe("the standalone stream", () => {
-  test("is the only one, is primed, and carries nothing but changes", async () => {
+  test("is the only one, is primed, and carries nothing but changes #gateway.http.get #spec.5.notification.resources", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const session = await open(gateway);
@@ -527,7 +527,7 @@ describe("the standalone stream", () => {
       assert.equal(first.channel.messages.length, 0);
     });
 
-  test("C8 keeps flags while the client does not read, and sends each notification once", async () => {
+  test("C8 keeps flags while the client does not read, and sends each notification once #spec.7.performance.subscriptions", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const session = await open(gateway);
@@ -587,7 +587,7 @@ describe("the standalone stream", () => {
 });
 
 describe("what a POST must be", () => {
-  test("batches are part of 2025-03-26 only, bounded, and answered as one", async () => {
+  test("batches are part of 2025-03-26 only, bounded, and answered as one #gateway.batch", async () => {
     await using gateway = gatewayOf(world().source);
     const old = await open(gateway, { version: "2025-03-26" });
     const batch = [
@@ -616,7 +616,7 @@ describe("what a POST must be", () => {
       assert.equal((await (await open(gateway, { version })).post(batch)).status, 400);
   });
 
-  test("media types, JSON and UTF-8 are checked, each with its own status", async () => {
+  test("media types, JSON and UTF-8 are checked, each with its own status #secure.depth #spec.7.json-rpc", async () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway);
     assert.equal((await session.post(call("look"), { "content-type": "text/plain" })).status, 415);

@@ -73,7 +73,7 @@ describe("a server mounted in an application", () => {
     }
   });
 
-  it("refuses unknown hosts and foreign origins, unless they are allowed", async () => {
+  it("refuses unknown hosts and foreign origins, unless they are allowed #apptheory.later.origin", async () => {
     const foreign = "https://app.example/mcp";
     assert.equal((await doorOf().fetch(post({}, foreign))).status, 403);
     assert.equal((await doorOf(undefined, { allowedHosts: ["app.example"] }).fetch(post({}, foreign))).status, 200);

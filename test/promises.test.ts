@@ -1,42 +1,44 @@
+// test/promises.json lists what Troupe promises. A test that shows a promise ends its name with the promise's id: `#actor.restart`.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { requirements } from "./requirements.ts";
+import promises from "./promises.json" with { type: "json" };
 import { namedTests, testFiles } from "./test-names.ts";
 
-const paths = new Set(namedTests.map(({ path }) => path));
+const ids = Object.keys(promises);
 
-test("the walk sees the tests there are", () => {
+test("the names of tests and the promises are read", () => {
   assert.ok(namedTests.length > 500, `${namedTests.length} names`);
-  assert.ok(requirements.length > 200);
+  assert.ok(ids.length > 200);
 });
 
-test("every promise names tests that exist", () => {
-  const missing = requirements.flatMap(({ id, tests }) => tests.filter((name) => !paths.has(name)).map((name) => `${id}: ${name}`));
-  assert.deepEqual(missing, []);
+test("every promise is shown by at least one test #repository.requirements", () => {
+  const tags = new Set(namedTests.flatMap((one) => one.tags));
   assert.deepEqual(
-    requirements.filter(({ tests }) => tests.length === 0).map(({ id }) => id),
+    ids.filter((id) => !tags.has(id)),
     [],
   );
 });
 
-test("every promise has an id of its own and a sentence", () => {
-  const ids = requirements.map(({ id }) => id);
+test("every tag of a test is the id of a promise", () => {
+  const known = new Set(ids);
   assert.deepEqual(
-    ids.filter((id, index) => ids.indexOf(id) !== index),
+    namedTests.flatMap(({ file, tags }) => tags.filter((tag) => !known.has(tag)).map((tag) => `${file}: #${tag}`)),
     [],
   );
-  for (const { id, says } of requirements) {
+});
+
+test("every promise has an id of at least two words and a sentence", () => {
+  for (const [id, sentence] of Object.entries(promises)) {
     assert.match(id, /^[a-z0-9]+(?:[.-][a-z0-9]+)+$/);
-    assert.ok(says.length > 10, id);
+    assert.ok(sentence.length > 10, id);
   }
 });
 
-test("a test that is cited is the only one of its name", () => {
-  const cited = new Set(requirements.flatMap(({ tests }) => tests));
-  const twice = [...cited].filter((path) => namedTests.filter((one) => one.path === path).length > 1);
-  assert.deepEqual(twice, []);
+test("no promise is listed twice", () => {
+  const text = readFileSync(join(import.meta.dirname, "promises.json"), "utf8");
+  assert.equal([...text.matchAll(/^ {2}"/gm)].length, ids.length);
 });
 
 test("each law and invariant has a test whose name begins with it, and all are spelled alike", () => {

@@ -34,14 +34,17 @@ export interface RequestOrigin {
 /** A reply, or the error in its place; undefined: the request was cancelled, and gets no reply. */
 export type Answered = ReplyText | { readonly error: Fault } | undefined;
 
-// Where a result is not there yet, the code that waits for it is a method of its own: V8 allocates what a function closes over on each
-// call of it. For the same reason the functions that a result is passed to close over nothing.
+/**
+ * One request of a session. It has no private members, and its steps are functions, since V8 takes longer to create an object with private
+ * members than for a step. A step that waits is a function of its own, and what a result is passed to closes over nothing, since V8 allocates
+ * what a function closes over on each call of it.
+ */
 export class SessionRequest extends ActiveRequest {
   readonly core: Core;
   readonly session: Session;
   readonly request: Request;
   readonly origin: RequestOrigin;
-  readonly #seen: RequestObserver;
+  readonly seen: RequestObserver;
 
   constructor(core: Core, session: Session, request: Request, origin: RequestOrigin) {
     super(request.id);
@@ -49,152 +52,150 @@ export class SessionRequest extends ActiveRequest {
     this.session = session;
     this.request = request;
     this.origin = origin;
-    this.#seen = observe(core, request, "legacy", origin.caller, session);
+    this.seen = observe(core, request, "legacy", origin.caller, session);
   }
 
   /** Never throws nor rejects. */
   answer(): Answered | Promise<Answered> {
-    return this.#seen.during(this);
+    return this.seen.during(this);
   }
 
   run(): Answered | Promise<Answered> {
-    const { core, session } = this;
-    const refused = this.#begin();
-    if (refused !== undefined) return this.#error(refused);
-    try {
-      const result = this.#result();
-      const waits = this.origin.ordered && (result instanceof Promise || session.subscriptions?.pending === true);
-      return andThenElse(core.pending.within(waits ? this.#afterNotices(result) : result, this), replied, failed, this);
-    } catch (error) {
-      return this.fail(error);
-    }
-  }
-
-  #begin(): Fault | undefined {
-    const { core, session, id } = this;
-    if (core.work.closed) return draining();
-    const { active } = session;
-    if (active.get(id) !== undefined) return new Fault("ID_IN_USE", "A request with this id is still running.");
-    if (active.size >= core.settings.limits.inFlight) return new Fault("BUSY", "Too many requests of this session run at once.");
-    active.add(this);
-    return undefined;
-  }
-
-  reply(members: Members): Answered {
-    try {
-      const reply = this.aborted ? undefined : legacyReply(this.id, members);
-      this.session.active.delete(this);
-      this.#seen.replied(reply);
-      return reply;
-    } catch (error) {
-      return this.fail(error);
-    }
-  }
-
-  fail(error: unknown): Answered {
-    this.session.active.delete(this);
-    if (this.aborted) {
-      this.#seen.replied(undefined);
-      return undefined;
-    }
-    if (error instanceof GivenUp) this.abort();
-    return this.#error(requestFault(this.core, this.request.method, error));
-  }
-
-  #error(error: Fault): Answered {
-    this.#seen.failed(error);
-    return { error };
-  }
-
-  #result(): Members | Promise<Members> {
-    const { core, session, request, origin } = this;
-    const { dialect } = core.settings;
-    const own = SESSION_METHODS.get(request.method);
-    if (own !== undefined) return own(this);
-    if (dialect.refusesTasks && "task" in request.params)
-      throw new Fault("METHOD", "Method not found: there are no tasks here.", { reason: "task-argument" });
-    return origin.ordered && session.started !== undefined ? this.#onceStarted(session.started) : this.#perform(this.#call());
-  }
-
-  async #onceStarted(started: Promise<void>): Promise<Members> {
-    await started;
-    this.session.started = undefined;
-    return this.#perform(this.#call());
-  }
-
-  // C8: on one stream the notification comes before the reply to the call that caused it.
-  async #afterNotices(result: Members | Promise<Members>): Promise<Members> {
-    const members = await result;
-    if (this.session.subscriptions?.pending === true) await this.session.subscriptions.settle();
-    return members;
-  }
-
-  #call(): Call {
-    const { session, request, origin } = this;
-    const { method, params, id } = request;
-    const meta = metaOf(params);
-    return {
-      method,
-      params,
-      id,
-      revision: session.revision,
-      viewer: session.viewerFor(origin.caller),
-      source: session.source,
-      posture: session.posture,
-      options: {
-        key: callKey(meta, origin.idempotencyKey),
-        peer: origin.caller.peer,
-        can: session.can,
-        trace: this.#seen.trace ?? traceOf(meta),
-        signal: this,
-        onProgress: progressTo(origin.channel, params, session.revision, this),
-        onLog: logTo(origin.channel, session, this),
-      },
-      onListed: isListMethod(method) ? recordListsOf(session, origin.caller) : undefined,
-      checkArguments: undefined,
-    };
-  }
-
-  #perform(call: Call): Members | Promise<Members> {
-    return andThen(dispatch(this.core, call, this.origin.caller), performed, this, call);
-  }
-
-  // The call runs again from the top with all answers so far.
-  async askThenRepeat(call: Call, first: Bag): Promise<Members> {
     const { core, session, origin } = this;
-    const { rounds, answerLength } = core.settings.limits;
-    let answers: Record<string, Json> = {};
-    let needs = first;
-    for (let round = 0; round < rounds; round += 1) {
-      const questions = questionsOf(needs);
-      const missing = unmet(questions, session.can);
-      if (missing.length > 0) return notAsked(core, call, missing);
-      try {
-        // All are shaped before the first is sent: no one is asked in vain.
-        const shaped = Array.from(questions, ([key, question]) => {
-          return { key, ...question, params: shapeQuestion(question, session.revision, () => core.settings.entropy.uuid()) };
-        });
-        for (const { key, method, params } of shaped) {
-          const answer = await session.clientRequests.ask(method, params, (message) => origin.channel.ask(message), this);
-          answers = { ...answers, [key]: checkAnswer(key, answer, method, answerLength) };
-        }
-      } catch (error) {
-        return unanswered(call, error);
-      }
-      const outcome = await dispatch(core, withAnswers(call, answers), origin.caller);
-      if (!hasOwn(outcome, "needs")) return outcome;
-      needs = outcome.needs;
+    const refused = admit(this);
+    if (refused !== undefined) return answerError(refused, this);
+    try {
+      const result = resultOf(this);
+      const notifies = origin.ordered && session.subscriptions?.pending === true;
+      if (!(result instanceof Promise) && !notifies) return reply(result, this);
+      return andThenElse(core.pending.within(origin.ordered ? afterNotices(result, session) : result, this), reply, fail, this);
+    } catch (error) {
+      return fail(error, this);
     }
-    return unanswered(call, new NoAnswer("CANNOT_ASK", `After ${rounds} rounds of questions this call still has some.`));
   }
 }
 
-const replied = (members: Members, request: SessionRequest): Answered => request.reply(members);
+/** Makes it an active request of its session. Returns why it cannot be. */
+function admit(one: SessionRequest): Fault | undefined {
+  const { core, session, id } = one;
+  if (core.work.closed) return draining();
+  const { active } = session;
+  if (active.get(id) !== undefined) return new Fault("ID_IN_USE", "A request with this id is still running.");
+  if (active.size >= core.settings.limits.inFlight) return new Fault("BUSY", "Too many requests of this session run at once.");
+  active.add(one);
+  return undefined;
+}
 
-const failed = (error: unknown, request: SessionRequest): Answered => request.fail(error);
+function reply(members: Members, one: SessionRequest): Answered {
+  try {
+    const text = one.aborted ? undefined : legacyReply(one.id, members);
+    one.session.active.delete(one);
+    one.seen.replied(text);
+    return text;
+  } catch (error) {
+    return fail(error, one);
+  }
+}
 
-const performed = (outcome: Outcome, request: SessionRequest, call: Call): Members | Promise<Members> =>
-  hasOwn(outcome, "needs") ? request.askThenRepeat(call, outcome.needs) : outcome;
+function fail(error: unknown, one: SessionRequest): Answered {
+  one.session.active.delete(one);
+  if (one.aborted) {
+    one.seen.replied(undefined);
+    return undefined;
+  }
+  if (error instanceof GivenUp) one.abort();
+  return answerError(requestFault(one.core, one.request.method, error), one);
+}
+
+function answerError(error: Fault, { seen }: SessionRequest): Answered {
+  seen.failed(error);
+  return { error };
+}
+
+function resultOf(one: SessionRequest): Members | Promise<Members> {
+  const { core, session, request, origin } = one;
+  const own = SESSION_METHODS.get(request.method);
+  if (own !== undefined) return own(one);
+  if (core.settings.dialect.refusesTasks && "task" in request.params)
+    throw new Fault("METHOD", "Method not found: there are no tasks here.", { reason: "task-argument" });
+  return origin.ordered && session.started !== undefined ? onceStarted(one, session.started) : perform(one);
+}
+
+async function onceStarted(one: SessionRequest, started: Promise<void>): Promise<Members> {
+  await started;
+  one.session.started = undefined;
+  return perform(one);
+}
+
+// C8: on one stream the notification comes before the reply to the call that caused it.
+async function afterNotices(result: Members | Promise<Members>, session: Session): Promise<Members> {
+  const members = await result;
+  if (session.subscriptions?.pending === true) await session.subscriptions.settle();
+  return members;
+}
+
+function perform(one: SessionRequest): Members | Promise<Members> {
+  const call = callOf(one);
+  return andThen(dispatch(one.core, call, one.origin.caller), performed, one, call);
+}
+
+const performed = (outcome: Outcome, one: SessionRequest, call: Call): Members | Promise<Members> =>
+  hasOwn(outcome, "needs") ? askThenRepeat(one, call, outcome.needs) : outcome;
+
+function callOf(one: SessionRequest): Call {
+  const { session, request, origin, seen } = one;
+  const { method, params, id } = request;
+  const meta = metaOf(params);
+  return {
+    method,
+    params,
+    id,
+    revision: session.revision,
+    viewer: session.viewerFor(origin.caller),
+    source: session.source,
+    posture: session.posture,
+    options: {
+      key: callKey(meta, origin.idempotencyKey),
+      peer: origin.caller.peer,
+      can: session.can,
+      trace: seen.trace ?? traceOf(meta),
+      signal: one,
+      onProgress: progressTo(origin.channel, params, session.revision, one),
+      onLog: logTo(origin.channel, session, one),
+    },
+    onListed: isListMethod(method) ? recordListsOf(session, origin.caller) : undefined,
+    checkArguments: undefined,
+  };
+}
+
+// The call runs again from the top with all answers so far.
+async function askThenRepeat(one: SessionRequest, call: Call, first: Bag): Promise<Members> {
+  const { core, session, origin } = one;
+  const { rounds, answerLength } = core.settings.limits;
+  let answers: Record<string, Json> = {};
+  let needs = first;
+  for (let round = 0; round < rounds; round += 1) {
+    const questions = questionsOf(needs);
+    const missing = unmet(questions, session.can);
+    if (missing.length > 0) return notAsked(core, call, missing);
+    try {
+      // All are shaped before the first is sent: no one is asked in vain.
+      const shaped = Array.from(questions, ([key, question]) => {
+        return { key, ...question, params: shapeQuestion(question, session.revision, () => core.settings.entropy.uuid()) };
+      });
+      for (const { key, method, params } of shaped) {
+        const answer = await session.clientRequests.ask(method, params, (message) => origin.channel.ask(message), one);
+        answers = { ...answers, [key]: checkAnswer(key, answer, method, answerLength) };
+      }
+    } catch (error) {
+      return unanswered(call, error);
+    }
+    const outcome = await dispatch(core, withAnswers(call, answers), origin.caller);
+    if (!hasOwn(outcome, "needs")) return outcome;
+    needs = outcome.needs;
+  }
+  return unanswered(call, new NoAnswer("CANNOT_ASK", `After ${rounds} rounds of questions this call still has some.`));
+}
 
 /** Remembers which lists the client was given, here and at the other nodes. */
 function recordListsOf(session: Session, caller: Caller): (lists: Lists, list: keyof Lists) => void {

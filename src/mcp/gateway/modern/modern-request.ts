@@ -48,134 +48,122 @@ export function postureOf(core: Core, caller: Caller): "dynamic" | "gated" {
 /** Undefined: the request was cancelled. */
 export type ModernReply = ReplyText | undefined;
 
-/** Any request but `subscriptions/listen`. Aborted when its client has left or cancelled it: nothing happens then up to the commit. */
+/**
+ * Any request but `subscriptions/listen`. Aborted when its client has left or cancelled it: nothing happens then up to the commit. Without
+ * private members, like `SessionRequest`.
+ */
 export class ModernRequest extends ActiveRequest {
-  readonly #core: Core;
+  readonly core: Core;
   readonly request: Request;
-  readonly #origin: ModernOrigin;
-  #seen: RequestObserver = UNOBSERVED;
+  readonly origin: ModernOrigin;
+  seen: RequestObserver = UNOBSERVED;
   /** Whether the client's leaving aborts it: only once something listens to it. */
-  #follows = false;
+  follows = false;
 
   constructor(core: Core, request: Request, origin: ModernOrigin) {
     super(request.id);
-    this.#core = core;
+    this.core = core;
     this.request = request;
-    this.#origin = origin;
+    this.origin = origin;
   }
 
   override get aborted(): boolean {
-    return super.aborted || this.#origin.gone?.aborted === true;
+    return super.aborted || this.origin.gone?.aborted === true;
   }
 
   override addEventListener(type: "abort", listener: () => void): void {
     super.addEventListener(type, listener);
-    if (this.#follows || this.#origin.gone === undefined) return;
-    this.#follows = true;
-    this.#origin.gone.addEventListener("abort", () => this.abort(), { once: true });
+    if (this.follows || this.origin.gone === undefined) return;
+    this.follows = true;
+    this.origin.gone.addEventListener("abort", () => this.abort(), { once: true });
   }
 
   /** Throws, or rejects with, a `Fault`. */
   perform(): ModernReply | Promise<ModernReply> {
-    this.#seen = observe(this.#core, this.request, "modern", this.#origin.caller, undefined);
-    return this.#seen.during(this);
+    this.seen = observe(this.core, this.request, "modern", this.origin.caller, undefined);
+    return this.seen.during(this);
   }
 
   run(): ModernReply | Promise<ModernReply> {
-    const core = this.#core;
+    const { core, request, origin } = this;
     try {
       core.admit();
-      const envelope = openRequest(core, this.request, this.#origin.header);
-      return andThenElse(core.pending.within(this.#reply(envelope), this), replied, failed, this);
+      const envelope = openRequest(core, request, origin.header);
+      return andThenElse(core.pending.within(replyTo(this, envelope), this), replied, fail, this);
     } catch (error) {
-      return this.fail(error);
+      return fail(error, this);
     }
-  }
-
-  reply(reply: ModernReply): ModernReply {
-    this.#seen.replied(reply);
-    return reply;
-  }
-
-  fail(error: unknown): undefined {
-    if (this.aborted) {
-      this.#seen.replied(undefined);
-      return undefined;
-    }
-    if (error instanceof GivenUp) this.abort();
-    const fault = requestFault(this.#core, this.request.method, error);
-    this.#seen.failed(fault);
-    throw fault;
-  }
-
-  #reply(envelope: Envelope): ModernReply | Promise<ModernReply> {
-    const core = this.#core;
-    const { method, params } = this.request;
-    if (method === "server/discover") return this.#discover();
-    if (!core.methods.has(method) || (core.settings.dialect.refusesTasks && "task" in params)) throw methodNotFound(method);
-    const call = this.#call(envelope);
-    const remembered = rememberedIn(core, call);
-    const answers = remembered === "foreign" ? undefined : answersOf(core, call, remembered);
-    return andThen(
-      dispatch(core, answers === undefined ? call : withAnswers(call, answers), this.#origin.caller),
-      encoded,
-      this,
-      call,
-      answers,
-    );
-  }
-
-  #discover(): ModernReply | Promise<ModernReply> {
-    const { settings, serverMeta, limit } = this.#core;
-    const { caller, source } = this.#origin;
-    limit(caller);
-    const hints = cacheHints(settings, "server/discover", this.request.params, true);
-    return andThen(discoverMembers(settings, source, viewerOf(caller, undefined)), (members: string) =>
-      modernReply(this.id, { members }, "complete", hints, serverMeta),
-    );
-  }
-
-  encode(outcome: Outcome, call: Call, answers: Bag | undefined): ModernReply {
-    if (this.aborted) return undefined;
-    const { settings, serverMeta } = this.#core;
-    if (hasOwn(outcome, "needs")) return inputRequired(this.#core, call, outcome.needs, answers ?? EMPTY);
-    const hints = cacheHints(settings, call.method, call.params, outcome.lasting === true);
-    return modernReply(call.id, outcome, outcome.task === true ? "task" : "complete", hints, serverMeta);
-  }
-
-  #call(envelope: Envelope): Call {
-    const { method, params, id } = this.request;
-    const { caller, source, channel, header } = this.#origin;
-    const { logLevel, revision, can, meta } = envelope;
-    return {
-      method,
-      params,
-      id,
-      revision,
-      viewer: viewerOf(caller, undefined),
-      source,
-      posture: postureOf(this.#core, caller),
-      options: {
-        key: callKey(meta, header?.("idempotency-key")),
-        peer: caller.peer,
-        can,
-        trace: this.#seen.trace ?? traceOf(meta),
-        signal: this,
-        onProgress: progressTo(channel, params, revision, this),
-        onLog: logLevel === undefined ? undefined : logTo(channel, { logLevel }, this),
-      },
-      checkArguments: header === undefined ? undefined : (offer, args) => checkParamHeaders(header, offer, args),
-      onListed: undefined,
-    };
   }
 }
 
-const replied = (reply: ModernReply, request: ModernRequest): ModernReply => request.reply(reply);
+function replied(reply: ModernReply, { seen }: ModernRequest): ModernReply {
+  seen.replied(reply);
+  return reply;
+}
 
-const failed = (error: unknown, request: ModernRequest): ModernReply => request.fail(error);
+function fail(error: unknown, one: ModernRequest): undefined {
+  if (one.aborted) {
+    one.seen.replied(undefined);
+    return undefined;
+  }
+  if (error instanceof GivenUp) one.abort();
+  const fault = requestFault(one.core, one.request.method, error);
+  one.seen.failed(fault);
+  throw fault;
+}
 
-const encoded = (outcome: Outcome, request: ModernRequest, call: Call, answers: Bag | undefined): ModernReply =>
-  request.encode(outcome, call, answers);
+function replyTo(one: ModernRequest, envelope: Envelope): ModernReply | Promise<ModernReply> {
+  const { core, request, origin } = one;
+  const { method, params } = request;
+  if (method === "server/discover") return discover(one);
+  if (!core.methods.has(method) || (core.settings.dialect.refusesTasks && "task" in params)) throw methodNotFound(method);
+  const call = callOf(one, envelope);
+  const remembered = rememberedIn(core, call);
+  const answers = remembered === "foreign" ? undefined : answersOf(core, call, remembered);
+  return andThen(dispatch(core, answers === undefined ? call : withAnswers(call, answers), origin.caller), encode, one, call, answers);
+}
+
+function discover({ core, request, origin }: ModernRequest): ModernReply | Promise<ModernReply> {
+  const { settings, serverMeta, limit } = core;
+  limit(origin.caller);
+  const hints = cacheHints(settings, "server/discover", request.params, true);
+  return andThen(discoverMembers(settings, origin.source, viewerOf(origin.caller, undefined)), (members: string) =>
+    modernReply(request.id, { members }, "complete", hints, serverMeta),
+  );
+}
+
+function encode(outcome: Outcome, { core, aborted }: ModernRequest, call: Call, answers: Bag | undefined): ModernReply {
+  if (aborted) return undefined;
+  if (hasOwn(outcome, "needs")) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
+  const hints = cacheHints(core.settings, call.method, call.params, outcome.lasting === true);
+  return modernReply(call.id, outcome, outcome.task === true ? "task" : "complete", hints, core.serverMeta);
+}
+
+function callOf(one: ModernRequest, envelope: Envelope): Call {
+  const { method, params, id } = one.request;
+  const { caller, source, channel, header } = one.origin;
+  const { logLevel, revision, can, meta } = envelope;
+  return {
+    method,
+    params,
+    id,
+    revision,
+    viewer: viewerOf(caller, undefined),
+    source,
+    posture: postureOf(one.core, caller),
+    options: {
+      key: callKey(meta, header?.("idempotency-key")),
+      peer: caller.peer,
+      can,
+      trace: one.seen.trace ?? traceOf(meta),
+      signal: one,
+      onProgress: progressTo(channel, params, revision, one),
+      onLog: logLevel === undefined ? undefined : logTo(channel, { logLevel }, one),
+    },
+    checkArguments: header === undefined ? undefined : (offer, args) => checkParamHeaders(header, offer, args),
+    onListed: undefined,
+  };
+}
 
 function rememberedIn(core: Core, call: Call): Remembered | "foreign" | undefined {
   const state = call.params["requestState"] ?? undefined;

@@ -1,4 +1,4 @@
-/** A process to be killed: puts and labels without end, and prints what is acknowledged at once. Argument: path. */
+/** A process that a test kills: puts and labels endlessly, and prints each acknowledgement at once. Argument: path. */
 import { writeSync } from "node:fs";
 import { sqliteContents } from "./index.ts";
 

@@ -28,7 +28,7 @@ contentSuite("the SQLite content store", {
 
 const text = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes);
 
-/** Every place where `from` stands in the file becomes `to`, of the same length. */
+/** Replaces every `from` in the file by `to`, of the same length. */
 function overwrite(path: string, from: string, to: string): void {
   const file = readFileSync(path, "latin1");
   assert.ok(file.includes(from));
@@ -72,7 +72,7 @@ test("C2 nothing acknowledged is lost when its process is killed", async () => {
     if (output.length > 40_000) running.kill("SIGKILL");
   });
   await once(running, "close");
-  // The last line may be half written.
+  // The last line may be incomplete.
   const lines = output.split("\n").slice(0, -1);
   await using store = sqliteContents(file.path);
   const last = new Map<string, number>();

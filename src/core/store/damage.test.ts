@@ -20,7 +20,7 @@ function temporary(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Makes garbage of the first leaf of that table or index. */
+/** Overwrites the first leaf page of that table or index with garbage. */
 function damage(directory: string, name: string): void {
   const path = join(directory, "troupe.db");
   const database: DatabaseSync = new (process.getBuiltinModule("node:sqlite").DatabaseSync)(path);
@@ -162,7 +162,7 @@ test("a flipped bit in the index of names never returns another actor's row", as
   const bytes = readFileSync(file);
   for (let page = 1; page * PAGE < bytes.length; page += 1) {
     const at = bytes.subarray(0, (page + 1) * PAGE).indexOf("dooralice", page * PAGE);
-    // "alice" becomes "alicd".
+    // Changes "alice" to "alicd".
     if (at >= 0 && bytes[page * PAGE] === INDEX_LEAF) bytes[at + 8] = "d".charCodeAt(0);
   }
   writeFileSync(file, bytes);

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "../..");
 
 const distrusts = (database: DatabaseSync): void => {
   assert.equal(database.prepare("PRAGMA trusted_schema").get()?.["trusted_schema"], 0);
-  // What defensive mode forbids.
+  // Defensive mode forbids this.
   database.exec("PRAGMA writable_schema = ON");
   assert.throws(() => database.exec("UPDATE sqlite_master SET sql = sql"), /may not be modified|readonly/u);
 };

@@ -27,7 +27,7 @@ const temporary = (): { readonly path: string } & Disposable => {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 };
 
-/** A copy of the files of an open store: as its process, killed now, would leave them. */
+/** Copies the files of an open store as its process would leave them if it were killed now. */
 const killedCopy = (from: string, to: string): void => {
   cpSync(from, to, { recursive: true });
   rmSync(join(to, "troupe.db-shm"), { force: true });
@@ -41,7 +41,7 @@ const openedAt = async (directory: string): Promise<{ readonly losses: readonly 
 
 const TURNS = 30;
 
-/** A store whose process was killed after its first turns. Returns its directory. */
+/** Creates a store whose process was killed after its first turns. Returns its directory. */
 const killedStore = async (directory: string): Promise<string> => {
   await using store = sqliteStore({ directory: `${directory}-live` });
   const writer = new ChainWriter("door/a");
@@ -171,7 +171,7 @@ describe("the log of a killed server", () => {
     const copy = join(place.path, "erased-copy");
     killedCopy(directory, copy);
     assert.equal(statSync(join(copy, "troupe.db-wal")).size, 0);
-    // A process of which the first commit is on the disk, and the record of it not yet.
+    // As if the process was killed when its first commit was on disk and not yet in the record.
     const opened = sqliteStore({ directory: copy });
     const record = readFileSync(join(copy, "troupe.db.pid"));
     await opened.commit("door/b", new ChainWriter("door/b").next());
@@ -226,7 +226,7 @@ describe("the log of a killed server", () => {
     await using store = sqliteStore({ directory });
     const writer = new ChainWriter("door/a");
     for (let turn = 0; turn < 40; turn += 1) await store.commit(writer.id, writer.next());
-    // Empties the log behind it.
+    // Erasing also empties the log.
     assert.ok((await store.erase(writer.id, 30)) > 0);
     rmSync(trial, { recursive: true, force: true });
     killedCopy(directory, trial);
@@ -293,7 +293,7 @@ test("a cut log of contents is reported, too", async () => {
   assert.ok(readdirSync(place.path).includes("copy.db.log-lost"));
 });
 
-/** Long enough for others to commit meanwhile. */
+/** Ends a sync after so many rounds of the event loop that other commits are made meanwhile. */
 const inRounds = (end: () => void, rounds = 12): void => void setImmediate(() => (rounds > 0 ? inRounds(end, rounds - 1) : end()));
 
 test("C2 after a failed sync nothing acknowledged is lost with the power", async () => {
@@ -317,7 +317,7 @@ test("C2 after a failed sync nothing acknowledged is lost with the power", async
     await Promise.all(
       writers.map(async (writer, n) => {
         for (let turn = 0; turn < 6; turn += 1) {
-          // They come one after the other, so that some wait while a sync is under way.
+          // Staggered, so that some commits wait during a sync.
           for (let rounds = 0; rounds < n; rounds += 1) await new Promise((resolve) => setImmediate(resolve));
           const entry = writer.next();
           try {

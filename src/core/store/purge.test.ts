@@ -17,7 +17,7 @@ class Place {
   open(more: SqliteOptions = {}): ReturnType<typeof sqliteStore> {
     return sqliteStore({ directory: this.path, ...more });
   }
-  /** How many rows the tables have in which something of an actor is. */
+  /** How many rows there are in the tables that hold parts of actors. */
   rows(...tables: readonly string[]): readonly number[] {
     using database = this.#connect();
     const names = tables.length > 0 ? tables : ["actor", "event", "seek", "gone"];
@@ -27,7 +27,7 @@ class Place {
     using database = this.#connect();
     database.exec(sql);
   }
-  /** Makes garbage of the first leaf of that table. */
+  /** Overwrites the first leaf page of that table with garbage. */
   damage(table: string): void {
     using database = this.#connect();
     const page = database.prepare("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path LIMIT 1").get(table);
@@ -46,7 +46,7 @@ class Place {
   }
 }
 
-/** Writes a chain of so many events that ends, without waiting between them. */
+/** Commits a chain of so many events, all at once, of which the last stops the actor. */
 async function ended(
   store: ReturnType<typeof sqliteStore>,
   actor: ChainWriter,
@@ -130,7 +130,7 @@ test("no event place and no actor id is used twice", async () => {
     await store.event(one.head);
     await store.remove(one);
   }
-  // As where a removal was cut off before it came to the index.
+  // As if a removal was interrupted before it reached the index.
   place.change("INSERT INTO seek SELECT 123456789012, value FROM meta WHERE name = 'event'");
   await using store = place.open();
   const after = new ChainWriter("door/b", "two");

@@ -81,7 +81,7 @@ test("the log of a session file shrinks after a reader has finished", async () =
   assert.ok(size() > 8_000_000);
   reader.exec("COMMIT");
   reader.close();
-  // After every eighth write it is looked how long the log is.
+  // Every eighth write checks the length of the log.
   for (let n = 0; n < 10; n += 1) await stores.streams.append("s", "small", n);
   assert.ok(size() <= 4_194_304, `${size()}`);
 });
@@ -154,7 +154,7 @@ test("tasks survive reopening the file until they expire", async () => {
   assert.equal(await stores.taskStore.get("b"), undefined);
 });
 
-/** Makes a file's sessions as the second schema had them. */
+/** Changes the tables of sessions to those of the second schema. */
 const TO_VERSION_2 = `
   DROP TABLE session; DROP TABLE session_fixed; DROP TABLE subscription;
   CREATE TABLE session(id TEXT PRIMARY KEY, seen INTEGER NOT NULL, row TEXT NOT NULL) WITHOUT ROWID;
@@ -199,7 +199,7 @@ test("a small change of a session with many subscriptions is a small write", asy
     await change();
     return size() - before;
   };
-  // Pages of 4,096 bytes: a few of them.
+  // A few pages of 4,096 bytes.
   const few = 5 * 4_200;
   for (const logLevel of ["debug", "emergency", "info"]) {
     const bytes = await written(() => stores.sessions.change?.("a", { logLevel }));
@@ -272,7 +272,7 @@ test("damage found later is repaired once, also for concurrent callers", async (
     await using stores = mendedSessionStores({ path: place.path, onDamage: () => assert.fail("it is whole") });
     for (let n = 0; n < 50; n += 1) await stores.sessions.put(paddedSession(`s${n}`));
   }
-  // All but the first page, where a file says what it is.
+  // All but the first page, which identifies the file.
   const bytes = readFileSync(place.path);
   bytes.fill(0x5a, 4_096);
   writeFileSync(place.path, bytes);

@@ -44,10 +44,10 @@ const fixture = join(import.meta.dirname, "writer.fixture.ts");
 
 interface Child extends AsyncDisposable {
   readonly pid: number;
-  /** Settles with all it printed when it has ended. */
+  /** Settles when the process has ended, with all it printed. */
   readonly ended: Promise<string>;
   printed(line: string): Promise<void>;
-  /** Settles once it has printed as many lines. */
+  /** Settles when it has printed so many lines. */
   lines(count: number): Promise<void>;
   kill(): void;
 }
@@ -80,7 +80,7 @@ function child(...args: readonly string[]): Child {
   };
 }
 
-/** What another process, with few file handles, hears where it opens the store there. */
+/** The outcome of opening the store in another process, which has few file handles. */
 async function openedElsewhere(directory: string, before = ""): Promise<string> {
   const opens = `
     import { openSync } from "node:fs";
@@ -268,10 +268,10 @@ test("C2 C5 C6 a store killed at any moment has each acknowledged turn and messa
   using directory = temporary();
   const acknowledged = new Map<string, string>();
   const taken = new Set<string>();
-  // How much fits between two kills is the machine's matter: a slow one gets more of them, not less to show.
+  // A slow machine commits less between two kills, so it gets more of them.
   for (let round = 0; round < 12 || (acknowledged.size <= 1_000 && round < 60); round += 1) {
     const server = child(directory.path);
-    // By what it did: a busy machine does less in the same time.
+    // Killed after a number of lines, not a time: a busy machine does less in the same time.
     await server.lines(40 + round * 40);
     server.kill();
     const lines = (await server.ended).split("\n");
@@ -356,7 +356,7 @@ test("a flipped bit anywhere in the file is an error or changes nothing that is 
       const right = expected[index];
       if (answer === "STORE_CORRUPT") found += 1;
       else if (answer !== right) {
-        // Rows that an index no longer finds are missing, not garbage; the file's own check names them.
+        // Rows that an index no longer finds are missing, never garbage; the integrity check names them.
         assert.ok(
           answer === "absent" || answer === "fewer",
           `bit ${round % 8} of byte ${place}: ${answer.slice(0, 200)} instead of ${String(right).slice(0, 200)}`,
@@ -370,7 +370,7 @@ test("a flipped bit anywhere in the file is an error or changes nothing that is 
   assert.ok(found > 20, `found ${found}, missing ${silent}`);
 });
 
-/** Everything a store tells, each as text or as the code it failed with. */
+/** All answers of a store, each as text or as the code of its error. */
 async function answers(path: string, writers: readonly ChainWriter[]): Promise<readonly string[]> {
   const all: string[] = [];
   let store: Store;
@@ -588,7 +588,7 @@ test("newer stores, foreign databases and other files are refused with a reason 
   for (const readOnly of [false, true])
     assert.throws(() => sqliteStore({ path: garbage, readOnly }), { code: "STORE_CORRUPT", message: /not a database/u });
   assert.equal(readFileSync(garbage, "utf8").slice(0, 20), "this is no database,");
-  // A refusal lets go of the lock.
+  // A refusal releases the lock.
   assert.throws(() => sqliteStore({ path: garbage }), { code: "STORE_CORRUPT" });
 });
 
@@ -616,7 +616,7 @@ test("a read-only directory can be read but not served #store.read-only", async 
   chmodSync(join(data, "troupe.db"), 0o444);
   chmodSync(data, 0o555);
   chmodSync(directory.path, 0o755);
-  // The superuser may write everywhere: such a test steps down for as long as it looks.
+  // The superuser may write everywhere, so the test becomes another user meanwhile.
   const user = process.geteuid?.();
   if (user === 0) process.seteuid?.(65_534);
   try {

@@ -25,7 +25,7 @@ class SlowDisk implements Disk {
     this.waiting.push(done);
   }
   close(): void {}
-  /** Ends the one that is under way. */
+  /** Ends the current sync. */
   end(error: Error | null = null): void {
     const done = this.waiting.shift();
     assert.ok(done);
@@ -189,10 +189,10 @@ for (const [what, harm] of [
 void test("C2 an open store needs no further file handle to commit", async () => {
   using directory = temporary();
   const wal = join(directory.path, "troupe.db-wal");
-  // Made once before: what is opened then has nothing to write at its start.
+  // Created before, so that opening it writes nothing.
   await sqliteStore({ directory: directory.path })[Symbol.asyncDispose]();
   const store = sqliteStore({ directory: directory.path });
-  // As where the process has no file handle left: what would be opened now cannot be.
+  // As if the process had no file handle left: opening the log now would fail.
   renameSync(wal, `${wal}.away`);
   await store.enqueue(messageTo("door/x", "m"));
   assert.equal(store.fault, undefined);

@@ -1,6 +1,6 @@
 /**
- * A server to be killed: eight actors take turns that pass a coin on; what is
- * acknowledged is printed, at once. Arguments: directory, and `hold` to only keep the lock.
+ * A server that a test kills: eight actors take turns that send messages to a ninth, and each acknowledgement is printed at once.
+ * Arguments: directory, and `hold` to only hold the lock.
  */
 import { writeSync } from "node:fs";
 import { sqliteStore } from "./index.ts";
@@ -10,7 +10,7 @@ import type { ActorId, Store } from "../contract/index.ts";
 const [directory = "", mode = "work"] = process.argv.slice(2);
 const say = (line: string): void => void writeSync(1, `${line}\n`);
 
-/** A chain that goes on where the file says. */
+/** A writer that continues the stored chain. */
 async function resume(store: Store, id: ActorId): Promise<ChainWriter> {
   const writer = new ChainWriter(id);
   const stored = await store.load(id);

@@ -15,7 +15,7 @@ export interface NamedTest {
 const root = resolve(import.meta.dirname, "..");
 
 export const testFiles: readonly string[] = globSync(
-  ["src/**/*.test.ts", "src/testing/*-suite.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
+  ["src/**/*.test.ts", "src/testing/conformance/*-suite.ts", "test/**/*.test.ts", "examples/**/*.test.ts"],
   {
     cwd: root,
     exclude: ["**/node_modules/**"],

@@ -22,13 +22,12 @@ import {
   recordTranscript,
   remoteServer,
   replayTranscript,
-  sessionSuite,
   SimulatedClock,
   SimulatedEntropy,
-  streamSuite,
   testServer,
   torture,
 } from "troupe/testing";
+import { sessionSuite, streamSuite } from "troupe/conformance";
 import * as testing from "troupe/testing";
 import * as z from "zod";
 

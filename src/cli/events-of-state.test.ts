@@ -4,7 +4,7 @@ import { stateAt } from "../core/chain/index.ts";
 import type { ActorId } from "../core/contract/index.ts";
 import { LocalEngine } from "../core/engine/index.ts";
 import { memoryStore } from "../core/store/index.ts";
-import { tallyKind } from "../testing/index.ts";
+import { tallyKind } from "../testing/conformance/index.ts";
 import { eventsOfState } from "./events-of-state.ts";
 import { chainOf } from "./reading.ts";
 

@@ -1,17 +1,8 @@
-export { contentSuite, type ContentPlace } from "./content-suite.ts";
-export { golden, goldenCalls, runGolden, type GoldenCall } from "./golden.ts";
 export { twice } from "./purity.ts";
 export { rehearse, type Rehearsal, type RehearsalOptions } from "./rehearse.ts";
-export { sessionSuite, streamSuite, type SessionPlace, type StreamPlace } from "./session-suite.ts";
-export { ChainWriter, messageTo, type EntryOptions } from "./store-entries.ts";
-export { storeSuite, type StorePlace, type StoreSuiteOptions } from "./store-suite.ts";
-export { engineSuite } from "./engine-suite.ts";
 export { FaultyStore, type Fault, type FaultPlace } from "./faulty-store.ts";
 export { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
-export { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
-export { chainOf, goldenWorkload, turnSuite, type OpenEngine, type Opened, type SuiteOptions } from "./turn-suite.ts";
 export { account, Ledger, operation, torture, type Account, type Operation, type Tortured, type TortureOptions } from "./torture.ts";
-export { exportedBy, transferSuite, type Exported, type TransferPlace } from "./transfer-suite.ts";
 export type { AnswerScripts, Script } from "./client/answers.ts";
 export { assertError, assertHasTools, assertToolResult, toolText } from "./client/assertions.ts";
 export type { CallMore, TestClientOptions } from "./client/call-options.ts";

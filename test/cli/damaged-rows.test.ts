@@ -6,7 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import type { ActorId } from "../../src/core/contract/index.ts";
 import { sqliteStore } from "../../src/core/store/index.ts";
-import { ChainWriter } from "../../src/testing/store-entries.ts";
+import { ChainWriter } from "../../src/testing/conformance/index.ts";
 import { troupe } from "./run.ts";
 
 test("where a page of actors is damaged, verify names each of them and actors lists the others", async () => {

@@ -3,7 +3,8 @@ import { generateKeyPairSync } from "node:crypto";
 import { checkpointEntry, forkEntry, signingKey } from "troupe/chain";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
-import { chainOf, messageTo, type SimulatedClock, SimulatedEntropy, tallyKind, until } from "troupe/testing";
+import { type SimulatedClock, SimulatedEntropy, until } from "troupe/testing";
+import { chainOf, messageTo, tallyKind } from "troupe/conformance";
 import type { ActorId, Json, Viewer } from "../../src/core/contract/index.ts";
 
 const viewer: Viewer = { principal: "ann", scopes: [] };

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { sqliteStore } from "troupe/store";
-import { ChainWriter, messageTo } from "troupe/testing";
+import { ChainWriter, messageTo } from "troupe/conformance";
 import { root } from "../serve-child.ts";
 import { isBag } from "../wire.ts";
 import { lines, running, troupe } from "./run.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { sqliteStore } from "troupe/store";
-import { messageTo } from "troupe/testing";
+import { messageTo } from "troupe/conformance";
 import { lines, running, troupe } from "./run.ts";
 
 const source = (leftover: string): string => `

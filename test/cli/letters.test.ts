@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { sqliteStore } from "troupe/store";
-import { messageTo } from "troupe/testing";
+import { messageTo } from "troupe/conformance";
 import { isBag } from "../wire.ts";
 import { lines, troupe } from "./run.ts";
 

@@ -1,7 +1,8 @@
 // The contract of session stores holds on DynamoDB.
 import { after } from "node:test";
 import { dynamoSessionStores } from "troupe/dynamo";
-import { sessionSuite, SimulatedClock, streamSuite } from "troupe/testing";
+import { SimulatedClock } from "troupe/testing";
+import { sessionSuite, streamSuite } from "troupe/conformance";
 import { startDynamo } from "./tables.ts";
 
 const dynamo = await startDynamo();

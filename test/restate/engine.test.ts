@@ -1,6 +1,6 @@
 // The engine suite against a real server: all of it, and every trait that is claimed.
 import { after, before } from "node:test";
-import { engineSuite } from "../../src/testing/index.ts";
+import { engineSuite } from "../../src/testing/conformance/index.ts";
 import { install } from "./install.ts";
 import { openOn, serverClock } from "./open-engine.ts";
 import { RestateServer } from "./restate-server.ts";

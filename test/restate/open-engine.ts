@@ -1,6 +1,7 @@
 import type { Behaviour } from "../../src/core/contract/index.ts";
 import { isRestateSdk, RestateEngine } from "../../src/hosts/restate/index.ts";
-import { settle, SimulatedClock, type OpenEngine } from "../../src/testing/index.ts";
+import { settle, SimulatedClock } from "../../src/testing/index.ts";
+import { type OpenEngine } from "../../src/testing/conformance/index.ts";
 import type { RestateServer } from "./restate-server.ts";
 
 let opened = 0;

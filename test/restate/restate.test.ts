@@ -20,7 +20,8 @@ import {
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { isRestateSdk, RestateEngine, type RestateOptions } from "../../src/hosts/restate/index.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
-import { chainOf, golden, goldenCalls, runGolden, tallyKind, until } from "../../src/testing/index.ts";
+import { until } from "../../src/testing/index.ts";
+import { chainOf, golden, goldenCalls, runGolden, tallyKind } from "../../src/testing/conformance/index.ts";
 import { install } from "./install.ts";
 import { RestateServer } from "./restate-server.ts";
 

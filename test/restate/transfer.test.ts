@@ -7,7 +7,8 @@ import { after, before, test } from "node:test";
 import { readDump, verify, writeDump } from "../../src/core/chain/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { sqliteExporter, sqliteImporter, sqliteStore } from "../../src/core/store/index.ts";
-import { chainOf, ChainWriter, exportedBy, messageTo, SimulatedClock, tallyKind, transferSuite, until } from "../../src/testing/index.ts";
+import { SimulatedClock, until } from "../../src/testing/index.ts";
+import { chainOf, ChainWriter, exportedBy, messageTo, tallyKind, transferSuite } from "../../src/testing/conformance/index.ts";
 import {
   systemClock,
   type ActorId,

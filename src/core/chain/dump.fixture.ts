@@ -12,7 +12,7 @@ import type {
   Undelivered,
 } from "../contract/index.ts";
 import { StoreError } from "../contract/index.ts";
-import { ChainWriter, type EntryOptions, messageTo } from "../../testing/index.ts";
+import { ChainWriter, type EntryOptions, messageTo } from "../../testing/conformance/index.ts";
 import { DumpSum } from "./dump-lines.ts";
 import { writeDump } from "./index.ts";
 

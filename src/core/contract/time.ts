@@ -224,12 +224,12 @@ export async function untilAborted<T>(signal: AbortSignal, run: () => T | Promis
   }
 }
 
-/** Settles like `promise`, but after `ms` like `onTimeout`, which may throw. */
-export async function withTimeout<T, L>(clock: Clock, ms: number, promise: Promise<T>, onTimeout: () => L): Promise<T | L> {
+/** Settles like `promise`, but after `ms` like `fallback`, which may throw. */
+export async function withTimeout<T, L>(clock: Clock, ms: number, promise: Promise<T>, fallback: () => L): Promise<T | L> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>();
   const undo = clock.after(ms, resolve);
   try {
-    return await Promise.race([promise, timeout.then(onTimeout)]);
+    return await Promise.race([promise, timeout.then(fallback)]);
   } finally {
     undo();
   }

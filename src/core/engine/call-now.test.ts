@@ -11,7 +11,8 @@ import {
   type Reply,
 } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { SimulatedClock, SimulatedEntropy, tallyKind, type Tally } from "../../testing/index.ts";
+import { SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
+import { tallyKind, type Tally } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const A: ActorId = "tally/a";

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { StoreError, type ActorId, type Entry, type Outgoing, type Reply, type Store } from "../contract/index.ts";
 import { memoryStore, sqliteStore } from "../store/index.ts";
-import { FaultyStore, settle, tallyKind } from "../../testing/index.ts";
+import { FaultyStore, settle } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const A: ActorId = "tally/a";

@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import type { ActorId, Entry, Outgoing, Store } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { FaultyStore, SimulatedClock, tallyKind, until } from "../../testing/index.ts";
+import { FaultyStore, SimulatedClock, until } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const A: ActorId = "tally/a";

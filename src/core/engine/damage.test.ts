@@ -6,7 +6,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import type { ActorId, Outgoing } from "../contract/index.ts";
 import { checkFile, sqliteStore } from "../store/index.ts";
-import { SimulatedClock, tallyKind, until } from "../../testing/index.ts";
+import { SimulatedClock, until } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine, type FaultContext } from "./index.ts";
 
 const ACTORS: readonly ActorId[] = ["tally/a", "tally/b", "tally/c"];

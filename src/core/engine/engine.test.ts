@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { DEFAULT_POLICY, type ActorId, type Clock, type Figures, type Outgoing } from "../contract/index.ts";
 import { checkpointEntry, stateFrom } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { chainOf, FaultyStore, settle, SimulatedClock, SimulatedEntropy, tallyKind, until } from "../../testing/index.ts";
+import { FaultyStore, settle, SimulatedClock, SimulatedEntropy, until } from "../../testing/index.ts";
+import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine, type LocalOptions } from "./index.ts";
 
 const A: ActorId = "tally/a";

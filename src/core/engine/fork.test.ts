@@ -3,7 +3,8 @@ import { test } from "node:test";
 import type { ActorId, Outgoing } from "../contract/index.ts";
 import { forkEntry, readBody } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { chainOf, settle, SimulatedClock, SimulatedEntropy, tallyKind, until } from "../../testing/index.ts";
+import { settle, SimulatedClock, SimulatedEntropy, until } from "../../testing/index.ts";
+import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const ORIGIN: ActorId = "tally/origin";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_POLICY, type Behaviour, type Json, type Message, type Viewer } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { FaultyStore, settle, tallyKind } from "../../testing/index.ts";
+import { FaultyStore, settle } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 interface Desk {

@@ -4,7 +4,8 @@ import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { StoreError, type ActorId, type Outgoing } from "../contract/index.ts";
 import { checkpointEntry, reexecute } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { chainOf, FaultyStore, SimulatedClock, tallyKind, until } from "../../testing/index.ts";
+import { FaultyStore, SimulatedClock, until } from "../../testing/index.ts";
+import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const A: ActorId = "tally/a";

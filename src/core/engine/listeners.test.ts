@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cancellation, Watchers, type ActorId, type Change, type Outgoing } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { settle, tallyKind } from "../../testing/index.ts";
+import { settle } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { type FaultContext, LocalEngine } from "./index.ts";
 
 const A: ActorId = "tally/a";

@@ -1,6 +1,6 @@
 import type { Store } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { engineSuite } from "../../testing/index.ts";
+import { engineSuite } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 engineSuite("LocalEngine on a memory store", async ({ kinds, clock, entropy, keyMs }) => {

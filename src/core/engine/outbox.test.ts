@@ -3,8 +3,9 @@ import { test } from "node:test";
 import type { ActorId, Engine, Json, Message, Outgoing } from "../contract/index.ts";
 import { readHeader } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { chainOf, FaultyStore, settle, SimulatedClock, tallyKind, until, type Fault, type FaultPlace } from "../../testing/index.ts";
-import { messageTo } from "../../testing/store-entries.ts";
+import { FaultyStore, settle, SimulatedClock, until, type Fault, type FaultPlace } from "../../testing/index.ts";
+import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
+import { messageTo } from "../../testing/conformance/index.ts";
 import { LocalEngine, type FaultContext } from "./index.ts";
 
 const A: ActorId = "tally/a";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { ActorId } from "../contract/index.ts";
 import { sqliteStore } from "../store/index.ts";
-import { tallyKind } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const [directory = "", actors = "0", stateBytes = "0", atOnce = "1"] = process.argv.slice(2);

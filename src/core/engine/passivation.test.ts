@@ -7,7 +7,8 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { ActorId, Outgoing } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { SimulatedClock, tallyKind } from "../../testing/index.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const idOf = (n: number): ActorId => `tally/a${n}`;

@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { StoreError, type ActorId, type Outgoing } from "../contract/index.ts";
 import { verify } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { chainOf, SimulatedClock, tallyKind } from "../../testing/index.ts";
-import { ChainWriter } from "../../testing/store-entries.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
+import { ChainWriter } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const DAY = 86_400_000;

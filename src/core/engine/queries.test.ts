@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ActorId, Outgoing, Snapshot, Store } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { SimulatedClock, SimulatedEntropy, tallyKind } from "../../testing/index.ts";
+import { SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const A: ActorId = "tally/a";

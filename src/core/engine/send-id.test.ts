@@ -5,7 +5,8 @@ import { actor } from "../actor/index.ts";
 import { reexecute } from "../chain/index.ts";
 import type { ActorId, Json } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { chainOf, rehearse, tallyKind, twice, until } from "../../testing/index.ts";
+import { rehearse, twice, until } from "../../testing/index.ts";
+import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const B: ActorId = "tally/b";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteStore } from "../store/index.ts";
-import { engineSuite } from "../../testing/index.ts";
+import { engineSuite } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 engineSuite("LocalEngine on SQLite", async ({ kinds, clock, entropy, keyMs }) => {

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreError, type ActorId, type Behaviour, type Outgoing } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { FaultyStore, settle, SimulatedClock, tallyKind, until } from "../../testing/index.ts";
+import { FaultyStore, settle, SimulatedClock, until } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const A: ActorId = "tally/a";

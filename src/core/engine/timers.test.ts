@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StoreError, type Behaviour, type Due, type Figures, type Json, type Message } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { SimulatedClock, tallyKind } from "../../testing/index.ts";
-import { tallyOf } from "../../testing/turn-suite.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
+import { tallyOf } from "../../testing/conformance/turn-suite.ts";
 import { LocalEngine } from "./index.ts";
 
 const A = "tally/a";

@@ -7,7 +7,7 @@ import { reexecute, verify } from "../chain/index.ts";
 import type { ChainEvent, Store } from "../contract/index.ts";
 import { memoryStore, sqliteStore } from "../store/index.ts";
 import { account, FaultyStore, SimulatedEntropy, torture, type Tortured, type TortureOptions } from "../../testing/index.ts";
-import { ForgetfulDisk } from "../../testing/forgetful-disk.ts";
+import { ForgetfulDisk } from "../../../test/torture/forgetful-disk.ts";
 import { LocalEngine } from "./index.ts";
 
 /** The chain holds, and its pure turns, run again, give what is written. */

@@ -6,7 +6,7 @@ import { constants, type DatabaseSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
 import { StoreError } from "../contract/index.ts";
-import { ChainWriter } from "../../testing/store-entries.ts";
+import { ChainWriter } from "../../testing/conformance/index.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { sqliteStore } from "./index.ts";
 import { openDatabase } from "./database.ts";

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { contentSuite } from "../../testing/content-suite.ts";
+import { contentSuite } from "../../testing/conformance/index.ts";
 import { memoryContents, sqliteContents } from "./index.ts";
 
 function temporary(): Disposable & { readonly path: string } {

@@ -7,7 +7,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import type { StoreError } from "../contract/index.ts";
 import { until } from "../../testing/index.ts";
-import { ChainWriter } from "../../testing/store-entries.ts";
+import { ChainWriter } from "../../testing/conformance/index.ts";
 import { sqliteExporter, sqliteStore, type SqliteOptions } from "./index.ts";
 
 const SECRET = "the-secret-nobody-may-find";

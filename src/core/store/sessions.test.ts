@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { sessionSuite, streamSuite } from "../../testing/session-suite.ts";
+import { sessionSuite, streamSuite } from "../../testing/conformance/index.ts";
 import { type SessionRow, StoreError } from "../contract/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores, sqliteSessionStores } from "./index.ts";
 

@@ -21,7 +21,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { StoreError, type ActorId, type ChainEvent, type Entry, type Store } from "../contract/index.ts";
 import { commitWithCallback } from "../contract/internal.ts";
-import { ChainWriter, messageTo } from "../../testing/store-entries.ts";
+import { ChainWriter, messageTo } from "../../testing/conformance/index.ts";
 import { readHeader, sha256, stateFrom } from "../chain/index.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { checkFile, sqliteStore } from "./index.ts";

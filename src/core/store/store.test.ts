@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { storeSuite } from "../../testing/store-suite.ts";
+import { storeSuite } from "../../testing/conformance/index.ts";
 import { memoryStore, sqliteStore } from "./index.ts";
 
 storeSuite("the memory store", {

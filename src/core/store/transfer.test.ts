@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { transferSuite } from "../../testing/index.ts";
+import { transferSuite } from "../../testing/conformance/index.ts";
 import { sqliteExporter, sqliteImporter } from "./index.ts";
 
 transferSuite("the SQLite store, exported and imported", () => {

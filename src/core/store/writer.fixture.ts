@@ -4,7 +4,7 @@
  */
 import { writeSync } from "node:fs";
 import { sqliteStore } from "./index.ts";
-import { ChainWriter, messageTo } from "../../testing/store-entries.ts";
+import { ChainWriter, messageTo } from "../../testing/conformance/index.ts";
 import type { ActorId, Store } from "../contract/index.ts";
 
 const [directory = "", mode = "work"] = process.argv.slice(2);

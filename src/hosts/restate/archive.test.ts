@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exportLine, importLine, readHeader, verify } from "../../core/chain/index.ts";
 import type { ChainEvent } from "../../core/contract/index.ts";
-import { tallyKind } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { put, replyTo, type Sealed } from "./archive.ts";
 import type { KeptReply } from "./kept.ts";
 import { eventsAfter, seqsIn } from "./slots.ts";

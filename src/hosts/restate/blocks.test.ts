@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { tallyKind } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import type { DurableReader } from "./durable-context.ts";
 import { fakeIngress } from "./fake-ingress.fixture.ts";
 import { ACTOR_KEY } from "./kept.ts";

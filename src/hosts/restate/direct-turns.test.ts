@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { DEFAULT_POLICY, type Behaviour, type Json } from "../../core/contract/index.ts";
-import { golden, goldenCalls, tallyKind } from "../../testing/index.ts";
+import { golden, goldenCalls, tallyKind } from "../../testing/conformance/index.ts";
 import { begunBy, frame, opening, saying } from "./direct.fixture.ts";
 import type { DirectTurns } from "./direct-turns.ts";
 import { outputFrame, setFrame } from "./protocol.ts";

@@ -12,7 +12,8 @@ import {
 } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
-import { chainOf, golden, goldenCalls, runGolden, settle, SimulatedClock, SimulatedEntropy, tallyKind } from "../../testing/index.ts";
+import { settle, SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
+import { chainOf, golden, goldenCalls, runGolden, tallyKind } from "../../testing/conformance/index.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { Journal } from "./journal.fixture.ts";
 import { MapText } from "./map-text.fixture.ts";

@@ -5,7 +5,8 @@ import * as fc from "fast-check";
 import { type ActorId, EngineError, type Json, type Outgoing } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
-import { settle, SimulatedClock, tallyKind } from "../../testing/index.ts";
+import { settle, SimulatedClock } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { World } from "./world.fixture.ts";
 
 const IDS: readonly ActorId[] = ["tally/a", "tally/b", "other/c", "other/d"];

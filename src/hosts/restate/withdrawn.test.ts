@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Behaviour, Json } from "../../core/contract/index.ts";
-import { tallyKind } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { told, withdrawnEverywhere, type Story } from "./story.fixture.ts";
 import type { World } from "./world.fixture.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { verify } from "../../core/chain/index.ts";
 import type { Json } from "../../core/contract/index.ts";
-import { tallyKind } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { eventsIn } from "./lines.ts";
 import { cutEverywhere } from "./story.fixture.ts";
 import { World } from "./world.fixture.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import { SimulatedClock, SimulatedEntropy, tallyKind } from "../../testing/index.ts";
+import { SimulatedClock, SimulatedEntropy } from "../../testing/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
 import { actor } from "../../core/actor/index.ts";
 import type { Json, OfferRef, Source, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";

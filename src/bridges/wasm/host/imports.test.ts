@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { tallyKind } from "../../../testing/index.ts";
+import { tallyKind } from "../../../testing/conformance/index.ts";
 import type { ActorId, ContentStore } from "../../../core/contract/index.ts";
 import { memoryContents } from "../../../core/store/index.ts";
 import { ALL, type Asked, bytesOf, manifest, type Script, stage, textOf, told } from "../guest/stage.fixture.ts";

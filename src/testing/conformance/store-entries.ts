@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { ActorId, ChainEvent, Entry, Json, Message, Row } from "../core/contract/index.ts";
+import type { ActorId, ChainEvent, Entry, Json, Message, Row } from "../../core/contract/index.ts";
 
 const sha256 = (text: string): string => hash("sha256", text, "hex");
 

@@ -10,7 +10,7 @@ import {
   type Policy,
   type Turn,
   type Work,
-} from "../core/contract/index.ts";
+} from "../../core/contract/index.ts";
 
 /** The state of every actor of the suites. */
 export interface Tally {

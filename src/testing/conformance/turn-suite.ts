@@ -10,8 +10,8 @@ import {
   type Json,
   type Outgoing,
   type Reply,
-} from "../core/contract/index.ts";
-import { SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
+} from "../../core/contract/index.ts";
+import { SimulatedClock, SimulatedEntropy, until } from "../simulated-clock.ts";
 import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
 
 export interface SuiteOptions {

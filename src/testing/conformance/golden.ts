@@ -1,4 +1,12 @@
-import { DEFAULT_POLICY, EngineError, type Behaviour, type Engine, type Json, type Outgoing, type Turn } from "../core/contract/index.ts";
+import {
+  DEFAULT_POLICY,
+  EngineError,
+  type Behaviour,
+  type Engine,
+  type Json,
+  type Outgoing,
+  type Turn,
+} from "../../core/contract/index.ts";
 
 /** A call of the golden workload: what is sent, and the code it ends with where it must fail. */
 export interface GoldenCall {

@@ -11,8 +11,8 @@ import type {
   Row,
   Travelling,
   Undelivered,
-} from "../core/contract/index.ts";
-import { SimulatedClock } from "./simulated-clock.ts";
+} from "../../core/contract/index.ts";
+import { SimulatedClock } from "../simulated-clock.ts";
 import { ChainWriter, type EntryOptions, messageTo } from "./store-entries.ts";
 
 /** A place that actors leave and come to. Opened for one at a time. */

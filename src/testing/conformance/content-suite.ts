@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ContentStore, Digest } from "../core/contract/index.ts";
+import type { ContentStore, Digest } from "../../core/contract/index.ts";
 
 /** A place for contents, opened as often as a test wants. */
 export interface ContentPlace extends Disposable {

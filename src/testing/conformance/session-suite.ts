@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SessionRow, SessionStore, StreamStore } from "../core/contract/index.ts";
+import type { SessionRow, SessionStore, StreamStore } from "../../core/contract/index.ts";
 
 /** Where sessions are kept, opened as often as a test wants. */
 export interface SessionPlace extends Disposable {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ActorId, ChainEvent, Clock, DuePlace, Store } from "../core/contract/index.ts";
+import type { ActorId, ChainEvent, Clock, DuePlace, Store } from "../../core/contract/index.ts";
 import { ChainWriter, messageTo } from "./store-entries.ts";
 
 /** A place to keep actors in, opened as often as a test wants. */

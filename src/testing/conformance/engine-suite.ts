@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readBody } from "../core/chain/index.ts";
+import { readBody } from "../../core/chain/index.ts";
 import {
   type ActorId,
   type Bag,
@@ -11,8 +11,8 @@ import {
   type Policy,
   type Reply,
   type Snapshot,
-} from "../core/contract/index.ts";
-import { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
+} from "../../core/contract/index.ts";
+import { settle, SimulatedClock, SimulatedEntropy, until } from "../simulated-clock.ts";
 import { tallyKind, type Hooks } from "./suite-kinds.ts";
 import { chainOf, idIs, say, tallyOf, turnSuite, type OpenEngine, type Opened, type SuiteClock } from "./turn-suite.ts";
 

@@ -1,0 +1,9 @@
+export { contentSuite, type ContentPlace } from "./content-suite.ts";
+export { golden, goldenCalls, runGolden, type GoldenCall } from "./golden.ts";
+export { sessionSuite, streamSuite, type SessionPlace, type StreamPlace } from "./session-suite.ts";
+export { ChainWriter, messageTo, type EntryOptions } from "./store-entries.ts";
+export { storeSuite, type StorePlace, type StoreSuiteOptions } from "./store-suite.ts";
+export { engineSuite } from "./engine-suite.ts";
+export { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
+export { chainOf, goldenWorkload, turnSuite, type OpenEngine, type Opened, type SuiteOptions } from "./turn-suite.ts";
+export { exportedBy, transferSuite, type Exported, type TransferPlace } from "./transfer-suite.ts";

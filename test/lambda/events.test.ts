@@ -15,7 +15,7 @@ interface Seen {
   readonly source: LambdaSource | undefined;
 }
 
-/** What a server is asked for an event, and what is answered. */
+/** The request that a server gets for an event, and the answer. */
 const asked = async (
   event: unknown,
   options: LambdaOptions = { hosts },

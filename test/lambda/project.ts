@@ -24,7 +24,7 @@ export interface Running extends AsyncDisposable {
 // A test that runs within a test says nothing of its own.
 const { NODE_TEST_CONTEXT: _context, ...outside } = process.env;
 
-/** With Node of this repository before any other, and nothing asked for that is here already. */
+/** With this repository's Node first in the path, and without prompts. */
 const environment = {
   ...outside,
   PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter),

@@ -1,4 +1,4 @@
-// Events as AWS documents them: each sample follows the page named beside it, with a call of MCP as its body.
+// Events as AWS documents them: each sample follows the page named with it, with an MCP call as its body.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Bag, isBag } from "troupe/contract";

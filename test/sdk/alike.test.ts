@@ -96,7 +96,7 @@ for (const [sdk, make] of Object.entries(SERVERS))
         [through(false), "in process"],
         [through(true), "over HTTP"],
       ] as const) {
-        it(`answers alike directly and ${name} #server.sdk`, async () => {
+        it(`gives the same answers directly and ${name} #server.sdk`, async () => {
           await using near = await direct(make(), which, YES);
           await using far = await way(make(), which, YES);
           for (const [what, probe] of Object.entries(PROBES))
@@ -105,7 +105,7 @@ for (const [sdk, make] of Object.entries(SERVERS))
           assert.equal(far.seen.runs, near.seen.runs, "a handler runs once, however often it asks");
         });
 
-        it(`tells progress and what changes ${name} #server.sdk`, async () => {
+        it(`sends progress and changes ${name} #server.sdk`, async () => {
           await using met = await way(make(), which, YES);
           const { client, seen } = met;
           const steps: Progressed[] = [];

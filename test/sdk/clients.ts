@@ -74,7 +74,7 @@ class InProcess {
   }
 }
 
-/** What a person answers; without, the client can be asked nothing. */
+/** A person's answer; without it the client has no elicitation. */
 export interface Answers {
   readonly elicitation: { action: "accept" | "decline"; content?: Record<string, string | boolean> };
 }

@@ -11,7 +11,7 @@ const root = resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 const tsc = (...args: string[]) => run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...args], { cwd: root });
 
-it("servers of both SDKs fit the emitted declarations, which name neither #server.sdk", async () => {
+it("servers of both SDKs match the emitted declarations, which import neither #server.sdk", async () => {
   const out = mkdtempSync(join(tmpdir(), "troupe-sdk-"));
   try {
     const options = {

@@ -92,7 +92,7 @@ test("the guide to migrating: each name of its table can be imported, and none b
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });
 
-// Every option once: one that is added and not told does not compile here.
+// Every option once: a new option that is missing here does not compile.
 const options: Readonly<Record<keyof Omit<McpServerOptions, "clock" | "entropy">, true>> = {
   instructions: true,
   authInfo: true,

@@ -52,7 +52,7 @@ const mount = (on: Readonly<Record<string, Handler>>, options: McpServerOptions 
   return { server, clock, faults, source, go };
 };
 
-it("one that never answers: connecting, lists and calls each end in their time #server.sdk", async () => {
+it("one that never answers: connecting, lists and calls time out #server.sdk", async () => {
   const deaf = mount({ initialize: () => undefined }, { listMs: 100 });
   const surface = assert.rejects(async () => deaf.source.surface(VIEWER), { code: "WORK_TIMEOUT" });
   await deaf.clock.advance(100);
@@ -70,7 +70,7 @@ it("one that never answers: connecting, lists and calls each end in their time #
   );
 });
 
-it("one that answers twice, and what nobody asked: the first counts", async () => {
+it("one that answers twice, or without a request: the first answer counts", async () => {
   const { go, faults } = mount({
     "tools/call": ({ id }, to) => {
       reply(to, id, { content: [{ type: "text", text: "first" }] });
@@ -82,7 +82,7 @@ it("one that answers twice, and what nobody asked: the first counts", async () =
   assert.equal(faults.length, 2);
 });
 
-it("one that throws when it connects, or is told something", async () => {
+it("one that throws when it connects, or on a notification", async () => {
   const broken: SdkServer = {
     connect: () => Promise.reject(new Error("Already connected.")),
     close: () => Promise.reject(new Error("No.")),
@@ -100,7 +100,7 @@ it("one that throws when it connects, or is told something", async () => {
   await assert.rejects(go(), (error: Error) => !error.message.includes("secret") && "code" in error && error.code === "CRASHED");
 });
 
-it("one that closes in the middle of a call, or while its client is asked", async () => {
+it("one that closes during a call, or while its client is asked", async () => {
   const { go, source } = mount({ "tools/call": (_message, to) => void to.close() });
   await assert.rejects(go(), { code: "CRASHED", message: /closed/ });
   await assert.rejects(go(), { code: "CRASHED", message: /closed/ });
@@ -118,7 +118,7 @@ it("one that closes in the middle of a call, or while its client is asked", asyn
   await assert.rejects(asking.go({ can: ["elicitation"], answers }), { code: "CRASHED", message: /closed/ });
 });
 
-it("one that sends rubbish: a ring, what is too long, what is no result, no message at all", async () => {
+it("one that sends invalid messages: cyclic, too long, not a result, not a message", async () => {
   const ring: { self?: unknown } = {};
   ring.self = ring;
   for (const rubbish of [ring, "x".repeat(2_000), 1n, "text", null, []]) {
@@ -138,7 +138,7 @@ it("one that sends rubbish: a ring, what is too long, what is no result, no mess
   assert.ok(faults.length >= 2);
 });
 
-it("lists that never end, and entries that are none, are bounded and left out", async () => {
+it("endless lists are cut off, and invalid entries omitted", async () => {
   let page = 0;
   const endless = mount({ "tools/list": ({ id }, to) => reply(to, id, { ...TOOLS, nextCursor: `${(page += 1)}` }) }, { maxListed: 50 });
   assert.equal((await endless.source.surface(VIEWER)).catalogue.tools.length, 1);
@@ -154,7 +154,7 @@ it("lists that never end, and entries that are none, are bounded and left out", 
   assert.ok(odd.faults.length > 0);
 });
 
-it("what clients would refuse a whole list over is left out of its entry, and told", async () => {
+it("members that would make clients refuse the whole list are omitted and reported", async () => {
   const wrong: Readonly<Record<string, readonly Json[]>> = {
     description: [5, null],
     title: [{}],
@@ -197,7 +197,7 @@ it("what clients would refuse a whole list over is left out of its entry, and to
   assert.equal(faults.length, tools.length + 4 + 1 + 2);
 });
 
-it("one that asks outside of any call, or for what no server may, is refused; and so are too many questions", async () => {
+it("one that asks outside of a call, asks what servers may not, or asks too much is refused", async () => {
   const { server, source } = mount({});
   await source.ready;
   const { transport } = server;
@@ -221,7 +221,7 @@ it("one that asks outside of any call, or for what no server may, is refused; an
   assert.equal(many.server.heard.filter((message) => "error" in message).length, 3);
 });
 
-it("a client that leaves while it is asked ends the call in the server too", async () => {
+it("a client that disconnects while it is asked ends the call in the server too", async () => {
   const ask: Handler = (_message, to) => to.send({ jsonrpc: "2.0", id: "q", method: "roots/list" });
   const { server, go } = mount({ "tools/call": ask });
   const signal = new Cancellation();
@@ -230,7 +230,7 @@ it("a client that leaves while it is asked ends the call in the server too", asy
   assert.ok(server.heard.some(({ method }) => method === "notifications/cancelled"));
 });
 
-it("lists that cannot be read again stay as they were", async () => {
+it("lists that cannot be read again are unchanged", async () => {
   let broken = false;
   const list: Handler = ({ id }, to) => reply(to, id, broken ? 7 : TOOLS);
   const { server, source, faults } = mount({ "tools/list": list });
@@ -242,7 +242,7 @@ it("lists that cannot be read again stay as they were", async () => {
   assert.equal(faults.length, 1);
 });
 
-it("a factory that never makes one: calls and closing end in their time, and what it makes late is closed", async () => {
+it("a factory that is too slow: calls and closing time out, and its server is closed", async () => {
   const clock = new SimulatedClock();
   const late = Promise.withResolvers<SdkServer>();
   const closed = Promise.withResolvers<void>();
@@ -258,7 +258,7 @@ it("a factory that never makes one: calls and closing end in their time, and wha
   await closed.promise;
 });
 
-it("one whose close never ends does not hold up whoever closes it", async () => {
+it("one whose close never ends does not delay its owner", async () => {
   const { clock, source, server } = mount({}, { listMs: 100 });
   await source.ready;
   server.close = () => new Promise(() => undefined);

@@ -74,13 +74,13 @@ for (const [sdk, everything] of [
     assertToolResult(await house.client({ principal: null }).callTool("whoami"), "[null,null]");
   });
 
-  it(`${sdk}: authInfo is what the option makes of a viewer`, async () => {
+  it(`${sdk}: authInfo is made by the option`, async () => {
     const authInfo = ({ principal = "" }) => ({ token: "t", clientId: principal.toUpperCase(), scopes: [] });
     await using house = await serve(everything().server, { authInfo });
     assertToolResult(await house.client({ principal: "ada" }).callTool("whoami"), '["ADA",[]]');
   });
 
-  it(`${sdk}: a call's log reaches its client, and what is logged outside of any call its owner`, async () => {
+  it(`${sdk}: log lines of a call reach its client, others the owner`, async () => {
     await using house = await serve(everything().server);
     const client = house.client();
     await client.callTool("say");
@@ -94,7 +94,7 @@ for (const [sdk, everything] of [
     assert.deepEqual(logged, [["notice", "alone"]]);
   });
 
-  it(`${sdk}: a client that cannot be asked is not asked, and the handler is told`, async () => {
+  it(`${sdk}: asking a client without the capability fails in the handler`, async () => {
     await using house = await serve(everything().server);
     for (const era of ["legacy", "modern"] as const) {
       const refused = await house.client({ era }).callTool("confirm", { what: "go" });
@@ -103,7 +103,7 @@ for (const [sdk, everything] of [
     }
   });
 
-  it(`${sdk}: a modern client that never answers leaves a call that ends by itself`, async () => {
+  it(`${sdk}: a call whose modern client never answers ends by itself`, async () => {
     const { server, seen } = everything();
     const source = fromMcpServer(server);
     const asked = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"] });
@@ -123,7 +123,7 @@ for (const [sdk, everything] of [
     await source[Symbol.asyncDispose]();
   });
 
-  it(`${sdk}: what waits for its client is over in the end`, async () => {
+  it(`${sdk}: a call that waits for its client times out`, async () => {
     await using house = await testServer((wires) => createServer("clock", "1", wires));
     const source = fromMcpServer(everything().server, { clock: house.clock, askMs: 1_000 });
     const asked = await source.act({ scopes: [] }, "tools/confirm", { what: "go" }, { can: ["elicitation"] });
@@ -135,7 +135,7 @@ for (const [sdk, everything] of [
     await source[Symbol.asyncDispose]();
   });
 
-  it(`${sdk}: names and URIs stand under a prefix beside a registry and another server`, async () => {
+  it(`${sdk}: names and URIs can have a prefix, next to a registry and another server`, async () => {
     const [one, two] = [fromMcpServer(everything().server), fromMcpServer(everythingV1().server)];
     await using house = await testServer((wires) => {
       const own = createServer("ours", "1.0.0", { ...wires, sources: [prefix("one", one), prefix("two", two)] });
@@ -158,7 +158,7 @@ for (const [sdk, everything] of [
     await two[Symbol.asyncDispose]();
   });
 
-  it(`${sdk}: what is otherwise than directly is what the guide says #server.sdk`, async () => {
+  it(`${sdk}: differences from a direct connection are those in the guide #server.sdk`, async () => {
     await using house = await serve(everything().server);
     const client = house.client();
     await client.initialize();
@@ -173,7 +173,7 @@ for (const [sdk, everything] of [
   });
 }
 
-it("one name at two sources is an error whose sentence says to the log what to do", async () => {
+it("one name at two sources is an error that is logged with advice", async () => {
   const [one, two] = [fromMcpServer(everythingV1().server), fromMcpServer(everythingV2().server)];
   const said: unknown[] = [];
   const log = (_level: string, data: unknown): void => void said.push(data);
@@ -184,7 +184,7 @@ it("one name at two sources is an error whose sentence says to the log what to d
   await two[Symbol.asyncDispose]();
 });
 
-it("one server is shared by all; of a factory each principal has its own #server.sdk", async () => {
+it("one server is shared by all; with a factory each principal has its own #server.sdk", async () => {
   const { make, closed, made } = counting();
   {
     await using shared = await serve(make());
@@ -202,7 +202,7 @@ it("one server is shared by all; of a factory each principal has its own #server
   assert.equal(closed.length, made.length, "all are closed with the source");
 });
 
-it("idle servers are closed, and there are no more than so many", async () => {
+it("idle servers are closed, and their number is limited", async () => {
   const { make, closed, made } = counting();
   await using house = await serve(make, { idleMs: 1_000, maxServers: 2, instructions: "" });
   const as = (principal: string) => house.client({ principal, listen: false, era: "modern" });
@@ -217,7 +217,7 @@ it("idle servers are closed, and there are no more than so many", async () => {
   assert.equal(made.length, 4);
 });
 
-it("where all servers are in use, another viewer is told to call again", async () => {
+it("if all servers are in use, another viewer is refused", async () => {
   const { server, seen } = everythingV1();
   await using house = await serve(() => server, { maxServers: 1, instructions: "" });
   const busy = house.client({ principal: "ada" }).callTool("wait");
@@ -227,7 +227,7 @@ it("where all servers are in use, another viewer is told to call again", async (
   assert.equal((await busy).isError, true);
 });
 
-it("who listens and has gone keeps no place from a newcomer for longer than idleMs, and hears the next server when it is back", async () => {
+it("an idle server with listeners is closed to make room, and its listeners get the next one", async () => {
   const { make, closed, made } = counting();
   await using house = await testServer((wires) => createServer("clock", "1", wires));
   await using source = fromMcpServer(make, { clock: house.clock, idleMs: 1_000, maxServers: 1, instructions: "" });
@@ -254,7 +254,7 @@ it("who listens and has gone keeps no place from a newcomer for longer than idle
   await until("one that nobody listens to any more to be closed", () => closed.length === 3);
 });
 
-it("of a server that closed by itself, the next call gets another where there is a factory", async () => {
+it("with a factory, a call after a server closed itself gets a new one", async () => {
   const { make, made } = counting();
   await using house = await serve(make, { instructions: "" });
   const client = house.client({ principal: "ada", era: "modern", listen: false });
@@ -268,7 +268,7 @@ it("of a server that closed by itself, the next call gets another where there is
   assert.equal((await other.callTool("count")).isError, true);
 });
 
-it("a call of a client with a session asks eight times at most", async () => {
+it("a call of a client with a session can ask at most eight times", async () => {
   const { make } = counting();
   const server = make();
   server.registerTool("nag", {}, async () => {
@@ -279,7 +279,7 @@ it("a call of a client with a session asks eight times at most", async () => {
   assert.equal(nagged.isError, true);
 });
 
-it("a low-level server of many pages is listed as a whole", async () => {
+it("a low-level server with many pages is listed completely", async () => {
   const server = new Server({ name: "pages", version: "1.0.0" }, { capabilities: { tools: {} } });
   server.setRequestHandler("tools/list", ({ params }) => {
     const page = Number(params?.cursor ?? 0);
@@ -320,7 +320,7 @@ const shops = {
 };
 
 for (const [sdk, shop] of Object.entries(shops))
-  it(`${sdk}: that a page has to be opened first is told as the client's revision has it, with the address`, async () => {
+  it(`${sdk}: a URL elicitation is sent in the form of the client's revision`, async () => {
     const told = async (protocolVersion: string, capabilities: object): Promise<Readonly<Record<string, unknown>>> => {
       await using source = fromMcpServer(shop());
       await using server = createServer("ours", "1.0.0", { sources: [source] });

@@ -1,4 +1,4 @@
-// A mounted server's templates may be of any level: a URI reaches it as it was asked for.
+// A mounted server's templates may be of any level: a URI reaches it as it was requested.
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Server } from "@modelcontextprotocol/server";
@@ -29,7 +29,7 @@ const echo = (): Server => {
   return server;
 };
 
-it("each URI comes as it was asked for", async () => {
+it("each URI arrives as it was requested", async () => {
   await using source = fromMcpServer(echo());
   await using house = await testServer(source);
   const client = house.client();

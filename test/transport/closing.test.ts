@@ -20,7 +20,7 @@ interface Slow {
   readonly aborted: Promise<void>;
 }
 
-/** A tool that waits until it is let go, and hears when nobody waits for it any more. */
+/** A tool that waits until it is released, and reports when it is aborted. */
 function slow(): Slow {
   const [gate, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let begun = 0;
@@ -34,7 +34,7 @@ function slow(): Slow {
   return { server, go: () => gate.resolve(), begun: () => begun, aborted: aborted.promise };
 }
 
-/** What became of a request: its status, or that nobody took it. */
+/** The outcome of a request: its status, or that the connection was refused. */
 const fate = async (answer: Promise<Response>): Promise<number | "refused" | "cut"> => {
   try {
     const response = await answer;
@@ -142,7 +142,7 @@ test("the guide's first server ends on SIGTERM", async () => {
   }
 });
 
-// As the guide to clusters tells balancers, and whoever restarts what hangs.
+// As the cluster guide describes for load balancers and restarts.
 test("troupe serve, on SIGTERM, is healthy but not ready, and answers running requests", { timeout: 60_000 }, async () => {
   await using served = await serveChild(["test/transport/own-readiness.fixture.ts"]);
   const url = served.ready.http ?? assert.fail();

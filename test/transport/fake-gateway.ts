@@ -40,7 +40,7 @@ const parse = (text: string): Sent | undefined => {
 
 const PARSE_ERROR = { jsonrpc: "2.0", id: null, error: { code: -32700, message: "not JSON" } };
 
-/** Answers each request with its own method and parameters, and who asked. */
+/** Answers each request with its method, parameters and caller. */
 export function echoOf(text: string, caller: Caller): Json {
   const message = parse(text);
   if (message === undefined) return PARSE_ERROR;

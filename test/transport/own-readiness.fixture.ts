@@ -1,4 +1,4 @@
-// Asks, once its process has been told to stop, whether the server in it is ready.
+// After its process got SIGTERM, requests the readiness of its own server.
 import { once } from "node:events";
 import { registry } from "troupe/source";
 import * as z from "zod";

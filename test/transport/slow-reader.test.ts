@@ -11,7 +11,7 @@ import { head, post, rawSocket } from "./raw-socket.ts";
 const STEPS = 30_000;
 const STEP = "x".repeat(1_000);
 const TOLD = STEPS * STEP.length;
-/** What this machine's kernel takes in on a loopback connection, and then some; far less than is told. */
+/** More than the kernel buffers on a loopback connection, and far less than is sent. */
 const OF_SOCKETS = 16 * 1_048_576;
 /** What a stream in this process takes in before its reader counts as slow, and then some. */
 const OF_STREAMS = 4 * 65_536;
@@ -19,7 +19,7 @@ const REPLY = /"id":1,"result":\{[^\n]*"text":"ok"/;
 
 interface Flood {
   readonly server: Server;
-  /** Each tool has told all. */
+  /** Each tool has sent everything. */
   readonly told: Promise<unknown>;
 }
 
@@ -55,7 +55,7 @@ const lengthOf = (text: string): number => {
   return text.length;
 };
 
-/** A POST in this process whose answer's body nobody reads yet. */
+/** A POST in this process whose answer's body is not read yet. */
 const unread =
   (caller: (send: Send) => Promise<Pick<Awaited<ReturnType<typeof legacyCaller>>, "call">>): Door =>
   async ({ server, told }, name) => {

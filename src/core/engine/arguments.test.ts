@@ -14,7 +14,7 @@ interface State {
 
 const LIST = { type: "object", properties: { items: { type: "array" } } };
 
-/** What it is brought it keeps, and goes on writing to. */
+/** Retains its arguments, and writes to them. */
 const keeper = actor("keeper", {
   describe: "",
   initial: (): State => ({ items: [] }),

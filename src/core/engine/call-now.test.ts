@@ -29,7 +29,7 @@ const thrown = (error: unknown): Told => {
   return ["threw", error.code, error.applied, error.message, error.data];
 };
 
-/** Says also whether it was told on the spot. */
+/** Also returns whether it was returned synchronously. */
 const toldNow = async (engine: LocalEngine, outgoing: Outgoing, options?: CallOptions): Promise<readonly [spot: boolean, told: Told]> => {
   let answer: Reply | Promise<Reply>;
   try {

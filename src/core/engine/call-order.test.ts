@@ -14,13 +14,13 @@ const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A
 
 interface Handed {
   readonly entry: Entry;
-  keep(): Promise<void>;
+  commit(): Promise<void>;
   fail(): void;
-  /** It is kept, but the store does not say so. */
+  /** It is stored, but the store's answer is lost. */
   lose(): Promise<void>;
 }
 
-/** A store whose commits wait for the test's word. */
+/** A store whose commits wait until the test decides their outcome. */
 class HeldStore extends FaultyStore {
   readonly inner: Store;
   readonly handed: Handed[] = [];
@@ -39,7 +39,7 @@ class HeldStore extends FaultyStore {
     return new Promise((resolve, reject) => {
       this.handed.push({
         entry,
-        keep: () => this.inner.commit(id, entry).then(resolve, reject),
+        commit: () => this.inner.commit(id, entry).then(resolve, reject),
         fail: () => reject(new StoreError("STORE_FULL", "No space.")),
         lose: async () => {
           await this.inner.commit(id, entry);
@@ -50,7 +50,7 @@ class HeldStore extends FaultyStore {
   }
 }
 
-/** How calls ended, in the order in which they did. */
+/** The outcomes of calls, in order. */
 function watching(): { readonly outcomes: string[]; readonly call: (name: string, call: Promise<Reply>) => Promise<void> } {
   const outcomes: string[] = [];
   const call = async (name: string, reply: Promise<Reply>): Promise<void> => {
@@ -73,7 +73,7 @@ async function traced(persistence: "disk" | "memory"): Promise<{
   /** Makes a call, whose reply becomes an event. */
   readonly call: (action: string) => Promise<void>;
   /** Ends the oldest commit that was handed over. */
-  readonly commit: (how: "keep" | "fail") => Promise<void>;
+  readonly commit: (how: "commit" | "fail") => Promise<void>;
 }> {
   const trace: string[] = [];
   const note = (event: string): void => void trace.push(event);
@@ -103,7 +103,7 @@ async function traced(persistence: "disk" | "memory"): Promise<{
     commit: async (how) => {
       const handed = store.handed.shift();
       assert.ok(handed);
-      note(`${how === "keep" ? "committed" : "commit failed"} ${handed.entry.seq}`);
+      note(`${how === "commit" ? "committed" : "commit failed"} ${handed.entry.seq}`);
       await handed[how]();
       await settle();
     },
@@ -116,7 +116,7 @@ test("C2 C8 the order of one call: received, handed over, committed, announced, 
   const add = call("add");
   await settle();
   trace.push("settled");
-  await commit("keep");
+  await commit("commit");
   await add;
   assert.deepEqual(trace, [
     "call add",
@@ -148,8 +148,8 @@ test("C1 C2 the order of a call with work: the next message waits for its turn",
   trace.push("settled");
   openGate();
   await settle();
-  await commit("keep");
-  await commit("keep");
+  await commit("commit");
+  await commit("commit");
   await Promise.all([work, add]);
   assert.deepEqual(trace, [
     "call work",
@@ -180,8 +180,8 @@ test("C2 the order of two concurrent calls: each is committed, announced and ans
   await settle();
   // The read has seen what both wrote.
   calls.push(call("get"));
-  await commit("keep");
-  await commit("keep");
+  await commit("commit");
+  await commit("commit");
   await Promise.all(calls);
   assert.deepEqual(trace, [
     "call add",
@@ -217,7 +217,7 @@ test("C2 the order of a failed commit: all turns after it are dropped, then the 
   await commit("fail");
   await settle();
   store.held = false;
-  await commit("keep");
+  await commit("commit");
   await Promise.all(calls);
   assert.deepEqual(trace, [
     "call add",
@@ -259,10 +259,10 @@ test("C2 a busy actor hands over the next turn before the last is durable, invis
     [1, 2, 3],
   );
   assert.deepEqual([outcomes, changes, await engine.read(A)], [[], [], undefined]);
-  await store.handed[0]?.keep();
+  await store.handed[0]?.commit();
   await settle();
   assert.deepEqual([outcomes, changes, (await engine.read(A))?.state], [['1 {"ok":1}'], [1], { n: 1, log: ["begun a"] }]);
-  await store.handed[2]?.keep().catch(() => undefined);
+  await store.handed[2]?.commit().catch(() => undefined);
   await settle();
   assert.deepEqual(outcomes, ['1 {"ok":1}'], "the third cannot land before the second");
   store.held = false;
@@ -279,10 +279,10 @@ test("C2 replies that saw uncommitted turns are sent once these are durable, in 
   calls.push(call("refuse", engine.call(say("refuse"))), call("get", engine.call(say("get"))), call("add2", engine.call(say("add"))));
   await settle();
   assert.deepEqual(outcomes, []);
-  await store.handed[0]?.keep();
+  await store.handed[0]?.commit();
   await settle();
   assert.deepEqual(outcomes, ['add {"ok":1}', 'refuse {"refused":{"code":"NO","message":"No."}}', 'get {"ok":1}']);
-  await store.handed[1]?.keep();
+  await store.handed[1]?.commit();
   await Promise.all(calls);
   assert.equal(outcomes.at(-1), 'add2 {"ok":2}');
 });
@@ -294,13 +294,13 @@ test("C2 a failed commit drops all turns after it, their callers get errors, and
   const calls = ["1", "2", "3", "4"].map((name) => call(name, engine.call(say("add"))));
   await settle();
   calls.push(call("get", engine.call(say("get"))));
-  await store.handed[0]?.keep();
+  await store.handed[0]?.commit();
   store.handed[1]?.fail();
   await settle();
   calls.push(call("after", engine.call(say("add"))));
   assert.deepEqual(outcomes, ['1 {"ok":1}'], "nothing is outcomes while the store has not answered for each");
   store.held = false;
-  for (const late of store.handed.slice(2)) await late.keep();
+  for (const handed of store.handed.slice(2)) await handed.commit();
   await Promise.all(calls);
   assert.deepEqual(outcomes, [
     '1 {"ok":1}',
@@ -335,7 +335,7 @@ test("C2 a commit whose answer was lost is looked up: one that was stored is rep
   await settle();
   store.held = false;
   await store.handed[0]?.lose();
-  await store.handed[1]?.keep();
+  await store.handed[1]?.commit();
   await Promise.all(calls);
   assert.deepEqual(outcomes, ['1 {"ok":1}', '2 {"ok":2}']);
   assert.equal((await engine.read(A))?.seq, 2);
@@ -395,6 +395,6 @@ test("uncommitted turns are bounded: a flood of calls waits, and nothing is lost
   await settle();
   assert.ok(store.handed.length <= 512);
   store.held = false;
-  for (const handed of store.handed) void handed.keep();
+  for (const handed of store.handed) void handed.commit();
   assert.deepEqual((await Promise.all(calls)).at(-1), { ok: 2_000 });
 });

@@ -1,4 +1,4 @@
-// What a caller who leaves is told, wherever its message is just then.
+// What a caller that cancels gets, in each state of its message.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { LocalEngine } from "./index.ts";
 const A: ActorId = "tally/a";
 const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A, action, args: null, start: null, ...more });
 
-/** A store that waits at its door for whoever asks one thing of it. */
+/** A store that blocks one of its methods. */
 class HeldStore extends FaultyStore {
   #held: { readonly method: "children" | "commit"; readonly door: PromiseWithResolvers<void> } | undefined;
   waiting = 0;

@@ -10,7 +10,7 @@ interface Desk {
   readonly asked: readonly string[];
 }
 
-/** Answers later, when it is told to. */
+/** Answers when the test wants it to. */
 const desk: Behaviour<Desk> = {
   kind: "desk",
   version: 1,
@@ -82,7 +82,7 @@ test("the actor that took a keyed call is found by kind, viewer and key, also af
   assert.equal(await engine.keyed("desk", { self: "player/x", scopes: [] }, "k"), undefined);
 });
 
-/** Its work asks the desk's neighbour for something, then fails as often as it is told to. */
+/** Its work calls the desk's neighbour, then fails as often as configured. */
 function buyer(failures: { left: number }, what: (message: Message) => Json): Behaviour<null> {
   return {
     kind: "buyer",

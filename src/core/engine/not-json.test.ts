@@ -8,7 +8,7 @@ import { sqliteStore } from "../store/index.ts";
 import { until } from "../../testing/index.ts";
 import { LocalEngine } from "./index.ts";
 
-/** What the compiler would not let pass. */
+/** A message that does not compile. */
 const untyped = (message: object): Outgoing => Object.assign({ to: "sink/one" as const, action: "take", args: null, start: null }, message);
 
 const sink: Behaviour<number> = {

@@ -41,7 +41,7 @@ for (const memory of [false, true]) {
     assert.match(letter?.why ?? "", /^CRASHED: tally\/b crashed at event 1/);
     assert.equal(letter?.message.action, "throw");
     assert.equal(faults.filter(({ where: place }) => place === "turn").length, 3);
-    // Whoever looks after the server is told once that it has to be looked at, and by which name.
+    // The operator is notified once, with the id of the dead letter.
     const told = { where: "outbox", actor: B, action: "throw" };
     assert.deepEqual(
       faults.filter(({ where: place }) => place === "outbox"),

@@ -17,7 +17,7 @@ const opened = (store?: Store): Promise<LocalEngine> =>
     entropy: new SimulatedEntropy(3),
   });
 
-/** What is known on the spot. */
+/** What is known synchronously. */
 const spot = (engine: LocalEngine, id: ActorId): Snapshot | undefined => {
   const read = engine.readNow(id);
   assert.ok(!(read instanceof Promise), `${id} is waited for`);

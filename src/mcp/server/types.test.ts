@@ -94,7 +94,7 @@ function handlers({ tools, resources, prompts }: Server): void {
 async function doors(server: Server): Promise<void> {
   const { http } = await server.listen({ http: true });
   same<string>(http.url);
-  // @ts-expect-error it was not asked for
+  // @ts-expect-error it was not requested
   same<unknown>((await server.listen({ http: true })).tcp);
   same<(one: Listening<ListenOptions>) => void>(() => undefined);
 }

@@ -102,7 +102,7 @@ test("the lines of one event-loop turn are processed in order, and paused if the
     lineBytes: () => 100,
     onLine(line) {
       lines.push(String(line));
-      // Each answer is long, and nobody reads it.
+      // Each answer is long, and is not read.
       queued += 200_000;
     },
     onTooLong: () => undefined,

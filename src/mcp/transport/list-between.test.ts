@@ -29,7 +29,7 @@ test("C8 a list that was read between a change and its undo is notified of over 
   await client.connect(new StreamableHTTPClientTransport(new URL(door.url)));
   await eventually(() => engine.listeners > 0);
   assert.deepEqual(await names(), ["pass"]);
-  // So late that both changes, and the list between them, are over before anybody hears of the first.
+  // Delayed until both changes, and the list between them, are over.
   engine.lateMs = 200;
   engine.put("gate/main", { open: false });
   assert.deepEqual(await names(), []);

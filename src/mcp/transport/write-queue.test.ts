@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { SimulatedClock } from "../../testing/index.ts";
 import { type WriteQueue, type WriteQueueLimits, type Sink, SinkWriteQueue } from "./write-queue.ts";
 
-/** A way out whose client reads when it is told to. */
+/** A destination whose client reads when the test wants it to. */
 class Slow implements Sink {
   reads = true;
   asked = 0;
@@ -28,7 +28,7 @@ class Slow implements Sink {
     this.destroyed = true;
   }
 
-  /** The oldest of what waits, up to the first who asked to be told. */
+  /** The oldest bytes that wait, up to the first callback. */
   readSome(): void {
     const [first, ...others] = this.#runs;
     assert.ok(first !== undefined);

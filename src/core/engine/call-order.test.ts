@@ -345,17 +345,17 @@ test("the engine calls a store's commit method even if it was replaced", async (
   const directory = mkdtempSync(join(tmpdir(), "troupe-call-order-"));
   try {
     await using inner = sqliteStore({ directory });
-    let asked = 0;
+    let requests = 0;
     const commit: Store["commit"] = (id, entry) => {
-      asked += 1;
-      if (asked === 2) throw new StoreError("STORE_FULL", "No space.");
+      requests += 1;
+      if (requests === 2) throw new StoreError("STORE_FULL", "No space.");
       return inner.commit(id, entry);
     };
     await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: { ...inner, commit } });
     assert.deepEqual(await engine.call(say("add")), { ok: 1 });
     await assert.rejects(engine.call(say("add")), { code: "STORE_FULL", applied: false });
     assert.deepEqual(await engine.call(say("add")), { ok: 2 });
-    assert.equal(asked, 3);
+    assert.equal(requests, 3);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

@@ -35,15 +35,15 @@ test("start fails if a required option is missing or an option is unknown", asyn
 });
 
 test("a crash is reported to the operator with its cause, and counted #spec.7.error-logs", async () => {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   await using engine = await LocalEngine.start({
     kinds: [tallyKind("tally")],
     store: memoryStore(),
-    onFault: (error, context) => told.push([error, context]),
+    onFault: (error, context) => reported.push([error, context]),
   });
   await engine.call(say("add"));
   await assert.rejects(engine.call(say("throw")), { code: "CRASHED" });
-  assert.deepEqual(told, [[new Error("secret detail"), { where: "turn", actor: A, action: "throw" }]]);
+  assert.deepEqual(reported, [[new Error("secret detail"), { where: "turn", actor: A, action: "throw" }]]);
   assert.equal(engine.health(A)?.crashes.length, 1);
 });
 
@@ -243,8 +243,8 @@ test("due timers of a kind that is not served are not read, and fire once it is 
   await clock.advance(10);
   const met: ActorId[] = [];
   const due = store.due.bind(store);
-  store.due = async (...asked) => {
-    const answer = await due(...asked);
+  store.due = async (...args) => {
+    const answer = await due(...args);
     met.push(...answer.map(({ id }) => id));
     return answer;
   };

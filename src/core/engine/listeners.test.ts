@@ -55,10 +55,10 @@ for (const [how, bad] of [
 test("a listener that re-subscribes while it is notified is called once per change", () => {
   const watchers = new Watchers(() => undefined);
   const change: Change = { id: A, seq: 1, head: "h", status: "live" };
-  let told = 0;
+  let calls = 0;
   let undo = (): void => undefined;
   const again = (): void => {
-    told += 1;
+    calls += 1;
     undo();
     undo = watchers.add(A, again);
   };
@@ -68,19 +68,19 @@ test("a listener that re-subscribes while it is notified is called once per chan
   watchers.add(A, () => last());
   watchers.tell(change, "tally/*");
   watchers.tell(change, "tally/*");
-  assert.deepEqual([told, left], [2, 1]);
+  assert.deepEqual([calls, left], [2, 1]);
 });
 
 test("all listeners of a cancellation are called, even if one throws", () => {
   const cancellation = new Cancellation();
-  let told = 0;
+  let calls = 0;
   cancellation.addEventListener("abort", throws);
-  cancellation.addEventListener("abort", () => (told += 1));
-  cancellation.addEventListener("abort", () => (told += 1));
+  cancellation.addEventListener("abort", () => (calls += 1));
+  cancellation.addEventListener("abort", () => (calls += 1));
   assert.throws(() => cancellation.abort(), mine);
-  assert.equal(told, 2);
+  assert.equal(calls, 2);
   cancellation.abort();
-  assert.equal(told, 2);
+  assert.equal(calls, 2);
 });
 
 test("a behaviour whose `lapses` throws refuses the call and reports the error", async () => {

@@ -42,10 +42,10 @@ for (const memory of [false, true]) {
     assert.equal(letter?.message.action, "throw");
     assert.equal(faults.filter(({ where: place }) => place === "turn").length, 3);
     // The operator is notified once, with the id of the dead letter.
-    const told = { where: "outbox", actor: B, action: "throw" };
+    const report = { where: "outbox", actor: B, action: "throw" };
     assert.deepEqual(
       faults.filter(({ where: place }) => place === "outbox"),
-      [told, told, { ...told, letter: letter?.message.id }],
+      [report, report, { ...report, letter: letter?.message.id }],
     );
     await until("what was behind arrives", async () => (await logOf(engine, B)).includes("behind"));
     assert.equal(await engine.letter("nobody", "drop"), false);
@@ -58,10 +58,10 @@ for (const memory of [false, true]) {
 
   test(`C5 ${where}: each replay sends another reply to a sender with replyAs`, async () => {
     const clock = new SimulatedClock();
-    const told: Message[] = [];
+    const replies: Message[] = [];
     let broken = true;
     const saw = (_: string, message: Message): void => {
-      if (message.action === "answered") told.push(message);
+      if (message.action === "answered") replies.push(message);
       if (message.action === "note" && broken) throw new Error("The code is broken.");
     };
     const watched = [tallyKind("tally", policy, { saw })];
@@ -82,10 +82,10 @@ for (const memory of [false, true]) {
       );
     }
     assert.deepEqual(
-      told.map(({ id }) => id),
+      replies.map(({ id }) => id),
       [`${of}.r`, `${of}.r1`, `${of}.r2`],
     );
-    assert.equal(new Set(told.map(({ seed }) => seed)).size, 3);
+    assert.equal(new Set(replies.map(({ seed }) => seed)).size, 3);
     broken = false;
     assert.equal(await engine.letter(of, "replay"), true);
     await clock.advance(3_000);
@@ -155,9 +155,9 @@ for (const place of ["before settle", "after settle"] satisfies FaultPlace[])
       const inner = memoryStore();
       // The process goes on for a while before it dies: whatever it has put down is taken up meanwhile.
       const dying = new (class extends FaultyStore {
-        override async settle(...asked: Parameters<FaultyStore["settle"]>): Promise<void> {
-          if (place === "after settle") await super.settle(...asked);
-          if (asked[1] === "failed") return super.settle(...asked);
+        override async settle(...args: Parameters<FaultyStore["settle"]>): Promise<void> {
+          if (place === "after settle") await super.settle(...args);
+          if (args[1] === "failed") return super.settle(...args);
           await settle(20);
           this.crash();
           await new Promise<never>(() => undefined);

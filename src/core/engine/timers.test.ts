@@ -155,8 +155,8 @@ test("due timers of failed actors are not read again for each timer of others", 
   await clock.advance(150);
   let read = 0;
   const due = store.due.bind(store);
-  store.due = async (...asked) => {
-    const answer = await due(...asked);
+  store.due = async (...args) => {
+    const answer = await due(...args);
     read += answer.length;
     return answer;
   };
@@ -201,20 +201,20 @@ for (const [what, answer] of [
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
     const late = Promise.withResolvers<void>();
-    let asked = 0;
+    let requests = 0;
     store.due = async () => {
-      asked += 1;
+      requests += 1;
       await late.promise;
       return answer();
     };
     const faults: unknown[] = [];
     const engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store, clock, onFault: (error) => void faults.push(error) });
     await clock.advance(1);
-    assert.equal(asked, 1);
+    assert.equal(requests, 1);
     await engine[Symbol.asyncDispose]();
     late.resolve();
     await clock.advance(60_000);
-    assert.equal(asked, 1);
+    assert.equal(requests, 1);
     assert.deepEqual(faults, []);
   });
 
@@ -232,8 +232,8 @@ test("very many due timers fire in small portions, and stopped actors do not sta
   await clock.advance(20_000_000);
   const pages: number[] = [];
   const due = store.due.bind(store);
-  store.due = async (...asked) => {
-    const answer = await due(...asked);
+  store.due = async (...args) => {
+    const answer = await due(...args);
     pages.push(answer.length);
     return answer;
   };
@@ -258,17 +258,17 @@ test("if more timers are due than one page, those that fail delay none of their 
     for (let one = 0; one < 100; one += 1) await wake(`good${one}`);
   }
   await clock.advance(2_000);
-  let asked = 0;
+  let requests = 0;
   const due = store.due.bind(store);
   store.due = (...query) => {
-    asked += 1;
+    requests += 1;
     return due(...query);
   };
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store, clock });
   // Those that failed are tried again after 100 ms.
   for (let ms = 0; ms < 50; ms += 1) await clock.advance(1);
   assert.equal((await tallyOf(engine, A)).log.filter((line) => line.startsWith("tick good")).length, 100);
-  const before = asked;
+  const before = requests;
   for (let ms = 0; ms < 40; ms += 1) await clock.advance(1);
-  assert.ok(asked - before <= 2, `the store was asked ${asked - before} times while nothing could be begun`);
+  assert.ok(requests - before <= 2, `the store got ${requests - before} requests while nothing could run`);
 });

@@ -51,8 +51,8 @@ test("the same seed gives the same crashes, outcomes, dead letters and event ids
 });
 
 class ReversedOutbox extends FaultyStore {
-  override async undelivered(...asked: Parameters<FaultyStore["undelivered"]>): ReturnType<FaultyStore["undelivered"]> {
-    return (await super.undelivered(...asked)).toReversed();
+  override async undelivered(...args: Parameters<FaultyStore["undelivered"]>): ReturnType<FaultyStore["undelivered"]> {
+    return (await super.undelivered(...args)).toReversed();
   }
 }
 

@@ -44,11 +44,11 @@ const reader = actor("reader", {
 
 for (const persistence of ["disk", "memory"] as const)
   test(`C5 a send that its receiver does not handle is logged, unless its sender gets a reply (${persistence})`, async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     await using engine = await LocalEngine.start({
       kinds: [twice(reader), twice(shelf)].map((kind) => ({ ...kind, policy: { ...kind.policy, persistence } })),
       store: memoryStore(),
-      onFault: (error, { where, actor: of, action }) => told.push(`${where} ${of} ${action} ${String(error)}`),
+      onFault: (error, { where, actor: of, action }) => reported.push(`${where} ${of} ${action} ${String(error)}`),
     });
     const say = (action: string, args: object, replyAs?: string) =>
       engine.call({ ...reader.at("r").say({ action, args: JSON.parse(JSON.stringify(args)), replyAs }), start: null });
@@ -68,19 +68,19 @@ for (const persistence of ["disk", "memory"] as const)
     await until("it has ended", async () => (await engine.read("shelf/a"))?.status === "stopped");
     await engine.call(reader.at("r").say({ action: "take", args: { title: "last" } }));
     await until("and begun anew", async () => JSON.stringify(await heardBy("shelf/a")) === '{"heard":["last"]}');
-    assert.equal(told.length, 2, told.join("\n"));
+    assert.equal(reported.length, 2, reported.join("\n"));
     assert.match(
-      told[0] ?? "",
+      reported[0] ?? "",
       /^outbox shelf\/a taek EngineError: shelf\/a refused "taek" of reader\/r \(UNKNOWN\).+`messages`\..+`replyAs`/,
     );
-    assert.match(told[1] ?? "", /^outbox shelf\/a take EngineError: .+\(INVALID\).+do not fit at title: send what its `input` takes/);
-    assert.ok(!told.join().includes("Emma"), "of arguments only the paths are told");
+    assert.match(reported[1] ?? "", /^outbox shelf\/a take EngineError: .+\(INVALID\).+do not fit at title: send what its `input` takes/);
+    assert.ok(!reported.join().includes("Emma"), "only the paths of arguments are reported");
   });
 
 for (const persistence of ["disk", "memory"] as const)
   test(`a timer whose message newer code does not handle is logged (${persistence})`, async () => {
     const clock = new SimulatedClock();
-    const told: string[] = [];
+    const reported: string[] = [];
     const kind = (messages: object) =>
       actor("alarm", {
         describe: "Rings.",
@@ -96,11 +96,11 @@ for (const persistence of ["disk", "memory"] as const)
       kinds: [{ ...older, receive: (...given: Parameters<typeof older.receive>) => now.receive(...given) }],
       clock,
       store: memoryStore({ clock }),
-      onFault: (error, { where, actor: of, action }) => told.push(`${where} ${of} ${action} ${String(error)}`),
+      onFault: (error, { where, actor: of, action }) => reported.push(`${where} ${of} ${action} ${String(error)}`),
     });
     await engine.call({ to: "alarm/a", action: "tools/set", args: {}, start: null });
     now = newer;
     await clock.advance(1_000);
-    await until("it has rung", () => told.length > 0);
-    assert.match(told.join("\n"), /^wake alarm\/a due EngineError: alarm\/a refused "due" of alarm\/a \(UNKNOWN\)/);
+    await until("it has rung", () => reported.length > 0);
+    assert.match(reported.join("\n"), /^wake alarm\/a due EngineError: alarm\/a refused "due" of alarm\/a \(UNKNOWN\)/);
   });

@@ -80,6 +80,12 @@ export class Cell {
     return this.#phase.is === "loading" ? this.#phase.done : undefined;
   }
 
+  /** Throws if the actor could not be loaded. */
+  async loaded(): Promise<void> {
+    await this.loading;
+    if (this.lost) throw this.lost;
+  }
+
   get waiting(): number {
     return this.#mailbox?.length ?? 0;
   }

@@ -22,18 +22,12 @@ export interface DispatcherHost {
 }
 
 export class Dispatcher {
-  readonly #outbox: Outbox;
-  readonly #registry: Registry;
-  readonly #cells: CellDirectory;
-  readonly #cancellations: CancellationHost;
   readonly #host: DispatcherHost;
+  readonly #cancellations: CancellationHost;
 
   constructor(host: DispatcherHost) {
-    const { clock, deferred, registry, cells, outbox } = host;
+    const { clock, deferred, registry } = host;
     this.#host = host;
-    this.#outbox = outbox;
-    this.#registry = registry;
-    this.#cells = cells;
     this.#cancellations = { clock, deferred, cell: ({ message }) => registry.get(message.to) };
   }
 
@@ -48,7 +42,7 @@ export class Dispatcher {
   /** `signal` cancels the job until its commit, as does its deadline. */
   submit(job: Job, signal: CancelSignal | undefined): void {
     if (signal?.aborted) return job.fail(faults.cancelled(job.message.to));
-    if (this.#outbox.empty || !this.#isBehind(job)) this.accept(job);
+    if (this.#host.outbox.empty || !this.#isBehind(job)) this.accept(job);
     // An idle actor's turn has run by now, and a job that is over cannot be cancelled.
     if (job.phase === "over" || (signal === undefined && job.message.deadline === undefined)) return;
     const cancellation = new Cancellation(this.#cancellations, job, signal);
@@ -61,12 +55,12 @@ export class Dispatcher {
   #isBehind(job: Job): boolean {
     const { message } = job;
     job.fresh = false;
-    const limit = this.#registry.get(message.to)?.actor.extra.policy.mailbox;
-    if (limit !== undefined && this.#outbox.waiting(message).calls >= limit) {
+    const limit = this.#host.registry.get(message.to)?.actor.extra.policy.mailbox;
+    if (limit !== undefined && this.#host.outbox.waiting(message).calls >= limit) {
       job.fail(faults.mailboxFull(message.to));
       return true;
     }
-    return this.#outbox.after(message, () => this.accept(job));
+    return this.#host.outbox.after(message, () => this.accept(job));
   }
 
   /** Pushes the job to its actor's cell, whatever its sender sent before. */
@@ -74,21 +68,20 @@ export class Dispatcher {
     if (job.phase === "over") return;
     let cell: Cell | undefined;
     try {
-      cell = this.#cells.reachedBy(job.message);
+      cell = this.#host.cells.reachedBy(job.message);
     } catch (error) {
       return job.fail(faults.fromStore(error));
     }
     if (cell !== undefined) cell.push(job);
-    else if (this.#cells.ignores(job.message)) job.done(OK_NULL);
+    else if (this.#host.cells.ignores(job.message)) job.done(OK_NULL);
     else job.fail(faults.noActor(job.message.to));
   }
 
   // ── requests of the engine ──────────────────────────────────────────────────
 
   async stop(id: ActorId, reason: string, ancestors: ReadonlySet<ActorId>): Promise<void> {
-    const cell = this.#cells.existing(id);
-    await cell.loading;
-    if (cell.lost) throw cell.lost;
+    const cell = this.#host.cells.existing(id);
+    await cell.loaded();
     const job = this.#own(id, "stop", { reason });
     stop(cell, job, reason, ancestors);
     await job.promise();
@@ -103,7 +96,7 @@ export class Dispatcher {
   }
 
   async restart(id: ActorId): Promise<void> {
-    const cell = this.#cells.existing(id);
+    const cell = this.#host.cells.existing(id);
     const job = this.#own(id, "restart", null);
     await cell.loading;
     if (cell.actor.status === "not-started" && cell.quiet && cell.lost === undefined) throw faults.noActor(id);
@@ -113,7 +106,7 @@ export class Dispatcher {
 
   /** Only its cell knows that an actor has failed, so without a cell there is nothing to do. */
   restartChild(child: ActorId, parent: ActorId): void {
-    const cell = this.#registry.get(child);
+    const cell = this.#host.registry.get(child);
     if (cell?.actor.status !== "failed" || cell.actor.extra.parent !== parent) return;
     const job = this.#own(child, "restart", null);
     job.onEnd = (_, error) => error && this.#host.fault(error, { where: "outbox", actor: child, action: "restart" });

@@ -1,11 +1,12 @@
 // Owns: calls with an idempotency key (C4): a repeated call gets the first one's reply, also while the first still runs.
 // Does not own: the store's replies, which a turn's commit writes.
 import { EngineError } from "../contract/index.ts";
-import type { ActorId, CallOptions, Clock, Json, Message, Remembered, Reply, Store } from "../contract/index.ts";
+import type { ActorId, CallOptions, Clock, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import { settledNow, safeCall } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, pendingReply, scopedKey } from "../chain/internal.ts";
-import type { Cell } from "./cell.ts";
-import { fromStore } from "./ops.ts";
+import type { Dispatcher } from "./dispatcher.ts";
+import { fromStore, type OnFault } from "./ops.ts";
+import type { CellDirectory } from "./registry.ts";
 import { type DeferredReplies, Job } from "./job.ts";
 
 /** Replies retained for each memory actor: a caller that always uses new keys must not fill the memory. */
@@ -15,14 +16,9 @@ export interface IdempotencyHost {
   readonly clock: Clock;
   readonly store: Store | undefined;
   readonly deferred: DeferredReplies;
-  /** The actor's cell, loaded or loading; undefined if there is none and `message` would not start one. */
-  cellFor(message: Message): Cell | undefined;
-  /** The arguments without secrets: those could be guessed from a stored hash. */
-  redactedArgs(message: Message): Json;
-  /** Submits it to its actor. `signal` cancels it until the commit. */
-  submit(job: Job, signal: AbortSignal): void;
-  /** A caller's own listener has thrown. */
-  fault(error: unknown, of: Message): void;
+  readonly cells: Pick<CellDirectory, "reachedBy" | "redactedArgs">;
+  readonly dispatcher: Pick<Dispatcher, "submit">;
+  readonly fault: OnFault;
 }
 
 /** The first call under a key, and all callers that wait for it. */
@@ -47,7 +43,9 @@ export class IdempotencyCache {
   call(message: Message, key: string, options: CallOptions): Promise<Reply> {
     let named: CallKey;
     try {
-      named = { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, this.#host.redactedArgs(message)) };
+      // Without secrets, which could be guessed from a stored hash.
+      const args = this.#host.cells.redactedArgs(message);
+      named = { key: scopedKey(message.viewer, message.from, key), call: callHash(message.action, args) };
     } catch (error) {
       return Promise.reject(faults.fromStore(error));
     }
@@ -81,7 +79,8 @@ export class IdempotencyCache {
 
   /** Sends progress and logs to all callers: the connection of the first may be broken without having been closed. */
   #fanOut(callers: ReadonlySet<Caller>, message: Message, options: CallOptions): CallOptions {
-    const fault = (error: unknown): void => this.#host.fault(error, message);
+    const { to, action } = message;
+    const fault = (error: unknown): void => this.#host.fault(error, { where: "progress", actor: to, action });
     const notify = (how: (caller: Caller) => unknown): void => {
       for (const caller of callers) safeCall(() => how(caller), fault);
     };
@@ -135,7 +134,7 @@ export class IdempotencyCache {
   async #run(message: Message, named: CallKey, options: CallOptions, signal: AbortSignal): Promise<Reply> {
     const { store } = this.#host;
     const { key: scoped } = named;
-    const cell = this.#host.cellFor(message);
+    const cell = this.#host.cells.reachedBy(message);
     const job = new Job(message, options);
     job.key = named;
     if (cell !== undefined) {
@@ -161,7 +160,7 @@ export class IdempotencyCache {
         return known.reply;
       }
     }
-    this.#host.submit(job, signal);
+    this.#host.dispatcher.submit(job, signal);
     return job.promise();
   }
 

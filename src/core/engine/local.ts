@@ -34,13 +34,14 @@ import {
   checkNeeded,
   omitUndefined,
   commitWithCallback,
+  kindOf,
   KINDS,
   settledNow,
   withTimeout,
   safeCall,
   unserialisableError,
 } from "../contract/internal.ts";
-import { faults, innerKey, stamp, stampFrom } from "../chain/internal.ts";
+import { faults, innerKey, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState } from "./actor-state.ts";
 import { Cell } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -187,10 +188,9 @@ export class LocalEngine implements Engine {
       clock,
       store,
       deferred: this.#deferred,
-      cellFor: (message) => this.#cells.reachedBy(message),
-      redactedArgs: (message) => this.#cells.redactedArgs(message),
-      submit: (job, signal) => this.#dispatcher.submit(job, signal),
-      fault: (error, { to, action }) => this.#ops.fault(error, { where: "progress", actor: to, action }),
+      cells: this.#cells,
+      dispatcher: this.#dispatcher,
+      fault,
     });
     this.#ops = {
       clock,
@@ -274,8 +274,7 @@ export class LocalEngine implements Engine {
     const message = stamp(outgoing, undefined, this.#clock.now(), this.#entropy);
     const cell = this.#cells.reachedBy(message);
     if (cell === undefined) throw faults.noActor(message.to);
-    await cell.loading;
-    if (cell.lost) throw cell.lost;
+    await cell.loaded();
     const store = this.#store;
     if (cell.actor.memory || store === undefined) {
       // Drained while the actor was loading: the message is not stored, and would not be delivered any more.
@@ -293,8 +292,8 @@ export class LocalEngine implements Engine {
     this.#outbox.add([message], true);
   }
 
-  read(id: ActorId): Promise<Snapshot | undefined> {
-    return this.#queries.read(id);
+  async read(id: ActorId): Promise<Snapshot | undefined> {
+    return this.#queries.readNow(id);
   }
 
   readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
@@ -302,7 +301,7 @@ export class LocalEngine implements Engine {
   }
 
   queued(id: ActorId): number {
-    return this.#queries.queued(id);
+    return this.#registry.get(id)?.waiting ?? 0;
   }
 
   list(query: ListQuery): Promise<readonly Change[]> {
@@ -313,20 +312,21 @@ export class LocalEngine implements Engine {
     return this.#queries.count(query);
   }
 
-  find(uid: string): Promise<ActorId | undefined> {
-    return this.#queries.find(uid);
+  async find(uid: string): Promise<ActorId | undefined> {
+    return this.#registry.find(uid) ?? (await fromStore(this.#store?.find(uid)));
   }
 
-  event(id: string): Promise<ChainEvent | undefined> {
-    return this.#queries.event(id);
+  async event(id: string): Promise<ChainEvent | undefined> {
+    return fromStore(this.#store?.event(id));
   }
 
-  caused(id: string): Promise<readonly ChainEvent[]> {
-    return this.#queries.caused(id);
+  async caused(id: string): Promise<readonly ChainEvent[]> {
+    return (await fromStore(this.#store?.caused(id))) ?? [];
   }
 
-  keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
-    return this.#queries.keyed(kind, viewer, key);
+  async keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
+    const claimants = (await fromStore(this.#store?.claimants(scopedKey(viewer, undefined, key)))) ?? [];
+    return claimants.find((id) => kindOf(id) === kind);
   }
 
   history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
@@ -378,7 +378,8 @@ export class LocalEngine implements Engine {
 
   /** Crashes within the window, and why the actor has failed; undefined if it is not in this process. */
   health(id: ActorId): Health | undefined {
-    return this.#queries.health(id);
+    const actor = this.#registry.get(id)?.actor;
+    return actor && { crashes: actor.crashes, ...omitUndefined({ failure: actor.failure?.message }) };
   }
 
   /** Sends that failed three times, oldest first. */

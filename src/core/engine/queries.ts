@@ -1,5 +1,5 @@
 // Owns: queries about actors, and the removal of those that stopped long ago. Does not own: what it reads (registry.ts, the store).
-import { keyOf, scopedKey } from "../chain/internal.ts";
+import { keyOf } from "../chain/internal.ts";
 import {
   type ActorId,
   type Change,
@@ -10,7 +10,6 @@ import {
   type Snapshot,
   type Store,
   StoreError,
-  type Viewer,
 } from "../contract/index.ts";
 import { compareIds, kindOf } from "../contract/internal.ts";
 import { rawState, storedSnapshot } from "./actor-state.ts";
@@ -38,10 +37,6 @@ export class Queries {
     this.#cells = cells;
   }
 
-  async read(id: ActorId): Promise<Snapshot | undefined> {
-    return this.readNow(id);
-  }
-
   readNow(id: ActorId): Snapshot | undefined | Promise<Snapshot | undefined> {
     const known = this.#registry.get(id);
     if (known !== undefined && known.loading === undefined) {
@@ -52,10 +47,6 @@ export class Queries {
     if (!this.#cells.serves(kindOf(id))) return this.#readRaw(id);
     const cell = known ?? this.#cells.at(id);
     return cell && loaded(cell);
-  }
-
-  queued(id: ActorId): number {
-    return this.#registry.get(id)?.waiting ?? 0;
   }
 
   async #readRaw(id: ActorId): Promise<Snapshot | undefined> {
@@ -81,23 +72,6 @@ export class Queries {
     return ((await fromStore(this.#store?.count(query))) ?? 0) + this.#registry.count(query);
   }
 
-  async find(uid: string): Promise<ActorId | undefined> {
-    return this.#registry.find(uid) ?? (await fromStore(this.#store?.find(uid)));
-  }
-
-  async event(id: string): Promise<ChainEvent | undefined> {
-    return fromStore(this.#store?.event(id));
-  }
-
-  async caused(id: string): Promise<readonly ChainEvent[]> {
-    return (await fromStore(this.#store?.caused(id))) ?? [];
-  }
-
-  async keyed(kind: string, viewer: Viewer, key: string): Promise<ActorId | undefined> {
-    const claimants = (await fromStore(this.#store?.claimants(scopedKey(viewer, undefined, key)))) ?? [];
-    return claimants.find((id) => kindOf(id) === kind);
-  }
-
   async *history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent, void, undefined> {
     keyOf(id);
     const cell = this.#registry.get(id);
@@ -113,16 +87,10 @@ export class Queries {
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
   }
-
-  health(id: ActorId): Health | undefined {
-    const cell = this.#registry.get(id);
-    return cell && { crashes: cell.actor.crashes, ...(cell.actor.failure === undefined ? {} : { failure: cell.actor.failure.message }) };
-  }
 }
 
 async function loaded(cell: Cell): Promise<Snapshot | undefined> {
-  await cell.loading;
-  if (cell.lost) throw cell.lost;
+  await cell.loaded();
   return cell.snapshot();
 }
 

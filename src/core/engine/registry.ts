@@ -147,8 +147,10 @@ export class CellDirectory {
   constructor(behaviours: readonly Behaviour[], host: DirectoryHost) {
     this.#host = host;
     for (const behaviour of behaviours) {
-      if (this.#kinds.has(behaviour.kind)) throw kindCollision(behaviour.kind);
-      this.#kinds.set(behaviour.kind, kindFrom(behaviour));
+      const { kind } = behaviour;
+      if (this.#kinds.has(kind))
+        throw new TroupeError("NAME_COLLISION", `Two behaviours are of the kind "${kind}": name one of them otherwise.`);
+      this.#kinds.set(kind, kindFrom(behaviour));
     }
   }
 
@@ -244,6 +246,3 @@ export class CellDirectory {
     return kind;
   }
 }
-
-const kindCollision = (kind: string): TroupeError<"NAME_COLLISION"> =>
-  new TroupeError("NAME_COLLISION", `Two behaviours are of the kind "${kind}": name one of them otherwise.`);

@@ -19,7 +19,7 @@ import {
 } from "./lifecycle.ts";
 import { Mailbox } from "./mailbox.ts";
 import type { CellOps } from "./ops.ts";
-import { NO_ACTORS, stopChildrenMessage } from "./supervision.ts";
+import { type Ancestors, NO_ACTORS, stopChildrenMessage } from "./supervision.ts";
 import { failDropped, PendingCommit, UncommittedTurns } from "./uncommitted.ts";
 import { WorkRun } from "./work.ts";
 
@@ -249,8 +249,8 @@ export class Cell {
     else this.conclude(job, base, born, effect, NO_ACTORS);
   }
 
-  /** C3: everything that can throw comes before the commit. `ancestors` are stopping already, and are not notified of a stop. */
-  conclude(job: Job, base: Base, born: boolean, turn: Turn<unknown>, ancestors: ReadonlySet<ActorId>): void {
+  /** C3: everything that can throw comes before the commit. */
+  conclude(job: Job, base: Base, born: boolean, turn: Turn<unknown>, ancestors: Ancestors): void {
     const { id, actor } = this;
     const { extra } = actor;
     let plan: Plan | undefined;
@@ -283,7 +283,7 @@ export class Cell {
 
   // ── C2: commit, then publish the change, then reply ───────────────────────
 
-  #commit(job: Job, plan: Plan, ancestors: ReadonlySet<ActorId>): void {
+  #commit(job: Job, plan: Plan, ancestors: Ancestors): void {
     const inMemory = plan.born ? plan.extra.policy.persistence === "memory" : this.actor.memory;
     if (!inMemory) return this.#handToStore(job, plan, ancestors);
     const event = this.actor.applyInMemory(plan);
@@ -294,7 +294,7 @@ export class Cell {
   }
 
   /** The next turn may run before the store has answered. */
-  #handToStore(job: Job, plan: Plan, ancestors: ReadonlySet<ActorId>): void {
+  #handToStore(job: Job, plan: Plan, ancestors: Ancestors): void {
     const { actor, id } = this;
     const { commit, clock } = this.ops;
     if (commit === undefined) throw faults.engineMissing(actor.kind.name, "store");

@@ -9,7 +9,7 @@ import { restart, stop } from "./lifecycle.ts";
 import type { OnFault } from "./ops.ts";
 import type { Outbox } from "./outbox.ts";
 import type { CellDirectory, Registry } from "./registry.ts";
-import { NO_ACTORS } from "./supervision.ts";
+import { type Ancestors, NO_ACTORS } from "./supervision.ts";
 
 export interface DispatcherHost {
   readonly clock: Clock;
@@ -79,7 +79,7 @@ export class Dispatcher {
 
   // ── requests of the engine ──────────────────────────────────────────────────
 
-  async stop(id: ActorId, reason: string, ancestors: ReadonlySet<ActorId>): Promise<void> {
+  async stop(id: ActorId, reason: string, ancestors: Ancestors): Promise<void> {
     const cell = this.#host.cells.existing(id);
     await cell.loaded();
     const job = this.#own(id, "stop", { reason });

@@ -8,7 +8,7 @@ import type { Cell } from "./cell.ts";
 import { announce, announceStored, type MemoryEvent, publishNow } from "./events.ts";
 import type { Job, Task } from "./job.ts";
 import { fromStore } from "./ops.ts";
-import { NO_ACTORS, stopChildrenMessage } from "./supervision.ts";
+import { type Ancestors, NO_ACTORS, stopChildrenMessage } from "./supervision.ts";
 import type { PendingCommit } from "./uncommitted.ts";
 
 // ── start ───────────────────────────────────────────────────────────────────
@@ -80,8 +80,8 @@ function refuseStart(cell: Cell, job: Job, error: unknown): void {
 
 // ── stop ────────────────────────────────────────────────────────────────────
 
-/** Stops an actor without asking its behaviour. `ancestors` are stopping already, and are not notified. */
-export function stop(cell: Cell, job: Job, reason: string, ancestors: ReadonlySet<ActorId>): void {
+/** Stops an actor without asking its behaviour. */
+export function stop(cell: Cell, job: Job, reason: string, ancestors: Ancestors): void {
   const { actor, id } = cell;
   const task: Task = {
     run: () => {
@@ -94,14 +94,7 @@ export function stop(cell: Cell, job: Job, reason: string, ancestors: ReadonlySe
   cell.pushBeforeWork(task, faults.stopped(id));
 }
 
-export function stopInMemory(
-  cell: Cell,
-  job: Job,
-  plan: Plan,
-  event: MemoryEvent,
-  sent: readonly Message[],
-  ancestors: ReadonlySet<ActorId>,
-): void {
+export function stopInMemory(cell: Cell, job: Job, plan: Plan, event: MemoryEvent, sent: readonly Message[], ancestors: Ancestors): void {
   job.phase = "commit";
   cell.ops.stopped(cell);
   const message = stopChildrenMessage(plan, cell.ops.clock.now(), undefined);
@@ -114,7 +107,7 @@ export function stopInStore(cell: Cell, turn: PendingCommit, { message, ancestor
 }
 
 /** A committed stop is announced once the actor's children have stopped, or could not be stopped for now. */
-function afterChildren(cell: Cell, job: Job, message: Message, ancestors: ReadonlySet<ActorId>, act: () => void): void {
+function afterChildren(cell: Cell, job: Job, message: Message, ancestors: Ancestors, act: () => void): void {
   const stopping = cell.ops.supervision.stopChildrenOf(message, !cell.actor.memory, ancestors);
   if (stopping === undefined) return act();
   cell.suspend(

@@ -110,7 +110,6 @@ export class LocalEngine implements Engine {
   readonly #idempotency: IdempotencyCache;
   readonly #supervision: Supervision;
   readonly #ops: CellOps & { draining: boolean };
-  readonly #fault: OnFault;
   /** While draining, work that runs may finish, with all the calls it makes. */
   #phase: "open" | "draining" | "closed" = "open";
   #whenQuiet: (() => void) | undefined;
@@ -123,7 +122,7 @@ export class LocalEngine implements Engine {
     this.#store = store;
     this.#clock = clock;
     this.#entropy = entropy;
-    this.#fault = (error, context) => {
+    const fault: OnFault = (error, context) => {
       this.#faults += 1;
       // A listener to faults must not cause more of them.
       safeCall(
@@ -131,24 +130,19 @@ export class LocalEngine implements Engine {
         () => undefined,
       );
     };
-    this.#watchers = new Watchers((error, actor) => this.#fault(error, { where: "watcher", actor }));
-    this.#passivation = new Passivation(clock, (cell) => this.#forget(cell));
-    const eviction = new Eviction({
-      registry: this.#registry,
-      maxCells: maxActors,
-      usedShare: usedHeapShare,
-      drop: (cell) => this.#forget(cell),
-    });
+    this.#watchers = new Watchers((error, actor) => fault(error, { where: "watcher", actor }));
+    const drop = (cell: Cell): void => this.#forget(cell);
+    this.#passivation = new Passivation(clock, drop);
+    const eviction = new Eviction({ registry: this.#registry, maxCells: maxActors, usedShare: usedHeapShare, drop });
     this.#cells = new CellDirectory(options.kinds, {
       store,
       registry: this.#registry,
       passivation: this.#passivation,
       eviction,
       make: (kind, id, memory) => new Cell(this.#ops, new ActorState(kind, id, memory)),
-      fault: this.#fault,
+      fault,
     });
     this.#queries = new Queries(store, this.#registry, this.#cells);
-    const fault = this.#fault;
     this.#outbox = new Outbox({
       clock,
       store,
@@ -156,15 +150,8 @@ export class LocalEngine implements Engine {
       fault,
       accept: (job) => (isStopChildrenMessage(job.message) ? this.#supervision.delivered(job) : this.#dispatcher.accept(job)),
     });
-    this.#dispatcher = new Dispatcher({
-      clock,
-      entropy,
-      deferred: this.#deferred,
-      registry: this.#registry,
-      cells: this.#cells,
-      outbox: this.#outbox,
-      fault,
-    });
+    const parts = { deferred: this.#deferred, registry: this.#registry, cells: this.#cells, outbox: this.#outbox };
+    this.#dispatcher = new Dispatcher({ ...parts, clock, entropy, fault });
     this.#supervision = new Supervision({
       store,
       registry: this.#registry,
@@ -184,14 +171,7 @@ export class LocalEngine implements Engine {
       cell: (id) => this.#cells.at(id, true),
       expire: (cell, ended) => this.#dispatcher.expire(cell, ended),
     });
-    this.#idempotency = new IdempotencyCache({
-      clock,
-      store,
-      deferred: this.#deferred,
-      cells: this.#cells,
-      dispatcher: this.#dispatcher,
-      fault,
-    });
+    this.#idempotency = new IdempotencyCache({ ...parts, clock, store, dispatcher: this.#dispatcher, fault });
     this.#ops = {
       clock,
       store,

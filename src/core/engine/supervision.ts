@@ -12,8 +12,7 @@ export interface SupervisionHost {
   readonly registry: Registry;
   /** Whether actors of this kind may be in the store. */
   mayBeStored(kind: string): boolean;
-  /** Stops one actor. `ancestors` are stopping already, and are not notified. */
-  stop(id: ActorId, reason: string, ancestors: ReadonlySet<ActorId>): Promise<void>;
+  stop(id: ActorId, reason: string, ancestors: Ancestors): Promise<void>;
   /** Delivers the message until it has had its effect. */
   deliver(message: Message, stored: boolean): void;
   /** The message has had its effect already, without the outbox. */
@@ -23,8 +22,10 @@ export interface SupervisionHost {
 
 const ID_SUFFIX = ".children";
 const MAX_STOPPED_AT_ONCE = 128;
-/** The ancestors of a stop that was not caused by a parent's stop. */
-export const NO_ACTORS: ReadonlySet<ActorId> = new Set();
+/** Actors whose stop causes another one: they are stopping already, and are not notified of it. */
+export type Ancestors = ReadonlySet<ActorId>;
+/** Of a stop that was not caused by a parent's stop. */
+export const NO_ACTORS: Ancestors = new Set();
 
 /**
  * Is in the outbox from an actor's stop until its children have stopped, so that the next process can continue after a crash (C5).
@@ -55,13 +56,13 @@ export class Supervision {
   }
 
   /** Undefined: there are none. Rejects with the first error once all have been tried. */
-  stopChildren(id: ActorId, ancestors: ReadonlySet<ActorId>): Promise<void> | undefined {
+  stopChildren(id: ActorId, ancestors: Ancestors): Promise<void> | undefined {
     const { store, registry } = this.#host;
     const inMemory = registry.children(id);
     return store === undefined && inMemory.length === 0 ? undefined : this.#stopAll(id, inMemory, ancestors);
   }
 
-  async #stopAll(id: ActorId, inMemory: readonly ActorId[], ancestors: ReadonlySet<ActorId>): Promise<void> {
+  async #stopAll(id: ActorId, inMemory: readonly ActorId[], ancestors: Ancestors): Promise<void> {
     const stopping = new Set([...ancestors, id]);
     const stored = (await this.#host.store?.children(id)) ?? [];
     const children = [...new Set([...inMemory, ...stored])].filter((child) => !stopping.has(child));
@@ -77,7 +78,7 @@ export class Supervision {
   }
 
   /** The first attempt, before the stop is published. Never rejects: failures are left to the outbox. Undefined: there are no children. */
-  stopChildrenOf(message: Message, stored: boolean, ancestors: ReadonlySet<ActorId>): Promise<void> | undefined {
+  stopChildrenOf(message: Message, stored: boolean, ancestors: Ancestors): Promise<void> | undefined {
     const stopping = this.stopChildren(message.to, ancestors);
     return stopping && this.#orDeliver(stopping, message, stored);
   }

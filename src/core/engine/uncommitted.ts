@@ -5,6 +5,7 @@ import type { ActorId, EngineError, Entry, Message, Snapshot, Store } from "../c
 import type { CommitCallbacks } from "../contract/internal.ts";
 import { storedSnapshot } from "./actor-state.ts";
 import type { Job } from "./job.ts";
+import type { Ancestors } from "./supervision.ts";
 
 /** Waits for a commit: for example a reply that is based on uncommitted state, which is sent or dropped with it. */
 export interface CommitWaiter {
@@ -12,19 +13,15 @@ export interface CommitWaiter {
   readonly dropped: (error: EngineError) => void;
 }
 
-/** A turn stops its actor: the message that is stored until its children have stopped too, and the ancestors that are stopping already. */
+/** A turn stops its actor: the message that is stored until its children have stopped too. */
 interface Stopping {
   readonly message: Message;
-  readonly ancestors: ReadonlySet<ActorId>;
-}
-
-interface CommitOwner {
-  onStoreAnswer(pending: PendingCommit): void;
+  readonly ancestors: Ancestors;
 }
 
 /** A turn that was handed to the store. */
 export class PendingCommit implements CommitCallbacks {
-  readonly #owner: CommitOwner;
+  readonly #owner: { onStoreAnswer(pending: PendingCommit): void };
   readonly job: Job;
   readonly plan: Plan;
   readonly entry: Entry;
@@ -33,7 +30,7 @@ export class PendingCommit implements CommitCallbacks {
   outcome: "pending" | "committed" | "lost" = "pending";
   error: unknown;
 
-  constructor(owner: CommitOwner, job: Job, plan: Plan, entry: Entry, stopping: Stopping | undefined) {
+  constructor(owner: { onStoreAnswer(pending: PendingCommit): void }, job: Job, plan: Plan, entry: Entry, stopping: Stopping | undefined) {
     this.#owner = owner;
     this.job = job;
     this.plan = plan;

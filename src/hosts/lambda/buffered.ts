@@ -54,8 +54,6 @@ async function whole({ httpEvent, response, signal }: ServedEvent, head: boolean
   }
 }
 
-// ── answers ─────────────────────────────────────────────────────────────────
-
 /** What a buffered function returns. */
 export interface LambdaAnswer {
   readonly statusCode: number;

@@ -131,8 +131,6 @@ function known(name: string, value: unknown): object {
   return value === undefined ? {} : { [name]: value };
 }
 
-// ── members of an event ─────────────────────────────────────────────────────
-
 // Each throws `BAD_EVENT` with the name of the member, since events are not trusted.
 
 function textAt(bag: Bag, name: string): string | undefined {

@@ -1,7 +1,7 @@
 // Owns: how an actor starts, stops, crashes and restarts, and events that are appended to its chain without a message.
 // Does not own: the order of its turns (cell.ts), how its children stop (supervision.ts).
 import { type Base, failedMessage, faults, hasParent, OK_NULL, type Plan } from "../chain/internal.ts";
-import { type ActorId, EngineError, type Entry, type Message, type Stored } from "../contract/index.ts";
+import { EngineError, type Entry, type Message, type Stored } from "../contract/index.ts";
 import { invalidMessageReply } from "../contract/internal.ts";
 import { appendToStored, loadActor } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";

@@ -41,9 +41,10 @@ export class ChunkBuffer {
     this.#loose = 0;
   }
 
-  /** All chunks joined. */
-  whole(): Uint8Array<ArrayBuffer> {
-    return joined(this.#chunks);
+  /** All chunks joined; a single chunk is not copied. */
+  whole(): Uint8Array {
+    const [only] = this.#chunks;
+    return only !== undefined && this.#chunks.length === 1 ? only : joined(this.#chunks);
   }
 }
 

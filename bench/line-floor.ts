@@ -1,7 +1,7 @@
 // The least that a server does by lines around a turn of our engine, which it has as it is: it reads a call, knows its tool and that
 // the rate allows it, has the turn run, and writes what that replied. No session, no scopes, no keys, and nobody is told.
 import { createServer } from "node:net";
-import { isBag, type Json, systemClock, TokenBuckets } from "troupe/contract";
+import { isJsonObject, type Json, systemClock, TokenBuckets } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { counter } from "../examples/counter/counter.ts";
 import { setV8Flags } from "../src/cli/v8-flags.ts";
@@ -18,13 +18,13 @@ const RATE = { perSecond: 1_000_000, burst: 1_000_000 };
 /** Undefined: nobody waits for an answer. */
 const answer = (line: string): string | undefined => {
   const message: Json = JSON.parse(line);
-  if (!isBag(message) || message["jsonrpc"] !== "2.0") throw new Error("It is no message.");
+  if (!isJsonObject(message) || message["jsonrpc"] !== "2.0") throw new Error("It is no message.");
   const { id, method, params } = message;
   if (typeof id !== "number") return undefined;
   if (method !== "tools/call") return `{"jsonrpc":"2.0","id":${id},"result":{}}`;
-  const { name, arguments: args } = isBag(params) ? params : {};
+  const { name, arguments: args } = isJsonObject(params) ? params : {};
   const action = typeof name === "string" ? actions.get(name) : undefined;
-  if (action === undefined || !isBag(args) || buckets.take("", RATE) > 0) throw new Error("It is no call.");
+  if (action === undefined || !isJsonObject(args) || buckets.take("", RATE) > 0) throw new Error("It is no call.");
   const reply = engine.callNow({ to: main, action, args, viewer, start: null });
   if (reply instanceof Promise || !("ok" in reply) || typeof reply.ok !== "number") throw new Error("It has no sum at once.");
   return `{"jsonrpc":"2.0","id":${id},"result":{"content":[{"type":"text","text":"${reply.ok}"}]}}`;

@@ -12,7 +12,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import type { Bag } from "../src/core/contract/index.ts";
+import type { JsonObject } from "../src/core/contract/index.ts";
 import { remoteServer, TestClient, toolText } from "../src/testing/index.ts";
 import { Inspector, type Location, type ScriptCoverage } from "./inspector.ts";
 
@@ -164,7 +164,7 @@ async function noteEntries(inspector: Inspector, coverage: readonly ScriptCovera
 }
 
 interface Options {
-  readonly args: Bag;
+  readonly args: JsonObject;
   readonly before: readonly string[];
   readonly modern: boolean;
   readonly listen: boolean;

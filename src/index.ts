@@ -31,10 +31,10 @@ export {
 } from "./core/actor/index.ts";
 export {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   type Frozen,
-  isBag,
+  isJsonObject,
   type Json,
   type Message,
   type Outgoing,

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { actor, type Behaviour, isBag, type Json, type Reply, type Viewer } from "troupe";
+import { actor, type Behaviour, isJsonObject, type Json, type Reply, type Viewer } from "troupe";
 import type { Source } from "troupe/contract";
 import * as z from "zod";
 import { LocalEngine } from "troupe/engine";
@@ -173,11 +173,11 @@ const bearer = (caller: Caller): Record<string, string> => (caller === "anybody"
 /** What an MCP answer says. */
 const ofMcp = ({ status, reply }: Awaited<ReturnType<typeof send>>): string => {
   if (status === 403) return "scope";
-  if (!isBag(reply) || !isBag(reply["result"])) return "–";
+  if (!isJsonObject(reply) || !isJsonObject(reply["result"])) return "–";
   const { content, isError } = reply["result"];
   const first: unknown = Array.isArray(content) ? content[0] : undefined;
   if (isError === true) return "–";
-  return isBag(first) ? textOf(first["text"]).replace(/^session\|.*/, "session") : textOf(reply);
+  return isJsonObject(first) ? textOf(first["text"]).replace(/^session\|.*/, "session") : textOf(reply);
 };
 
 const modern = async (caller: Caller, url: string, name: string, args: object): Promise<string> =>
@@ -231,7 +231,7 @@ const keyOf = (kind: string): string => {
 const ofPacket = async (asked: Promise<unknown>): Promise<string> => {
   try {
     const reply = await asked;
-    return textOf(isBag(reply) ? reply["result"] : reply);
+    return textOf(isJsonObject(reply) ? reply["result"] : reply);
   } catch (error) {
     if (!(error instanceof PacketError)) throw error;
     if (error.type === "unauthorized") return "scope";
@@ -317,7 +317,7 @@ before(async () => {
   const ann = viewerOf("ann");
   for (const { kind } of kinds.filter(({ per }) => per === "handle")) {
     const reply = await source.act(ann, `tools/start_${kind}`, {}, {});
-    const handle = "ok" in reply && isBag(reply.ok) ? reply.ok["handle"] : undefined;
+    const handle = "ok" in reply && isJsonObject(reply.ok) ? reply.ok["handle"] : undefined;
     assert.ok(typeof handle === "string");
     handles.set(kind, handle);
   }

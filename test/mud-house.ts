@@ -7,7 +7,7 @@ import { createGateway, type GatewayOptions } from "../src/mcp/gateway/index.ts"
 import { cast } from "../src/mcp/source/index.ts";
 import { memorySessionStore, memoryStore, memoryStreamStore } from "../src/core/store/index.ts";
 import { connectInMemory } from "../src/mcp/transport/index.ts";
-import { type Bag, envelope, isBag } from "./wire.ts";
+import { type JsonObject, envelope, isJsonObject } from "./wire.ts";
 
 /** A client that says what a test wants and keeps what it hears. */
 export interface Visitor extends AsyncDisposable {
@@ -16,9 +16,9 @@ export interface Visitor extends AsyncDisposable {
   /** Methods of the notifications so far. */
   readonly heard: readonly string[];
   say(message: object): void;
-  request(method: string, params?: Bag): Promise<unknown>;
+  request(method: string, params?: JsonObject): Promise<unknown>;
   /** The result of a tool. */
-  call(tool: string, args?: Bag): Promise<unknown>;
+  call(tool: string, args?: JsonObject): Promise<unknown>;
   /** Walks; throws where a step is refused. */
   go(...ways: readonly string[]): Promise<void>;
   /** A resource's JSON. */
@@ -33,9 +33,9 @@ export interface House extends AsyncDisposable {
   readonly source: Source;
   readonly gateway: Gateway;
   /** A legacy client of that principal, initialized. */
-  enter(principal: string, how?: { readonly capabilities?: Bag; readonly version?: string }): Promise<Visitor>;
+  enter(principal: string, how?: { readonly capabilities?: JsonObject; readonly version?: string }): Promise<Visitor>;
   /** A client of 2026-07-28. */
-  modern(principal: string | undefined, how?: { readonly capabilities?: Bag }): Visitor;
+  modern(principal: string | undefined, how?: { readonly capabilities?: JsonObject }): Visitor;
   /** Settles when no message is on its way between actors, and whoever is to be told was told. */
   quiet(): Promise<void>;
 }
@@ -71,9 +71,9 @@ const turnsOfTheLoop = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) await new Promise<void>((done) => void setImmediate(done));
 };
 
-const isReplyTo = (frame: unknown, id: string): boolean => isBag(frame) && frame["id"] === id && !("method" in frame);
+const isReplyTo = (frame: unknown, id: string): boolean => isJsonObject(frame) && frame["id"] === id && !("method" in frame);
 
-const visit = (gateway: Gateway, principal: string | undefined, meta: Bag | undefined): Visitor => {
+const visit = (gateway: Gateway, principal: string | undefined, meta: JsonObject | undefined): Visitor => {
   const client = connectInMemory(gateway, principal === undefined ? { scopes: [] } : { principal, scopes: [] });
   const frames: unknown[] = [];
   const heard: string[] = [];
@@ -81,7 +81,7 @@ const visit = (gateway: Gateway, principal: string | undefined, meta: Bag | unde
   client.onMessage((text) => {
     const frame: unknown = JSON.parse(text);
     frames.push(frame);
-    if (isBag(frame) && typeof frame["method"] === "string" && !("id" in frame)) heard.push(frame["method"]);
+    if (isJsonObject(frame) && typeof frame["method"] === "string" && !("id" in frame)) heard.push(frame["method"]);
     for (const run of Array.from(waiting)) run();
   });
   const until = (fits: (frame: unknown) => boolean): Promise<unknown> =>
@@ -96,15 +96,15 @@ const visit = (gateway: Gateway, principal: string | undefined, meta: Bag | unde
       run();
     });
   let next = 0;
-  const request = async (method: string, params: Bag = {}): Promise<unknown> => {
+  const request = async (method: string, params: JsonObject = {}): Promise<unknown> => {
     const id = `v${(next += 1)}`;
-    const said = meta === undefined ? params : { ...params, _meta: { ...meta, ...(isBag(params["_meta"]) ? params["_meta"] : {}) } };
+    const said = meta === undefined ? params : { ...params, _meta: { ...meta, ...(isJsonObject(params["_meta"]) ? params["_meta"] : {}) } };
     client.send({ jsonrpc: "2.0", id, method, params: said });
     return until((frame) => isReplyTo(frame, id));
   };
-  const call = async (name: string, args: Bag = {}): Promise<unknown> => {
+  const call = async (name: string, args: JsonObject = {}): Promise<unknown> => {
     const reply = await request("tools/call", { name, arguments: args });
-    if (!isBag(reply) || !("result" in reply)) throw new Error(JSON.stringify(reply));
+    if (!isJsonObject(reply) || !("result" in reply)) throw new Error(JSON.stringify(reply));
     return reply["result"];
   };
   return {
@@ -117,14 +117,14 @@ const visit = (gateway: Gateway, principal: string | undefined, meta: Bag | unde
     async go(...ways) {
       for (const direction of ways) {
         const result = await call("move", { direction });
-        if (isBag(result) && result["isError"] === true) throw new Error(`${direction}: ${JSON.stringify(result["content"])}`);
+        if (isJsonObject(result) && result["isError"] === true) throw new Error(`${direction}: ${JSON.stringify(result["content"])}`);
       }
     },
     async read(uri) {
       const reply = await request("resources/read", { uri });
-      const contents = isBag(reply) && isBag(reply["result"]) ? reply["result"]["contents"] : undefined;
+      const contents = isJsonObject(reply) && isJsonObject(reply["result"]) ? reply["result"]["contents"] : undefined;
       const first: unknown = Array.isArray(contents) ? contents[0] : undefined;
-      if (!isBag(first)) throw new Error(JSON.stringify(reply));
+      if (!isJsonObject(first)) throw new Error(JSON.stringify(reply));
       return JSON.parse(String(first["text"]));
     },
     [Symbol.asyncDispose]: () => client.close(),

@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { actor } from "../src/core/actor/index.ts";
 import { readDump } from "../src/core/chain/index.ts";
 import { canonical, getOwn } from "../src/core/contract/internal.ts";
-import type { Bag, Json } from "../src/core/contract/index.ts";
+import type { JsonObject, Json } from "../src/core/contract/index.ts";
 import { capability, readConfig, readPacket, RefusedPacket } from "../src/bridges/packet/index.ts";
 import { packetTest } from "../src/testing/packets/index.ts";
 import { type TestClient, testServer } from "../src/testing/index.ts";
@@ -41,7 +41,7 @@ async function unharmed(act: (one: string, other: string, value: Leaf) => unknow
 
 const text = { type: "string" } as const;
 /** JSON Schema and no library's: zod drops members called `__proto__` itself. */
-const taking = (properties: Bag): object => ({ type: "object", properties });
+const taking = (properties: JsonObject): object => ({ type: "object", properties });
 
 type Leaf = string | number | boolean | null;
 

@@ -4,19 +4,19 @@ import { createInterface } from "node:readline";
 import { MODERN } from "./clients.ts";
 import { askedIn, judge } from "./judge.ts";
 
-export type Bag = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
-export const isBag = (value: unknown): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isJsonObject = (value: unknown): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The value at that path; undefined where there is none. */
 export const at = (value: unknown, ...path: readonly (string | number)[]): unknown =>
   path.reduce<unknown>((inner, step) => {
     if (Array.isArray(inner) && typeof step === "number") return inner[step];
-    return isBag(inner) ? inner[String(step)] : undefined;
+    return isJsonObject(inner) ? inner[String(step)] : undefined;
   }, value);
 
 /** What every request of 2026-07-28 says of itself. */
-export const envelope = (capabilities: Bag = {}): Bag => ({
+export const envelope = (capabilities: JsonObject = {}): JsonObject => ({
   "io.modelcontextprotocol/protocolVersion": MODERN,
   "io.modelcontextprotocol/clientInfo": { name: "wire", version: "1" },
   "io.modelcontextprotocol/clientCapabilities": capabilities,
@@ -80,13 +80,18 @@ export const modernHeaders = (method: string, name?: string): Record<string, str
 export const modern = (
   url: string,
   method: string,
-  params: Bag = {},
+  params: JsonObject = {},
   headers: Readonly<Record<string, string>> = {},
 ): Promise<HttpAnswer> => {
   const named = params["name"] ?? params["uri"];
   return send(
     url,
-    { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: { ...envelope(), ...(isBag(params["_meta"]) ? params["_meta"] : {}) } } },
+    {
+      jsonrpc: "2.0",
+      id: 1,
+      method,
+      params: { ...params, _meta: { ...envelope(), ...(isJsonObject(params["_meta"]) ? params["_meta"] : {}) } },
+    },
     { ...modernHeaders(method, typeof named === "string" ? named : undefined), ...headers },
   );
 };
@@ -96,7 +101,7 @@ export interface HttpSession {
   readonly id: string;
   /** What every request of the session carries. */
   readonly headers: Readonly<Record<string, string>>;
-  request(method: string, params?: Bag, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
+  request(method: string, params?: JsonObject, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>;
 }
 
 /** A session that exists already, at an address where it may be found again. */
@@ -115,7 +120,7 @@ export const opened = async (
   url: string,
   headers: Readonly<Record<string, string>> = {},
   version = "2025-11-25",
-  capabilities: Bag = {},
+  capabilities: JsonObject = {},
 ): Promise<HttpSession> => {
   const params = { protocolVersion: version, capabilities, clientInfo: { name: "wire", version: "1" } };
   const answer = await send(url, { jsonrpc: "2.0", id: 0, method: "initialize", params }, headers);
@@ -133,7 +138,7 @@ export interface LineClient extends AsyncDisposable {
   readonly frames: readonly unknown[];
   /** A text or bytes as they are, anything else as JSON; a line end is added. */
   say(message: unknown): void;
-  request(method: string, params?: Bag): Promise<unknown>;
+  request(method: string, params?: JsonObject): Promise<unknown>;
   /** Settles with the first frame that fits, also one that came before. */
   until(fits: (frame: unknown) => boolean): Promise<unknown>;
 }
@@ -180,7 +185,7 @@ export const lineClient = async (url: string): Promise<LineClient> => {
     request(method, params = {}) {
       const id = `wire-${(next += 1)}`;
       say({ jsonrpc: "2.0", id, method, params });
-      return until((frame) => isBag(frame) && frame["id"] === id && !("method" in frame));
+      return until((frame) => isJsonObject(frame) && frame["id"] === id && !("method" in frame));
     },
     async [Symbol.asyncDispose]() {
       if (socket.destroyed) return;

@@ -1,9 +1,9 @@
-import { actor, type Bag, elicit, roots, sample } from "troupe";
+import { actor, type JsonObject, elicit, roots, sample } from "troupe";
 import * as z from "zod";
 
 const name = z.object({ name: z.string() });
 const ok = z.object({ ok: z.boolean() });
-const object = (properties: Bag): Bag => ({ type: "object", properties });
+const object = (properties: JsonObject): JsonObject => ({ type: "object", properties });
 const think = (question: string, maxTokens = 100) =>
   sample({ messages: [{ role: "user", content: { type: "text", text: question } }], maxTokens });
 

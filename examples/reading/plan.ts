@@ -1,8 +1,8 @@
-import type { Bag, Viewer } from "troupe";
+import type { JsonObject, Viewer } from "troupe";
 import { type PacketFlow, planChain, runChain } from "troupe/packet";
 
 /** From the fields at hand to those that are wanted, by way of whatever capabilities lead there. */
-export async function find(flow: PacketFlow, known: Bag, wanted: readonly string[], viewer: Viewer): Promise<Bag> {
+export async function find(flow: PacketFlow, known: JsonObject, wanted: readonly string[], viewer: Viewer): Promise<JsonObject> {
   const plan = planChain(flow.capabilities.list(), Object.keys(known), wanted);
   if (plan === undefined) throw new Error(`Nothing leads from ${Object.keys(known).join(", ")} to ${wanted.join(", ")}.`);
   const { result } = await runChain(plan, known, { viewer, context: {} }, (id, payload, options) => flow.running.run(id, payload, options));

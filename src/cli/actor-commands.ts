@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Bag, isBag, type Json, StoreError } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, StoreError } from "../core/contract/index.ts";
 import { eachActor } from "./each-actor.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
@@ -20,7 +20,7 @@ const parseJson = (text: string, what: string): Json => {
   }
 };
 
-const refusalText = (refused: Bag, action: string): string => {
+const refusalText = (refused: JsonObject, action: string): string => {
   const message = textOr(refused["message"], "The actor refused without a word.");
   return refused["code"] === "UNKNOWN" && !action.includes("/") ? `${message} A tool is named so: tools/${action}.` : message;
 };
@@ -60,14 +60,14 @@ export const registerActorCommands = (program: Command): void => {
         as: options.as,
         ...(options.start === true ? { start: null } : {}),
       });
-      if (!isBag(reply))
+      if (!isJsonObject(reply))
         throw new CommandError(
           EXIT.failed,
           "NO_REPLY",
           "The server's answer was no reply: it may be of another version than this command.",
         );
       const { refused } = reply;
-      if (isBag(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
+      if (isJsonObject(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
       output(options).show(reply, () => {
         const value = hasOwn(reply, "ok") ? reply["ok"] : reply;
         const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);

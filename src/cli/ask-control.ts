@@ -2,7 +2,7 @@ import { lstatSync, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { dirname } from "node:path";
 import { createInterface } from "node:readline";
-import { type Bag, isBag, type Json } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../core/contract/index.ts";
 import { CommandError, EXIT, type ExitCode } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
 import { textOr } from "./text-or.ts";
@@ -25,7 +25,7 @@ const isSocket = (path: string): boolean => {
 };
 
 /** Asks the server at `path`. Undefined: none is listening there. */
-export const askControl = async (path: string, op: string, args: Bag): Promise<{ readonly ok: Json } | undefined> => {
+export const askControl = async (path: string, op: string, args: JsonObject): Promise<{ readonly ok: Json } | undefined> => {
   if (!isSocket(path)) return undefined;
   const socket = await byShortPath(path, listening);
   if (socket === undefined) return undefined;
@@ -47,7 +47,7 @@ const gone = (): CommandError =>
 const answerFrom = async (socket: Socket): Promise<{ readonly ok: Json }> => {
   for await (const line of createInterface({ input: socket })) {
     const reply: unknown = JSON.parse(line);
-    if (isBag(reply) && isBag(reply["error"])) {
+    if (isJsonObject(reply) && isJsonObject(reply["error"])) {
       const { exit, code, message } = reply["error"];
       throw new CommandError(
         isExit(exit) ? exit : EXIT.failed,
@@ -55,7 +55,7 @@ const answerFrom = async (socket: Socket): Promise<{ readonly ok: Json }> => {
         textOr(message, "The server failed without a word."),
       );
     }
-    if (isBag(reply) && reply["ok"] !== undefined) return { ok: reply["ok"] };
+    if (isJsonObject(reply) && reply["ok"] !== undefined) return { ok: reply["ok"] };
   }
   throw gone();
 };

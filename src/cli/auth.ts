@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { isBag, type Json } from "../core/contract/index.ts";
+import { isJsonObject, type Json } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { type Authenticator, authenticator, type KeySource, type TrustedIssuer } from "../mcp/transport/index.ts";
 import { usage } from "./exit-code.ts";
@@ -21,9 +21,9 @@ const readJson = (file: string, option: string): Json => {
 const keysOf = (place: string): KeySource => {
   if (!existsSync(place)) return place;
   const set = readJson(place, "--jwks");
-  const keys = isBag(set) ? set["keys"] : undefined;
+  const keys = isJsonObject(set) ? set["keys"] : undefined;
   if (!Array.isArray(keys)) throw usage(`--jwks: ${place} is no JSON Web Key Set; it needs "keys".`);
-  return { keys: keys.filter(isBag) };
+  return { keys: keys.filter(isJsonObject) };
 };
 
 /** Who may come in, as the options say; undefined: nobody is asked. */

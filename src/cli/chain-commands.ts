@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { isBag, type Json, type Receipt } from "../core/contract/index.ts";
+import { isJsonObject, type Json, type Receipt } from "../core/contract/index.ts";
 import { tryParseJson, omitUndefined } from "../core/contract/internal.ts";
 import { actorId } from "./actor-id.ts";
 import { eachActor } from "./each-actor.ts";
@@ -22,13 +22,18 @@ const sequence = (text: string): number => {
 
 const readReceipt = (text: string): Receipt => {
   const parsed = tryParseJson(text);
-  if (!isBag(parsed) || typeof parsed["actor"] !== "string" || typeof parsed["seq"] !== "number" || typeof parsed["head"] !== "string")
+  if (
+    !isJsonObject(parsed) ||
+    typeof parsed["actor"] !== "string" ||
+    typeof parsed["seq"] !== "number" ||
+    typeof parsed["head"] !== "string"
+  )
     throw usage('A receipt is the JSON of a result\'s _meta["troupe/receipt"]: {"actor":…,"seq":…,"head":…}.');
   return { actor: parsed["actor"], seq: parsed["seq"], head: parsed["head"] };
 };
 
 const checkpointText = (actor: string, done: Json): string => {
-  const { seq, head, signed, erased } = isBag(done) ? done : {};
+  const { seq, head, signed, erased } = isJsonObject(done) ? done : {};
   const bodies = erased === 0 || typeof erased !== "number" ? "" : `; ${erased === 1 ? "1 body" : `${erased} bodies`} erased`;
   return `${actor} has a checkpoint at event ${typeof seq === "number" ? seq : "?"}, head ${textOr(head, "?").slice(0, 12)}, ${signed === true ? "signed" : "not signed"}${bodies}.`;
 };

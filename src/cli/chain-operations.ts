@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { checkpointEntry, forkEntry, readBody, readHeader } from "../core/chain/index.ts";
-import { type ActorId, type Entry, isBag, type Json, type Store, systemClock, systemEntropy } from "../core/contract/index.ts";
+import { type ActorId, type Entry, isJsonObject, type Json, type Store, systemClock, systemEntropy } from "../core/contract/index.ts";
 import { kindOf } from "../core/contract/internal.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
 import { eventsOfState } from "./events-of-state.ts";
@@ -30,9 +30,9 @@ const lastCheckpoint = async (store: Pick<Store, "load">, id: ActorId): Promise<
   if (stored === undefined || event === undefined) return undefined;
   const { type, parent } = readHeader(event);
   const { state, message = null } = readBody(event) ?? {};
-  const args = isBag(message) ? message["args"] : undefined;
+  const args = isJsonObject(message) ? message["args"] : undefined;
   // A kind may have a message of that name: its event names no head.
-  const isCheckpoint = type === "checkpoint" && state !== undefined && isBag(args) && args["head"] === parent;
+  const isCheckpoint = type === "checkpoint" && state !== undefined && isJsonObject(args) && args["head"] === parent;
   return isCheckpoint ? { seq: stored.seq, event } : undefined;
 };
 

@@ -1,4 +1,4 @@
-import { type Bag, type Json, StoreError } from "../core/contract/index.ts";
+import { type JsonObject, type Json, StoreError } from "../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../core/contract/internal.ts";
 import type { RestateOperator, TransferOptions } from "../hosts/restate/index.ts";
 import { actorId } from "./actor-id.ts";
@@ -9,7 +9,7 @@ import { inCommandWords } from "./command-words.ts";
 import { notFound, usage } from "./exit-code.ts";
 
 /** One operation that writes, by the nodes of a cluster. */
-export const operateCluster = async (place: TransferOptions, operation: string, args: Bag): Promise<Json> => {
+export const operateCluster = async (place: TransferOptions, operation: string, args: JsonObject): Promise<Json> => {
   if (operation === "fork" || operation === "checkpoint")
     throw usage(
       `"troupe ${operation}" is for a data directory: on a cluster, turns alone write chains. Export it, import that into a directory, and do it there.`,
@@ -30,14 +30,14 @@ export const operateCluster = async (place: TransferOptions, operation: string, 
   }
 };
 
-const settle = async (operator: RestateOperator, args: Bag): Promise<null> => {
+const settle = async (operator: RestateOperator, args: JsonObject): Promise<null> => {
   const id = textOr(args["id"], "");
   if (!(await operator.letter(id, args["fate"] === "replay" ? "replay" : "drop")))
     throw notFound(`There is no dead letter ${id}; "troupe letters" lists them.`);
   return null;
 };
 
-const act = async (operator: RestateOperator, operation: string, args: Bag): Promise<Json> => {
+const act = async (operator: RestateOperator, operation: string, args: JsonObject): Promise<Json> => {
   const id = actorId(textOr(args["actor"], ""));
   const kind = kindOf(id);
   if (!operator.kinds.includes(kind))

@@ -1,13 +1,13 @@
 import { createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Bag, isBag, type Json } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../core/contract/index.ts";
 import { CommandError, describeFailure, EXIT } from "./exit-code.ts";
 import { byShortPath } from "./socket-path.ts";
 
 // The running server holds the directory, so commands that write ask it to. One
 // JSON line there, one back: {"ok"} or {"error"}.
 
-export type ControlHandler = (operation: string, args: Bag) => Promise<Json>;
+export type ControlHandler = (operation: string, args: JsonObject) => Promise<Json>;
 
 const MAX_LINE = 4 * 1024 * 1024;
 /** An answer that is worked out, or a client that reads. */
@@ -67,7 +67,7 @@ const sent = (socket: Socket, text: string): Promise<void> =>
 const answer = async (line: string, handle: ControlHandler): Promise<Json> => {
   try {
     const request: unknown = JSON.parse(line);
-    if (!isBag(request) || typeof request["op"] !== "string" || !isBag(request["args"]))
+    if (!isJsonObject(request) || typeof request["op"] !== "string" || !isJsonObject(request["args"]))
       throw new CommandError(EXIT.usage, "USAGE", 'A control request is {"op": name, "args": {…}}.');
     return { ok: await handle(request["op"], request["args"]) };
   } catch (error) {

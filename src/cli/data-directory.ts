@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { lstatSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { isBag, StoreError } from "../core/contract/index.ts";
+import { isJsonObject, StoreError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { CommandError, EXIT, notFound } from "./exit-code.ts";
 import { makeDirectory } from "./make-directory.ts";
@@ -175,7 +175,7 @@ export class DataDirectory {
       // Whoever opens a pipe waits for somebody at its other end.
       if (!statSync(this.#note).isFile()) return undefined;
       const note: unknown = JSON.parse(readFileSync(this.#note, "utf8"));
-      if (!isBag(note)) return undefined;
+      if (!isJsonObject(note)) return undefined;
       const { pid, modules, kinds, seal } = note;
       return {
         pid: typeof pid === "number" ? pid : 0,

@@ -1,8 +1,8 @@
-import type { Bag } from "../core/contract/index.ts";
+import type { JsonObject } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { SqliteOptions } from "../core/store/sqlite.ts";
 
-type Write = (level: "info" | "error", event: string, fields: Bag) => void;
+type Write = (level: "info" | "error", event: string, fields: JsonObject) => void;
 
 /** What there is to tell of a file's log. */
 export const logsDisk = (log: Write): Required<Pick<SqliteOptions, "onLostLog" | "onCheckpoint">> => ({

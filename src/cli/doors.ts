@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import type { Log } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { isBag } from "../core/contract/index.ts";
+import { isJsonObject } from "../core/contract/index.ts";
 import type { Authenticator, StdioDoor, TcpDoor, TcpOptions } from "../mcp/transport/index.ts";
 import type { HostPort } from "./address.ts";
 import { usage } from "./exit-code.ts";
@@ -40,7 +40,7 @@ interface Door {
 const withoutAddresses =
   (log: Log): Log =>
   (level, data, logger) => {
-    if (!isBag(data) || data["event"] !== "listening") log(level, data, logger);
+    if (!isJsonObject(data) || data["event"] !== "listening") log(level, data, logger);
   };
 
 // Each door by its own file: the folder's index would load them all.

@@ -1,6 +1,6 @@
 import type {
   ActorId,
-  Bag,
+  JsonObject,
   Behaviour,
   Engine,
   Json,
@@ -43,7 +43,7 @@ export interface Ground extends AsyncDisposable {
 /** What else has to do with commands. */
 interface Beside {
   /** Knows some that are not about actors alone; undefined: not that one. */
-  readonly more?: (operation: string, args: Bag) => Promise<Json | undefined>;
+  readonly more?: (operation: string, args: JsonObject) => Promise<Json | undefined>;
   /** Bodies of these actors were erased, or they were removed. */
   readonly erased: (ids: readonly ActorId[]) => void;
 }

@@ -1,12 +1,12 @@
-import { type Bag, isBag, isList } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, isList } from "../core/contract/index.ts";
 import type { Command } from "commander";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { common, type Common } from "./options.ts";
 import { counted, output, replayText, short } from "./output.ts";
 
-const ask = async (options: Common, op: string, args: Bag = {}): Promise<Bag> => {
+const ask = async (options: Common, op: string, args: JsonObject = {}): Promise<JsonObject> => {
   const done = await (await import("./write.ts")).write(options, op, args);
-  return isBag(done) ? done : {};
+  return isJsonObject(done) ? done : {};
 };
 
 export const registerGuestCommands = (program: Command): void => {
@@ -19,10 +19,10 @@ export const registerGuestCommands = (program: Command): void => {
     const { run, taken } = done;
     const mismatches = isList(done["mismatches"]) ? done["mismatches"] : [];
     // A call may differ in several ways.
-    const differ = new Set(mismatches.map((one) => (isBag(one) ? one["seq"] : one))).size;
+    const differ = new Set(mismatches.map((one) => (isJsonObject(one) ? one["seq"] : one))).size;
     output(options).show(done, () =>
       [
-        replayText("call", { run: Number(run), differ, taken: isBag(taken) ? taken : {} }),
+        replayText("call", { run: Number(run), differ, taken: isJsonObject(taken) ? taken : {} }),
         ...mismatches.slice(0, 50).map((one) => `  ${short(one)}`),
       ].join("\n"),
     );

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import type { Bag, Engine, Json } from "../core/contract/index.ts";
+import type { JsonObject, Engine, Json } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { memoryContents, sqliteContents } from "../core/store/index.ts";
 import { createGuests, type Guests, ManifestFinder } from "../bridges/wasm/index.ts";
@@ -56,7 +56,7 @@ export class GuestHouse implements AsyncDisposable {
   }
 
   /** What commands may ask about guests. Undefined: it is about something else. */
-  async operate(operation: string, args: Bag): Promise<Json | undefined> {
+  async operate(operation: string, args: JsonObject): Promise<Json | undefined> {
     if (operation === "collect") return { ...(await this.contents.collect(this.guests.live())) };
     if (operation !== "reexecute") return undefined;
     const id = actorId(typeof args["actor"] === "string" ? args["actor"] : "");

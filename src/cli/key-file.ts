@@ -1,5 +1,5 @@
 import type { ApiKey } from "../mcp/transport/index.ts";
-import { isBag, type Json } from "../core/contract/index.ts";
+import { isJsonObject, type Json } from "../core/contract/index.ts";
 import { isTexts } from "../core/contract/internal.ts";
 import { usage } from "./exit-code.ts";
 import { utcTime } from "./utc-time.ts";
@@ -8,9 +8,9 @@ const MEMBERS = new Set(["sha256", "scopes", "expiresAt"]);
 
 /** The keys of an `--api-keys` file: name → SHA-256, or an object. A member nobody reads is refused: it may have been meant to bound the key. */
 export const keysIn = (listed: Json, file: string): readonly ApiKey[] => {
-  if (!isBag(listed)) throw usage(`--api-keys: ${file} must be an object of name → SHA-256 (hex) of the key.`);
+  if (!isJsonObject(listed)) throw usage(`--api-keys: ${file} must be an object of name → SHA-256 (hex) of the key.`);
   return Object.entries(listed).map(([name, value]): ApiKey => {
-    const about = isBag(value) ? value : { sha256: value };
+    const about = isJsonObject(value) ? value : { sha256: value };
     const odd = Object.keys(about).find((member) => !MEMBERS.has(member));
     if (odd !== undefined)
       throw usage(`--api-keys: the key "${name}" has "${odd}", which nobody reads: it may have ${[...MEMBERS].join(", ")}.`);

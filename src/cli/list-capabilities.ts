@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json, TroupeError, isList } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, TroupeError, isList } from "../core/contract/index.ts";
 import { tryParseJson } from "../core/contract/internal.ts";
 import { errorIn } from "../bridges/packet/client-reply.ts";
 import { Capabilities, capability } from "../bridges/packet/index.ts";
@@ -22,7 +22,7 @@ interface Listed {
   readonly requires: readonly string[];
   readonly provides: readonly string[];
   /** All that it says. */
-  readonly whole: Bag;
+  readonly whole: JsonObject;
 }
 
 const LISTING = "packetflow://capabilities";
@@ -69,20 +69,20 @@ const asked = async (place: PacketPlace): Promise<readonly Listed[]> => {
   }
 };
 
-const listedIn = ({ mcp_message }: Bag): readonly Listed[] => {
-  const { result, error } = isBag(mcp_message) ? mcp_message : {};
-  if (isBag(result) && isList(result["contents"])) return result["contents"].flatMap(capabilitiesIn);
-  throw unclear(textOr(isBag(error) ? error["message"] : undefined, `its answer has no ${LISTING}.`));
+const listedIn = ({ mcp_message }: JsonObject): readonly Listed[] => {
+  const { result, error } = isJsonObject(mcp_message) ? mcp_message : {};
+  if (isJsonObject(result) && isList(result["contents"])) return result["contents"].flatMap(capabilitiesIn);
+  throw unclear(textOr(isJsonObject(error) ? error["message"] : undefined, `its answer has no ${LISTING}.`));
 };
 
 const capabilitiesIn = (content: Json): readonly Listed[] => {
-  const value = tryParseJson(textOr(isBag(content) ? content["text"] : undefined, ""));
-  if (!isBag(value) || !isList(value["capabilities"])) throw unclear(`its ${LISTING} is none.`);
+  const value = tryParseJson(textOr(isJsonObject(content) ? content["text"] : undefined, ""));
+  if (!isJsonObject(value) || !isList(value["capabilities"])) throw unclear(`its ${LISTING} is none.`);
   return value["capabilities"].flatMap(listedAs);
 };
 
 const listedAs = (whole: Json): readonly Listed[] => {
-  if (!isBag(whole) || typeof whole["id"] !== "string" || typeof whole["intent"] !== "string") return [];
+  if (!isJsonObject(whole) || typeof whole["id"] !== "string" || typeof whole["intent"] !== "string") return [];
   return [{ id: whole["id"], intent: whole["intent"], requires: textsOf(whole["requires"]), provides: textsOf(whole["provides"]), whole }];
 };
 

@@ -1,4 +1,4 @@
-import type { Bag, Behaviour, Engine, Json, SessionStore, StreamStore, TaskStore } from "../core/contract/index.ts";
+import type { JsonObject, Behaviour, Engine, Json, SessionStore, StreamStore, TaskStore } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { LocalEngine } from "../core/engine/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../core/store/memory-sessions.ts";
@@ -91,7 +91,7 @@ export class LocalGround implements Ground {
     const { directory, store } = this.#disk;
     const { serveControl } = await import("./control.ts");
     directory.removeSocket();
-    const handle = async (operation: string, args: Bag): Promise<Json> => {
+    const handle = async (operation: string, args: JsonObject): Promise<Json> => {
       if (this.#engine === undefined) throw new TypeError("No engine has started.");
       const done = await more?.(operation, args);
       if (done !== undefined) return done;

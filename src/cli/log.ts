@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Log } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Log } from "../core/contract/index.ts";
 import { omitUndefined, RateLimitedLines } from "../core/contract/internal.ts";
 import { textOr } from "./text-or.ts";
 import { oneLine, paintError } from "./output.ts";
@@ -7,7 +7,7 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type ServerLogLevel = (typeof LOG_LEVELS)[number];
 
 /** Codes, ids and sizes; never arguments, state or tokens. */
-export type ServerLog = (level: Exclude<ServerLogLevel, "silent">, event: string, fields?: Bag) => void;
+export type ServerLog = (level: Exclude<ServerLogLevel, "silent">, event: string, fields?: JsonObject) => void;
 
 /** What a reader that stands still leaves unread is held in memory. */
 const MOST_UNREAD = 16 * 1_048_576;
@@ -58,7 +58,7 @@ export const serverLog = (
 export const forLog =
   (log: ServerLog): Log =>
   (level, data) => {
-    const { event, ...fields } = isBag(data) ? data : { event: data };
+    const { event, ...fields } = isJsonObject(data) ? data : { event: data };
     log(
       level === "debug" ? "debug" : level === "info" || level === "notice" ? "info" : level === "warning" ? "warn" : "error",
       textOr(event ?? null, "event"),

@@ -1,4 +1,4 @@
-import type { ActorId, Bag, Json, Store } from "../core/contract/index.ts";
+import type { ActorId, JsonObject, Json, Store } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
 import { checkpoint, fork } from "./chain-operations.ts";
@@ -10,7 +10,7 @@ import { textOr } from "./text-or.ts";
 import { inCommandWords } from "./command-words.ts";
 import { signingKeyIn } from "./signing-key.ts";
 
-const text = (args: Bag, name: string): string => {
+const text = (args: JsonObject, name: string): string => {
   const value = args[name];
   if (typeof value !== "string") throw usage(`${name} must be a text.`);
   return value;
@@ -56,7 +56,7 @@ export const operateOnStore =
     }
   };
 
-const perform = async (operating: Operating, operation: string, args: Bag): Promise<Json> => {
+const perform = async (operating: Operating, operation: string, args: JsonObject): Promise<Json> => {
   const { directory, engine, store, erased } = operating;
   switch (operation) {
     case "call": {
@@ -91,7 +91,7 @@ const perform = async (operating: Operating, operation: string, args: Bag): Prom
   }
 };
 
-const performOnStore = async ({ engine, store, erased }: OperatingOnStore, operation: string, args: Bag): Promise<Json> => {
+const performOnStore = async ({ engine, store, erased }: OperatingOnStore, operation: string, args: JsonObject): Promise<Json> => {
   switch (operation) {
     case "letter": {
       const fate = args["fate"] === "replay" ? "replay" : "drop";

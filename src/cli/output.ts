@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Bag, Json } from "../core/contract/index.ts";
+import type { JsonObject, Json } from "../core/contract/index.ts";
 
 /** Where a command writes: people get text, machines one JSON value per line. */
 export interface Output {
@@ -118,7 +118,7 @@ const NOT_RUN: Readonly<Record<string, (count: number) => string>> = {
 /** What a replay found, in sentences: how much ran again, how much of it differs, and why the other events did not. */
 export const replayText = (
   one: "turn" | "call",
-  { run, differ, taken }: { readonly run: number; readonly differ: number; readonly taken: Bag },
+  { run, differ, taken }: { readonly run: number; readonly differ: number; readonly taken: JsonObject },
 ): string => {
   const ran = run === 0 ? `No ${one} was run again.` : `${counted(run, one)} ${run === 1 ? "was" : "were"} run again`;
   const result =

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { exportLine, readBody, readHeader } from "../core/chain/index.ts";
-import { type ChainEvent, isBag } from "../core/contract/index.ts";
+import { type ChainEvent, isJsonObject } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { namedActor } from "./named-actor.ts";
 import { noActor } from "./exit-code.ts";
@@ -13,7 +13,7 @@ const FOLLOW_MS = 250;
 const describeEvent = (event: ChainEvent): string => {
   const header = readHeader(event);
   const body = readBody(event);
-  const message = isBag(body?.message) ? body.message : undefined;
+  const message = isJsonObject(body?.message) ? body.message : undefined;
   const what = body === undefined ? paint("dim", "(body erased)") : `${short(message?.["args"] ?? null)} → ${short(body.reply ?? null)}`;
   return `${String(header.seq).padStart(6)}  ${new Date(header.at).toISOString()}  ${event.id.slice(0, 12)}  ${oneLine(header.type)}  ${what}`;
 };

@@ -1,4 +1,4 @@
-import { type Bag, isBag, isList, type ActorId, type Ended, type Json, systemClock } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, isList, type ActorId, type Ended, type Json, systemClock } from "../core/contract/index.ts";
 import { isTexts, omitUndefined } from "../core/contract/internal.ts";
 import { prune, type Pruned, type Pruning } from "../core/engine/index.ts";
 import { sqliteStore } from "../core/store/index.ts";
@@ -9,7 +9,7 @@ import { CommandError, EXIT } from "./exit-code.ts";
 import { notesLoss } from "./noted-loss.ts";
 
 /** As a command asks for it on the control socket. */
-export const pruningIn = ({ before, kind, after }: Bag): Pruning => ({
+export const pruningIn = ({ before, kind, after }: JsonObject): Pruning => ({
   before: typeof before === "number" ? before : 0,
   ...(typeof kind === "string" ? { kind } : {}),
   ...(typeof after === "string" ? { after } : {}),
@@ -23,13 +23,13 @@ export const prunedJson = ({ ended, damaged, next }: Pruned): Json => ({
 });
 
 const endedIn = (value: Json): Ended => {
-  const { id, head, seq, endedAt } = isBag(value) ? value : {};
+  const { id, head, seq, endedAt } = isJsonObject(value) ? value : {};
   if (typeof id !== "string" || typeof head !== "string" || typeof seq !== "number" || typeof endedAt !== "number") throw strange();
   return { id: actorId(id), head, seq, endedAt };
 };
 
 const prunedIn = (value: Json): Pruned => {
-  const { ended, damaged, next } = isBag(value) ? value : {};
+  const { ended, damaged, next } = isJsonObject(value) ? value : {};
   if (!isList(ended) || !isTexts(damaged)) throw strange();
   const unread: readonly ActorId[] = damaged.map((id) => actorId(id));
   return { ended: ended.map(endedIn), damaged: unread, ...(typeof next === "string" ? { next } : {}) };

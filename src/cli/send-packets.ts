@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { type Bag, isBag, type Json } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../core/contract/index.ts";
 import { tryParseJson, stripBom } from "../core/contract/internal.ts";
 import { errorIn } from "../bridges/packet/client-reply.ts";
 import { CommandError, usage } from "./exit-code.ts";
@@ -33,7 +33,7 @@ export const sendPackets = async (file: string, place: PacketPlace): Promise<voi
   if (failure !== undefined) throw failure;
 };
 
-const progressText = ({ progress, total, message }: Bag): string => {
+const progressText = ({ progress, total, message }: JsonObject): string => {
   const done = typeof progress === "number" ? [typeof total === "number" ? `${progress} of ${total}` : String(progress)] : [];
   return visible([...done, ...(typeof message === "string" ? [message] : [])].join(": "));
 };
@@ -56,7 +56,7 @@ const textOf = async (file: string): Promise<string> => {
 };
 
 /** One packet over several lines, or one a line. */
-const packetsIn = (text: string, file: string): readonly Bag[] => {
+const packetsIn = (text: string, file: string): readonly JsonObject[] => {
   const whole = tryParseJson(text);
   if (whole !== undefined) return [packetOr(whole, nameOf(file))];
   const lines = text.split("\n").flatMap((line, at) => (line.trim() === "" ? [] : [{ line, where: `${nameOf(file)}, line ${at + 1},` }]));
@@ -64,8 +64,8 @@ const packetsIn = (text: string, file: string): readonly Bag[] => {
   return lines.map(({ line, where }) => packetOr(tryParseJson(line), where));
 };
 
-const packetOr = (value: Json | undefined, where: string): Bag => {
-  if (isBag(value)) return value;
+const packetOr = (value: Json | undefined, where: string): JsonObject => {
+  if (isJsonObject(value)) return value;
   throw usage(`${where} is no packet: write each as a JSON object, several one a line. Nothing was sent.`);
 };
 

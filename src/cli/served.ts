@@ -1,4 +1,4 @@
-import { type Bag, type Behaviour, type Gateway, type Log, type Source, systemClock } from "../core/contract/index.ts";
+import { type JsonObject, type Behaviour, type Gateway, type Log, type Source, systemClock } from "../core/contract/index.ts";
 import { omitUndefined, watchClock } from "../core/contract/internal.ts";
 import { createGateway } from "../mcp/gateway/index.ts";
 import { handleSecret, assemble } from "./assemble.ts";
@@ -151,7 +151,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
     async opened() {
       unserved = await ground.served(first);
       await ground.open({
-        ...(theater === undefined ? {} : { more: (operation: string, args: Bag) => theater.operate(operation, args) }),
+        ...(theater === undefined ? {} : { more: (operation: string, args: JsonObject) => theater.operate(operation, args) }),
         erased: (ids) => packets?.erased(ids),
       });
       return unserved;

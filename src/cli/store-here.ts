@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../core/contract/index.ts";
+import type { JsonObject, Json } from "../core/contract/index.ts";
 import { sqliteStore } from "../core/store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { noActor } from "./exit-code.ts";
@@ -6,7 +6,7 @@ import { notesLoss } from "./noted-loss.ts";
 import { operateOnStore } from "./operate.ts";
 
 /** One operation that needs no module, by the store alone: no code of an actor is loaded, and nothing that waits is delivered. */
-export const storeHere = async (directory: DataDirectory, op: string, args: Bag): Promise<Json> => {
+export const storeHere = async (directory: DataDirectory, op: string, args: JsonObject): Promise<Json> => {
   await using store = sqliteStore({ directory: directory.path, ...notesLoss });
   const perform = operateOnStore({
     directory: directory.path,

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type Bag,
+  type JsonObject,
   type DoorRequest,
   type Engine,
   type Gateway,
@@ -152,7 +152,7 @@ export class Theater implements AsyncDisposable {
   }
 
   /** What commands may ask about guests. */
-  operate(operation: string, args: Bag): Promise<Json | undefined> {
+  operate(operation: string, args: JsonObject): Promise<Json | undefined> {
     return this.#house.operate(operation, args);
   }
 

@@ -1,12 +1,13 @@
 import { Verifier, type Verdict, type VerifyOptions } from "../core/chain/index.ts";
-import { type ActorId, type ChainEvent, isBag, type Store, StoreError } from "../core/contract/index.ts";
+import { type ActorId, type ChainEvent, isJsonObject, type Store, StoreError } from "../core/contract/index.ts";
 
 const PAGE = 1_000;
 
 const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
 
 // A chain is read from its end: what a missing event hides comes before it.
-const seqIn = ({ data }: StoreError): number | undefined => (isBag(data) && typeof data["seq"] === "number" ? data["seq"] : undefined);
+const seqIn = ({ data }: StoreError): number | undefined =>
+  isJsonObject(data) && typeof data["seq"] === "number" ? data["seq"] : undefined;
 
 /** The verdict on one chain, also where its file cannot tell all of it: then the flaw is the first event that cannot be read. */
 export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, options: Omit<VerifyOptions, "actor">): Promise<Verdict> => {

@@ -1,4 +1,4 @@
-import { type Bag, EngineError, type Json } from "../core/contract/index.ts";
+import { type JsonObject, EngineError, type Json } from "../core/contract/index.ts";
 import { LocalEngine } from "../core/engine/index.ts";
 import { sqliteStore } from "../core/store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
@@ -19,7 +19,13 @@ const withCause = (error: unknown, thrown: unknown): unknown => {
 };
 
 /** One operation that writes, by an engine opened on the directory for just this. */
-export const writeHere = (directory: DataDirectory, modules: readonly string[], options: Common, op: string, args: Bag): Promise<Json> =>
+export const writeHere = (
+  directory: DataDirectory,
+  modules: readonly string[],
+  options: Common,
+  op: string,
+  args: JsonObject,
+): Promise<Json> =>
   withModules(modules, options, async (loaded) => {
     await using store = sqliteStore({ directory: directory.path, ...notesLoss });
     let thrown: unknown;

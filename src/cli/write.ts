@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../core/contract/index.ts";
+import type { JsonObject, Json } from "../core/contract/index.ts";
 import { askControl } from "./ask-control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
@@ -11,7 +11,7 @@ import { transferOf } from "./transfer-options.ts";
  * One operation that writes: by the nodes of a cluster; by the running server through its socket, or, where
  * none runs, by an engine opened on the directory for just this.
  */
-export const write = async (options: Writing, op: string, args: Bag): Promise<Json> => {
+export const write = async (options: Writing, op: string, args: JsonObject): Promise<Json> => {
   const engine = transferOf(options);
   if (engine !== undefined) return (await import("./cluster-operate.ts")).operateCluster(engine, op, args);
   const directory = new DataDirectory(options.data);
@@ -51,8 +51,8 @@ const refuseHeld = async (directory: DataDirectory): Promise<void> => {
 const ON_STORE = new Set(["letter", "fork", "checkpoint"]);
 
 /** Whether an operation needs no code of its actor's kind. To replay a letter is to run what it asks for. */
-const needsNoModule = (op: string, { fate }: Bag): boolean => ON_STORE.has(op) && !(op === "letter" && fate === "replay");
+const needsNoModule = (op: string, { fate }: JsonObject): boolean => ON_STORE.has(op) && !(op === "letter" && fate === "replay");
 
 /** No module defines them. */
-const isOfGuests = (op: string, { actor }: Bag): boolean =>
+const isOfGuests = (op: string, { actor }: JsonObject): boolean =>
   op === "collect" || op === "reexecute" || (typeof actor === "string" && actor.startsWith("guest/"));

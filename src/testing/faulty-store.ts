@@ -1,4 +1,4 @@
-import { StoreError, type ActorId, type Damaged, type Entry, type Message, type Settling, type Store } from "../core/contract/index.ts";
+import { StoreError, type ActorId, type Damaged, type Entry, type Message, type OutboxAck, type Store } from "../core/contract/index.ts";
 
 /** Before the store is asked, or after it has answered and before the asker hears. */
 export type FaultPlace = `${"before" | "after"} ${Asked}`;
@@ -117,7 +117,7 @@ export class FaultyStore implements Store {
   enqueue(message: Message): Promise<void> {
     return this.#around("enqueue", () => this.#inner.enqueue(message));
   }
-  settle(messageId: string, how: "done" | "failed" | "dead", more?: Settling): Promise<void> {
+  settle(messageId: string, how: "done" | "failed" | "dead", more?: OutboxAck): Promise<void> {
     return this.#around("settle", () => this.#inner.settle(messageId, how, more));
   }
   remembered(id: ActorId, key: string): ReturnType<Store["remembered"]> {

@@ -7,10 +7,10 @@ import {
   DEFAULT_POLICY,
   type Engine,
   type Entropy,
-  isBag,
+  isJsonObject,
   isList,
   type Json,
-  type Letter,
+  type DeadLetter,
   type Outgoing,
   type Reply,
   type Store,
@@ -38,7 +38,7 @@ export const account: Behaviour<Account> = {
   policy: { ...DEFAULT_POLICY, mailbox: 100_000 },
   initial: () => ({ balance: 0, settled: 0 }),
   receive(state, { action, args }) {
-    const { amount: given, to, op, poison } = isBag(args) ? args : {};
+    const { amount: given, to, op, poison } = isJsonObject(args) ? args : {};
     const amount = numberOf(given);
     switch (action) {
       case "deposit":
@@ -121,14 +121,14 @@ const optionalText = (value: Json | undefined): string | undefined => (typeof va
 
 function turnOf(event: ChainEvent): TurnOfChain | undefined {
   const body: Json = JSON.parse(event.body ?? "null");
-  if (!isBag(body) || !isBag(body["message"])) return undefined;
+  if (!isJsonObject(body) || !isJsonObject(body["message"])) return undefined;
   const { action, id, from, cause, args, trace } = body["message"];
-  const baggage = from === undefined && cause === undefined && isBag(trace) ? textOf(trace["baggage"]) : "";
+  const baggage = from === undefined && cause === undefined && isJsonObject(trace) ? textOf(trace["baggage"]) : "";
   return {
     action: textOf(action),
     id: textOf(id),
     from: optionalText(from),
-    args: isBag(args) ? args : {},
+    args: isJsonObject(args) ? args : {},
     op: baggage.startsWith(BAGGAGE) ? baggage.slice(BAGGAGE.length) : undefined,
     sent: isList(body["sent"]) ? body["sent"].map(textOf) : [],
   };
@@ -180,7 +180,7 @@ function checkOrder(chains: Chains): void {
 }
 
 /** C5: a dead letter was sent by an event, was not applied, and is there once. */
-function checkLetters(chains: Chains, letters: readonly Letter[]): void {
+function checkLetters(chains: Chains, letters: readonly DeadLetter[]): void {
   const sent = new Set<string>();
   const applied = new Set<string>();
   for (const { turns } of chains.values()) {
@@ -230,7 +230,7 @@ export class Ledger {
   async check(
     engine: Engine,
     verify: (events: readonly ChainEvent[]) => void = () => undefined,
-    letters: readonly Letter[] = [],
+    letters: readonly DeadLetter[] = [],
   ): Promise<ReadonlyMap<ActorId, readonly string[]>> {
     const chains = await readChains(engine, verify);
     const seen = new Map<string, number>();
@@ -245,7 +245,7 @@ export class Ledger {
   }
 
   /** Of the default workload: nothing appeared, nothing was lost, and each send was answered. */
-  async checkAccounts(engine: Engine, letters: readonly Letter[]): Promise<void> {
+  async checkAccounts(engine: Engine, letters: readonly DeadLetter[]): Promise<void> {
     const chains = await readChains(engine, () => undefined);
     const applied = new Set<string>();
     const arrived = new Map<string, number>();
@@ -272,13 +272,13 @@ export class Ledger {
     let total = 0;
     for (const id of ACCOUNTS) {
       const state = (await engine.read(id))?.state;
-      if (!isBag(state)) continue;
+      if (!isJsonObject(state)) continue;
       total += numberOf(state["balance"]);
       answers -= numberOf(state["settled"]);
     }
     assert.equal(total, expected, "nothing appeared, nothing was lost");
     assert.equal(answers, 0, "each send was answered once");
-    const dead = letters.map(({ message: { args } }) => (isBag(args) ? textOf(args["op"]) : ""));
+    const dead = letters.map(({ message: { args } }) => (isJsonObject(args) ? textOf(args["op"]) : ""));
     assert.deepEqual(dead.toSorted(), poisoned.toSorted(), "what failed three times is a dead letter, and nothing else");
   }
 }
@@ -321,7 +321,7 @@ export interface Tortured {
   readonly trace: readonly string[];
   /** The ids of each actor's events. */
   readonly chains: ReadonlyMap<ActorId, readonly string[]>;
-  readonly letters: readonly Letter[];
+  readonly letters: readonly DeadLetter[];
 }
 
 /** A process's view of the simulated clock: its timers die with it. */
@@ -546,4 +546,4 @@ async function tortured(
 
 const MOST_LETTERS = 100_000;
 
-const isReply = (value: unknown): value is Reply => isBag(value) && ("ok" in value || "refused" in value || "needs" in value);
+const isReply = (value: unknown): value is Reply => isJsonObject(value) && ("ok" in value || "refused" in value || "needs" in value);

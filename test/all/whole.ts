@@ -5,7 +5,7 @@ import { remoteStage, type Stage } from "../../src/bridges/theater/index.ts";
 import { runningScript, type Running } from "../cli/run.ts";
 import { connect, type Player, type Which } from "../clients.ts";
 import { root } from "../serve-child.ts";
-import { isBag } from "../wire.ts";
+import { isJsonObject } from "../wire.ts";
 
 const KEYS = { ada: "a".repeat(32), bob: "b".repeat(32) } as const;
 type Who = keyof typeof KEYS;
@@ -27,7 +27,7 @@ export async function startWhole(data: string): Promise<Whole> {
   await running.said(/\{"mcp".*\}/);
   const urls: unknown = JSON.parse(running.out().trim());
   const at = (door: string): string => {
-    if (!isBag(urls)) throw new Error(running.out());
+    if (!isJsonObject(urls)) throw new Error(running.out());
     return String(urls[door]);
   };
   return {

@@ -22,7 +22,7 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
   const gone = new AbortController();
   const channel: Channel = {
     ready: true,
-    gone: gone.signal,
+    disconnected: gone.signal,
     send(text, id, _retryMs, event) {
       const kind = event ?? (text === "" ? undefined : "message");
       frames.push({ data: text, ...(id === undefined ? undefined : { id }), ...(kind === undefined ? undefined : { event: kind }) });
@@ -43,7 +43,7 @@ export async function send(gateway: Gateway, { method, headers, body }: StepRequ
       head ??= { ...EVENTS_HEAD, ...more };
       return channel;
     },
-    gone: gone.signal,
+    disconnected: gone.signal,
   });
   gone.abort();
   const text = textOf(answer);

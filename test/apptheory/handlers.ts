@@ -1,10 +1,10 @@
 // What transcripts call their handlers by.
 import type { HandlerContext } from "../../src/mcp/source/index.ts";
-import type { Bag } from "../../src/core/contract/index.ts";
+import type { JsonObject } from "../../src/core/contract/index.ts";
 
-type Run = (args: Bag, context: HandlerContext) => unknown;
+type Run = (args: JsonObject, context: HandlerContext) => unknown;
 
-const message = ({ message: text }: Bag): string => (typeof text === "string" ? text : "");
+const message = ({ message: text }: JsonObject): string => (typeof text === "string" ? text : "");
 
 const confirmed = (answer: unknown): boolean => JSON.stringify(answer).includes('"confirmed":true');
 

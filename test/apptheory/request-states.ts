@@ -1,11 +1,11 @@
 // A `requestState` is the server's own text and nobody else's to read: what a transcript has stands for what this server gave there.
-import type { Bag, Json } from "../../src/core/contract/index.ts";
+import type { JsonObject, Json } from "../../src/core/contract/index.ts";
 
-const isBag = (value: Json | undefined): value is Bag => typeof value === "object" && value !== null && !Array.isArray(value);
+const isJsonObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function stateIn(body: Json | undefined): string | undefined {
-  const result = isBag(body) ? body["result"] : undefined;
-  const state = isBag(result) ? result["requestState"] : undefined;
+  const result = isJsonObject(body) ? body["result"] : undefined;
+  const state = isJsonObject(result) ? result["requestState"] : undefined;
   return typeof state === "string" ? state : undefined;
 }
 
@@ -15,7 +15,7 @@ export class RequestStates {
   /** An answer with the transcript's state in the place of ours, which is remembered. */
   theirs(body: Json | undefined, expected: Json | undefined): Json | undefined {
     const [ours, theirs] = [stateIn(body), stateIn(expected)];
-    if (ours === undefined || theirs === undefined || !isBag(body) || !isBag(body["result"])) return body;
+    if (ours === undefined || theirs === undefined || !isJsonObject(body) || !isJsonObject(body["result"])) return body;
     this.#ours.set(theirs, ours);
     return { ...body, result: { ...body["result"], requestState: theirs } };
   }

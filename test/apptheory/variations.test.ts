@@ -1,7 +1,7 @@
 // Transcripts as those of the folder, of other names, ids and orders: what is meant, not what one example says.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Bag, Json } from "../../src/core/contract/index.ts";
+import type { JsonObject, Json } from "../../src/core/contract/index.ts";
 import { fixtureOf } from "./fixture.ts";
 import { play } from "./play.ts";
 
@@ -20,7 +20,7 @@ const BOTH = { accept: "application/json, text/event-stream", "content-type": "a
 const lists = (all: Readonly<Record<string, string>>): Json =>
   Object.fromEntries(Object.entries(all).map(([name, value]) => [name, [value]]));
 
-function written(setup: Bag, steps: readonly Sent[]): unknown {
+function written(setup: JsonObject, steps: readonly Sent[]): unknown {
   const server = { name: "Varied", version: "v" };
   return {
     id: "varied",
@@ -57,22 +57,22 @@ function written(setup: Bag, steps: readonly Sent[]): unknown {
   };
 }
 
-const played = async (setup: Bag, steps: readonly Sent[]): Promise<void> =>
+const played = async (setup: JsonObject, steps: readonly Sent[]): Promise<void> =>
   assert.deepEqual(await play(fixtureOf(written(setup, steps)), "apptheory-v3"), []);
 
-const ask = (id: Json, method: string, params?: Bag): Bag & { readonly method: string } => ({
+const ask = (id: Json, method: string, params?: JsonObject): JsonObject & { readonly method: string } => ({
   jsonrpc: "2.0",
   id,
   method,
   ...(params === undefined ? {} : { params }),
 });
-const result = (id: Json, value: Json): Bag => ({ jsonrpc: "2.0", id, result: value });
-const error = (id: Json, code: number, message: string, data?: Json): Bag => ({
+const result = (id: Json, value: Json): JsonObject => ({ jsonrpc: "2.0", id, result: value });
+const error = (id: Json, code: number, message: string, data?: Json): JsonObject => ({
   jsonrpc: "2.0",
   id,
   error: { code, message, ...(data === undefined ? {} : { data }) },
 });
-const begin = (capabilities: Bag = {}, wanted = "2025-11-25", protocolVersion = wanted): Sent => ({
+const begin = (capabilities: JsonObject = {}, wanted = "2025-11-25", protocolVersion = wanted): Sent => ({
   body: ask(0, "initialize", { protocolVersion: wanted }),
   answer: result(0, { protocolVersion, capabilities, serverInfo: { name: "Varied", version: "v" } }),
   session: "s-1",
@@ -80,11 +80,11 @@ const begin = (capabilities: Bag = {}, wanted = "2025-11-25", protocolVersion = 
 const within = (body: Json, answer: Json): Sent => ({ headers: { "mcp-session-id": "s-1" }, body, answer });
 
 const schema = { type: "object", properties: { message: { type: "string" } }, required: ["message"] };
-const tool = (name: string, handler: string): Bag => ({ name, description: name, input_schema: schema, handler });
+const tool = (name: string, handler: string): JsonObject => ({ name, description: name, input_schema: schema, handler });
 const tools = [tool("shout", "echo_text"), tool("break", "fail_error"), tool("walk", "stream_progress"), tool("ask", "input_required")];
 
 test("tools of any name, ids of any kind: results, failures and what is wrong with a call #apptheory.later.fixtures", async () => {
-  const call = (id: Json, params: Bag): Bag => ask(id, "tools/call", params);
+  const call = (id: Json, params: JsonObject): JsonObject => ask(id, "tools/call", params);
   await played({ tools }, [
     begin({ tools: {} }),
     within(call("é", { name: "shout", arguments: { message: "hé" } }), result("é", { content: [{ type: "text", text: "hé" }] })),
@@ -280,7 +280,7 @@ test("a tool that tells its steps is answered by events, also where no progress 
 });
 
 const modern = { "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} };
-const stateless = (body: Bag & { readonly method: string }, name: string | undefined, answer: Json, status = 200): Sent => ({
+const stateless = (body: JsonObject & { readonly method: string }, name: string | undefined, answer: Json, status = 200): Sent => ({
   headers: {
     "mcp-protocol-version": "2026-07-28",
     "mcp-method": body.method,
@@ -305,7 +305,7 @@ test("a server that is configured so names itself in no result of 2026-07-28", a
 });
 
 test("2026-07-28 has no session: what it lacks is not there, what headers leave out is said #apptheory.later.fixtures", async () => {
-  const ours = (method: string, params: Bag = {}) => ask("m", method, { ...params, _meta: modern });
+  const ours = (method: string, params: JsonObject = {}) => ask("m", method, { ...params, _meta: modern });
   const meta = { _meta: { "io.modelcontextprotocol/serverInfo": { name: "Varied", version: "v" } }, resultType: "complete" };
   const noName = error("m", -32602, "Invalid params: params.name must be a non-empty string");
   await played({ tools }, [

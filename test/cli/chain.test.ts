@@ -12,7 +12,7 @@ import { lines, troupe } from "./run.ts";
 
 const MODULE = "examples/counter-disk";
 
-const isBag = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
+const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
 
 describe("the chain from the command line", () => {
   const data = mkdtempSync(join(tmpdir(), "troupe-chain-"));
@@ -100,9 +100,9 @@ describe("the chain from the command line", () => {
     const again = await on("replay", "counter/main", "--module", folder, "--json");
     assert.equal(again.code, 5);
     const [told] = lines(again.stdout);
-    assert.ok(isBag(told) && Array.isArray(told["mismatches"]));
+    assert.ok(isJsonObject(told) && Array.isArray(told["mismatches"]));
     assert.ok(
-      told["mismatches"].some((mismatch) => isBag(mismatch) && mismatch["seq"] === 3),
+      told["mismatches"].some((mismatch) => isJsonObject(mismatch) && mismatch["seq"] === 3),
       again.stdout,
     );
     rmSync(folder, { recursive: true });
@@ -110,7 +110,7 @@ describe("the chain from the command line", () => {
 
   test("diff says where two states differ #chain.diff #cli.diff", async () => {
     const [told] = lines((await on("diff", "counter/main", "1", "4", "--json")).stdout);
-    assert.ok(isBag(told));
+    assert.ok(isJsonObject(told));
     assert.deepEqual(told["differences"], [{ path: "/count", before: 1, after: 10 }]);
   });
 
@@ -119,7 +119,7 @@ describe("the chain from the command line", () => {
     assert.deepEqual(JSON.parse((await on("state", "counter/copy")).stdout), { count: 3 });
     assert.equal((await on("fork", "counter/main", "counter/copy", "--module", MODULE)).code, 2);
     const [event] = lines((await on("chain", "counter/copy", "--json")).stdout);
-    assert.ok(isBag(event));
+    assert.ok(isJsonObject(event));
     const causes = await on("causes", String(event["id"]));
     assert.match(causes.stdout, /counter\/main #2 tools\/add[\s\S]*counter\/copy #1 fork/);
   });
@@ -133,7 +133,7 @@ describe("the chain from the command line", () => {
     assert.equal(written.code, 0, written.stderr);
     const verified = await on("verify", "counter/main", "--public-key", join(files, "public.pem"), "--json");
     const [verdict] = lines(verified.stdout);
-    assert.ok(isBag(verdict));
+    assert.ok(isJsonObject(verdict));
     assert.deepEqual([verdict["flaw"], verdict["erased"], verdict["signedSeq"]], [null, 4, 5]);
     const other = generateKeyPairSync("ed25519").publicKey;
     writeFileSync(join(files, "other.pem"), other.export({ type: "spki", format: "pem" }));
@@ -154,7 +154,7 @@ describe("the chain from the command line", () => {
 
   test("verify finds a file that was rolled back, given a receipt, and a changed byte without one #chain.verify.receipt #cli.verify", async () => {
     const [verdict] = lines((await on("verify", "counter/main", "--json")).stdout);
-    assert.ok(isBag(verdict));
+    assert.ok(isJsonObject(verdict));
     const receipt = { actor: "counter/main", seq: verdict["seq"], head: verdict["head"] };
     assert.equal((await on("verify", "counter/main", "--receipt", JSON.stringify(receipt))).code, 0);
     const later = await on("verify", "counter/main", "--receipt", JSON.stringify({ ...receipt, seq: Number(receipt.seq) + 1 }));

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { LocalEngine } from "troupe/engine";
 import { actor } from "troupe/actor";
 import { sqliteStore } from "troupe/store";
-import { isBag } from "../wire.ts";
+import { isJsonObject } from "../wire.ts";
 import { lines, troupe } from "./run.ts";
 
 const shelf = (kind: string): ReturnType<typeof actor> =>
@@ -29,7 +29,7 @@ describe("what grows", () => {
   const data = mkdtempSync(join(tmpdir(), "troupe-growth-"));
   const on = (...args: readonly string[]): ReturnType<typeof troupe> => troupe("actors", ...args, "--data", data);
   const rows = async (...args: readonly string[]): Promise<readonly Readonly<Record<string, unknown>>[]> =>
-    lines((await on(...args, "--json")).stdout).filter(isBag);
+    lines((await on(...args, "--json")).stdout).filter(isJsonObject);
 
   before(async () => {
     await using store = sqliteStore({ directory: data });
@@ -88,7 +88,7 @@ describe("what grows", () => {
 
   test("a state tells its size", async () => {
     const [state] = lines((await troupe("state", "oak/a", "--data", data, "--json")).stdout);
-    assert.ok(isBag(state));
+    assert.ok(isJsonObject(state));
     assert.equal(state["stateBytes"], '{"books":2}'.length);
   });
 });

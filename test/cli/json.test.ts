@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { sqliteStore } from "troupe/store";
 import { ChainWriter, messageTo } from "troupe/conformance";
 import { root } from "../serve-child.ts";
-import { isBag } from "../wire.ts";
+import { isJsonObject } from "../wire.ts";
 import { lines, running, troupe } from "./run.ts";
 
 const namesIn = (text = ""): readonly string[] => Array.from(text.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);
@@ -26,9 +26,9 @@ const told = (): ReadonlyMap<string, readonly string[]> => {
 
 /** Of `forked` and `checkpoint`, what is in them too. */
 const membersOf = (line: unknown): readonly string[] => {
-  assert.ok(isBag(line));
+  assert.ok(isJsonObject(line));
   return Object.entries(line).flatMap(([name, value]) =>
-    ["forked", "checkpoint"].includes(name) && isBag(value) ? [name, ...Object.keys(value)] : [name],
+    ["forked", "checkpoint"].includes(name) && isJsonObject(value) ? [name, ...Object.keys(value)] : [name],
   );
 };
 
@@ -68,7 +68,7 @@ test("every command's line has the members that the guide tells", async () => {
       await store.commit(old.id, old.next({ row: { status: "stopped" } }));
     }
     const [letter] = await shows("letters");
-    assert.equal(isBag(letter) && letter["id"], "lost.1");
+    assert.equal(isJsonObject(letter) && letter["id"], "lost.1");
     await shows("letters replay", "lost.1", ...module);
     await shows("letters drop", "lost.2", ...module);
     await shows("prune", "--ended-before", "30d");
@@ -76,7 +76,7 @@ test("every command's line has the members that the guide tells", async () => {
     await shows("actors --by-kind");
     await shows("state", main);
     const [event] = await shows("chain", main);
-    assert.ok(isBag(event));
+    assert.ok(isJsonObject(event));
     await shows("causes", String(event["id"]));
     await shows("verify");
     await shows("replay", main, ...module);

@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { sqliteStore } from "troupe/store";
 import { messageTo } from "troupe/conformance";
-import { isBag } from "../wire.ts";
+import { isJsonObject } from "../wire.ts";
 import { lines, troupe } from "./run.ts";
 
 const POSTBOX = `
@@ -37,7 +37,7 @@ test("dead letters are listed with why, replayed to their actor, and dropped #en
     assert.equal((await on("drop", "lost.2", "--module", module)).code, 0);
     assert.deepEqual(lines((await on("list", "--json")).stdout), []);
     const [state] = lines((await troupe("state", "postbox/main", "--data", data, "--json")).stdout);
-    assert.ok(isBag(state));
+    assert.ok(isJsonObject(state));
     assert.deepEqual(state["state"], { got: ["lost.1"] });
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -63,7 +63,7 @@ test("a letter that cannot be read is told of, and the others are listed", async
     assert.match(told.stderr, /1 letter cannot be read/);
     const machine = await troupe("letters", "--data", folder, "--json");
     assert.deepEqual(
-      lines(machine.stdout).map((line) => isBag(line) && isBag(line["message"]) && line["message"]["id"]),
+      lines(machine.stdout).map((line) => isJsonObject(line) && isJsonObject(line["message"]) && line["message"]["id"]),
       ["lost.2"],
     );
     assert.match(machine.stderr, /"code":"STORE_CORRUPT"/);

@@ -8,7 +8,7 @@ import { actor } from "troupe/actor";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import { SimulatedClock } from "troupe/testing";
-import { isBag } from "../wire.ts";
+import { isJsonObject } from "../wire.ts";
 import { lines, runningIn, troupe } from "./run.ts";
 
 const DAY = 86_400_000;
@@ -25,7 +25,7 @@ describe("troupe prune", () => {
   const data = join(folder, "data");
   const module = join(folder, "cups.ts");
   const on = (...args: readonly string[]): ReturnType<typeof troupe> => troupe(...args, "--data", data);
-  const rows = (text: string): readonly Readonly<Record<string, unknown>>[] => lines(text).filter(isBag);
+  const rows = (text: string): readonly Readonly<Record<string, unknown>>[] => lines(text).filter(isJsonObject);
   const listed = async (...args: readonly string[]): Promise<readonly unknown[]> =>
     rows((await on("actors", "--json", ...args)).stdout).map(({ id }) => id);
 

@@ -4,7 +4,7 @@ import { mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isBag } from "../wire.ts";
+import { isJsonObject } from "../wire.ts";
 import { running } from "./run.ts";
 
 const MODULE = `
@@ -30,7 +30,7 @@ for (const [module, more, found] of [
     await using server = running("serve", file, "--http", "127.0.0.1:0", "--json", ...more);
     await server.said(/"ready":true/);
     const said: unknown = JSON.parse(/.*kinds-not-met.*/.exec(server.err())?.[0] ?? "{}");
-    assert.ok(isBag(said));
+    assert.ok(isJsonObject(said));
     assert.deepEqual(said["kinds"], found);
     if (found !== undefined) assert.match(String(said["what"]), /Name them in the `kinds` of another's link/);
   });

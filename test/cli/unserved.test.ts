@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { isBag } from "../wire.ts";
+import { isJsonObject } from "../wire.ts";
 import { lines, running, troupe } from "./run.ts";
 
 const KIND = (kind: string): string => `
@@ -40,7 +40,7 @@ test("serve warns once of kinds in the directory that are not served, and actors
       const [warning, ...more] = machine.err().match(/.*kinds-not-served.*/g) ?? [];
       assert.deepEqual(more, []);
       const logged: unknown = JSON.parse(warning ?? "null");
-      assert.ok(isBag(logged));
+      assert.ok(isJsonObject(logged));
       assert.equal(logged["level"], "warn");
       assert.deepEqual(logged["kinds"], { lamp: 2 });
       assert.match(String(logged["what"]), /Serve the module/);
@@ -56,7 +56,7 @@ test("serve warns once of kinds in the directory that are not served, and actors
     assert.match(told.stdout, /bell\/one +1 +live +\w/);
     assert.match(told.stdout, /door\/one +2 +stopped +\w/);
     assert.deepEqual(
-      lines((await on("actors", "--json")).stdout).map((line) => isBag(line) && [line["id"], line["served"]]),
+      lines((await on("actors", "--json")).stdout).map((line) => isJsonObject(line) && [line["id"], line["served"]]),
       [
         ["bell/one", true],
         ["door/one", false],

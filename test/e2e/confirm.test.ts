@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { CLIENTS, connect, type Manner, type Player, type Said, type Way, type Which } from "../clients.ts";
 import { type House, mudHouse, type Visitor } from "../mud-house.ts";
 import { type Served, serveChild } from "../serve-child.ts";
-import { at, isBag } from "../wire.ts";
+import { at, isJsonObject } from "../wire.ts";
 
 const ASKED = "elicitation/create";
 const CAN = { capabilities: { elicitation: {} } };
@@ -122,7 +122,7 @@ const asked = async (visitor: Visitor): Promise<{ readonly requestState: unknown
   const reply = await fight(visitor);
   assert.equal(at(reply, "result", "resultType"), "input_required", JSON.stringify(reply));
   const requests = at(reply, "result", "inputRequests");
-  assert.ok(isBag(requests));
+  assert.ok(isJsonObject(requests));
   const [key = ""] = Object.keys(requests);
   assert.equal(at(requests, key, "method"), ASKED);
   assert.match(String(at(requests, key, "params", "message")), /Attack the Cave Goblin/);

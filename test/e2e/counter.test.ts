@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { troupe } from "../cli/run.ts";
 import { CLIENTS, connect, type Player, type Way, type Which } from "../clients.ts";
 import { type Served, serveChild } from "../serve-child.ts";
-import { at, isBag, modern, opened } from "../wire.ts";
+import { at, isJsonObject, modern, opened } from "../wire.ts";
 
 const COUNTER = "examples/counter";
 const ON_DISK = "examples/counter-disk";
@@ -172,7 +172,7 @@ describe("the counter on disk", () => {
       [1, 2, 3].map((seq) => ["counter/main", seq]),
     );
     for (const receipt of receipts) {
-      assert.ok(isBag(receipt) && /^[0-9a-f]{64}$/.test(String(receipt["head"])));
+      assert.ok(isJsonObject(receipt) && /^[0-9a-f]{64}$/.test(String(receipt["head"])));
       const { code, stderr } = await troupe("verify", "counter/main", "--receipt", JSON.stringify(receipt), "--data", place.path, "--json");
       assert.equal(code, 0, stderr);
     }

@@ -16,7 +16,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import { actor, elicit } from "../../src/core/actor/index.ts";
-import type { Bag } from "../../src/core/contract/index.ts";
+import type { JsonObject } from "../../src/core/contract/index.ts";
 import { createServer } from "../../src/mcp/server/index.ts";
 import { sqliteSessionStores } from "../../src/core/store/index.ts";
 import { settle, type TestClient, testServer } from "../../src/testing/index.ts";
@@ -82,11 +82,11 @@ const oven = actor("oven", {
   },
 });
 
-const start = (client: TestClient, name: string, task: Bag = {}): Promise<Bag> =>
+const start = (client: TestClient, name: string, task: JsonObject = {}): Promise<JsonObject> =>
   client.request("tools/call", { name, arguments: {}, task });
-const idOf = (created: Bag): string => CreateTaskResultSchema.parse(created).task.taskId;
-const get = (client: TestClient, taskId: string): Promise<Bag> => client.request("tasks/get", { taskId });
-const result = (client: TestClient, taskId: string): Promise<Bag> => client.request("tasks/result", { taskId });
+const idOf = (created: JsonObject): string => CreateTaskResultSchema.parse(created).task.taskId;
+const get = (client: TestClient, taskId: string): Promise<JsonObject> => client.request("tasks/get", { taskId });
+const result = (client: TestClient, taskId: string): Promise<JsonObject> => client.request("tasks/result", { taskId });
 const statusOf = async (client: TestClient, taskId: string): Promise<string> => GetTaskResultSchema.parse(await get(client, taskId)).status;
 
 describe("tasks of 2025-11-25", () => {
@@ -236,10 +236,10 @@ describe("tasks of 2025-11-25", () => {
   });
 
   test("a question reaches a client that waits for the result, and names its task", async () => {
-    const asked: Bag[] = [];
+    const asked: JsonObject[] = [];
     await using server = await testServer([oven]);
     const answers = {
-      elicitation(params: Bag) {
+      elicitation(params: JsonObject) {
         asked.push(params);
         return { action: "accept", content: { name: "cherries" } };
       },
@@ -270,7 +270,7 @@ describe("tasks of 2025-11-25", () => {
 
   test("the newest request for the result asks, since an older one may have lost its connection", async () => {
     await using server = await testServer([oven]);
-    const never = { elicitation: () => new Promise<Bag>(() => undefined) };
+    const never = { elicitation: () => new Promise<JsonObject>(() => undefined) };
     const lost = server.client({ era: "legacy", answers: never });
     const taskId = idOf(await start(lost, "ask"));
     await settle();
@@ -284,7 +284,7 @@ describe("tasks of 2025-11-25", () => {
 
   test("a request that waits asks once the one that asked is cancelled", async () => {
     await using server = await testServer([oven]);
-    const never = { elicitation: () => new Promise<Bag>(() => undefined) };
+    const never = { elicitation: () => new Promise<JsonObject>(() => undefined) };
     const answers = { elicitation: () => ({ action: "accept", content: { name: "nuts" } }) };
     const [asked, waits] = [server.client({ era: "legacy", answers: never }), server.client({ era: "legacy", answers })];
     const taskId = idOf(await start(asked, "later_ask"));
@@ -300,7 +300,7 @@ describe("tasks of 2025-11-25", () => {
 
   test("a cancelled task withdraws its question and ends the request for its result", async () => {
     await using server = await testServer([oven]);
-    const never = { elicitation: () => new Promise<Bag>(() => undefined) };
+    const never = { elicitation: () => new Promise<JsonObject>(() => undefined) };
     const client = server.client({ era: "legacy", answers: never });
     const taskId = idOf(await start(client, "ask"));
     await settle();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { mudHouse, type House, type Visitor } from "../mud-house.ts";
 import { saltmarsh } from "../quest-hands.ts";
-import { at, isBag } from "../wire.ts";
+import { at, isJsonObject } from "../wire.ts";
 
 const LOOK = {
   name: "look",
@@ -283,7 +283,7 @@ describe("the MUD's resources", () => {
 
   test("the player's state has exactly the specified fields #mud.resources.state #spec.1.player-id #spec.4.player-state #spec.4.reading", async () => {
     const state = await (await enter()).read("game://player/state");
-    assert.ok(isBag(state));
+    assert.ok(isJsonObject(state));
     const { player_id, ...rest } = state;
     assert.ok(typeof player_id === "string" && player_id.length > 0);
     assert.deepEqual(rest, { room: "entrance", inventory: [], health: 100, hasQuest: false, monsterPresent: false });

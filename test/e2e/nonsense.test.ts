@@ -6,10 +6,10 @@ import { type Served, serveChild } from "../serve-child.ts";
 import { head, post, rawSocket } from "../transport/raw-socket.ts";
 import {
   at,
-  type Bag,
+  type JsonObject,
   envelope,
   type HttpSession,
-  isBag,
+  isJsonObject,
   type LineClient,
   lineClient,
   modern,
@@ -43,8 +43,14 @@ afterEach(async () => {
   assert.equal(served.child.exitCode, null);
 });
 
-const request = (method: unknown, params: unknown = {}, more: object = {}): Bag => ({ jsonrpc: "2.0", id: 1, method, params, ...more });
-const add = (args: unknown, more: object = {}): Bag => request("tools/call", { name: "add", arguments: args, ...more });
+const request = (method: unknown, params: unknown = {}, more: object = {}): JsonObject => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method,
+  params,
+  ...more,
+});
+const add = (args: unknown, more: object = {}): JsonObject => request("tools/call", { name: "add", arguments: args, ...more });
 const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 const bytes = (...values: readonly number[]): Uint8Array => Uint8Array.from(values);
 
@@ -92,7 +98,7 @@ const MALFORMED: readonly (readonly [what: string, message: string | Uint8Array,
 ];
 
 /** What is a request, and wrong: the same in both eras. */
-const WRONG: readonly (readonly [what: string, method: string, params: Bag, code: number])[] = [
+const WRONG: readonly (readonly [what: string, method: string, params: JsonObject, code: number])[] = [
   ["a method nobody has", "tools/destroy", {}, -32_601],
   ["a method of Object's", "toString", {}, -32_601],
   ["__proto__ as a method", "__proto__", {}, -32_601],
@@ -158,7 +164,7 @@ describe("over a socket", () => {
     for (const [what, message, code] of MALFORMED) {
       // A line end inside would make two lines of it.
       assertError(await next(message), code, what);
-      assert.ok(isBag(await line.request("ping")), what);
+      assert.ok(isJsonObject(await line.request("ping")), what);
     }
   });
 
@@ -193,7 +199,7 @@ describe("over a socket", () => {
     const closed = new Promise<void>((done) => void endless.socket.once("close", () => done()));
     for (let count = 0; count < 8 && !endless.socket.destroyed; count += 1) endless.socket.write(chunk);
     await closed;
-    assert.ok(isBag(await line.request("ping")));
+    assert.ok(isJsonObject(await line.request("ping")));
   });
 
   test("any JSON value and any cut of a request is answered or ignored, and the next request is served", async () => {
@@ -258,7 +264,7 @@ describe("in a POST", () => {
       const headers = modernHeaders(method, typeof named === "string" && named.length < 1_000 ? named : undefined);
       // What cannot be a header cannot be sent by a client of that era either.
       if (method === "" || (typeof named === "string" && named.length >= 1_000)) continue;
-      const meta = isBag(params["_meta"]) ? params["_meta"] : {};
+      const meta = isJsonObject(params["_meta"]) ? params["_meta"] : {};
       const { reply, status } = await send(url, request(method, { ...params, _meta: { ...envelope(), ...meta } }), headers);
       assert.ok(codeOf(reply) === code || codeOf(reply) === -32_020, `modern, ${what}: ${JSON.stringify(reply)}`);
       assert.ok(status === 200 || (status >= 400 && status < 500), `${what}: ${status}`);
@@ -273,7 +279,7 @@ describe("in a POST", () => {
     const call = { name: "add", arguments: {} };
     const full = envelope();
     const headers = modernHeaders("tools/call", "add");
-    const cases: readonly (readonly [what: string, body: Bag, headers: Record<string, string>, code: number])[] = [
+    const cases: readonly (readonly [what: string, body: JsonObject, headers: Record<string, string>, code: number])[] = [
       ["no envelope", request("tools/call", call), headers, -32_602],
       ["an envelope that is a text", request("tools/call", { ...call, _meta: "2026-07-28" }), headers, -32_602],
       [

@@ -5,7 +5,7 @@ import type { Store } from "../../src/core/contract/index.ts";
 import { memoryStore, sqliteStore } from "../../src/core/store/index.ts";
 import { chance, mudHouse, type Visitor } from "../mud-house.ts";
 import { folder } from "../quest-hands.ts";
-import { at, type Bag, isBag } from "../wire.ts";
+import { at, type JsonObject, isJsonObject } from "../wire.ts";
 
 const ACTS = 1_000;
 const LISTS = ["tools", "prompts", "resources"] as const;
@@ -22,10 +22,10 @@ const listsOf = async (visitor: Visitor): Promise<Lists> => {
 };
 
 /** Some arguments that a tool of that entry takes: of an enum one, of text some. */
-const argumentsFor = (entry: unknown, below: (bound: number) => number, names: readonly string[]): Bag => {
+const argumentsFor = (entry: unknown, below: (bound: number) => number, names: readonly string[]): JsonObject => {
   const properties = at(entry, "inputSchema", "properties");
   const made: Record<string, unknown> = {};
-  for (const [name, property] of Object.entries(isBag(properties) ? properties : {})) {
+  for (const [name, property] of Object.entries(isJsonObject(properties) ? properties : {})) {
     const values = at(property, "enum");
     if (Array.isArray(values)) made[name] = values[below(values.length)];
     else if (name === "to") made[name] = names[below(names.length)];

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { troupe } from "../cli/run.ts";
 import { folder } from "../quest-hands.ts";
 import { type Served, serveChild } from "../serve-child.ts";
-import { at, envelope, events, type HttpAnswer, isBag, modern, modernHeaders, opened, resumed, send } from "../wire.ts";
+import { at, envelope, events, type HttpAnswer, isJsonObject, modern, modernHeaders, opened, resumed, send } from "../wire.ts";
 
 const MUD = "examples/mud";
 const STATE = "game://player/state";
@@ -86,7 +86,7 @@ describe("a server that was started again", () => {
     }
     await using served = await serveChild([MUD], { data: place.path });
     const requests = at(question, "inputRequests");
-    const [key = ""] = Object.keys(isBag(requests) ? requests : {});
+    const [key = ""] = Object.keys(isJsonObject(requests) ? requests : {});
     const answer = {
       inputResponses: { [key]: { action: "accept", content: { confirm: true } } },
       requestState: at(question, "requestState"),

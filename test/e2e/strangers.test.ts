@@ -9,7 +9,7 @@ import { folder } from "../quest-hands.ts";
 import { type Served, serveChild } from "../serve-child.ts";
 import {
   at,
-  type Bag,
+  type JsonObject,
   envelope,
   events,
   type HttpAnswer,
@@ -205,7 +205,7 @@ const guessed = (handle: string): string => `${handle.slice(0, -1)}${handle.ends
 
 describe("a handle", () => {
   const server = serveFor("test/e2e/notebook.fixture.ts");
-  const as = (who: keyof typeof KEYS, method: string, params: Bag): Promise<HttpAnswer> =>
+  const as = (who: keyof typeof KEYS, method: string, params: JsonObject): Promise<HttpAnswer> =>
     modern(server.url(), method, params, bearer(who));
   const started = async (): Promise<string> => {
     const handle = at((await as("ada", "tools/call", call("start_notebook"))).reply, "result", "structuredContent", "handle");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import * as z from "zod";
 import { actor, elicit, refuse } from "../../src/core/actor/index.ts";
-import type { Bag, Source } from "../../src/core/contract/index.ts";
+import type { JsonObject, Source } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { createGateway } from "../../src/mcp/gateway/index.ts";
 import { createServer } from "../../src/mcp/server/index.ts";
@@ -84,18 +84,21 @@ const kiln = actor("kiln", {
   },
 });
 
-const call = (client: TestClient, name: string): Promise<Bag> => client.request("tools/call", { name, arguments: {} }, { meta: declared });
+const call = (client: TestClient, name: string): Promise<JsonObject> =>
+  client.request("tools/call", { name, arguments: {} }, { meta: declared });
 /** What is not done after 50 ms is one. */
-async function begin({ clock }: TestServer, client: TestClient, name: string): Promise<Bag> {
+async function begin({ clock }: TestServer, client: TestClient, name: string): Promise<JsonObject> {
   await client.listTools();
   const called = call(client, name);
   await settle();
   await clock.advance(50);
   return called;
 }
-const get = (client: TestClient, { taskId = null }: Bag): Promise<Bag> => client.request("tasks/get", { taskId }, { meta: declared });
-const cancel = (client: TestClient, { taskId = null }: Bag): Promise<Bag> => client.request("tasks/cancel", { taskId }, { meta: declared });
-const update = (client: TestClient, { taskId = null }: Bag, inputResponses: Bag): Promise<Bag> =>
+const get = (client: TestClient, { taskId = null }: JsonObject): Promise<JsonObject> =>
+  client.request("tasks/get", { taskId }, { meta: declared });
+const cancel = (client: TestClient, { taskId = null }: JsonObject): Promise<JsonObject> =>
+  client.request("tasks/cancel", { taskId }, { meta: declared });
+const update = (client: TestClient, { taskId = null }: JsonObject, inputResponses: JsonObject): Promise<JsonObject> =>
   client.request("tasks/update", { taskId, inputResponses }, { meta: declared });
 
 describe("a call of a client that knows tasks", () => {
@@ -254,7 +257,7 @@ describe("a call of a client that knows tasks", () => {
       params: { notifications: { taskIds: [task["taskId"] ?? null, foreign["taskId"] ?? null, "none"] }, _meta: declared },
     });
     const frames = stream[Symbol.asyncIterator]();
-    const next = async (): Promise<Bag> => {
+    const next = async (): Promise<JsonObject> => {
       const { value } = await frames.next();
       const { params } = JSON.parse(value?.data ?? "null");
       return params;
@@ -358,14 +361,14 @@ describe("a server", () => {
     const clock = new SimulatedClock();
     await using gateway = createGateway({ source: cast({ engine, kinds: [kiln] }), info: { name: "s", version: "1" }, clock });
     const _meta = { ...declared, "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
-    const heard: Bag[] = [];
+    const heard: JsonObject[] = [];
     const connected = () => {
       const client = connectInMemory(gateway, { principal: "ann", scopes: [] });
       client.onMessage((text) => heard.push(JSON.parse(text)));
       return client;
     };
     const client = connected();
-    const ask = async (id: number, method: string, params: Bag): Promise<Bag> => {
+    const ask = async (id: number, method: string, params: JsonObject): Promise<JsonObject> => {
       client.send({ jsonrpc: "2.0", id, method, params: { ...params, _meta } });
       await settle();
       await clock.advance(50);
@@ -390,7 +393,7 @@ describe("a server", () => {
   test("that keeps them tells after a restart what became of them, as far as it is known", async () => {
     const folder = mkdtempSync(join(tmpdir(), "troupe-tasks-"));
     const path = join(folder, "sessions.db");
-    const left: Bag[] = [];
+    const left: JsonObject[] = [];
     try {
       for (const life of [1, 2]) {
         await using stores = sqliteSessionStores({ path });
@@ -440,7 +443,7 @@ describe("a server", () => {
     await using gateway = createGateway({ source, info: { name: "s", version: "1" }, clock, taskStore });
     const _meta = { ...declared, "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
     await using client = connectInMemory(gateway, { principal: "ann", scopes: [] });
-    const heard: Bag[] = [];
+    const heard: JsonObject[] = [];
     client.onMessage((text) => heard.push(JSON.parse(text)));
     const begun = async (id: number, name: string): Promise<void> => {
       client.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: {}, _meta } });

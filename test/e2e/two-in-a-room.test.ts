@@ -9,7 +9,7 @@ import { mudHouse } from "../mud-house.ts";
 import { folder } from "../quest-hands.ts";
 import { serveChild } from "../serve-child.ts";
 import { eventually } from "../transport/settle.ts";
-import { at, envelope, isBag, lineClient } from "../wire.ts";
+import { at, envelope, isJsonObject, lineClient } from "../wire.ts";
 
 const V1: Which = { sdk: "v1", era: "legacy" };
 const V2: Which = { sdk: "v2", era: "legacy" };
@@ -231,7 +231,7 @@ describe("C8 the order on one stream", () => {
       const subscribed = bob.request("resources/subscribe", { uri: ROOM });
       await Promise.all([initialize, listed, subscribed]);
       for (let ping = 0; ping < 5; ping += 1) await bob.request("ping");
-      assert.ok(isBag(at(bob.frames[0], "result", "capabilities")), "the first message is the reply to initialize");
+      assert.ok(isJsonObject(at(bob.frames[0], "result", "capabilities")), "the first message is the reply to initialize");
       assert.deepEqual(new Set(bob.frames.map(methodOf)), new Set(["reply"]));
       bob.say({ jsonrpc: "2.0", method: "notifications/initialized" });
       await bob.until((frame) => methodOf(frame) !== "reply");

@@ -10,7 +10,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { type Bag, isBag } from "troupe/contract";
+import { type JsonObject, isJsonObject } from "troupe/contract";
 import { CLIENTS, connect } from "../clients.ts";
 import { NOBODY, startDynamo } from "../dynamo/tables.ts";
 import { installJudges } from "../foreign/install.ts";
@@ -35,7 +35,7 @@ const headers = { "content-type": "application/json", accept: "application/json,
 const fake = pathToFileURL(join(root, "test/lambda/fake-awslambda.ts")).href;
 
 /** What a process of its own, as an environment that has just started, streams for an event. */
-const invoked = async (folder: string, file: string, more: Bag, env: Readonly<Record<string, string>> = {}): Promise<string> => {
+const invoked = async (folder: string, file: string, more: JsonObject, env: Readonly<Record<string, string>> = {}): Promise<string> => {
   const script = `
     import { fakeAwsLambda, FakeResponseStream } from ${JSON.stringify(fake)};
     globalThis.awslambda = fakeAwsLambda;
@@ -67,8 +67,8 @@ const asksForTheKey = async (url: string, authorization: string): Promise<void> 
   assert.equal(await asked({ authorization, host: "evil.example" }), 403);
 };
 
-const bagIn = (value: unknown): Bag => {
-  assert.ok(isBag(value));
+const objectIn = (value: unknown): JsonObject => {
+  assert.ok(isJsonObject(value));
   return value;
 };
 
@@ -112,9 +112,9 @@ describe("the guide's instructions", () => {
   test("clients connect with the configurations of the page", async () => {
     writeFileSync(join(project.folder, "door.ts"), blockIn(readFileSync(join(root, "README.md"), "utf8")));
     const page = readFileSync(join(root, "docs/guide/first-server.md"), "utf8");
-    const servers = Array.from(page.matchAll(/\{ "(mcpServers|servers)": .+ \} \}/g), ([text, key = ""]): Bag => {
-      const [one] = Object.values(bagIn(bagIn(JSON.parse(text))[key]));
-      return bagIn(one);
+    const servers = Array.from(page.matchAll(/\{ "(mcpServers|servers)": .+ \} \}/g), ([text, key = ""]): JsonObject => {
+      const [one] = Object.values(objectIn(objectIn(JSON.parse(text))[key]));
+      return objectIn(one);
     });
     const [cursor, code, hello, door] = servers;
     assert.deepEqual([servers.length, cursor?.["url"], code?.["url"]], [4, "http://127.0.0.1:3000/mcp", "http://127.0.0.1:3000/mcp"]);

@@ -1,7 +1,7 @@
 // Events as AWS documents them: each sample follows the page named with it, with an MCP call as its body.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Bag, isBag } from "troupe/contract";
+import { type JsonObject, isJsonObject } from "troupe/contract";
 
 export const FOLDER = join(import.meta.dirname, "events");
 
@@ -37,15 +37,15 @@ export const SAMPLES: readonly Sample[] = [
   "alb-multi-value.json",
 ];
 
-export function sample(name: Sample): Bag {
+export function sample(name: Sample): JsonObject {
   const event: unknown = JSON.parse(readFileSync(join(FOLDER, name), "utf8"));
-  if (!isBag(event)) throw new Error(`${name} is no object`);
+  if (!isJsonObject(event)) throw new Error(`${name} is no object`);
   return event;
 }
 
 /** The sample with members of its own, or of its requestContext, put in place of what is there. */
-export function changed(name: Sample, more: Bag, about: Bag = {}): Bag {
+export function changed(name: Sample, more: JsonObject, about: JsonObject = {}): JsonObject {
   const event = sample(name);
   const context = event["requestContext"];
-  return { ...event, requestContext: { ...(isBag(context) ? context : {}), ...about }, ...more };
+  return { ...event, requestContext: { ...(isJsonObject(context) ? context : {}), ...about }, ...more };
 }

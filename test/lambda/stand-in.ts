@@ -2,7 +2,7 @@
 // another environment each time. The shapes are those of the samples.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
-import type { Bag } from "troupe/contract";
+import type { JsonObject } from "troupe/contract";
 import type { EventKind, LambdaAnswer, LambdaContext, StreamHandler } from "troupe/lambda";
 import { FakeResponseStream } from "./fake-awslambda.ts";
 import { onLoopback } from "../on-loopback.ts";
@@ -18,7 +18,7 @@ export interface StandIn extends AsyncDisposable {
   readonly statuses: readonly number[];
 }
 
-export async function standIn(kind: EventKind, environments: Environments, authorizer: Bag | null = null): Promise<StandIn> {
+export async function standIn(kind: EventKind, environments: Environments, authorizer: JsonObject | null = null): Promise<StandIn> {
   const statuses: number[] = [];
   let next = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -60,7 +60,7 @@ function give(
   to.end(Buffer.from(body, isBase64Encoded ? "base64" : "utf8"));
 }
 
-function eventOf(kind: EventKind, request: IncomingMessage, bytes: Buffer, authorizer: Bag | null): Bag {
+function eventOf(kind: EventKind, request: IncomingMessage, bytes: Buffer, authorizer: JsonObject | null): JsonObject {
   const url = new URL(request.url ?? "/", "http://stand-in");
   const method = request.method ?? "GET";
   const lists = Object.fromEntries(Object.entries(request.headersDistinct).map(([name, values]) => [name, values ?? []]));

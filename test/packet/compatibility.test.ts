@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
-import type { Bag } from "../../src/core/contract/index.ts";
+import type { JsonObject } from "../../src/core/contract/index.ts";
 import {
   actorCapability,
   auditLog,
@@ -15,7 +15,7 @@ import {
   type PacketSession,
 } from "../../src/bridges/packet/index.ts";
 import { anyMutant, anyRequest } from "../../src/bridges/packet/packets.fixture.ts";
-import { at, isBag } from "../wire.ts";
+import { at, isJsonObject } from "../wire.ts";
 import { wholeFlow, type WholeFlow } from "./whole-flow.ts";
 
 const functions = (): readonly Capability[] => [
@@ -74,7 +74,7 @@ const layer4 = (): readonly Capability[] => [
 ];
 
 /** What only Layer 4 takes part in, in between. */
-const beside: readonly Bag[] = [
+const beside: readonly JsonObject[] = [
   { type: "actor_message", capability_id: "notes", payload: { message_type: "add" } },
   { type: "capability_request", capability_id: "toolbox", payload: { tool: "web_search", parameters: { query: "x" } } },
   {
@@ -91,7 +91,7 @@ const beside: readonly Bag[] = [
 ];
 
 const context = { trace_id: "trace_1", session_id: "s" };
-const request = (capability_id: string, payload: Bag, more: Bag = {}): Bag => ({
+const request = (capability_id: string, payload: JsonObject, more: JsonObject = {}): JsonObject => ({
   type: "capability_request",
   id: "r",
   intent: "A test",
@@ -101,7 +101,7 @@ const request = (capability_id: string, payload: Bag, more: Bag = {}): Bag => ({
   ...more,
 });
 
-const PACKETS: readonly Bag[] = [
+const PACKETS: readonly JsonObject[] = [
   request("user_transform", { user_id: "u1", operations: ["trim", "lower"] }),
   request("user_transform", { user_id: "u1", operations: [] }, { context: { ...context, user_id: "ada", tenant: { a: [1, 2] } } }),
   request("user_transform", { user_id: "u1", operations: [] }, { context: {} }),
@@ -127,7 +127,7 @@ const PACKETS: readonly Bag[] = [
   { type: "cancel", id: "c", context },
 ];
 
-const textOf = (packet: Bag): string => JSON.stringify({ version: "1.0", ...packet });
+const textOf = (packet: JsonObject): string => JSON.stringify({ version: "1.0", ...packet });
 
 /** The reply's bytes but for times and the trace that was made up. */
 const bytes = async (session: PacketSession, text: string): Promise<string> => {
@@ -161,8 +161,8 @@ describe("Layers 1 and 2, with Layer 4 and without", () => {
       const ids = [...functions().map(({ id }) => id), "nobody"];
       const aimed = fc
         .tuple(anyRequest, fc.constantFrom(...ids))
-        .map(([packet, capability_id]): Bag => ("capability_id" in packet ? { ...packet, capability_id } : packet));
-      const any = fc.oneof(aimed, anyMutant).filter((packet) => !isBag(packet) || packet["type"] !== "mcp_request");
+        .map(([packet, capability_id]): JsonObject => ("capability_id" in packet ? { ...packet, capability_id } : packet));
+      const any = fc.oneof(aimed, anyMutant).filter((packet) => !isJsonObject(packet) || packet["type"] !== "mcp_request");
       await fc.assert(
         fc.asyncProperty(any, async (packet) => {
           const text = JSON.stringify(packet);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as fc from "fast-check";
 import * as z from "zod";
-import type { Bag, Json } from "../../src/core/contract/index.ts";
+import type { JsonObject, Json } from "../../src/core/contract/index.ts";
 import {
   actorCapability,
   capability,
@@ -98,17 +98,17 @@ const sound = (reply: ReplyPacket): void => {
   assert.doesNotMatch(JSON.stringify(reply), /xyzzy|node:internal|file:\/\/|\.ts:\d/);
 };
 
-const packetOf = (packet: Bag): string => JSON.stringify({ version: "1.0", type: "actor_message", ...packet });
+const packetOf = (packet: JsonObject): string => JSON.stringify({ version: "1.0", type: "actor_message", ...packet });
 
 const json: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 2 }).map((value): Json => JSON.parse(JSON.stringify(value)));
 const payload = fc.dictionary(fc.string({ maxLength: 8 }), json, { maxKeys: 4 });
-const without = (bag: Bag, ...names: readonly string[]): Bag =>
+const without = (bag: JsonObject, ...names: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(bag).filter(([name]) => !names.includes(name)));
 const text = fc.string({ minLength: 1, maxLength: 20, unit: "grapheme" });
 const actor_id = fc.constantFrom("a1", "a2");
 
 /** Of the right form, and wrong all the same: each with the type of error that it is. */
-const WRONG: Readonly<Record<string, fc.Arbitrary<Bag>>> = {
+const WRONG: Readonly<Record<string, fc.Arbitrary<JsonObject>>> = {
   capability_not_found: fc
     .tuple(fc.constantFrom("capability_request", "actor_message"), text, payload)
     .map(([type, name, said]) => ({ type, capability_id: `${name}?`, payload: said })),
@@ -154,7 +154,7 @@ const WRONG: Readonly<Record<string, fc.Arbitrary<Bag>>> = {
   actor_crash: actor_id.map((id) => ({ capability_id: "notes", actor_id: id, payload: { message_type: "crash" } })),
 };
 
-const WELL: Bag = { message_type: "add", text: "more" };
+const WELL: JsonObject = { message_type: "add", text: "more" };
 
 describe("fuzzed packets to a whole system", () => {
   test("of any bytes are protocol errors #packet.implied.2-protocol #packet.fuzz", async () => {

@@ -1,13 +1,13 @@
 // MCP over HTTP for a judge, whose every message goes in a packet to one server, and as it is to another of the same kind.
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { at, type Bag, isBag } from "../wire.ts";
+import { at, type JsonObject, isJsonObject } from "../wire.ts";
 import { onLoopback } from "../on-loopback.ts";
 
 /** What two servers answered the same request. */
 export interface Pair {
   readonly method: string;
-  readonly message: Bag;
+  readonly message: JsonObject;
   /** Undefined: the packet was answered with a `capability_error`. */
   readonly tunnelled: unknown;
   /** Undefined: it did not answer, but asked its client first. */
@@ -57,7 +57,7 @@ class Bridge {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const message = request.method === "POST" ? parsed(await bodyOf(request)) : undefined;
-    if (!isBag(message)) return void response.writeHead(request.method === "POST" ? 400 : 405).end();
+    if (!isJsonObject(message)) return void response.writeHead(request.method === "POST" ? 400 : 405).end();
     const method = String(message["method"]);
     const session = method === "initialize" ? randomUUID() : oneOf(request.headers["mcp-session-id"]);
     const packet = await this.#packet(message, session);
@@ -75,7 +75,7 @@ class Bridge {
       .end(JSON.stringify(answer));
   }
 
-  async #packet(message: Bag, session: string | undefined): Promise<unknown> {
+  async #packet(message: JsonObject, session: string | undefined): Promise<unknown> {
     const { packets, headers } = this.#places;
     const context = session === undefined ? {} : { session_id: session };
     const response = await fetch(packets, {
@@ -92,7 +92,11 @@ class Bridge {
     return parsed(await response.text());
   }
 
-  async #direct(message: Bag, session: string | undefined, { headers }: IncomingMessage): Promise<{ status: number; answer: unknown }> {
+  async #direct(
+    message: JsonObject,
+    session: string | undefined,
+    { headers }: IncomingMessage,
+  ): Promise<{ status: number; answer: unknown }> {
     const theirs = session === undefined ? undefined : this.#sessions.get(session);
     const own = Object.entries(headers).flatMap(([name, value]) =>
       (name.startsWith("mcp-") && name !== "mcp-session-id") || name === "accept" || name === "content-type"
@@ -151,7 +155,7 @@ const answerIn = async (response: Response, id: unknown, leave: AbortController)
       .split("\n")
       .slice(0, -1)
       .flatMap((line) => (line.startsWith("data:") ? [parsed(line.slice(5))] : []))
-      .filter(isBag);
+      .filter(isJsonObject);
     const answer = messages.find((message) => message["id"] === id && !("method" in message));
     const asks = messages.some((message) => "method" in message && ("id" in message || String(message["method"]).endsWith("acknowledged")));
     if (answer === undefined && !asks) continue;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import type { Bag } from "../../src/core/contract/index.ts";
+import type { JsonObject } from "../../src/core/contract/index.ts";
 import { actorCapability, type Capability, capability, mcpCapability, PacketError, readConfig } from "../../src/bridges/packet/index.ts";
 import { SPECIFIED } from "../../src/bridges/packet/packets.fixture.ts";
 import { settle } from "../../src/testing/index.ts";
@@ -64,8 +64,8 @@ const system = async () => {
   const session = flow.open("user_456");
   return {
     flow,
-    send: (packet: Bag) => session.receive(JSON.stringify(packet)),
-    async rpc(method: string, params: Bag = {}): Promise<unknown> {
+    send: (packet: JsonObject) => session.receive(JSON.stringify(packet)),
+    async rpc(method: string, params: JsonObject = {}): Promise<unknown> {
       const reply = await session.receive(
         JSON.stringify({ version: "1.0", type: "mcp_request", payload: { mcp_message: { jsonrpc: "2.0", id: 1, method, params } } }),
       );

@@ -1,6 +1,6 @@
 import type { Receipt } from "../../src/core/contract/index.ts";
 import { connect, type Player, type Which } from "../clients.ts";
-import { at, type HttpAnswer, isBag, modern, opened, resumed } from "../wire.ts";
+import { at, type HttpAnswer, isJsonObject, modern, opened, resumed } from "../wire.ts";
 import type { Act } from "./purse-acts.ts";
 
 /** What a tool told. */
@@ -17,7 +17,7 @@ export interface PurseCaller extends AsyncDisposable {
 }
 
 const receiptIn = (receipt: unknown): Pick<Answered, "receipt"> => {
-  if (!isBag(receipt)) return {};
+  if (!isJsonObject(receipt)) return {};
   const { actor, seq, head } = receipt;
   if (typeof actor !== "string" || typeof seq !== "number" || typeof head !== "string") return {};
   const [kind, key] = actor.split("/");
@@ -26,7 +26,7 @@ const receiptIn = (receipt: unknown): Pick<Answered, "receipt"> => {
 
 const answered = ({ status, reply }: HttpAnswer): Answered => {
   const result = at(reply, "result");
-  if (!isBag(result)) throw new Error(`${status} ${JSON.stringify(reply)}`);
+  if (!isJsonObject(result)) throw new Error(`${status} ${JSON.stringify(reply)}`);
   return {
     refused: result["isError"] === true,
     text: String(at(result, "content", 0, "text")),

@@ -1,11 +1,11 @@
 // What calls itself a server and is none: everything ends, in time, with an error that says so.
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { type Bag, Cancellation, type Json, type Reply } from "troupe/contract";
+import { type JsonObject, Cancellation, type Json, type Reply } from "troupe/contract";
 import { fromMcpServer, type McpServerOptions, type SdkServer, type SdkTransport } from "troupe/mount";
 import { SimulatedClock, until } from "troupe/testing";
 
-type Handler = (message: Bag, transport: SdkTransport) => unknown;
+type Handler = (message: JsonObject, transport: SdkTransport) => unknown;
 
 const reply = (transport: SdkTransport, id: Json | undefined, result: unknown): void => {
   transport.send({ jsonrpc: "2.0", id, result }).catch(() => undefined);
@@ -16,7 +16,7 @@ const TOOLS = { tools: [{ name: "go", inputSchema: { type: "object" } }] };
 
 /** A server that says what it is and what it has, and does what the test says with the rest. */
 class Hostile implements SdkServer {
-  readonly heard: Bag[] = [];
+  readonly heard: JsonObject[] = [];
   readonly #on: Readonly<Record<string, Handler>>;
   transport: SdkTransport | undefined;
 
@@ -27,7 +27,7 @@ class Hostile implements SdkServer {
   async connect(transport: SdkTransport): Promise<void> {
     this.transport = transport;
     const onmessage = (sent: object): void => {
-      const message: Bag = { ...sent };
+      const message: JsonObject = { ...sent };
       const { method } = message;
       this.heard.push(message);
       if (typeof method === "string") this.#on[method]?.(message, transport);

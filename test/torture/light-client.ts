@@ -1,4 +1,4 @@
-import { at, isBag, modern, opened, resumed, type Bag, type HttpAnswer } from "../wire.ts";
+import { at, isJsonObject, modern, opened, resumed, type JsonObject, type HttpAnswer } from "../wire.ts";
 import type { Receipt } from "../../src/core/contract/index.ts";
 
 /** What a tool call came to. */
@@ -10,7 +10,7 @@ export type Told =
 export interface LightClient {
   readonly era: "legacy" | "modern";
   /** Throws where the connection breaks before an answer came. */
-  request(url: string, method: string, params: Bag): Promise<HttpAnswer>;
+  request(url: string, method: string, params: JsonObject): Promise<HttpAnswer>;
 }
 
 /** `key` is the bearer's; a legacy client keeps one session for all its life. */
@@ -29,7 +29,7 @@ export const lightClient = (era: "legacy" | "modern", key: string | undefined): 
 
 const receiptIn = (result: unknown): { readonly receipt?: Receipt } => {
   const receipt = at(result, "_meta", "troupe/receipt");
-  if (!isBag(receipt)) return {};
+  if (!isJsonObject(receipt)) return {};
   const { actor, seq, head } = receipt;
   return typeof actor === "string" && typeof seq === "number" && typeof head === "string" ? { receipt: { actor, seq, head } } : {};
 };
@@ -39,13 +39,13 @@ export const callTool = async (
   client: LightClient,
   url: string,
   name: string,
-  args: Bag,
+  args: JsonObject,
   call: { readonly id: string; readonly trace: string },
 ): Promise<Told> => {
   const meta = { "troupe/callId": call.id, traceparent: call.trace };
   const { status, reply } = await client.request(url, "tools/call", { name, arguments: args, _meta: meta });
   const result = at(reply, "result");
-  if (!isBag(result)) {
+  if (!isJsonObject(result)) {
     const error = at(reply, "error");
     return { fault: { status, code: at(error, "code"), message: String(at(error, "message")), data: at(error, "data") } };
   }

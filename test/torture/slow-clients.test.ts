@@ -59,7 +59,7 @@ const watched = (gateway: Gateway, ways: Way[]): Gateway => {
         return channel.ready;
       },
       onReady: (run) => channel.onReady(run),
-      gone: channel.gone,
+      disconnected: channel.disconnected,
       close: () => channel.close(),
     };
     ways.push({ channel, texts });

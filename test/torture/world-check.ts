@@ -4,7 +4,7 @@ import type { Json, Message, Store } from "../../src/core/contract/index.ts";
 import { stateFrom } from "../../src/core/chain/index.ts";
 import type { World } from "../../examples/mud/world/world.ts";
 import { misplaced as misplacedIn } from "../mud-items.ts";
-import { at, isBag } from "../wire.ts";
+import { at, isJsonObject } from "../wire.ts";
 
 const MANY = 1_000;
 
@@ -55,7 +55,7 @@ export async function checkRest(store: Store, world: World): Promise<void> {
   const rooms = new Map<string, string[]>();
   for (const id of Object.keys(world.rooms)) {
     const occupants = at(await stateIn(store, `room/${id}`), "occupants");
-    for (const player of isBag(occupants) ? Object.keys(occupants) : []) rooms.set(player, [...(rooms.get(player) ?? []), id]);
+    for (const player of isJsonObject(occupants) ? Object.keys(occupants) : []) rooms.set(player, [...(rooms.get(player) ?? []), id]);
   }
   for (const { id } of await store.list({ limit: MANY })) {
     const stored = await store.load(id);

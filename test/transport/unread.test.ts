@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Clock, type Gateway, isBag, type Json, systemClock } from "troupe/contract";
+import { type Clock, type Gateway, isJsonObject, type Json, systemClock } from "troupe/contract";
 import { type HttpLimits, serveHttp, serveTcp } from "troupe/transport";
 import { fakeGateway, textOf } from "./fake-gateway.ts";
 import { post, rawSocket } from "./raw-socket.ts";
@@ -73,7 +73,7 @@ describe("unread lines", () => {
     await using door = await serveTcp({
       gateway,
       limits: { unreadBytes: 60_000_000, queuedBytes: 1_000_000_000 },
-      log: (_level, data) => isBag(data) && data["event"] === "client-dropped" && dropped.push(data),
+      log: (_level, data) => isJsonObject(data) && data["event"] === "client-dropped" && dropped.push(data),
     });
     await using patient = await rawSocket(door.port);
     patient.socket.pause();

@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { fromJsonSchema } from "troupe";
-import type { Bag } from "troupe/contract";
+import type { JsonObject } from "troupe/contract";
 
 /** Reads a value as `T`, or says where it is not one. Small on purpose: messages between the game's own actors need no more. */
 export interface Shape<T> extends StandardSchemaV1<T, T> {
@@ -107,7 +107,7 @@ export function brought<T>(inner: Shape<T>): Shape<Brought<T>> {
  * turns that into what is meant.
  */
 export function argument<T>(
-  schema: Bag,
+  schema: JsonObject,
   inner: Shape<T>,
   tidy: (value: T) => T = (value) => value,
 ): StandardSchemaV1<T, T> & StandardJSONSchemaV1<T, T> {

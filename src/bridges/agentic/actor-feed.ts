@@ -1,9 +1,9 @@
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   BLOB,
-  isBag,
+  isJsonObject,
   type Json,
   type Offer,
   type Reply,
@@ -131,7 +131,7 @@ export class ActorFeed {
     states: ReadonlyMap<string, readonly [ShownState, Json]>,
     actions: ReadonlyMap<string, readonly [ShownAction, Json]>,
     links: Showing["links"],
-    ids: Bag,
+    ids: JsonObject,
   ): Sight {
     return {
       showing: { states: firsts(states), actions: firsts(actions), links },
@@ -162,10 +162,10 @@ export class ActorFeed {
     for (const { name, description, inputSchema } of listed(surface, "dynamic").tools) {
       const offer = offers.get(name);
       if (offer === undefined) continue;
-      const parameters = isBag(inputSchema) && !takesNothing(inputSchema) ? [inputSchema] : [];
+      const parameters = isJsonObject(inputSchema) && !takesNothing(inputSchema) ? [inputSchema] : [];
       const said = typeof description === "string" ? description : name;
       const execute = async (...[input]: readonly unknown[]): Promise<Json | undefined> => {
-        const args = parameters.length > 0 && isBag(input) ? input : {};
+        const args = parameters.length > 0 && isJsonObject(input) ? input : {};
         return valueOf(await (offer.readOnly ? this.#view(behaviour, offer, args) : this.#call(offer, args)));
       };
       actions.set(name, [{ description: said, parameters, execute }, [said, parameters]]);
@@ -173,14 +173,14 @@ export class ActorFeed {
     return actions;
   }
 
-  async #view(behaviour: Behaviour, { action }: Offer, args: Bag): Promise<Reply> {
+  async #view(behaviour: Behaviour, { action }: Offer, args: JsonObject): Promise<Reply> {
     const { engine, id, viewer } = this.#options;
     const snapshot = await engine.read(id);
     const reply = snapshot === undefined ? undefined : behaviour.view?.(snapshot.state, action, args, viewer, id);
     return reply ?? { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
   }
 
-  #call({ action }: Offer, args: Bag): Promise<Reply> {
+  #call({ action }: Offer, args: JsonObject): Promise<Reply> {
     const { engine, id, viewer, start } = this.#options;
     return engine.call({ to: id, action, args, viewer, ...(start === undefined ? {} : { start }) });
   }
@@ -192,14 +192,14 @@ function isThere(snapshot: Snapshot | undefined, { principal }: Viewer): snapsho
 
 const firsts = <T>(map: ReadonlyMap<string, readonly [T, Json]>): { [key: string]: T } =>
   Object.fromEntries([...map].map(([key, [shown]]) => [key, shown]));
-const seconds = <T>(map: ReadonlyMap<string, readonly [T, Json]>): Bag =>
+const seconds = <T>(map: ReadonlyMap<string, readonly [T, Json]>): JsonObject =>
   Object.fromEntries([...map].map(([key, [, print]]) => [key, print]));
 
 /** A resource's value without what only MCP's resources know: bytes are bytes. */
 function shownOf(said: Json): { readonly value: Json | Uint8Array; readonly type?: "blob"; readonly mimeType?: Json | undefined } {
-  const text = isBag(said) ? said[BLOB] : undefined;
+  const text = isJsonObject(said) ? said[BLOB] : undefined;
   const bytes = typeof text === "string" ? fromBase64(text) : undefined;
-  if (!isBag(said) || bytes === undefined) return { value: said };
+  if (!isJsonObject(said) || bytes === undefined) return { value: said };
   return { value: bytes, type: "blob", mimeType: said["mimeType"] };
 }
 
@@ -207,8 +207,8 @@ const SAYS_NOTHING: ReadonlySet<string> = new Set(["type", "title", "description
 
 // Whoever has a schema that cannot be seen through gets to give arguments: those that are not wanted are refused by the actor itself.
 // `properties: {}` alone is what a kind says of a tool without input.
-function takesNothing({ properties, additionalProperties = false, ...more }: Bag): boolean {
-  const isEmpty = isBag(properties) && Object.keys(properties).length === 0 && additionalProperties === false;
+function takesNothing({ properties, additionalProperties = false, ...more }: JsonObject): boolean {
+  const isEmpty = isJsonObject(properties) && Object.keys(properties).length === 0 && additionalProperties === false;
   return isEmpty && Object.keys(more).every((keyword) => SAYS_NOTHING.has(keyword));
 }
 

@@ -1,4 +1,4 @@
-import { isBag } from "../../core/contract/index.ts";
+import { isJsonObject } from "../../core/contract/index.ts";
 import { fromBase64 } from "./base64.ts";
 
 const MAX_DEPTH = 64;
@@ -56,7 +56,7 @@ class Positions {
     const rest = this.of(additionalProperties);
     if (rest === undefined && [...named.values()].every((one) => one === undefined)) return undefined;
     return (value, at) =>
-      isBag(value)
+      isJsonObject(value)
         ? Object.fromEntries(
             Object.entries(value).map(([key, one]) => {
               const decode = named.has(key) ? named.get(key) : rest;

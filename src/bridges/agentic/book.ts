@@ -1,5 +1,5 @@
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
   type ListName,
   type Offer,
@@ -12,7 +12,7 @@ import {
 import { checkName, type Names, sameJson } from "../../mcp/source/index.ts";
 
 /** What stands behind an offer. */
-export type Handler = (viewer: Viewer, args: Bag, options: CallOptions) => Reply | Promise<Reply>;
+export type Handler = (viewer: Viewer, args: JsonObject, options: CallOptions) => Reply | Promise<Reply>;
 
 export interface Entry {
   readonly offer: Offer;

@@ -1,10 +1,10 @@
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
   type Clock,
   CONTENT,
   EngineError,
-  isBag,
+  isJsonObject,
   type Json,
   type OfferRef,
   type Reply,
@@ -44,7 +44,7 @@ export const DONE: Json = { [CONTENT]: [{ type: "text", text: "" }], isError: fa
  * Does it, with arguments that were checked. Throws `CRASHED` with the words of what the action threw, or of why what it
  * returned cannot be told; `STATE_TOO_LARGE`, `WORK_TIMEOUT`, `CANCELLED`.
  */
-export async function callAction(callable: Callable, args: Bag, options: CallOptions, settings: CallSettings): Promise<Reply> {
+export async function callAction(callable: Callable, args: JsonObject, options: CallOptions, settings: CallSettings): Promise<Reply> {
   const input = callable.signature.input(args);
   if ("wrong" in input) return { refused: { code: "INVALID", message: input.wrong } };
   const unconfirmed = askFirst(callable, args, options);
@@ -82,7 +82,7 @@ function failed(cause: unknown, ref: OfferRef): EngineError {
 }
 
 // As text bytes would be letters that mean nothing to a model, of a kind that nobody names.
-function blockOf(bytes: Uint8Array, type: string, { path, key }: Callable, root: string): Bag {
+function blockOf(bytes: Uint8Array, type: string, { path, key }: Callable, root: string): JsonObject {
   const mimeType = type === "" ? "application/octet-stream" : type;
   const data = toBase64(bytes);
   if (mimeType.startsWith("image/")) return { type: "image", data, mimeType };
@@ -116,9 +116,9 @@ async function inTime<T>({ ref }: Callable, running: Promise<T>, { signal }: Cal
 }
 
 const ANSWER = "confirm";
-const FORM: Bag = { type: "object", properties: { confirm: { type: "boolean", title: "Confirm" } }, required: ["confirm"] };
+const FORM: JsonObject = { type: "object", properties: { confirm: { type: "boolean", title: "Confirm" } }, required: ["confirm"] };
 
-function questionOf(confirm: (args: Bag) => string | undefined, args: Bag, ref: OfferRef): string | undefined {
+function questionOf(confirm: (args: JsonObject) => string | undefined, args: JsonObject, ref: OfferRef): string | undefined {
   try {
     return confirm(args);
   } catch (cause) {
@@ -127,7 +127,7 @@ function questionOf(confirm: (args: Bag) => string | undefined, args: Bag, ref: 
 }
 
 /** What stands between a call and an action that wants to be confirmed. Undefined: nothing. */
-function askFirst({ ref, key, options }: Callable, args: Bag, { can, answers }: CallOptions): Reply | undefined {
+function askFirst({ ref, key, options }: Callable, args: JsonObject, { can, answers }: CallOptions): Reply | undefined {
   const confirm = options?.confirm;
   // A client that cannot be asked has its own way to ask before a tool is called.
   if (confirm === undefined || confirm === false || can?.includes("elicitation") !== true) return undefined;
@@ -136,6 +136,6 @@ function askFirst({ ref, key, options }: Callable, args: Bag, { can, answers }: 
   const answer = answers?.[ANSWER];
   if (answer === undefined)
     return { needs: { [ANSWER]: { method: "elicitation/create", params: { message: text, requestedSchema: FORM } } } };
-  const content = isBag(answer) && answer["action"] === "accept" && isBag(answer["content"]) ? answer["content"] : {};
+  const content = isJsonObject(answer) && answer["action"] === "accept" && isJsonObject(answer["content"]) ? answer["content"] : {};
   return content["confirm"] === true ? undefined : { refused: { code: "NOT_CONFIRMED", message: "Not confirmed." } };
 }

@@ -1,4 +1,12 @@
-import { type Bag, type CallOptions, type Clock, EngineError, type Offer, type OfferRef, type Reply } from "../../core/contract/index.ts";
+import {
+  type JsonObject,
+  type CallOptions,
+  type Clock,
+  EngineError,
+  type Offer,
+  type OfferRef,
+  type Reply,
+} from "../../core/contract/index.ts";
 import { keysIn, waitForChange } from "./own-offers.ts";
 import type { States } from "./states.ts";
 
@@ -45,7 +53,7 @@ export class ChangeWaits {
     this.wake();
   }
 
-  async run({ keys, timeout, since: earlier }: Bag, options: CallOptions): Promise<Reply> {
+  async run({ keys, timeout, since: earlier }: JsonObject, options: CallOptions): Promise<Reply> {
     const { clock, states, wants, pageLength } = this.#options;
     const wanted = keysIn(keys);
     const now = states.now();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isBag } from "../../core/contract/index.ts";
+import { isJsonObject } from "../../core/contract/index.ts";
 import { listed, merge, prefix } from "../../mcp/source/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { agenticServices, type AgenticServiceOptions, type AgenticSource, fromAgenticService } from "./index.ts";
@@ -338,7 +338,7 @@ describe("several services on one server", () => {
       assert.equal(templates.length, 1);
       for (const key of ["a", "b"]) {
         const index = okOf(await act(both, `resources/${head}${key}`));
-        assert.ok(isBag(index) && Array.isArray(index["pages"]));
+        assert.ok(isJsonObject(index) && Array.isArray(index["pages"]));
         let text = "";
         for (const page of index["pages"]) {
           const piece = okOf(await act(both, `resources/${String(templates[0]?.name)}`, { page }));

@@ -1,4 +1,4 @@
-import type { Bag, Clock } from "../../core/contract/index.ts";
+import type { JsonObject, Clock } from "../../core/contract/index.ts";
 import type { Names } from "../../mcp/source/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
 
@@ -6,11 +6,11 @@ import type { AgenticService } from "./agentic-service.ts";
 export interface ActionOptions {
   readonly title?: string;
   /** MCP's tool annotations: `readOnlyHint`, `destructiveHint`, … */
-  readonly annotations?: Bag;
+  readonly annotations?: JsonObject;
   /** Neither listed nor callable. */
   readonly hidden?: boolean;
   /** The person is asked first, where the client can ask: a question of one's own, or "Do heal?". Undefined: not this time. */
-  readonly confirm?: boolean | string | ((args: Bag) => string | undefined);
+  readonly confirm?: boolean | string | ((args: JsonObject) => string | undefined);
 }
 
 export interface AgenticServiceOptions {

@@ -1,7 +1,7 @@
-import type { Bag, Json, Offer, OfferRef } from "../../core/contract/index.ts";
+import type { JsonObject, Json, Offer, OfferRef } from "../../core/contract/index.ts";
 
-const READ_ONLY: Bag = { readOnlyHint: true, openWorldHint: false };
-const KEYS: Bag = { type: "array", items: { type: "string", maxLength: 256 }, maxItems: 256 };
+const READ_ONLY: JsonObject = { readOnlyHint: true, openWorldHint: false };
+const KEYS: JsonObject = { type: "array", items: { type: "string", maxLength: 256 }, maxItems: 256 };
 
 /** What a server offers of its own beside what a service does. */
 export const GET_STATE: Offer = {

@@ -1,16 +1,16 @@
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { Action } from "./agentic-service.ts";
 import { decoderOf, NotBase64 } from "./blob-positions.ts";
 import { toJSONSchema, translated } from "./to-json-schema.ts";
 
 /** How a tool's arguments, which are always one object, become what an action takes. */
 export interface Signature {
-  readonly inputSchema: Bag;
+  readonly inputSchema: JsonObject;
   /** What is `wrong` is for the caller to read. */
-  readonly input: (args: Bag) => { readonly values: readonly unknown[] } | { readonly wrong: string };
+  readonly input: (args: JsonObject) => { readonly values: readonly unknown[] } | { readonly wrong: string };
 }
 
-const NOTHING: Bag = { type: "object", properties: {}, additionalProperties: false };
+const NOTHING: JsonObject = { type: "object", properties: {}, additionalProperties: false };
 
 /** No parameter: no arguments. One object: its own schema. One other value: wrapped under its title. Several: one property each, in order. */
 export function signatureOf(parameters: readonly unknown[]): Signature {
@@ -64,7 +64,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
 function namesOf(schemas: readonly unknown[]): readonly string[] {
   const titles = schemas.map((schema) => {
-    const title = isBag(schema) ? schema["title"] : undefined;
+    const title = isJsonObject(schema) ? schema["title"] : undefined;
     return typeof title === "string" && NAME.test(title) ? title : undefined;
   });
   return titles.map((title, i) => {

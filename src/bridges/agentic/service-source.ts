@@ -1,12 +1,12 @@
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
   type Clock,
   CONTENT,
   type ContentOf,
   type Dirty,
   EngineError,
-  isBag,
+  isJsonObject,
   type Json,
   type Offer,
   type OfferRef,
@@ -107,10 +107,10 @@ export class ServiceSource implements Source, Disposable {
     this.#refresh();
     const entry = this.#book.get(ref);
     if (entry === undefined) return NOTHING;
-    const given = isBag(args) ? args : {};
+    const given = isJsonObject(args) ? args : {};
     const schema = entry.offer.definition["inputSchema"];
     // The service checks nothing itself.
-    const checked = isBag(schema) ? checkJson(schema, given) : { value: given };
+    const checked = isJsonObject(schema) ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked) return { refused: { code: "INVALID", message: checked.wrong } };
     return entry.handler(viewer, given, options);
   }
@@ -277,7 +277,7 @@ export class ServiceSource implements Source, Disposable {
     return [...path, key].reduceRight((inner, outer) => joinName(this.#names, outer, inner));
   }
 
-  async #call(viewer: Viewer, callable: Callable, args: Bag, options: CallOptions): Promise<Reply> {
+  async #call(viewer: Viewer, callable: Callable, args: JsonObject, options: CallOptions): Promise<Reply> {
     const { changedStates = false } = this.#options;
     const before = changedStates ? this.#states.now() : 0;
     const reply = await callAction(callable, args, options, this.#settings);
@@ -295,7 +295,7 @@ export class ServiceSource implements Source, Disposable {
     return cell === undefined ? NOTHING : stateReply(nameOf(ref), await contentOf(cell, this.#pageLength));
   }
 
-  async #readPage({ page: id }: Bag): Promise<Reply> {
+  async #readPage({ page: id }: JsonObject): Promise<Reply> {
     const page = typeof id === "string" ? pageOf(id) : undefined;
     const cell = page === undefined ? undefined : this.#states.cells.get(`resources/${page.name}`);
     if (page === undefined || cell === undefined) return NOTHING;
@@ -305,7 +305,7 @@ export class ServiceSource implements Source, Disposable {
     return content.pages[page.at] ?? NOTHING;
   }
 
-  async #getState({ keys }: Bag): Promise<Reply> {
+  async #getState({ keys }: JsonObject): Promise<Reply> {
     const wanted = keysIn(keys);
     const known = [...this.#states.cells.keys()].filter(this.#isState);
     const missing = [...(wanted ?? [])].filter((ref) => !known.includes(ref)).map(nameOf);
@@ -316,8 +316,8 @@ export class ServiceSource implements Source, Disposable {
     return { ok: await snapshotOf(looks) };
   }
 
-  #linksOf([root]: readonly Met[]): readonly Bag[] {
-    const told: Bag[] = [];
+  #linksOf([root]: readonly Met[]): readonly JsonObject[] {
+    const told: JsonObject[] = [];
     for (const [key, service] of Object.entries(root?.hearing.links ?? {})) {
       this.#guard(() => {
         if (isAgenticService(service)) told.push(this.#linkOf(key, service));
@@ -326,7 +326,7 @@ export class ServiceSource implements Source, Disposable {
     return told;
   }
 
-  #linkOf(key: string, service: AgenticService): Bag {
+  #linkOf(key: string, service: AgenticService): JsonObject {
     const { serviceName } = service;
     const description = getOwn(this.#options.linkDescriptions ?? {}, key);
     const address = this.#options.linkAddress?.(key, service);
@@ -365,7 +365,7 @@ const isSame = (a: Viewer, b: Viewer): boolean => a.principal === b.principal &&
 const NULL: Json = { [CONTENT]: [{ type: "text", text: "null" }], structured: null };
 
 /** Blocks stand beside what changed: as a member of it nobody would see them. */
-function withChanges(said: Json, changes: Bag): Json {
+function withChanges(said: Json, changes: JsonObject): Json {
   if (said === DONE) return changes;
   if (!isContent(said)) return { result: said, ...changes };
   const structured = said["structured"] === undefined ? changes : { result: said["structured"], ...changes };

@@ -1,4 +1,4 @@
-import type { Bag, Json, OfferRef } from "../../core/contract/index.ts";
+import type { JsonObject, Json, OfferRef } from "../../core/contract/index.ts";
 import { filled, sizeOf } from "./blobs.ts";
 import { type Heard, type Look, type Revisions, StateCell } from "./state-cell.ts";
 
@@ -47,7 +47,7 @@ export class States {
   }
 
   /** Values by name; what is longer than `maxLength` only by name. Undefined: nothing changed. */
-  since(revision: number, wants: (ref: OfferRef) => boolean, maxLength: number): Promise<Bag> | undefined {
+  since(revision: number, wants: (ref: OfferRef) => boolean, maxLength: number): Promise<JsonObject> | undefined {
     const changed = [...this.#cells].flatMap(([ref, cell]): readonly (readonly [OfferRef, Look])[] => {
       const look = wants(ref) ? cell.look() : undefined;
       return look !== undefined && look.revision > revision ? [[ref, look]] : [];
@@ -58,7 +58,7 @@ export class States {
   }
 }
 
-async function valuesOf(looks: readonly (readonly [OfferRef, Look])[], gone: readonly string[], maxLength: number): Promise<Bag> {
+async function valuesOf(looks: readonly (readonly [OfferRef, Look])[], gone: readonly string[], maxLength: number): Promise<JsonObject> {
   const changed: [string, Json][] = [];
   const large: string[] = [];
   for (const [ref, look] of looks) {

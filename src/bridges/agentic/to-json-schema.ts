@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { toPlain } from "./plain-json.ts";
 
 const MAX_DEPTH = 64;
@@ -10,12 +10,12 @@ const MAX_NODES = 10_000;
  * where not (`layout`, `precision`, `interpolators`, …); a keyword whose value it does not allow is taken away too. A
  * schema that contains itself ends in `{}`, which allows anything, as does what lies deeper than 64 levels.
  */
-export function toJSONSchema(schema: unknown): Bag {
+export function toJSONSchema(schema: unknown): JsonObject {
   return translated(schema, "");
 }
 
 /** The same for a schema that is put at `base` (a JSON pointer) of another: what it says of itself is found there. */
-export function translated(schema: unknown, base: string): Bag {
+export function translated(schema: unknown, base: string): JsonObject {
   return new Translation(base).of(schema);
 }
 
@@ -131,7 +131,7 @@ class Translation {
     this.base = base;
   }
 
-  of(schema: unknown): Bag {
+  of(schema: unknown): JsonObject {
     this.#left -= 1;
     if (!isRaw(schema) || this.#left < 0 || this.#above.length >= MAX_DEPTH || this.#above.includes(schema)) return {};
     this.#above.push(schema);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isBag, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { fromAgenticService } from "./index.ts";
 import { act, action, okOf, Puppet, toolNames, viewer } from "./service.fixture.ts";
 
 const told = async (reply: ReturnType<typeof act>): Promise<Readonly<Record<string, Json>>> => {
   const value = okOf(await reply);
-  assert.ok(isBag(value));
+  assert.ok(isJsonObject(value));
   return value;
 };
 

@@ -44,7 +44,7 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
   const disconnected = new AbortController();
   const channel: Channel = {
     ready: true,
-    gone: disconnected.signal,
+    disconnected: disconnected.signal,
     onReady: () => () => undefined,
     send(text) {
       const message: object = JSON.parse(text);

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { RunContext, Value, WorkContext } from "../../core/actor/index.ts";
-import type { Bag, Frozen, Json, Policy } from "../../core/contract/index.ts";
+import type { JsonObject, Frozen, Json, Policy } from "../../core/contract/index.ts";
 import type { ForeignServer } from "./capability.ts";
 import type { Described } from "./define-capability.ts";
 import type { PayloadOf } from "./match.ts";
@@ -20,7 +20,7 @@ export interface ActorWork<S, P> extends ActorRun<S, P>, Pick<WorkContext<S, P>,
   /** A tool server by its name in the configuration; what is called there is recorded in the actor's chain. */
   readonly mcp: (server: string) => ForeignServer;
   /** Another capability, as a packet of the actor's own user would; what it was asked is recorded in the actor's chain. Throws `PacketError`. */
-  readonly request: (capabilityId: string, payload: Bag, options?: { readonly actor_id?: string }) => Promise<Json>;
+  readonly request: (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
 }
 
 /** What a read is given: the last durable state, and nothing to change it by. */

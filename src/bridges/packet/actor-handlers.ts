@@ -1,5 +1,5 @@
 import { refuse, type RunContext, type Value, type WorkContext } from "../../core/actor/index.ts";
-import { DEFAULT_POLICY, TroupeError, type Bag, type Clock, type Json } from "../../core/contract/index.ts";
+import { DEFAULT_POLICY, TroupeError, type JsonObject, type Clock, type Json } from "../../core/contract/index.ts";
 import type { Asks } from "./asks.ts";
 import type { Routed } from "./capability.ts";
 import { everyOf, expiryIn, TIMEOUT, Timers } from "./actor-timers.ts";
@@ -84,13 +84,13 @@ export class Handlers {
   }
 
   /** The first pattern, in the order they were written, that it matches. */
-  route(payload: Bag): Routed | undefined {
+  route(payload: JsonObject): Routed | undefined {
     const found = this.#handlers.find(({ match }) => match(payload) !== undefined);
     return found && { action: found.name, reads: found.handler.view !== undefined };
   }
 
   /** A read of a durable state (law 2). */
-  read(action: string, state: Json, metadata: ActorTimes, payload: Bag, context: PacketContext): unknown {
+  read(action: string, state: Json, metadata: ActorTimes, payload: JsonObject, context: PacketContext): unknown {
     const found = this.#handlers.find(({ name }) => name === action);
     const matched = found?.match(payload);
     if (matched === undefined) return undefined;

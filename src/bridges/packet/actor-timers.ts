@@ -1,5 +1,5 @@
 import type { RunContext } from "../../core/actor/index.ts";
-import { type Behaviour, isBag, type Message, TroupeError } from "../../core/contract/index.ts";
+import { type Behaviour, isJsonObject, type Message, TroupeError } from "../../core/contract/index.ts";
 import type { KeptDraft } from "./kept-state.ts";
 import type { Timeout } from "./timeout.ts";
 
@@ -97,14 +97,14 @@ export class Timers {
 
 /** From the arguments of what begins an actor, and of what ends it. */
 export function expiryIn(args: unknown): number | undefined {
-  const ms = isBag(args) ? args["expire_ms"] : undefined;
+  const ms = isJsonObject(args) ? args["expire_ms"] : undefined;
   return typeof ms === "number" ? ms : undefined;
 }
 
 function everyIn(timers: string | undefined): ReadonlyMap<string, unknown> {
   const kept: unknown = timers === undefined || timers === UNSET ? undefined : JSON.parse(timers);
-  const every = isBag(kept) ? kept["every"] : undefined;
-  return new Map(isBag(every) ? Object.entries(every) : []);
+  const every = isJsonObject(kept) ? kept["every"] : undefined;
+  return new Map(isJsonObject(every) ? Object.entries(every) : []);
 }
 
 /**

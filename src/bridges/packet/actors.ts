@@ -7,7 +7,7 @@ import { actorId, keyOf } from "../../core/actor/index.ts";
 import {
   EngineError,
   type ActorId,
-  type Bag,
+  type JsonObject,
   type CancelSignal,
   type Clock,
   type Engine,
@@ -64,7 +64,7 @@ export interface Sending {
   readonly onProgress?: Progress;
   readonly onLog?: Log;
   /** What the client answered, and could be asked (`CallOptions`). */
-  readonly answers?: Bag;
+  readonly answers?: JsonObject;
   readonly can?: readonly string[];
   /** How the actor is called, where another's work asks. Default: from outside. */
   readonly through?: (message: Outgoing) => Promise<Reply>;
@@ -97,7 +97,7 @@ export class Actors {
   }
 
   /** Settles when the message is durably accepted, not when it was applied: however late that is. */
-  async sendToActor(capabilityId: string, actor_id: string, payload: Bag, sending: Sending): Promise<void> {
+  async sendToActor(capabilityId: string, actor_id: string, payload: JsonObject, sending: Sending): Promise<void> {
     const does = this.#acts(capabilityId, payload);
     if (does.own !== undefined) return this.#own.send(capabilityId, does, actor_id, payload, sending);
     const routed = this.#route(capabilityId, does, actor_id, payload);
@@ -116,7 +116,7 @@ export class Actors {
   }
 
   /** `actor_id` is absent where the payload says which actor is meant, or asks for a new one. */
-  async requestFromActor(capabilityId: string, actor_id: string | undefined, payload: Bag, sending: Sending): Promise<Replied> {
+  async requestFromActor(capabilityId: string, actor_id: string | undefined, payload: JsonObject, sending: Sending): Promise<Replied> {
     const does = this.#acts(capabilityId, payload);
     const timeout_ms = Math.min(sending.timeoutMs ?? Number.POSITIVE_INFINITY, this.#options.replyMs);
     if (does.own !== undefined) return this.#own.request(capabilityId, does, actor_id, payload, sending, timeout_ms);
@@ -181,7 +181,7 @@ export class Actors {
   // ── steps ─────────────────────────────────────────────────────────────────
 
   /** A payload is held to what the capability declares. */
-  #acts(capabilityId: string, payload?: Bag): Acts {
+  #acts(capabilityId: string, payload?: JsonObject): Acts {
     const capability = this.#options.capabilities.get(capabilityId);
     if (capability === undefined)
       throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
@@ -200,14 +200,14 @@ export class Actors {
     }
   }
 
-  #route(capabilityId: string, does: Acts, actor_id: string, payload: Bag): Routed {
+  #route(capabilityId: string, does: Acts, actor_id: string, payload: JsonObject): Routed {
     const routed = does.route(payload);
     if (routed !== undefined) return routed;
     throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: see which messages it takes.`, { actor_id });
   }
 
   /** What it holds is a copy: who sent it may go on changing what it has. */
-  #message(id: ActorId, routed: Routed, payload: Bag, { viewer, context: { trace_id, ...context } = {} }: Sending): Outgoing {
+  #message(id: ActorId, routed: Routed, payload: JsonObject, { viewer, context: { trace_id, ...context } = {} }: Sending): Outgoing {
     return {
       to: id,
       action: routed.action,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LocalEngine } from "troupe/engine";
 import { actorId } from "../../core/actor/index.ts";
-import { type ActorId, isBag } from "../../core/contract/index.ts";
+import { type ActorId, isJsonObject } from "../../core/contract/index.ts";
 import { Capabilities } from "./capabilities.ts";
 import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
@@ -31,7 +31,7 @@ const count = actorCapability("count", {
 const who = capability("who", { intent: "Tells who asks", execute: (_, { viewer }) => ({ ...viewer }) });
 const relay = capability("relay", {
   intent: "Asks on",
-  execute: async ({ to, payload }, { call }) => ({ got: await call(textOf(to), isBag(payload) ? payload : {}, { actor_id: "a" }) }),
+  execute: async ({ to, payload }, { call }) => ({ got: await call(textOf(to), isJsonObject(payload) ? payload : {}, { actor_id: "a" }) }),
 });
 
 /** What the work of an actor does before anything else. */
@@ -70,7 +70,7 @@ const asking = (id: string, shared: boolean) =>
       ask: {
         async work({ state, payload, request }) {
           const { to, at, payload: sent } = payload;
-          const got = await request(textOf(to), isBag(sent) ? sent : {}, typeof at === "string" ? { actor_id: at } : {});
+          const got = await request(textOf(to), isJsonObject(sent) ? sent : {}, typeof at === "string" ? { actor_id: at } : {});
           before();
           state.said = JSON.stringify(got);
           return { got };

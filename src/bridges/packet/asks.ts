@@ -1,4 +1,4 @@
-import { type Bag, type Clock, type Json, type Outgoing, type Reply, TroupeError, type Viewer } from "../../core/contract/index.ts";
+import { type JsonObject, type Clock, type Json, type Outgoing, type Reply, TroupeError, type Viewer } from "../../core/contract/index.ts";
 import { forRecord, inRecord } from "./in-record.ts";
 import { fromInner } from "./inner-error.ts";
 import { PacketError } from "./packet-error.ts";
@@ -7,7 +7,7 @@ import type { PacketContext } from "./packet.ts";
 import type { Running } from "./running.ts";
 
 /** Another capability, as a packet of the actor's own user: throws `PacketError`. */
-export type Request = (capabilityId: string, payload: Bag, options?: { readonly actor_id?: string }) => Promise<Json>;
+export type Request = (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
 
 /** The work that asks. */
 export interface Asker {

@@ -1,4 +1,16 @@
-import type { ActorId, Bag, Behaviour, Clock, Json, Log, OfferRef, Policy, Progress, Snapshot, Viewer } from "../../core/contract/index.ts";
+import type {
+  ActorId,
+  JsonObject,
+  Behaviour,
+  Clock,
+  Json,
+  Log,
+  OfferRef,
+  Policy,
+  Progress,
+  Snapshot,
+  Viewer,
+} from "../../core/contract/index.ts";
 import type { Asks } from "./asks.ts";
 import type { Effect } from "./effect.ts";
 import type { Kept } from "./kept-state.ts";
@@ -17,14 +29,14 @@ export interface Capability {
   readonly provides: readonly string[];
   readonly effects: readonly Effect[];
   /** JSON Schema of the payload. Absent: inferred from `requires`. */
-  readonly parameters?: Bag;
+  readonly parameters?: JsonObject;
   readonly does: Executes | Acts | Offers;
 }
 
 /** No state: a function. */
 export interface Executes {
   readonly how: "execute";
-  execute(payload: Bag, context: ExecutionContext): unknown;
+  execute(payload: JsonObject, context: ExecutionContext): unknown;
 }
 
 /** An actor for each `actor_id`. */
@@ -35,17 +47,17 @@ export interface Acts {
   /** Everybody's: otherwise an actor is its starter's alone. */
   readonly shared: boolean;
   /** Of a kind that is no capability by itself: which offer a payload calls. Undefined: `no_handler`. */
-  readonly own?: (payload: Bag) => Offered | undefined;
+  readonly own?: (payload: JsonObject) => Offered | undefined;
   /** Says nothing of when it ends: that is the configuration's. */
   readonly idle: boolean;
   /** Fields of payloads and results whose text is searchable. */
   readonly search: readonly string[];
   /** Which message a payload is: the first pattern in source order that it matches. Undefined: `no_handler`. */
-  route(payload: Bag): Routed | undefined;
+  route(payload: JsonObject): Routed | undefined;
   /** The author's state, and the spec's metadata, of what is durable. */
   known(snapshot: Snapshot): Kept<Json>;
   /** A read, for what `route` said reads. */
-  read(routed: Routed, snapshot: Snapshot, payload: Bag, context: PacketContext, viewer: Viewer): unknown;
+  read(routed: Routed, snapshot: Snapshot, payload: JsonObject, context: PacketContext, viewer: Viewer): unknown;
   /** Overrides of the policy for an actor that begins. */
   policyFor(options: { readonly state_timeout?: number; readonly persistence?: Persistence }): Partial<Policy>;
   /** Which actor is meant where a packet or a tool call names none. Absent: one for each principal or session. */
@@ -78,21 +90,21 @@ export interface Routed {
 /** A call of an offer of a source. */
 interface Offered {
   readonly ref: OfferRef;
-  readonly args: Bag;
+  readonly args: JsonObject;
 }
 
 /** Several tools and no state. */
 export interface Offers {
   readonly how: "tools";
   readonly tools: readonly OfferedTool[];
-  handle(tool: string, parameters: Bag, context: ExecutionContext): unknown;
+  handle(tool: string, parameters: JsonObject, context: ExecutionContext): unknown;
 }
 
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
   /** JSON Schema of an object. */
-  readonly inputSchema: Bag;
+  readonly inputSchema: JsonObject;
   /** Its types are guessed from names: they are shown, and nothing is held to them. */
   readonly guessed?: true;
 }
@@ -112,7 +124,7 @@ export interface ExecutionContext {
   readonly progress: Progress;
   readonly log: Log;
   /** Another capability, within the same trace. Throws `PacketError`. */
-  readonly call: (capabilityId: string, payload: Bag, options?: { readonly actor_id?: string }) => Promise<Json>;
+  readonly call: (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
   /** A tool server by its name in the configuration. */
   readonly mcp: (server: string) => ForeignServer;
 }
@@ -120,7 +132,7 @@ export interface ExecutionContext {
 /** Another MCP server, as a capability calls it. */
 export interface ForeignServer {
   /** Throws `PacketError` (`execution_failed`) where it cannot be reached or the tool failed. */
-  call(tool: string, args?: Bag): Promise<ForeignResult>;
+  call(tool: string, args?: JsonObject): Promise<ForeignResult>;
   tools(): Promise<readonly OfferedTool[]>;
 }
 

@@ -1,4 +1,4 @@
-import { isBag, untilAborted } from "../../core/contract/index.ts";
+import { isJsonObject, untilAborted } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import type { Carrier, Outbound } from "./client-carrier.ts";
 import { codeOf, givenUp, PacketClientError, reasonFor } from "./client-error.ts";
@@ -105,8 +105,8 @@ function noPacket({ status, url }: Response, line: string): PacketClientError | 
 
 function saidIn(line: string): string {
   const value = tryParseJson(line);
-  const { error } = isBag(value) ? value : {};
-  const message = isBag(error) ? error["message"] : undefined;
+  const { error } = isJsonObject(value) ? value : {};
+  const message = isJsonObject(error) ? error["message"] : undefined;
   return typeof message === "string" ? message.slice(0, 500).replace(/\.$/, "") : "";
 }
 

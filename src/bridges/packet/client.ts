@@ -1,4 +1,12 @@
-import { type Bag, type Clock, type Entropy, type Progress, systemClock, systemEntropy, TroupeError } from "../../core/contract/index.ts";
+import {
+  type JsonObject,
+  type Clock,
+  type Entropy,
+  type Progress,
+  systemClock,
+  systemEntropy,
+  TroupeError,
+} from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Carrier } from "./client-carrier.ts";
 import { PacketClientError, TimeIsUp } from "./client-error.ts";
@@ -62,9 +70,9 @@ export type PacketToSend = Pick<RequestPacket, "type"> & Partial<RequestPacket>;
  */
 export interface PacketClient extends Disposable {
   /** Its reply, which may be a `capability_error`. Throws `PacketError` for what is no packet, without sending it, and for a token that is refused. */
-  send(packet: PacketToSend | Bag, options?: SendOptions): Promise<ReplyPacket>;
+  send(packet: PacketToSend | JsonObject, options?: SendOptions): Promise<ReplyPacket>;
   /** The payload of the reply. Throws `PacketError`: what the server says instead. */
-  request(capability_id: string, payload: Bag, options?: RequestOptions): Promise<Bag>;
+  request(capability_id: string, payload: JsonObject, options?: RequestOptions): Promise<JsonObject>;
   /** Settles when the server has answered. */
   heartbeat(options?: Asking): Promise<void>;
   /** What waits is given up (`CLOSED`), and the server cancels what it runs of it. Until then a connection keeps the process alive. */
@@ -96,7 +104,7 @@ class Client implements PacketClient {
   }
 
   async send(
-    packet: PacketToSend | Bag,
+    packet: PacketToSend | JsonObject,
     { signal, timeoutMs = this.#options.timeoutMs ?? 60_000, onProgress }: SendOptions = {},
   ): Promise<ReplyPacket> {
     const { clock = systemClock } = this.#options;
@@ -128,7 +136,7 @@ class Client implements PacketClient {
     }
   }
 
-  async request(capability_id: string, payload: Bag, options: RequestOptions = {}): Promise<Bag> {
+  async request(capability_id: string, payload: JsonObject, options: RequestOptions = {}): Promise<JsonObject> {
     const { actor_id, actor_options, intent, context, onProgress, signal, timeoutMs } = options;
     const reply = await this.send(
       {

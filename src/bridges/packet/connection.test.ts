@@ -169,14 +169,20 @@ describe("a packet connection", () => {
 
   it("cancels what runs for a client that has gone", async () => {
     const flow = fakeFlow();
-    const gone = new AbortController();
+    const disconnected = new AbortController();
     const sent: string[] = [];
-    const channel = { send: (text: string) => void sent.push(text), ready: true, onReady: () => () => {}, gone: gone.signal, close() {} };
+    const channel = {
+      send: (text: string) => void sent.push(text),
+      ready: true,
+      onReady: () => () => {},
+      disconnected: disconnected.signal,
+      close() {},
+    };
     const connection = packetConnection(flow, channel, { scopes: [] });
     connection.receive(packet("a", { do: "hold" }));
     connection.receive(packet("b", { do: "hold" }));
     await settle();
-    gone.abort();
+    disconnected.abort();
     await connection.close();
     assert.equal(flow.cancelled, 2);
     assert.equal(flow.held, 0);
@@ -308,9 +314,9 @@ describe("a packet connection", () => {
     to.connection.receive(packet("a"));
     await settle();
     to.connection.receive(packet("b"));
-    const gone = to.connection.close();
-    to.gone.abort();
-    await gone;
+    const closing = to.connection.close();
+    to.disconnected.abort();
+    await closing;
     to.read();
     await settle();
     assert.equal(to.flow.sessions[0]?.received.length, 1);
@@ -321,7 +327,7 @@ describe("a packet connection", () => {
 /** A client that reads only when told to: after each reply its channel is not ready. */
 function deaf(options: PacketConnectionOptions = {}) {
   const flow = fakeFlow();
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const sent: string[] = [];
   const waiting = new Set<() => void>();
   let ready = true;
@@ -337,7 +343,7 @@ function deaf(options: PacketConnectionOptions = {}) {
       waiting.add(run);
       return () => void waiting.delete(run);
     },
-    gone: gone.signal,
+    disconnected: disconnected.signal,
     close() {},
   };
   const connection = packetConnection(flow, channel, { scopes: [] }, options);
@@ -345,5 +351,5 @@ function deaf(options: PacketConnectionOptions = {}) {
     ready = true;
     for (const run of Array.from(waiting)) run();
   };
-  return { flow, gone, sent, connection, read };
+  return { flow, disconnected, sent, connection, read };
 }

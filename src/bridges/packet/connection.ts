@@ -26,7 +26,7 @@ const TURN = 8;
  * and begins in order once it reads (C8); only a cancel and a heartbeat go ahead.
  *
  * A client whose side has ended (`close`) is still answered what it asked for;
- * for one that is gone (`channel.gone`) what runs is cancelled.
+ * for one that is gone (`channel.disconnected`) what runs is cancelled.
  */
 export function packetConnection(
   flow: Pick<PacketFlow, "open">,
@@ -39,7 +39,7 @@ export function packetConnection(
   let begun = 0;
   const quiet = Promise.withResolvers<void>();
   const settle = (): void => {
-    if (ended && (channel.gone.aborted || (underWay.count === 0 && held.count === 0))) quiet.resolve();
+    if (ended && (channel.disconnected.aborted || (underWay.count === 0 && held.count === 0))) quiet.resolve();
   };
 
   const free = (): boolean => channel.ready && begun < TURN && underWay.count < inFlight;
@@ -72,8 +72,8 @@ export function packetConnection(
     settle();
     void underWay.close();
   };
-  if (channel.gone.aborted) abandon();
-  else channel.gone.addEventListener("abort", abandon, { once: true });
+  if (channel.disconnected.aborted) abandon();
+  else channel.disconnected.addEventListener("abort", abandon, { once: true });
 
   return {
     receive(frame) {
@@ -97,7 +97,7 @@ export function packetConnection(
       settle();
       await quiet.promise;
       undoReady();
-      channel.gone.removeEventListener("abort", abandon);
+      channel.disconnected.removeEventListener("abort", abandon);
       await underWay.close();
     },
   };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { LocalEngine } from "troupe/engine";
 import { sqliteStore } from "troupe/store";
 import { SimulatedClock, SimulatedEntropy } from "troupe/testing";
-import { type Bag, type Behaviour, type Caller, isBag, type Json, type Viewer } from "../../core/contract/index.ts";
+import { type JsonObject, type Behaviour, type Caller, isJsonObject, type Json, type Viewer } from "../../core/contract/index.ts";
 import { Capabilities } from "./capabilities.ts";
 import type { Capability } from "./capability.ts";
 import type { Emitted } from "./effect.ts";
@@ -54,7 +54,7 @@ export async function world(given: readonly Capability[], { disk = false, kinds 
     now.sessions.set(key, known);
     return known;
   };
-  const send = (packet: Bag, caller: Caller = as("ada")): Promise<ReplyPacket> =>
+  const send = (packet: JsonObject, caller: Caller = as("ada")): Promise<ReplyPacket> =>
     session(caller).receive(JSON.stringify({ version: "1.0", context: {}, ...packet }));
 
   return {
@@ -77,7 +77,7 @@ export async function world(given: readonly Capability[], { disk = false, kinds 
       return now.capabilities;
     },
     /** An `actor_message` of `ada`, or of who is named. */
-    say: (capability_id: string, actor_id: string, payload: Bag, more: Bag = {}, who = "ada"): Promise<ReplyPacket> =>
+    say: (capability_id: string, actor_id: string, payload: JsonObject, more: JsonObject = {}, who = "ada"): Promise<ReplyPacket> =>
       send({ type: "actor_message", capability_id, actor_id, payload, ...more }, as(who)),
     /** Everything anew but what is on disk. */
     async restart(of: readonly Capability[] = given) {
@@ -97,7 +97,7 @@ export function errorOf({
   payload,
 }: ReplyPacket): { readonly type: Json; readonly message: Json; readonly details: Json } | undefined {
   const { error } = payload;
-  if (type !== "capability_error" || !isBag(error)) return undefined;
+  if (type !== "capability_error" || !isJsonObject(error)) return undefined;
   return { type: error["type"] ?? null, message: error["message"] ?? null, details: error["details"] ?? null };
 }
 

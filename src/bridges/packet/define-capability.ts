@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json, TroupeError } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, TroupeError } from "../../core/contract/index.ts";
 import type { Capability, Executes, ExecutionContext, OfferedTool, Offers } from "./capability.ts";
 import { fieldSchema } from "./field-schema.ts";
 import { badDefinition, checkEffects, DESCRIBED, entriesOf, isTexts, onlyWords, shown } from "./known-words.ts";
@@ -15,7 +15,7 @@ export interface Described {
   readonly provides?: readonly string[];
   readonly effects?: readonly Effect[];
   /** JSON Schema of the payload, as MCP shows it. Absent: inferred from `requires`. */
-  readonly parameters?: Bag;
+  readonly parameters?: JsonObject;
 }
 
 export interface CapabilityDefinition<R extends string> extends Described {
@@ -24,7 +24,7 @@ export interface CapabilityDefinition<R extends string> extends Described {
 }
 
 /** The fields that are required are there, whatever they are. */
-export type Payload<R extends string> = Bag & { readonly [N in R]: Json };
+export type Payload<R extends string> = JsonObject & { readonly [N in R]: Json };
 
 /** JSON at run time: it is checked when it is returned. */
 export type Returned = string | number | boolean | null | undefined | void | object;
@@ -46,13 +46,13 @@ export interface ToolsDefinition extends Omit<Described, "requires" | "parameter
   /** In the order they are listed. */
   readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** One function for all of them. */
-  handleToolCall(name: string, parameters: Bag, context: ExecutionContext): Returned | Promise<Returned>;
+  handleToolCall(name: string, parameters: JsonObject, context: ExecutionContext): Returned | Promise<Returned>;
 }
 
 export interface ToolDefinition {
   readonly description: string;
   /** JSON Schema of an object, or of its properties by name; or names alone, whose types are guessed from them. */
-  readonly parameters?: Bag | readonly string[];
+  readonly parameters?: JsonObject | readonly string[];
   /** Names of these. */
   readonly required?: readonly string[];
 }
@@ -80,14 +80,15 @@ function offered(id: string, name: string, { description, parameters, required }
   const where = `${id}: tools.${name}`;
   if (typeof description !== "string" || description.trim() === "")
     throw badDefinition(`${where} has no description: say in a sentence what it does, since models choose by that.`);
-  if (parameters !== undefined && !(Array.isArray(parameters) ? isTexts(parameters) : isBag(parameters)))
+  if (parameters !== undefined && !(Array.isArray(parameters) ? isTexts(parameters) : isJsonObject(parameters)))
     throw badDefinition(`${where}: parameters is a JSON Schema of an object, its properties or a list of names, not ${shown(parameters)}.`);
   if (required !== undefined && !isTexts(required))
     throw badDefinition(`${where}: required is a list of names of parameters, not ${shown(required)}.`);
   const inputSchema = sound(where, inputOf(name, parameters, required));
   checkCompilable(where, inputSchema);
   const { properties } = inputSchema;
-  const unknown = isBag(properties) && !isComposed(inputSchema) ? required?.find((field) => !Object.hasOwn(properties, field)) : undefined;
+  const unknown =
+    isJsonObject(properties) && !isComposed(inputSchema) ? required?.find((field) => !Object.hasOwn(properties, field)) : undefined;
   if (unknown !== undefined) throw badDefinition(`${where}: required names ${JSON.stringify(unknown)}, which is none of its parameters.`);
   return {
     name: checkCapabilityId(name),
@@ -97,18 +98,18 @@ function offered(id: string, name: string, { description, parameters, required }
   };
 }
 
-function inputOf(tool: string, parameters: ToolDefinition["parameters"] = {}, required: readonly string[] | undefined): Bag {
+function inputOf(tool: string, parameters: ToolDefinition["parameters"] = {}, required: readonly string[] | undefined): JsonObject {
   const marked = required === undefined ? {} : { required: [...required] };
   if (isNames(parameters))
     return { type: "object", properties: Object.fromEntries(parameters.map((field) => [field, fieldSchema(field, tool)])), ...marked };
-  return isBag(parameters["properties"]) ? { ...parameters, ...marked } : { type: "object", properties: parameters, ...marked };
+  return isJsonObject(parameters["properties"]) ? { ...parameters, ...marked } : { type: "object", properties: parameters, ...marked };
 }
 
 /** One that is none would make the whole list of tools unreadable to clients. */
-function sound(where: string, schema: Bag): Bag {
+function sound(where: string, schema: JsonObject): JsonObject {
   const { properties = {} } = schema;
-  const wrong = isBag(properties)
-    ? Object.entries(properties).find(([, field]) => !isBag(field) && typeof field !== "boolean")
+  const wrong = isJsonObject(properties)
+    ? Object.entries(properties).find(([, field]) => !isJsonObject(field) && typeof field !== "boolean")
     : ["properties"];
   if (schema["type"] !== "object" || wrong !== undefined)
     throw badDefinition(
@@ -120,7 +121,7 @@ function sound(where: string, schema: Bag): Bag {
 const isNames = (parameters: NonNullable<ToolDefinition["parameters"]>): parameters is readonly string[] => Array.isArray(parameters);
 
 /** Compiled at its first use only: what could not be is told where its author reads it. Throws `BAD_DEFINITION`. */
-export function checkCompilable(where: string, parameters: Bag | undefined): void {
+export function checkCompilable(where: string, parameters: JsonObject | undefined): void {
   if (parameters !== undefined) toJsonSchema(parameters, "input", `${where}: the schema of its parameters`);
 }
 

@@ -1,4 +1,4 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 
 export type AuditLevel = "debug" | "info" | "warning" | "error";
 
@@ -27,5 +27,5 @@ export interface Emitted {
   readonly value: number;
   /** Absent: it succeeded. */
   readonly error?: string;
-  readonly fields?: Bag;
+  readonly fields?: JsonObject;
 }

@@ -1,4 +1,4 @@
-import { type Bag, EngineError, isBag, type Json, type Reply, StoreError } from "../../core/contract/index.ts";
+import { type JsonObject, EngineError, isJsonObject, type Json, type Reply, StoreError } from "../../core/contract/index.ts";
 import { ERROR_TYPES, PacketError, type PacketErrorType } from "./packet-error.ts";
 import { hasOwn } from "../../core/contract/internal.ts";
 
@@ -57,7 +57,7 @@ function lateness({ actor_id, timeout_ms }: About, { applied, data }: EngineErro
   const actor = `The actor ${JSON.stringify(actor_id)}`;
   const look = "look at it before you send it again";
   if (applied !== false) return `${actor} took the message, and did not answer within ${timeout_ms} ms: ${look}.`;
-  const begun = isBag(data) ? data["begun"] : undefined;
+  const begun = isJsonObject(data) ? data["begun"] : undefined;
   if (begun === true)
     return `${actor} had begun, and was stopped after ${timeout_ms} ms: its state is as before, what it did outside stays done, so ${look}.`;
   return begun === false
@@ -67,8 +67,8 @@ function lateness({ actor_id, timeout_ms }: About, { applied, data }: EngineErro
 
 /** An actor has to ask its client something first. MCP can, and calls again with the answers; to a packet it is an error. */
 export class AnswersNeeded extends PacketError {
-  readonly needs: Bag;
-  constructor(needs: Bag) {
+  readonly needs: JsonObject;
+  constructor(needs: JsonObject) {
     super("execution_failed", "It has to ask the client something first, which no packet can answer: call it over MCP.", {
       needs: Object.keys(needs),
     });
@@ -87,11 +87,11 @@ export function resultOf(reply: Reply): Json {
 export function refusalOf(error: unknown): PacketError | undefined {
   if (!(error instanceof Error) || error.name !== "Refusal" || !("code" in error) || typeof error.code !== "string") return undefined;
   const data: unknown = "data" in error ? error.data : undefined;
-  return refusedBy({ code: error.code, message: error.message, ...(isBag(data) && { data }) });
+  return refusedBy({ code: error.code, message: error.message, ...(isJsonObject(data) && { data }) });
 }
 
 function refusedBy({ code, message, data }: Extract<Reply, { readonly refused: object }>["refused"]): PacketError {
-  const details: Bag = isBag(data) ? data : data === undefined ? {} : { data };
+  const details: JsonObject = isJsonObject(data) ? data : data === undefined ? {} : { data };
   const type = ERROR_TYPES.find((known) => known === code);
   if (type !== undefined) return new PacketError(type, message, details);
   if (code === "UNKNOWN") return new PacketError("no_handler", message, details);

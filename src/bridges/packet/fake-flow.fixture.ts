@@ -1,5 +1,5 @@
 // A system of capabilities that knows none: what a packet's payload says under `do` happens.
-import { type Caller, isBag, type Json } from "../../core/contract/index.ts";
+import { type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { PacketError } from "./packet-error.ts";
 import type { PacketFlow, PacketSession, Reception } from "./packet-flow.ts";
 import { readPacket } from "./read-packet.ts";
@@ -77,7 +77,7 @@ export function fakeFlow(): FakeFlow {
         if (deed === "hold") return hold(packet, mine, tell);
         if (deed === "much") return responseTo(packet, { ...FACTS, result: MUCH });
         if (deed === "progress") for (const value of [1, 2]) tell?.(progressOf(packet, { progress: value }, FACTS));
-        if (isBag(deed)) return errorTo(packet, refusal(deed["error"]), FACTS);
+        if (isJsonObject(deed)) return errorTo(packet, refusal(deed["error"]), FACTS);
         return responseTo(packet, { ...FACTS, result: { ...packet.payload, principal: caller.principal ?? null } });
       },
       async close() {
@@ -133,15 +133,15 @@ export interface Told {
 
 export function told(text: string): Told {
   const value: Json = JSON.parse(text);
-  if (!isBag(value) || typeof value["type"] !== "string" || !isBag(value["payload"] ?? null))
+  if (!isJsonObject(value) || typeof value["type"] !== "string" || !isJsonObject(value["payload"] ?? null))
     throw new Error(`no packet: ${text.slice(0, 200)}`);
   const { type, id, payload = {} } = value;
-  const error = isBag(payload) ? payload["error"] : undefined;
+  const error = isJsonObject(payload) ? payload["error"] : undefined;
   return {
     type,
     ...(typeof id === "string" ? { id } : {}),
-    payload: isBag(payload) ? payload : {},
-    ...(isBag(error) && typeof error["type"] === "string" ? { error: error["type"] } : {}),
+    payload: isJsonObject(payload) ? payload : {},
+    ...(isJsonObject(error) && typeof error["type"] === "string" ? { error: error["type"] } : {}),
     text,
   };
 }

@@ -1,4 +1,4 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 
 // Words that end in s and are one thing.
 const SINGULAR = /(?:ss|us|is)$|^(?:alias|atlas|bias|canvas|gas|has|was|lens|news|means|series|species|chaos|dns|gps|sms|tls|https|aws)$/;
@@ -11,7 +11,7 @@ const AMOUNT = /^(?:max|min|num|total)$/;
  * `*_enabled` true or false, `*_list` and plurals a list, `email` and `url` text of that format, `max_*` and measures
  * (`timeout_ms`) a number, anything else of no type. `user_id`, `user-id` and `userId` are alike.
  */
-export function fieldSchema(field: string, capabilityId: string): Bag {
+export function fieldSchema(field: string, capabilityId: string): JsonObject {
   const words = wordsOf(field);
   return { ...typeOf(words), description: `The ${words.join(" ")} that ${capabilityId} asks for.` };
 }
@@ -25,7 +25,7 @@ function wordsOf(field: string): readonly string[] {
   return words.length === 0 ? [field] : words;
 }
 
-function typeOf(words: readonly string[]): Bag {
+function typeOf(words: readonly string[]): JsonObject {
   const last = words.at(-1) ?? "";
   if (last === "id") return { type: "string", minLength: 1 };
   if (last === "count") return { type: "integer", minimum: 0 };

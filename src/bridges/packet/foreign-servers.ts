@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json, TroupeError, isList } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, TroupeError, isList } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { boundedJson } from "./bounded-json.ts";
 import type { ForeignResult, ForeignServer, OfferedTool } from "./capability.ts";
@@ -66,25 +66,29 @@ function unknownServer(name: string, known: readonly string[]): PacketError {
 }
 
 function resultOf(result: Json, failed: (reason: string) => PacketError): ForeignResult {
-  const bag: Bag = isBag(result) ? result : {};
+  const bag: JsonObject = isJsonObject(result) ? result : {};
   const blocks = memberOf(bag, "content");
   const content = isList(blocks) ? blocks : [];
-  const text = content.flatMap((block) => (isBag(block) && block["type"] === "text" ? [textOf(block, "text")] : [])).join("\n");
+  const text = content.flatMap((block) => (isJsonObject(block) && block["type"] === "text" ? [textOf(block, "text")] : [])).join("\n");
   if (memberOf(bag, "isError") === true) throw failed(text === "" ? "it did not say why" : shortened(text));
   const structured = memberOf(bag, "structuredContent");
   return { content, text, ...omitUndefined({ structured }) };
 }
 
 function toolsOf(list: Json): readonly OfferedTool[] {
-  const tools = isBag(list) ? memberOf(list, "tools") : undefined;
+  const tools = isJsonObject(list) ? memberOf(list, "tools") : undefined;
   if (!isList(tools)) return [];
-  return tools.filter(isBag).map((tool) => {
+  return tools.filter(isJsonObject).map((tool) => {
     const inputSchema = memberOf(tool, "inputSchema");
-    return { name: textOf(tool, "name"), description: textOf(tool, "description"), inputSchema: isBag(inputSchema) ? inputSchema : {} };
+    return {
+      name: textOf(tool, "name"),
+      description: textOf(tool, "description"),
+      inputSchema: isJsonObject(inputSchema) ? inputSchema : {},
+    };
   });
 }
 
-function textOf(bag: Bag, key: string): string {
+function textOf(bag: JsonObject, key: string): string {
   const value = memberOf(bag, key);
   return typeof value === "string" ? value : "";
 }

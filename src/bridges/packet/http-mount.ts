@@ -1,4 +1,4 @@
-import { type Answer, type Bag, type DoorRequest, type HttpMount, isBag, type Json } from "../../core/contract/index.ts";
+import { type Answer, type JsonObject, type DoorRequest, type HttpMount, isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { PacketErrorType } from "./packet-error.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
 import { linesOf, runLines } from "./packet-lines.ts";
@@ -58,7 +58,7 @@ async function one(flow: Pick<PacketFlow, "open">, request: DoorRequest, body: U
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= session.close());
   const abandon = (): void => void close();
-  request.gone.addEventListener("abort", abandon, { once: true });
+  request.disconnected.addEventListener("abort", abandon, { once: true });
   try {
     const reply = await session.receive(body);
     const wrong = errorType(reply);
@@ -68,7 +68,7 @@ async function one(flow: Pick<PacketFlow, "open">, request: DoorRequest, body: U
     const { retry_after: seconds } = reply.metadata;
     return { ...answer, headers: { "retry-after": typeof seconds === "number" ? String(seconds) : "1" } };
   } finally {
-    request.gone.removeEventListener("abort", abandon);
+    request.disconnected.removeEventListener("abort", abandon);
     await close();
   }
 }
@@ -82,11 +82,11 @@ const STATUS: Readonly<Record<string, number>> = {
 
 function errorType({ type, payload }: ReplyPacket): string | undefined {
   const { error } = payload;
-  if (type !== "capability_error" || !isBag(error)) return undefined;
+  if (type !== "capability_error" || !isJsonObject(error)) return undefined;
   return typeof error["type"] === "string" ? error["type"] : undefined;
 }
 
-const refused = (status: number, message: string, details?: Bag): Answer => ({
+const refused = (status: number, message: string, details?: JsonObject): Answer => ({
   status,
   body: refusalOf("protocol_error", message, details),
 });

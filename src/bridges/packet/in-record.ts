@@ -1,4 +1,4 @@
-import { type Bag, type Clock, isBag, isList, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, type Clock, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { PacketError } from "./packet-error.ts";
 import { reasonOf } from "./reason-of.ts";
 
@@ -17,7 +17,7 @@ export interface Recording {
 export async function inRecord<T>(
   { clock, record }: Recording,
   sort: "mcp" | "request",
-  about: Bag,
+  about: JsonObject,
   call: () => Promise<T>,
   shown: (result: T) => Json,
 ): Promise<T> {
@@ -50,6 +50,6 @@ export function forRecord(value: Json): Json {
 function withoutLongTexts(value: Json): Json {
   if (typeof value === "string") return value.length <= LONGEST_TEXT ? value : { omitted: value.length };
   if (isList(value)) return value.map(withoutLongTexts);
-  if (!isBag(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutLongTexts(one)]));
 }

@@ -1,4 +1,4 @@
-import { isBag, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { ActorTimes } from "./timeout.ts";
 
 /** What an actor of a capability keeps: the author's state, and what the spec calls its metadata. */
@@ -26,12 +26,12 @@ export interface Restored {
 }
 
 export const isRestored = (start: Json | undefined): start is { readonly restore: Json; readonly version: number } =>
-  isBag(start) && start["restore"] !== undefined && typeof start["version"] === "number";
+  isJsonObject(start) && start["restore"] !== undefined && typeof start["version"] === "number";
 
 export function keptIn(value: Json): Kept<Json> | undefined {
-  if (!isBag(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { state, metadata } = value;
-  if (state === undefined || !isBag(metadata)) return undefined;
+  if (state === undefined || !isJsonObject(metadata)) return undefined;
   const { created_at, last_message_at, message_count } = metadata;
   if (typeof created_at !== "number" || typeof last_message_at !== "number" || typeof message_count !== "number") return undefined;
   return { state, metadata: { created_at, last_message_at, message_count } };
@@ -39,7 +39,7 @@ export function keptIn(value: Json): Kept<Json> | undefined {
 
 /** What belongs to a life beside the two, and stays as it is when its state is migrated. */
 export function lifeIn(value: Json): Pick<KeptDraft, "timers" | "begun_at" | "owner"> {
-  if (!isBag(value)) return {};
+  if (!isJsonObject(value)) return {};
   const { timers, begun_at, owner } = value;
   return {
     ...(typeof timers === "string" && { timers }),

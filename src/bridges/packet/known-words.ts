@@ -1,4 +1,4 @@
-import { isBag, TroupeError } from "../../core/contract/index.ts";
+import { isJsonObject, TroupeError } from "../../core/contract/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
 import { isStandard } from "../../core/schema/index.ts";
 import { PERSISTENCES } from "./packet-fields.ts";
@@ -84,7 +84,7 @@ export function checkEffects(id: string, effects: unknown): void {
 }
 
 function isEffect(one: unknown): boolean {
-  if (!isBag(one)) return false;
+  if (!isJsonObject(one)) return false;
   const { effect, level, metric, name } = one;
   if (typeof name !== "string" || name === "") return false;
   return effect === "audit_log" ? LEVELS.has(level) : effect === "metric" && (metric === "counter" || metric === "histogram");
@@ -92,7 +92,7 @@ function isEffect(one: unknown): boolean {
 
 function isTimeout(timeout: unknown): boolean {
   if (typeof timeout === "function") return true;
-  if (!isBag(timeout)) return false;
+  if (!isJsonObject(timeout)) return false;
   const { ends, ms } = timeout;
   return ends === "never" || ((ends === "idle" || ends === "lifetime") && typeof ms === "number" && Number.isFinite(ms) && ms > 0);
 }

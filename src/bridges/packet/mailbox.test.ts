@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { settle, until } from "troupe/testing";
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { as, errorOf, typeOf, world } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 
-const nameIn = ({ name }: Bag): string => (typeof name === "string" ? name : "");
+const nameIn = ({ name }: JsonObject): string => (typeof name === "string" ? name : "");
 
 /** Waits until it is let go, and keeps what it saw. */
 function gated() {

@@ -1,16 +1,16 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type Bag, isBag, type Json, TroupeError } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, TroupeError } from "../../core/contract/index.ts";
 import { isStandard } from "../../core/schema/index.ts";
 import { sameJson } from "../../mcp/source/index.ts";
 
 /** What a payload must be like: parts of it, or a schema. */
-export type Pattern = StandardSchemaV1 | Bag;
+export type Pattern = StandardSchemaV1 | JsonObject;
 
 /** The payload as its handler gets it: as a schema made it, or with the parts a pattern names known. */
-export type PayloadOf<P> = P extends StandardSchemaV1<unknown, infer T> ? T : P extends object ? Bag & P : Bag;
+export type PayloadOf<P> = P extends StandardSchemaV1<unknown, infer T> ? T : P extends object ? JsonObject & P : JsonObject;
 
 /** Undefined: it does not match. */
-export type Matcher = (payload: Bag) => { readonly payload: unknown } | undefined;
+export type Matcher = (payload: JsonObject) => { readonly payload: unknown } | undefined;
 
 /** Throws `BAD_DEFINITION` where a pattern can never match. */
 export function matcher(pattern: object | undefined, where: string): Matcher {
@@ -44,7 +44,7 @@ function schemaIn(part: unknown): string | undefined {
 
 /** Objects by the parts named, all else as it is. */
 function isLike(value: Json | undefined, part: unknown): boolean {
-  if (!isBag(part) || !isBag(value)) return value !== undefined && sameJson(value, part);
+  if (!isJsonObject(part) || !isJsonObject(value)) return value !== undefined && sameJson(value, part);
   return Object.entries(part).every(([name, inner]) => Object.hasOwn(value, name) && isLike(value[name], inner));
 }
 

@@ -1,7 +1,7 @@
 // MCP inside packets: through a whole gateway, one message at a time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bag, type Caller, type Channel, EngineError, type Gateway, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, type Caller, type Channel, EngineError, type Gateway, type Json } from "../../core/contract/index.ts";
 import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "../../testing/index.ts";
@@ -56,7 +56,7 @@ function world(options: Partial<TunnelOptions> = {}, gatewayOptions: Partial<Gat
     connect(channel, caller) {
       connects += 1;
       open.add(channel);
-      channel.gone.addEventListener("abort", () => open.delete(channel));
+      channel.disconnected.addEventListener("abort", () => open.delete(channel));
       return gateway.connect(channel, caller);
     },
   };
@@ -77,21 +77,21 @@ function world(options: Partial<TunnelOptions> = {}, gatewayOptions: Partial<Gat
 }
 
 const textOf = (value: Json): string => (typeof value === "string" ? value : JSON.stringify(value));
-const call = (id: Json, name: string, args: Bag = {}): Bag => ({
+const call = (id: Json, name: string, args: JsonObject = {}): JsonObject => ({
   jsonrpc: "2.0",
   id,
   method: "tools/call",
   params: { name, arguments: args },
 });
-const list = (id: Json): Bag => ({ jsonrpc: "2.0", id, method: "tools/list" });
-const initialize = (id: Json, protocolVersion: string, capabilities: Bag = {}): Bag => ({
+const list = (id: Json): JsonObject => ({ jsonrpc: "2.0", id, method: "tools/list" });
+const initialize = (id: Json, protocolVersion: string, capabilities: JsonObject = {}): JsonObject => ({
   jsonrpc: "2.0",
   id,
   method: "initialize",
   params: { protocolVersion, capabilities, clientInfo: { name: "t", version: "1" } },
 });
-const structured = (response: Bag | undefined): unknown => Object(Object(response)["result"])["structuredContent"];
-const codeOf = (response: Bag | undefined): unknown => Object(Object(response)["error"])["code"];
+const structured = (response: JsonObject | undefined): unknown => Object(Object(response)["result"])["structuredContent"];
+const codeOf = (response: JsonObject | undefined): unknown => Object(Object(response)["error"])["code"];
 
 test("a client that never initialized is answered as its viewer", async () => {
   await using w = world();
@@ -258,9 +258,9 @@ test("a caller who leaves, or who sends notifications/cancelled, calls off that 
   await until("it is aborted", () => w.aborted.length === 2);
   w.waiting.get("c")?.();
   assert.equal((await three)?.["id"], 3);
-  const gone = new AbortController();
-  gone.abort();
-  await assert.rejects(w.tunnel.request(call(4, "wait", { name: "d" }), ANN, "s", { signal: gone.signal }), cancelled);
+  const disconnected = new AbortController();
+  disconnected.abort();
+  await assert.rejects(w.tunnel.request(call(4, "wait", { name: "d" }), ANN, "s", { signal: disconnected.signal }), cancelled);
   assert.equal(w.waiting.has("d"), false, "it is not begun");
 });
 

@@ -1,5 +1,5 @@
 import {
-  type Bag,
+  type JsonObject,
   type Caller,
   type CancelSignal,
   type Clock,
@@ -29,7 +29,7 @@ export interface TunnelOptions {
 
 /** Also a legacy client that never sent initialize is served: then with the newest revision that has one. */
 const INITIALIZE_ID = "packetflow/initialize";
-const INITIALIZE: Bag = {
+const INITIALIZE: JsonObject = {
   jsonrpc: "2.0",
   id: INITIALIZE_ID,
   method: "initialize",
@@ -65,7 +65,7 @@ export class McpTunnel implements AsyncDisposable {
     caller: Caller,
     session: string | undefined,
     options: { readonly signal?: CancelSignal | undefined } = {},
-  ): Promise<Bag | undefined> {
+  ): Promise<JsonObject | undefined> {
     if (isList(message)) throw new PacketError("protocol_error", "mcp_message is one message: send each in a packet of its own.");
     const said = rpcMessage(message);
     if (said.kind === "other") return this.#judged(message, caller);
@@ -116,7 +116,7 @@ export class McpTunnel implements AsyncDisposable {
   }
 
   // What is no proper message needs no session to be told so.
-  #judged(message: Json, caller: Caller): Bag | undefined {
+  #judged(message: Json, caller: Caller): JsonObject | undefined {
     const connection = new TunnelConnection(this.#gateway, caller);
     const complaint = connection.tell(message);
     void connection.close();
@@ -133,7 +133,12 @@ export class McpTunnel implements AsyncDisposable {
     return undefined;
   }
 
-  async #inTime(connection: TunnelConnection, id: RpcId, response: Promise<Bag>, signal: CancelSignal | undefined): Promise<Bag> {
+  async #inTime(
+    connection: TunnelConnection,
+    id: RpcId,
+    response: Promise<JsonObject>,
+    signal: CancelSignal | undefined,
+  ): Promise<JsonObject> {
     const late = (): void =>
       connection.cancel(
         id,

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { actor, actorId } from "../../core/actor/index.ts";
 import counter from "../../../examples/counter/index.ts";
 import { cast } from "../../mcp/source/index.ts";
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
 import { capabilityOf } from "./of-actor.ts";
 import { settings } from "./settings.fixture.ts";
@@ -244,7 +244,7 @@ void test("an actor of a link kind is reached through links only, never by its k
 
 void test("an actor of a handle is reached by its handle, never by its key", async () => {
   await using on = await world([capabilityOf(BY_HANDLE)]);
-  const ask = async (payload: Bag, actor_id?: string, who?: string) =>
+  const ask = async (payload: JsonObject, actor_id?: string, who?: string) =>
     on.send(
       { type: "capability_request", capability_id: "order", payload, ...(actor_id !== undefined && { actor_id }) },
       who === undefined ? { scopes: [] } : as(who),

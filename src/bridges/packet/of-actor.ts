@@ -1,4 +1,4 @@
-import { type Bag, type Behaviour, isBag, type Json, type Snapshot } from "../../core/contract/index.ts";
+import { type JsonObject, type Behaviour, isJsonObject, type Json, type Snapshot } from "../../core/contract/index.ts";
 import { addressOf } from "../../mcp/source/index.ts";
 import type { Acts, Capability } from "./capability.ts";
 import { described } from "./define-capability.ts";
@@ -50,16 +50,17 @@ export function capabilityOf(kind: Described, options: OfActorOptions = {}): Cap
   return Object.freeze({ ...about, does });
 }
 
-const argumentsIn = (payload: Bag): Bag => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));
+const argumentsIn = (payload: JsonObject): JsonObject => Object.fromEntries(Object.entries(payload).filter(([name]) => name !== "tool"));
 
 /** One object for all of its tools: which one, and what any of them takes. */
-function parametersOf(kind: Behaviour): Bag {
+function parametersOf(kind: Behaviour): JsonObject {
   const tools = kind.catalogue?.tools ?? [];
   const properties: Record<string, Json> = { tool: { type: "string", enum: tools.map(({ name }) => name) } };
   for (const { definition } of tools) {
-    const schema = isBag(definition) ? definition["inputSchema"] : undefined;
-    const taken = isBag(schema) ? schema["properties"] : undefined;
-    if (isBag(taken)) for (const [name, field] of Object.entries(taken)) if (!Object.hasOwn(properties, name)) properties[name] = field;
+    const schema = isJsonObject(definition) ? definition["inputSchema"] : undefined;
+    const taken = isJsonObject(schema) ? schema["properties"] : undefined;
+    if (isJsonObject(taken))
+      for (const [name, field] of Object.entries(taken)) if (!Object.hasOwn(properties, name)) properties[name] = field;
   }
   return { type: "object", properties, required: ["tool"] };
 }

@@ -3,7 +3,7 @@ import {
   type ActorId,
   type Behaviour,
   type CallOptions,
-  isBag,
+  isJsonObject,
   type Outgoing,
   type Reply,
   type Snapshot,
@@ -12,7 +12,7 @@ import {
 } from "../../core/contract/index.ts";
 import { BEGIN_ACTION, omitUndefined, hasOwn } from "../../core/contract/internal.ts";
 import { type Address, addressOf, cast, isByHandle } from "../../mcp/source/index.ts";
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { notFound, plain } from "./actor-sight.ts";
 import type { ActorsOptions, Replied, Sending } from "./actors.ts";
 import type { Acts } from "./capability.ts";
@@ -32,7 +32,7 @@ export class OwnKinds {
     capabilityId: string,
     does: Acts,
     actor_id: string | undefined,
-    payload: Bag,
+    payload: JsonObject,
     sending: Sending,
     timeout_ms: number,
   ): Promise<Replied> {
@@ -63,7 +63,7 @@ export class OwnKinds {
     }
   }
 
-  async send(capabilityId: string, does: Acts, actor_id: string, payload: Bag, sending: Sending): Promise<void> {
+  async send(capabilityId: string, does: Acts, actor_id: string, payload: JsonObject, sending: Sending): Promise<void> {
     const { engine, replyMs } = this.#options;
     try {
       let accepted = false;
@@ -122,12 +122,12 @@ export class OwnKinds {
     does: Acts,
     actor_id: string | undefined,
     address: Address | undefined,
-    payload: Bag,
+    payload: JsonObject,
     viewer: Viewer,
     options: CallOptions,
   ): Promise<Reply> {
     const copy = plain(payload);
-    const offered = isBag(copy) ? does.own?.(copy) : undefined;
+    const offered = isJsonObject(copy) ? does.own?.(copy) : undefined;
     if (offered === undefined)
       throw new PacketError("no_handler", `${capabilityId} has no handler for such a payload: name a tool of it as "tool".`, {
         ...omitUndefined({ actor_id }),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Caller } from "../../core/contract/index.ts";
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { as, errorOf, typeOf, world, type World } from "./core.fixture.ts";
 import { actorCapability } from "./define-actor.ts";
 import { ACT_AS } from "./viewer-of.ts";
@@ -48,7 +48,7 @@ async function refusalsOf(on: World): Promise<unknown[]> {
 void test("a refusal does not say whether another user has taken an id", async () => {
   await using on = await world([box("disk")], { disk: true, actors: { maxPerUser: 1 } });
   await on.say("box", "a", put);
-  const refusal = async (id: string, payload: Bag, more: Bag = {}) => {
+  const refusal = async (id: string, payload: JsonObject, more: JsonObject = {}) => {
     const { type, message, details } = errorOf(await on.say("box", id, payload, more, "bob")) ?? {};
     return JSON.stringify([type, message, details]).replaceAll(`"${id}"`, '"?"').replaceAll(`\\"${id}\\"`, '\\"?\\"');
   };

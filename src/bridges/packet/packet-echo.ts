@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { utf8Length } from "../../core/platform/index.ts";
 import { memberOf } from "./packet-json.ts";
 import { CONTEXT_BYTES, ID_BYTES, INTENT_BYTES } from "./packet-limits.ts";
@@ -18,7 +18,7 @@ const BOUNDS = { id: ID_BYTES, capability_id: ID_BYTES, actor_id: ID_BYTES, inte
  * the sender of a broken packet still learns which of several it was.
  */
 export function echoOf(value: Json | undefined, depth: number): PacketEcho {
-  if (!isBag(value)) return { context: {} };
+  if (!isJsonObject(value)) return { context: {} };
   const echo: { id?: string; capability_id?: string; actor_id?: string; intent?: string } = {};
   for (const name of ["id", "intent", "capability_id", "actor_id"] as const) {
     const text = memberOf(value, name);
@@ -40,7 +40,7 @@ export function fitsContext(value: Json): boolean {
 }
 
 function contextOf(value: Json | undefined, depth: number): PacketContext {
-  if (!isBag(value)) return {};
+  if (!isJsonObject(value)) return {};
   const sound = Object.entries(value).filter(
     ([name, member]) => (!isMeant(name) || isText(member, ID_BYTES)) && name.isWellFormed() && isSound(member, depth - 1),
   );
@@ -53,7 +53,7 @@ const MEANT = new Set<string>(CONTEXT_TEXTS);
 const isMeant = (name: string): boolean => MEANT.has(name);
 
 /** Whether those of its texts that have a meaning are texts. */
-export function isContext(value: Bag): value is PacketContext & Bag {
+export function isContext(value: JsonObject): value is PacketContext & JsonObject {
   return CONTEXT_TEXTS.every((name) => {
     const text = memberOf(value, name);
     return text === undefined || isText(text, ID_BYTES);

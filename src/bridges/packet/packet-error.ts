@@ -1,4 +1,4 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 
 /** The closed list of what can go wrong. */
 export const ERROR_TYPES = [
@@ -34,8 +34,8 @@ export type PacketErrorType = (typeof ERROR_TYPES)[number];
 export class PacketError extends Error {
   override readonly name = "PacketError";
   readonly type: PacketErrorType;
-  readonly details: Bag;
-  constructor(type: PacketErrorType, message: string, details: Bag = {}, options?: { readonly cause?: unknown }) {
+  readonly details: JsonObject;
+  constructor(type: PacketErrorType, message: string, details: JsonObject = {}, options?: { readonly cause?: unknown }) {
     super(message, options);
     this.type = type;
     this.details = details;

@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { CONTEXT_TEXTS, fitsContext, isContext, isText } from "./packet-echo.ts";
 import { memberOf } from "./packet-json.ts";
 import { CONTEXT_BYTES, ID_BYTES, INTENT_BYTES, STATE_TIMEOUT_MS } from "./packet-limits.ts";
@@ -10,9 +10,9 @@ export const PERSISTENCES = ["memory", "disk", "distributed"] as const satisfies
 /** Reads the fields of one request, and collects all that is wrong with them. */
 export class PacketFields {
   readonly issues: PacketIssue[] = [];
-  readonly #from: Bag;
+  readonly #from: JsonObject;
 
-  constructor(from: Bag) {
+  constructor(from: JsonObject) {
     this.#from = from;
   }
 
@@ -46,10 +46,10 @@ export class PacketFields {
     };
   }
 
-  #needs(type: RequestType, payload: Bag): void {
+  #needs(type: RequestType, payload: JsonObject): void {
     if ((type === "capability_request" || type === "actor_message") && memberOf(this.#from, "capability_id") === undefined)
       this.complain("/capability_id", `A packet of type ${type} names the capability it is for.`);
-    if (type === "mcp_request" && !isBag(memberOf(payload, "mcp_message")))
+    if (type === "mcp_request" && !isJsonObject(memberOf(payload, "mcp_message")))
       this.complain("/payload/mcp_message", "An mcp_request carries one JSON-RPC message, as an object.");
     if (type === "cancel" && !isText(memberOf(payload, "id"), ID_BYTES))
       this.complain("/payload/id", `A cancel names the id of the request to end: text of 1 to ${ID_BYTES} bytes.`);
@@ -61,9 +61,9 @@ export class PacketFields {
     return this.complain(`/${name}`, `Must be text of ${minBytes} to ${maxBytes} bytes, or absent.`);
   }
 
-  #bag(name: string): Bag | undefined {
+  #bag(name: string): JsonObject | undefined {
     const value = memberOf(this.#from, name);
-    if (value === undefined || isBag(value)) return value;
+    if (value === undefined || isJsonObject(value)) return value;
     return this.complain(`/${name}`, "Must be an object, or absent.");
   }
 

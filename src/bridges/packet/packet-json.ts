@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 
 /** Undefined: JSON has nothing for it. */
 export function jsonCopy(value: unknown): Json | undefined {
@@ -9,6 +9,6 @@ export function jsonCopy(value: unknown): Json | undefined {
 }
 
 /** That member, and never what an object inherits: a payload may lack `constructor`. */
-export function memberOf(bag: Bag, key: string): Json | undefined {
+export function memberOf(bag: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(bag, key) ? bag[key] : undefined;
 }

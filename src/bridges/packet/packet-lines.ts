@@ -41,7 +41,7 @@ export async function runLines({ flow, channel, caller, lines, inFlight }: Packe
   let line = waiting.next();
 
   const begin = (): void => {
-    if (channel.gone.aborted) return resolve();
+    if (channel.disconnected.aborted) return resolve();
     while (line.done !== true && underWay.count < inFlight && channel.ready) {
       const { value } = line;
       line = waiting.next();
@@ -52,10 +52,10 @@ export async function runLines({ flow, channel, caller, lines, inFlight }: Packe
   const underWay = new UnderWay({ flow, channel, caller, held: inFlight, onAnswered: begin });
 
   const undoReady = channel.onReady(begin);
-  channel.gone.addEventListener("abort", begin, { once: true });
+  channel.disconnected.addEventListener("abort", begin, { once: true });
   begin();
   await done;
   undoReady();
-  channel.gone.removeEventListener("abort", begin);
+  channel.disconnected.removeEventListener("abort", begin);
   await underWay.close();
 }

@@ -1,5 +1,13 @@
 import type { RunContext, WorkContext } from "../../core/actor/index.ts";
-import { type ActorId, type Bag, isBag, type Log, type Message, type Progress, type Viewer } from "../../core/contract/index.ts";
+import {
+  type ActorId,
+  type JsonObject,
+  isJsonObject,
+  type Log,
+  type Message,
+  type Progress,
+  type Viewer,
+} from "../../core/contract/index.ts";
 import type { Asks, Request } from "./asks.ts";
 import { begunFor } from "./begun-for.ts";
 import type { ForeignServer } from "./capability.ts";
@@ -9,7 +17,7 @@ import type { ActorTimes } from "./timeout.ts";
 
 /** What the message of a packet brings. */
 export interface PacketArgs {
-  readonly payload: Bag;
+  readonly payload: JsonObject;
   readonly context: PacketContext;
 }
 
@@ -54,7 +62,7 @@ export class PacketRun {
   get message(): Message {
     return this.#turn.message;
   }
-  get answers(): Bag {
+  get answers(): JsonObject {
     return this.#turn.answers;
   }
   get random(): Run["random"] {
@@ -141,13 +149,14 @@ export class PacketWork extends PacketRun {
   }
 }
 
-function traced(context: PacketContext, trace: Bag | undefined): PacketContext {
+function traced(context: PacketContext, trace: JsonObject | undefined): PacketContext {
   const trace_id = trace?.["trace_id"];
   return typeof trace_id === "string" ? { ...context, trace_id } : context;
 }
 
 /** What a message holds, which only the door of this folder sends. */
 export function packetArgs(args: unknown): PacketArgs {
-  if (isBag(args) && isBag(args["payload"]) && isBag(args["context"])) return { payload: args["payload"], context: args["context"] };
-  return { payload: isBag(args) ? args : {}, context: {} };
+  if (isJsonObject(args) && isJsonObject(args["payload"]) && isJsonObject(args["context"]))
+    return { payload: args["payload"], context: args["context"] };
+  return { payload: isJsonObject(args) ? args : {}, context: {} };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { PacketError } from "./packet-error.ts";
 import { REPLY_PACKET_SCHEMA, REQUEST_PACKET_SCHEMA } from "./packet-schema.ts";
 import { anyMutant, anyRequest, SPECIFIED } from "./packets.fixture.ts";
@@ -15,14 +15,23 @@ const isRequest = ajv.compile(REQUEST_PACKET_SCHEMA);
 const isReply = ajv.compile(REPLY_PACKET_SCHEMA);
 
 const bytes = (value: Json | undefined): number => Buffer.byteLength(typeof value === "string" ? value : "");
-const bagOf = (value: Json | undefined): Bag =>
+const objectOf = (value: Json | undefined): JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
 
 /** What a schema cannot count. */
 function keepsToBytes(value: Json): boolean {
-  const { id, intent, capability_id, actor_id, context, payload, type } = bagOf(value);
-  const { user_id, session_id, trace_id, timestamp } = bagOf(context);
-  const ids = [id, capability_id, actor_id, user_id, session_id, trace_id, timestamp, ...(type === "cancel" ? [bagOf(payload)["id"]] : [])];
+  const { id, intent, capability_id, actor_id, context, payload, type } = objectOf(value);
+  const { user_id, session_id, trace_id, timestamp } = objectOf(context);
+  const ids = [
+    id,
+    capability_id,
+    actor_id,
+    user_id,
+    session_id,
+    trace_id,
+    timestamp,
+    ...(type === "cancel" ? [objectOf(payload)["id"]] : []),
+  ];
   return ids.every((text) => bytes(text) <= 256) && bytes(intent) <= 4_096 && bytes(JSON.stringify(context ?? {})) <= 16_384;
 }
 
@@ -107,7 +116,7 @@ describe("the schema of replies", () => {
   });
 
   const error = { type: "no_handler", message: "m", details: {} };
-  for (const [what, packet] of Object.entries<Bag>({
+  for (const [what, packet] of Object.entries<JsonObject>({
     "another version": { version: "1.1", type: "heartbeat", payload: {} },
     "a type of requests": { version: "1.0", type: "cancel", payload: {} },
     "no payload": { version: "1.0", type: "heartbeat" },

@@ -1,27 +1,27 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import type { CONTEXT_TEXTS } from "./packet-echo.ts";
 import { ERROR_TYPES } from "./packet-error.ts";
 import { PERSISTENCES } from "./packet-fields.ts";
 import { CONTEXT_BYTES, DEFAULT_PACKET_LIMITS, ID_BYTES, INTENT_BYTES, STATE_TIMEOUT_MS } from "./packet-limits.ts";
 import { PACKET_VERSION, REPLY_TYPES, REQUEST_TYPES, type RequestType } from "./packet.ts";
 
-const id = (description: string): Bag => ({
+const id = (description: string): JsonObject => ({
   type: "string",
   minLength: 1,
   maxLength: ID_BYTES,
   description: `${description} At most ${ID_BYTES} bytes of UTF-8.`,
 });
 
-const version: Bag = { const: PACKET_VERSION };
+const version: JsonObject = { const: PACKET_VERSION };
 
-const CONTEXT: Readonly<Record<(typeof CONTEXT_TEXTS)[number], Bag>> = {
+const CONTEXT: Readonly<Record<(typeof CONTEXT_TEXTS)[number], JsonObject>> = {
   user_id: id("Must be the authenticated principal, unless the connection may act as others."),
   session_id: id("What belongs together."),
   trace_id: id("Made up where it is absent; goes along with nested calls and into the history of actors."),
   timestamp: id("ISO 8601."),
 };
 
-const shared: Bag = {
+const shared: JsonObject = {
   id: id("Tells replies apart where several requests are under way: every reply repeats it."),
   intent: { type: "string", maxLength: INTENT_BYTES, description: `For people. At most ${INTENT_BYTES} bytes of UTF-8.` },
   capability_id: id("What is asked."),
@@ -33,14 +33,14 @@ const shared: Bag = {
   },
 };
 
-const whereType = (types: readonly RequestType[], then: Bag): Bag => ({
+const whereType = (types: readonly RequestType[], then: JsonObject): JsonObject => ({
   if: { properties: { type: { enum: types } }, required: ["type"] },
   // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema's word
   then,
 });
 
 /** In the payload of one type: that member, of that form. */
-const payloadWith = (name: string, form: Bag): Bag => ({
+const payloadWith = (name: string, form: JsonObject): JsonObject => ({
   properties: { payload: { type: "object", properties: { [name]: form }, required: [name] } },
   required: ["payload"],
 });
@@ -50,7 +50,7 @@ const payloadWith = (name: string, form: Bag): Bag => ({
  * the bounds in bytes (here in characters), and that the text is UTF-8 without lone surrogates, names no member of an object
  * twice and keeps to its size and depth.
  */
-export const REQUEST_PACKET_SCHEMA: Bag = {
+export const REQUEST_PACKET_SCHEMA: JsonObject = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   $id: `urn:troupe:packet:${PACKET_VERSION}:request`,
   title: "PacketFlow request",
@@ -85,17 +85,17 @@ export const REQUEST_PACKET_SCHEMA: Bag = {
   ],
 };
 
-const replyOf = (type: (typeof REPLY_TYPES)[number], payload: Bag, metadata: Bag): Bag => ({
+const replyOf = (type: (typeof REPLY_TYPES)[number], payload: JsonObject, metadata: JsonObject): JsonObject => ({
   if: { properties: { type: { const: type } }, required: ["type"] },
   // oxlint-disable-next-line unicorn/no-thenable -- JSON Schema's word
   then: { properties: { payload, metadata } },
 });
 
-const seconds: Bag = { type: "integer", minimum: 0, description: "Seconds." };
-const count: Bag = { type: "integer", minimum: 0, description: "Messages that the actor has applied." };
+const seconds: JsonObject = { type: "integer", minimum: 0, description: "Seconds." };
+const count: JsonObject = { type: "integer", minimum: 0, description: "Messages that the actor has applied." };
 
 /** JSON Schema (2020-12) of what the server sends. `context` and `metadata` always come, and are not asked for: other servers leave them away. */
-export const REPLY_PACKET_SCHEMA: Bag = {
+export const REPLY_PACKET_SCHEMA: JsonObject = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   $id: `urn:troupe:packet:${PACKET_VERSION}:reply`,
   title: "PacketFlow reply",

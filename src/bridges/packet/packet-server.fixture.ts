@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
-import { isBag, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { PACKET_PROTOCOL } from "./doors.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
@@ -37,7 +37,7 @@ class State {
 
   take(text: string, answering: Answering, say: (text: string) => void, drop: () => void): void {
     const packet: unknown = JSON.parse(text);
-    if (!isBag(packet)) throw new Error(`no packet: ${text}`);
+    if (!isJsonObject(packet)) throw new Error(`no packet: ${text}`);
     this.heard.push(packet);
     const { id } = packet;
     answering({

@@ -1,4 +1,4 @@
-import { type Bag, type Caller, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { type InFlightMemoryBudget, isLarge } from "../../core/contract/internal.ts";
 import { guestOf, viewerOf } from "./viewer-of.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
@@ -138,7 +138,7 @@ export class Session implements PacketSession {
     });
   }
 
-  async #tunnelled({ payload, context }: RequestPacket, signal: AbortSignal): Promise<Bag> {
+  async #tunnelled({ payload, context }: RequestPacket, signal: AbortSignal): Promise<JsonObject> {
     const { tunnel } = this.#host;
     if (tunnel === undefined) throw new PacketError("capability_not_found", "Nothing is served over MCP here.");
     const { principal, scopes } = guestOf(viewerOf(this.#reception.caller, context), context);
@@ -172,6 +172,6 @@ function keyIn({ metadata }: RequestPacket): { readonly key?: string } {
 }
 
 function actorOf({ details }: PacketError): { readonly actor_id?: string } {
-  const actor_id = isBag(details) ? memberOf(details, "actor_id") : undefined;
+  const actor_id = isJsonObject(details) ? memberOf(details, "actor_id") : undefined;
   return typeof actor_id === "string" ? { actor_id } : {};
 }

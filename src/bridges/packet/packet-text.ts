@@ -1,4 +1,4 @@
-import { type Bag, type Json, isList } from "../../core/contract/index.ts";
+import { type JsonObject, type Json, isList } from "../../core/contract/index.ts";
 import { countValues, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf, utf8Length } from "../../core/platform/index.ts";
 import type { PacketLimits } from "./packet-limits.ts";
@@ -72,7 +72,7 @@ class Walk {
     return undefined;
   }
 
-  #fields(bag: Bag, above: number): PacketIssue | undefined {
+  #fields(bag: JsonObject, above: number): PacketIssue | undefined {
     for (const key of Object.keys(bag)) {
       this.members += 1;
       if (!key.isWellFormed()) return lone();

@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 
 export const PACKET_VERSION = "1.0";
 
@@ -43,10 +43,10 @@ export interface RequestPacket {
   readonly intent?: string;
   readonly capability_id?: string;
   readonly actor_id?: string;
-  readonly payload: Bag;
+  readonly payload: JsonObject;
   readonly context: PacketContext;
   readonly actor_options?: ActorOptions;
-  readonly metadata?: Bag;
+  readonly metadata?: JsonObject;
 }
 
 export interface ReplyPacket {
@@ -56,7 +56,7 @@ export interface ReplyPacket {
   readonly intent?: string;
   readonly capability_id?: string;
   readonly actor_id?: string;
-  readonly payload: Bag;
+  readonly payload: JsonObject;
   readonly context: PacketContext;
-  readonly metadata: Bag;
+  readonly metadata: JsonObject;
 }

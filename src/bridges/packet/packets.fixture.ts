@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 
 const context = {
   user_id: "user_456",
@@ -8,7 +8,7 @@ const context = {
 };
 
 /** The packets that the specification shows. */
-export const SPECIFIED: { readonly requests: readonly Bag[]; readonly replies: readonly Bag[] } = {
+export const SPECIFIED: { readonly requests: readonly JsonObject[]; readonly replies: readonly JsonObject[] } = {
   requests: [
     {
       version: "1.0",
@@ -93,7 +93,7 @@ const request = (type: string, needed: Members, free: Members): fc.Arbitrary<unk
     .map(([may, must]) => ({ ...may, ...must }));
 
 /** A packet of each type, of the right form up to bounds of lengths. */
-export const anyRequest: fc.Arbitrary<Bag> = fc
+export const anyRequest: fc.Arbitrary<JsonObject> = fc
   .oneof(
     request("capability_request", { capability_id: id }, { payload: bag }),
     request("actor_message", { capability_id: id }, { payload: bag }),
@@ -101,7 +101,7 @@ export const anyRequest: fc.Arbitrary<Bag> = fc
     request("cancel", { payload: fc.record({ id }) }, { capability_id: id }),
     request("heartbeat", {}, { payload: bag, capability_id: id }),
   )
-  .map((packet): Bag => JSON.parse(JSON.stringify(packet)));
+  .map((packet): JsonObject => JSON.parse(JSON.stringify(packet)));
 
 const FIELDS = [
   "version",

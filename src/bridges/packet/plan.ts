@@ -1,4 +1,4 @@
-import { type Bag, isBag } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import type { Capability } from "./capability.ts";
 import { PacketError } from "./packet-error.ts";
 import type { Ran, RunOptions } from "./running.ts";
@@ -21,7 +21,7 @@ export interface ChainPlan {
 export interface ChainRan {
   readonly steps: readonly (Step & { readonly execution_time_ms?: number })[];
   /** All fields that are known at the end. */
-  readonly result: Bag;
+  readonly result: JsonObject;
 }
 
 /**
@@ -61,9 +61,9 @@ export function planChain(capabilities: readonly Capability[], from: readonly st
 /** Runs the steps as one caller, within one trace: each is given what it takes of all that is known so far. Throws `PacketError`. */
 export async function runChain(
   { steps }: ChainPlan,
-  payload: Bag,
+  payload: JsonObject,
   options: RunOptions & { readonly dryRun?: boolean },
-  run: (capabilityId: string, payload: Bag, options: RunOptions) => Promise<Ran>,
+  run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>,
 ): Promise<ChainRan> {
   if (options.dryRun === true) return { steps, result: payload };
   const done: (Step & { readonly execution_time_ms: number })[] = [];
@@ -74,7 +74,7 @@ export async function runChain(
     try {
       const { result, execution_time_ms, trace_id } = await run(step.capability_id, taken, { ...options, context });
       context = { ...context, trace_id };
-      known = { ...known, ...(isBag(result) ? result : {}) };
+      known = { ...known, ...(isJsonObject(result) ? result : {}) };
       done.push({ ...step, execution_time_ms });
     } catch (error) {
       if (!(error instanceof PacketError)) throw error;

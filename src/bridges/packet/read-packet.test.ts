@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { readPacket, RefusedPacket } from "./read-packet.ts";
 import type { RequestPacket } from "./packet.ts";
 
-const MINIMAL: Bag = { version: "1.0", type: "capability_request", capability_id: "sum" };
+const MINIMAL: JsonObject = { version: "1.0", type: "capability_request", capability_id: "sum" };
 
 function accepted(value: Json, limits?: Parameters<typeof readPacket>[1]): RequestPacket {
   const read = readPacket(JSON.stringify(value), limits);
@@ -151,7 +151,7 @@ describe("a packet is refused", () => {
     ]);
   });
 
-  for (const [path, value] of Object.entries<Bag>({
+  for (const [path, value] of Object.entries<JsonObject>({
     "/version": { type: "heartbeat" },
     "/type": { version: "1.0" },
     "/capability_id": { version: "1.0", type: "capability_request" },

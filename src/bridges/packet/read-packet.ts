@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json, isList } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, isList } from "../../core/contract/index.ts";
 import { echoOf, type PacketEcho } from "./packet-echo.ts";
 import { PacketError, type PacketErrorType } from "./packet-error.ts";
 import { PacketFields } from "./packet-fields.ts";
@@ -11,7 +11,7 @@ import { hasOwn } from "../../core/contract/internal.ts";
 /** Why a text is no packet, and what could be read of it all the same: `errorTo(refused.echo, refused, …)` answers it. */
 export class RefusedPacket extends PacketError {
   readonly echo: PacketEcho;
-  constructor(type: PacketErrorType, message: string, details: Bag, echo: PacketEcho) {
+  constructor(type: PacketErrorType, message: string, details: JsonObject, echo: PacketEcho) {
     super(type, message, details);
     this.echo = echo;
   }
@@ -32,12 +32,12 @@ export function readPacket(text: string | Uint8Array, limits?: Partial<PacketLim
 interface Refusal {
   readonly refused: PacketErrorType;
   readonly message: string;
-  readonly details: Bag;
+  readonly details: JsonObject;
 }
 
 function packetOf(value: Json): RequestPacket | Refusal {
   if (isList(value)) return malformed([{ path: "", message: "A packet is an object: send several one after the other, each on a line." }]);
-  if (!isBag(value)) return malformed([{ path: "", message: "A packet is an object." }]);
+  if (!isJsonObject(value)) return malformed([{ path: "", message: "A packet is an object." }]);
   const version = memberOf(value, "version");
   // Another version may mean anything by its fields: they are not judged by the rules of this one.
   if (typeof version === "string" && version !== PACKET_VERSION)

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import type { ForeignResult } from "./capability.ts";
 import { PacketError } from "./packet-error.ts";
 import { recorded } from "./recorded.ts";
 
-function stage(does: (args: Bag, clock: SimulatedClock) => Promise<ForeignResult>) {
+function stage(does: (args: JsonObject, clock: SimulatedClock) => Promise<ForeignResult>) {
   const clock = new SimulatedClock();
   const kept: unknown[] = [];
-  const foreign = { call: (_tool: string, args: Bag = {}) => does(args, clock), tools: async () => [] };
+  const foreign = { call: (_tool: string, args: JsonObject = {}) => does(args, clock), tools: async () => [] };
   return { kept, server: recorded(foreign, { server: "shop", clock, record: (what) => kept.push(what) }) };
 }
 

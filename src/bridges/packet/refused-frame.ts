@@ -1,4 +1,4 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { PacketError, type PacketErrorType } from "./packet-error.ts";
 import type { RequestPacket } from "./packet.ts";
@@ -15,7 +15,7 @@ export function refuseFrame(frame: string | Uint8Array | Frame, error: PacketErr
 }
 
 /** What a door answers to what is no packet at all. */
-export const refusalOf = (type: PacketErrorType, message: string, details?: Bag, id?: string): string =>
+export const refusalOf = (type: PacketErrorType, message: string, details?: JsonObject, id?: string): string =>
   JSON.stringify(errorTo({ ...omitUndefined({ id }), context: {} }, new PacketError(type, message, details), { execution_time_ms: 0 }));
 
 const TYPES: Readonly<Record<string, PacketErrorType>> = { TOKEN: "unauthorized", SCOPE: "unauthorized", UNAVAILABLE: "unauthorized" };

@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json, TroupeError } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, TroupeError } from "../../core/contract/index.ts";
 import type { PacketEcho } from "./packet-echo.ts";
 import type { PacketError } from "./packet-error.ts";
 import { memberOf } from "./packet-json.ts";
@@ -25,7 +25,7 @@ export function responseTo(to: PacketEcho, ran: ReplyFacts & { readonly result: 
     ran.message_count === undefined
       ? { execution_time_ms: ran.execution_time_ms, cache_hit: false }
       : { execution_time_ms: ran.execution_time_ms, message_count: ran.message_count };
-  return reply("capability_response", to, ran, isBag(ran.result) ? ran.result : { result: ran.result }, metadata);
+  return reply("capability_response", to, ran, isJsonObject(ran.result) ? ran.result : { result: ran.result }, metadata);
 }
 
 /**
@@ -63,7 +63,7 @@ export function heartbeatTo(to: PacketEcho, facts: ReplyFacts): ReplyPacket {
   return reply("heartbeat", to, facts, {}, { execution_time_ms: facts.execution_time_ms });
 }
 
-function reply(type: ReplyType, to: PacketEcho, facts: ReplyFacts, payload: Bag, metadata: Bag): ReplyPacket {
+function reply(type: ReplyType, to: PacketEcho, facts: ReplyFacts, payload: JsonObject, metadata: JsonObject): ReplyPacket {
   const actor_id = facts.actor_id ?? to.actor_id;
   return {
     version: PACKET_VERSION,
@@ -84,7 +84,7 @@ function codeOf({ details, cause, type }: PacketError): string {
   return cause instanceof TroupeError ? cause.code : type.toUpperCase();
 }
 
-function retryAfter(details: Bag): number | undefined {
+function retryAfter(details: JsonObject): number | undefined {
   const seconds = memberOf(details, "retry_after") ?? memberOf(details, "reset");
   return typeof seconds === "number" && Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }

@@ -1,11 +1,11 @@
 import {
   abortSignalOf,
-  type Bag,
+  type JsonObject,
   type CancelSignal,
   type Clock,
   EngineError,
   type Entropy,
-  isBag,
+  isJsonObject,
   type Json,
   type Log,
   type Outgoing,
@@ -42,7 +42,7 @@ export interface RunOptions {
   readonly onProgress?: Progress;
   readonly onLog?: Log;
   /** What the client answered, and could be asked (`CallOptions`). */
-  readonly answers?: Bag;
+  readonly answers?: JsonObject;
   readonly can?: readonly string[];
   /** Never longer than the configuration's own. */
   readonly timeoutMs?: number;
@@ -86,7 +86,7 @@ export class Running {
   }
 
   /** Throws `PacketError`. */
-  run(capabilityId: string, payload: Bag, options: RunOptions): Promise<Ran> {
+  run(capabilityId: string, payload: JsonObject, options: RunOptions): Promise<Ran> {
     const capability = this.#host.capabilities.get(capabilityId);
     if (capability === undefined)
       return Promise.reject(
@@ -95,7 +95,7 @@ export class Running {
     return this.#run(capability, payload, options, 0);
   }
 
-  async #run(capability: Capability, payload: Bag, options: RunOptions, depth: number): Promise<Ran> {
+  async #run(capability: Capability, payload: JsonObject, options: RunOptions, depth: number): Promise<Ran> {
     const { elapsed } = this.#host;
     const trace_id = options.context.trace_id ?? this.#host.entropy.hex(16);
     const context: PacketContext = { ...options.context, trace_id };
@@ -138,7 +138,13 @@ export class Running {
     }
   }
 
-  async #executed({ id, does }: Capability, payload: Bag, options: RunOptions, context: PacketContext, depth: number): Promise<Json> {
+  async #executed(
+    { id, does }: Capability,
+    payload: JsonObject,
+    options: RunOptions,
+    context: PacketContext,
+    depth: number,
+  ): Promise<Json> {
     const { clock, entropy, timeoutMs, servers } = this.#host;
     const mostMs = Math.min(timeoutMs, options.timeoutMs ?? Number.POSITIVE_INFINITY);
     const timeout = new AbortController();
@@ -168,7 +174,7 @@ export class Running {
             throw new PacketError("capability_not_found", `There is no capability ${JSON.stringify(capabilityId)}: list them first.`);
           const ran = await this.#run(
             capability,
-            bagOf(inner),
+            objectOf(inner),
             {
               viewer: options.viewer,
               context,
@@ -261,9 +267,9 @@ function defaultActor({ id, does }: Capability, { viewer, context }: RunOptions)
 }
 
 /** A copy: what is called next gets nothing to change of who called. */
-function bagOf(payload: Bag): Bag {
+function objectOf(payload: JsonObject): JsonObject {
   const copy = plain(payload);
-  if (isBag(copy)) return copy;
+  if (isJsonObject(copy)) return copy;
   throw new PacketError("validation_failed", "A payload is an object: name its fields.");
 }
 

@@ -1,5 +1,5 @@
 import { actorId, keyOf } from "../../core/actor/index.ts";
-import { type ActorId, type Bag, type Engine, isBag, type Json } from "../../core/contract/index.ts";
+import { type ActorId, type JsonObject, type Engine, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
@@ -14,7 +14,7 @@ const FRESH_MS = 500;
 function searchKind({ does }: Capability): SearchKind | undefined {
   if (does.how !== "actor" || does.search.length === 0) return undefined;
   const { kind, policy } = does.behaviour;
-  return { kind, policy, fields: does.search, payload: (args) => (isBag(args) ? memberOf(args, "payload") : undefined) };
+  return { kind, policy, fields: does.search, payload: (args) => (isJsonObject(args) ? memberOf(args, "payload") : undefined) };
 }
 
 export interface Searches extends AsyncDisposable {
@@ -65,7 +65,7 @@ function searchCapability(of: Capability, does: Acts, search: Search, engine: En
       },
       required: ["query"],
     },
-    async execute(payload: Bag, { viewer }: ExecutionContext) {
+    async execute(payload: JsonObject, { viewer }: ExecutionContext) {
       const { query, actor_id, limit } = payload;
       if (
         typeof query !== "string" ||

@@ -6,7 +6,7 @@ import { createGateway } from "../../mcp/gateway/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy, until } from "../../testing/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { connectInMemory } from "../../mcp/transport/index.ts";
-import { type Bag, CONTENT, type Json, type OfferRef, type Viewer } from "../../core/contract/index.ts";
+import { type JsonObject, CONTENT, type Json, type OfferRef, type Viewer } from "../../core/contract/index.ts";
 import { Capabilities } from "./capabilities.ts";
 import type { Capability } from "./capability.ts";
 import { actorCapability } from "./define-actor.ts";
@@ -15,7 +15,7 @@ import { PacketError } from "./packet-error.ts";
 import { PacketFlow } from "./packet-flow.ts";
 import { type CapabilitySourceOptions, capabilitySource } from "./source.ts";
 
-const ran: Bag[] = [];
+const ran: JsonObject[] = [];
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : JSON.stringify(value));
 const transform = capability("user_transform", {
   intent: "Transform user data with specified operations",
@@ -107,10 +107,10 @@ async function served(list: readonly Capability[], options: Partial<CapabilitySo
     async client(principal: string) {
       const wire = connectInMemory(gateway, { principal, scopes: [] });
       clients.push(wire);
-      const got: Bag[] = [];
+      const got: JsonObject[] = [];
       wire.onMessage((text) => void got.push(JSON.parse(text)));
       let last = 0;
-      const send = async (method: string, params: Json = {}): Promise<Bag> => {
+      const send = async (method: string, params: Json = {}): Promise<JsonObject> => {
         const id = (last += 1);
         wire.send({ jsonrpc: "2.0", id, method, params });
         await until(`${method} is answered`, () => got.some((one) => one["id"] === id));
@@ -122,7 +122,7 @@ async function served(list: readonly Capability[], options: Partial<CapabilitySo
         send,
         told: (): readonly string[] =>
           got.flatMap((one) => (one["id"] === undefined ? [textOf(Object(one["params"])["uri"] ?? one["method"])] : [])),
-        call: (name: string, args: Bag = {}) => send("tools/call", { name, arguments: args }),
+        call: (name: string, args: JsonObject = {}) => send("tools/call", { name, arguments: args }),
         async read(uri: string): Promise<Json> {
           const { result } = await send("resources/read", { uri });
           return JSON.parse(Object(result)["contents"][0]["text"]);
@@ -139,8 +139,8 @@ async function served(list: readonly Capability[], options: Partial<CapabilitySo
   };
 }
 
-const errorOf = (answer: Bag): Bag => Object(answer["error"]);
-const resultOf = (answer: Bag): Bag => Object(answer["result"]);
+const errorOf = (answer: JsonObject): JsonObject => Object(answer["error"]);
+const resultOf = (answer: JsonObject): JsonObject => Object(answer["result"]);
 
 test("tools/list has the spec's entry byte for byte #packet.mcp.list", async () => {
   await using world = await served([transform]);
@@ -195,7 +195,7 @@ test("what is missing is -32602 with the spec's data, and the capability does no
 test("all other failures are results to be read: their type and message, in words and as data, and nothing from inside #packet.implied.9-tool-errors", async () => {
   await using world = await served(ALL);
   const client = await world.client("ann");
-  const said = async (name: string, args: Bag = {}): Promise<readonly Json[]> => {
+  const said = async (name: string, args: JsonObject = {}): Promise<readonly Json[]> => {
     const { content, structuredContent, isError } = Object(resultOf(await client.call(name, args)));
     const { type, message } = structuredContent.error;
     assert.equal(content[0].text, `${String(type)}: ${String(message)}`);
@@ -213,7 +213,7 @@ test("all other failures are results to be read: their type and message, in word
 test("a tunnelled mcp_request runs the same tools, and a JSON-RPC error is a response packet #packet.phase.2-bridge #packet.implied.1-mcp-reply", async () => {
   await using world = await served(ALL);
   const session = world.flow.open({ caller: { principal: "ann", scopes: [] } });
-  const tunnelled = async (name: string, args: Bag): Promise<Bag> => {
+  const tunnelled = async (name: string, args: JsonObject): Promise<JsonObject> => {
     const mcp_message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };
     const context = { user_id: "ann", session_id: "s" };
     const { type, payload } = await session.receive(
@@ -509,7 +509,7 @@ test("a capability that goes while it is called answers like one that never was"
 
 // What is shown, and what is held to it.
 
-const asked = (reply: Bag): unknown => Object(reply["result"])["structuredContent"] ?? Object(reply["error"])["data"];
+const asked = (reply: JsonObject): unknown => Object(reply["result"])["structuredContent"] ?? Object(reply["error"])["data"];
 
 test("a type that was guessed from a name is shown, and nothing is held to it", async () => {
   const sum = capability("sum", { intent: "Adds.", requires: ["a", "b"], execute: ({ a, b }) => ({ sum: Number(a) + Number(b) }) });
@@ -529,14 +529,14 @@ test("a type that was guessed from a name is shown, and nothing is held to it", 
 });
 
 test("actor_id names the actor whatever is declared, and is part of the payload only where that requires it", async () => {
-  const keyed = (id: string, about: { readonly requires?: readonly string[]; readonly parameters?: Bag }) =>
+  const keyed = (id: string, about: { readonly requires?: readonly string[]; readonly parameters?: JsonObject }) =>
     actorCapability(id, {
       intent: "Keeps.",
       ...about,
       initialState: {},
       messages: { any: { run: ({ key, payload }) => ({ key, fields: Object.keys(payload) }) } },
     });
-  const object = (properties: Bag, more: Bag = {}): Bag => ({ type: "object", properties, ...more });
+  const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "object", properties, ...more });
   const actor_id = { type: "string" };
   const text = { type: "string" };
   const all = [

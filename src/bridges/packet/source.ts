@@ -4,7 +4,7 @@ import {
   type ContentOf,
   type Dirty,
   type Engine,
-  isBag,
+  isJsonObject,
   type Json,
   type Log,
   type OfferRef,
@@ -81,7 +81,7 @@ class CapabilitySource implements Source, Disposable {
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     if (ref.startsWith("tools/")) {
       const booked = this.#book.tools.get(ref.slice("tools/".length));
-      return booked === undefined ? NOTHING_THERE : callTool(this.#options, booked, viewer, isBag(args) ? args : {}, options);
+      return booked === undefined ? NOTHING_THERE : callTool(this.#options, booked, viewer, isJsonObject(args) ? args : {}, options);
     }
     if (ref === "resources/capabilities") return { ok: this.#book.listing };
     if (ref === "resources/capability_actors") return { ok: await this.#actors(viewer) };
@@ -141,7 +141,7 @@ class CapabilitySource implements Source, Disposable {
   }
 
   #named(args: Json) {
-    if (!isBag(args)) return undefined;
+    if (!isJsonObject(args)) return undefined;
     const { capability: id, id: actor_id } = args;
     if (typeof id !== "string" || typeof actor_id !== "string") return undefined;
     const capability = this.#book.exposed.get(id);

@@ -1,4 +1,4 @@
-import type { Bag, CallOptions, Reply, Viewer } from "../../core/contract/index.ts";
+import type { JsonObject, CallOptions, Reply, Viewer } from "../../core/contract/index.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { AnswersNeeded } from "./engine-error.ts";
@@ -13,7 +13,7 @@ import { ACTOR_ID } from "./tool-schema.ts";
 /** What runs behind a tool call. */
 export interface Calling {
   readonly capabilities: Capabilities;
-  readonly run: (capabilityId: string, payload: Bag, options: RunOptions) => Promise<Ran>;
+  readonly run: (capabilityId: string, payload: JsonObject, options: RunOptions) => Promise<Ran>;
   /** How long a tool call may take. Default 30,000. */
   readonly toolTimeoutMs?: number;
 }
@@ -23,7 +23,7 @@ export async function callTool(
   { capabilities, run, toolTimeoutMs = 30_000 }: Calling,
   { capability, tool }: BookedTool,
   viewer: Viewer,
-  args: Bag,
+  args: JsonObject,
   options: CallOptions,
 ): Promise<Reply> {
   try {
@@ -51,7 +51,11 @@ export async function callTool(
 }
 
 /** What runs is given, and for whom: `actor_id` names the actor, and is part of the payload only where that requires it. */
-function payloadOf(capability: Capability, tool: OfferedTool, args: Bag): { readonly payload: Bag; readonly actor_id?: string } {
+function payloadOf(
+  capability: Capability,
+  tool: OfferedTool,
+  args: JsonObject,
+): { readonly payload: JsonObject; readonly actor_id?: string } {
   const { does, requires, parameters } = capability;
   if (does.how === "tools") return { payload: { tool: tool.name, parameters: args } };
   const actor_id = memberOf(args, ACTOR_ID);

@@ -1,4 +1,4 @@
-import { CONTENT, isBag, type Json, type Reply } from "../../core/contract/index.ts";
+import { CONTENT, isJsonObject, type Json, type Reply } from "../../core/contract/index.ts";
 import { isContent, wellFormed } from "../../core/contract/internal.ts";
 import type { PacketError } from "./packet-error.ts";
 
@@ -7,7 +7,7 @@ export function toolReply(result: Json): Reply {
   // The author's own content blocks.
   if (isContent(result)) return { ok: { isError: false, ...result } };
   const text = typeof result === "string" ? result : wellFormed(JSON.stringify(result));
-  return { ok: { [CONTENT]: [{ type: "text", text }], ...(isBag(result) ? { structured: result } : {}), isError: false } };
+  return { ok: { [CONTENT]: [{ type: "text", text }], ...(isJsonObject(result) ? { structured: result } : {}), isError: false } };
 }
 
 /** What it answered that it could not do: the caller's mistake is an error of the request, all else a result to be read. */

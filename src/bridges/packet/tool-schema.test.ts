@@ -1,7 +1,7 @@
 // A capability as MCP lists it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { actorCapability } from "./define-actor.ts";
 import { capability, mcpCapability } from "./define-capability.ts";
 import { fieldSchema } from "./field-schema.ts";
@@ -11,12 +11,12 @@ const nothing = (): null => null;
 const SPEC =
   '{"name":"user_transform","description":"Transform user data with specified operations","inputSchema":{"type":"object","properties":{"user_id":{"type":"string"},"operations":{"type":"array"}},"required":["user_id","operations"]}}';
 
-const guessed = (field: string): Bag => {
+const guessed = (field: string): JsonObject => {
   const { description: _said, ...schema } = fieldSchema(field, "c");
   return schema;
 };
 
-const actorOf = (id: string, about: { readonly intent: string; readonly requires?: readonly string[]; readonly parameters?: Bag }) =>
+const actorOf = (id: string, about: { readonly intent: string; readonly requires?: readonly string[]; readonly parameters?: JsonObject }) =>
   actorCapability(id, { ...about, initialState: {}, messages: { any: { run: nothing } } });
 
 test("the spec's tools/list entry comes out byte for byte from declared parameters", () => {
@@ -56,7 +56,7 @@ test("what requires nothing has no member required", () => {
 
 test("the type of a field follows from its name", () => {
   const id = { type: "string", minLength: 1 };
-  const cases: readonly (readonly [string, Bag])[] = [
+  const cases: readonly (readonly [string, JsonObject])[] = [
     ["order_id", id],
     ["orderId", id],
     ["id", id],
@@ -104,7 +104,7 @@ test("parameters put together from parts are left as they are", () => {
 
 test("an actor whose parameters are guessed takes an optional actor_id beside them #packet.implied.8-actor-id", () => {
   const [tool] = toolsOf(actorOf("chat", { intent: "Talks.", requires: ["message"] }));
-  const schema: Bag = tool?.inputSchema ?? {};
+  const schema: JsonObject = tool?.inputSchema ?? {};
   assert.deepEqual(Object.keys(Object(schema["properties"])), ["message", "actor_id"]);
   assert.deepEqual(schema["required"], ["message"]);
   const [own] = toolsOf(actorOf("chat", { intent: "Talks.", requires: ["actor_id"] }));
@@ -163,7 +163,7 @@ void test("a tool's parameters may be names alone, as the specification writes t
 });
 
 void test("a tool's parameters may be a whole schema; one that is none is refused where it is defined", () => {
-  const of = (parameters: Bag) =>
+  const of = (parameters: JsonObject) =>
     mcpCapability("search", {
       intent: "Search the web",
       tools: { web_search: { description: "Search", parameters } },

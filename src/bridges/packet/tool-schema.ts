@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json, isList } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, isList } from "../../core/contract/index.ts";
 import { setOwn } from "../../core/contract/internal.ts";
 import type { Capability, OfferedTool } from "./capability.ts";
 import { fieldSchema } from "./field-schema.ts";
@@ -6,7 +6,7 @@ import { fieldSchema } from "./field-schema.ts";
 /** Names the actor a call is for: an argument of every tool that is an actor's. */
 export const ACTOR_ID = "actor_id";
 
-const ACTOR_ID_SCHEMA: Bag = Object.freeze({
+const ACTOR_ID_SCHEMA: JsonObject = Object.freeze({
   type: "string",
   minLength: 1,
   maxLength: 256,
@@ -33,19 +33,19 @@ export function toolsOf(capability: Capability): readonly OfferedTool[] {
   return tools;
 }
 
-function inputSchemaOf({ id, requires, parameters, does }: Capability): Bag {
+function inputSchemaOf({ id, requires, parameters, does }: Capability): JsonObject {
   const schema = parameters === undefined ? guessed(requires, id) : completed(parameters, requires, id);
   return does.how === "actor" ? withActorId(schema) : schema;
 }
 
-function guessed(requires: readonly string[], id: string): Bag {
+function guessed(requires: readonly string[], id: string): JsonObject {
   const properties: Record<string, Json> = {};
   for (const field of requires) setOwn(properties, field, fieldSchema(field, id));
   return { type: "object", properties, ...(requires.length === 0 ? {} : { required: requires }) };
 }
 
-function withActorId(schema: Bag): Bag {
-  const properties = isBag(schema["properties"]) ? schema["properties"] : {};
+function withActorId(schema: JsonObject): JsonObject {
+  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   if (Object.hasOwn(properties, ACTOR_ID)) return schema;
   return { ...schema, properties: { ...properties, [ACTOR_ID]: ACTOR_ID_SCHEMA } };
 }
@@ -53,11 +53,11 @@ function withActorId(schema: Bag): Bag {
 const COMPOSED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"];
 
 /** What is put together from parts may declare a field in any of them. */
-export const isComposed = (schema: Bag): boolean => COMPOSED.some((word) => Object.hasOwn(schema, word));
+export const isComposed = (schema: JsonObject): boolean => COMPOSED.some((word) => Object.hasOwn(schema, word));
 
-function completed(declared: Bag, requires: readonly string[], id: string): Bag {
+function completed(declared: JsonObject, requires: readonly string[], id: string): JsonObject {
   if (isComposed(declared)) return declared;
-  const properties = isBag(declared["properties"]) ? declared["properties"] : {};
+  const properties = isJsonObject(declared["properties"]) ? declared["properties"] : {};
   const required = isList(declared["required"]) ? declared["required"] : [];
   const undeclared = requires.filter((field) => !Object.hasOwn(properties, field));
   const unmarked = requires.filter((field) => !required.includes(field));

@@ -1,4 +1,4 @@
-import type { Bag, Clock } from "../../core/contract/index.ts";
+import type { JsonObject, Clock } from "../../core/contract/index.ts";
 import { PacketError } from "./packet-error.ts";
 import type { TunnelConnection } from "./tunnel-connection.ts";
 
@@ -7,13 +7,13 @@ export class Open {
   readonly principal: string | undefined;
   readonly connection: TunnelConnection;
   /** The error its implicit initialize was answered with, once it was; undefined: none. */
-  readonly initialized: Promise<Bag | undefined>;
+  readonly initialized: Promise<JsonObject | undefined>;
   /** Requests under way: it makes no room for another meanwhile. */
   uses = 0;
   /** Milliseconds since 1970. */
   usedAt: number;
 
-  constructor(principal: string | undefined, connection: TunnelConnection, initialized: Promise<Bag | undefined>, now: number) {
+  constructor(principal: string | undefined, connection: TunnelConnection, initialized: Promise<JsonObject | undefined>, now: number) {
     this.principal = principal;
     this.connection = connection;
     this.initialized = initialized;

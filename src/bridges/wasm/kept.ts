@@ -1,5 +1,5 @@
 /** Values of WIT as JSON that an event can carry; what is large goes to the content store. */
-import { type ContentStore, type Digest, isBag, type Json } from "../../core/contract/index.ts";
+import { type ContentStore, type Digest, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { base64 } from "./host/values.ts";
 import type { WitValue } from "./wit.ts";
 
@@ -52,7 +52,7 @@ export async function kept(value: WitValue, put: Put): Promise<Json> {
   large(value, parts);
   if (parts.size > 0) await Promise.all([...parts].map(async (part) => apart.set(part, await put(part))));
   const json = written(value, apart);
-  if (typeof json !== "string" && !isBag(json) && !isList(json)) return json;
+  if (typeof json !== "string" && !isJsonObject(json) && !isList(json)) return json;
   const text = JSON.stringify(json);
   return text.length <= INLINE_JSON ? json : keptText(text, put);
 }
@@ -68,16 +68,16 @@ export async function unkept(json: Json, get: ContentStore["get"]): Promise<WitV
   if (json === null) return undefined;
   if (typeof json !== "object") return json;
   if (isList(json)) return Promise.all(json.map((part: Json) => unkept(part, get)));
-  if (!isBag(json)) throw notKept();
+  if (!isJsonObject(json)) throw notKept();
   const { bytes, digest, kept: apart, u64, f64, record } = json;
   if (typeof bytes === "string") return new Uint8Array(Buffer.from(bytes, "base64"));
   if (typeof digest === "string") return content(digest, get);
-  if (isBag(apart) && typeof apart["digest"] === "string") {
+  if (isJsonObject(apart) && typeof apart["digest"] === "string") {
     return unkept(await unkeptText(apart["digest"], get), get);
   }
   if (typeof u64 === "string") return BigInt(u64);
   if (typeof f64 === "string") return Number(f64);
-  if (isBag(record)) return fields(record, get);
+  if (isJsonObject(record)) return fields(record, get);
   if ("ok" in json || "err" in json) return fields(json, get);
   throw notKept();
 }

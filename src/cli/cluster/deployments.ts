@@ -1,4 +1,4 @@
-import { isBag } from "../../core/contract/index.ts";
+import { isJsonObject } from "../../core/contract/index.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT, notFound } from "../exit-code.ts";
 import { type AdminAnswer, bags, type RestateAdmin, toldBy, unexpected } from "./restate-admin.ts";
@@ -41,7 +41,7 @@ export const register = async (admin: RestateAdmin, url: string, force: boolean)
       ),
   );
   const { status, body } = answer;
-  if ((status !== 200 && status !== 201) || !isBag(body)) throw registrationFailed(url, answer);
+  if ((status !== 200 && status !== 201) || !isJsonObject(body)) throw registrationFailed(url, answer);
   return { id: textOr(body["id"], ""), services: names(body["services"]), added: status === 201 };
 };
 

@@ -1,4 +1,4 @@
-import type { Bag, Clock } from "../../core/contract/index.ts";
+import type { JsonObject, Clock } from "../../core/contract/index.ts";
 import { type NodePlace, NodeProcess, type NodeProgram } from "./node-process.ts";
 
 /** It has drained long before; this is for one that hangs. */
@@ -40,7 +40,7 @@ export class DevNode implements AsyncDisposable {
   }
 
   /** What its first run says when it is ready; rejects where that ends before, which no further try would mend. */
-  async begin(): Promise<Bag> {
+  async begin(): Promise<JsonObject> {
     const ready = await this.#process.ready;
     if (ready === undefined) throw new Error(await this.#process.ended);
     void this.#mend();

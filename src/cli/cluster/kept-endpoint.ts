@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isBag, TroupeError } from "../../core/contract/index.ts";
+import { isJsonObject, TroupeError } from "../../core/contract/index.ts";
 import type { HostPort } from "../address.ts";
 import { replaceFile } from "../secret-file.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
@@ -38,7 +38,7 @@ const startAt = async (port: number, to: readonly HostPort[]): Promise<Balancer>
 const portIn = (directory: string): number => {
   try {
     const kept: unknown = JSON.parse(readFileSync(join(directory, FILE), "utf8"));
-    const port = isBag(kept) ? kept["endpoint"] : undefined;
+    const port = isJsonObject(kept) ? kept["endpoint"] : undefined;
     return typeof port === "number" && Number.isInteger(port) && port > 0 && port < 65_536 ? port : 0;
   } catch {
     return 0;

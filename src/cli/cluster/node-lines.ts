@@ -1,4 +1,4 @@
-import { isBag, systemClock } from "../../core/contract/index.ts";
+import { isJsonObject, systemClock } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { serverLog, type ServerLogLevel } from "../log.ts";
 import { visible } from "../output.ts";
@@ -13,7 +13,7 @@ export const nodeLines = (name: string, least: ServerLogLevel, json: boolean): (
   const log = serverLog(least, json, () => systemClock.now(), name);
   return (line) => {
     const value = tryParseJson(line);
-    const said = isBag(value) ? value : undefined;
+    const said = isJsonObject(value) ? value : undefined;
     const level = LEVELS.find((one) => one === said?.["level"]);
     const event = said?.["event"];
     if (event === FOLLOWED) return;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { type Bag, type Clock, isBag } from "../../core/contract/index.ts";
+import { type JsonObject, type Clock, isJsonObject } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import type { HostPort } from "../address.ts";
 import { endChild, hasEnded } from "./end-child.ts";
@@ -25,7 +25,7 @@ export interface NodeProgram {
 /** One run of a node, from its start to its end. */
 export class NodeProcess {
   readonly #child: ChildProcess;
-  readonly #ready = Promise.withResolvers<Bag>();
+  readonly #ready = Promise.withResolvers<JsonObject>();
   readonly #ended = Promise.withResolvers<string>();
 
   /** `onLine` is told of what it writes besides. */
@@ -36,7 +36,7 @@ export class NodeProcess {
     this.#child = child;
     createInterface(child.stdout).on("line", (line) => {
       const said = tryParseJson(line);
-      if (isBag(said) && said["ready"] === true) this.#ready.resolve(said);
+      if (isJsonObject(said) && said["ready"] === true) this.#ready.resolve(said);
       else onLine(line);
     });
     createInterface(child.stderr).on("line", onLine);
@@ -50,7 +50,7 @@ export class NodeProcess {
   }
 
   /** What it says when it is ready. Settles with undefined where it ends before. */
-  get ready(): Promise<Bag | undefined> {
+  get ready(): Promise<JsonObject | undefined> {
     return Promise.race([this.#ready.promise, this.#ended.promise.then(() => undefined)]);
   }
 

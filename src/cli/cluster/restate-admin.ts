@@ -1,4 +1,4 @@
-import { type Bag, type Clock, isBag, type Json, systemClock } from "../../core/contract/index.ts";
+import { type JsonObject, type Clock, isJsonObject, type Json, systemClock } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import { textOr } from "../text-or.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
@@ -54,22 +54,22 @@ export class RestateAdmin {
   }
 
   /** Throws where the answer is no success. */
-  async get(path: string): Promise<Bag> {
+  async get(path: string): Promise<JsonObject> {
     return success(await this.ask("GET", path));
   }
 
   /** Rows of SQL over what the server holds. */
-  async query(sql: string): Promise<readonly Bag[]> {
+  async query(sql: string): Promise<readonly JsonObject[]> {
     const { rows } = success(await this.ask("POST", "/query", { query: sql }));
     return bags(rows);
   }
 }
 
-export const bags = (value: unknown): readonly Bag[] => (Array.isArray(value) ? value.filter(isBag) : []);
+export const bags = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
 
 /** What Restate says of a failure, in full. */
 export const toldBy = ({ status, body, text }: AdminAnswer): string =>
-  (isBag(body) ? textOr(body["message"], text) : text).trim() || `nothing but the status ${status}`;
+  (isJsonObject(body) ? textOr(body["message"], text) : text).trim() || `nothing but the status ${status}`;
 
 export const unexpected = (answer: AdminAnswer): CommandError =>
   new CommandError(
@@ -78,8 +78,8 @@ export const unexpected = (answer: AdminAnswer): CommandError =>
     `The Restate server refused with ${answer.status}, and said: ${toldBy(answer)}. If that is no Restate server, name its admin API with ?admin=http://host:port.`,
   );
 
-const success = (answer: AdminAnswer): Bag => {
-  if (answer.status < 200 || answer.status > 299 || !isBag(answer.body)) throw unexpected(answer);
+const success = (answer: AdminAnswer): JsonObject => {
+  if (answer.status < 200 || answer.status > 299 || !isJsonObject(answer.body)) throw unexpected(answer);
   return answer.body;
 };
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { type Bag, isBag } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 
 export interface RestatePorts {
@@ -26,9 +26,9 @@ export class RestateLog {
     createInterface(child.stdout).on("line", (text) => {
       keep(text);
       const line = tryParseJson(text);
-      if (!isBag(line)) return;
+      if (!isJsonObject(line)) return;
       const { level, fields } = line;
-      if (onLine !== undefined && typeof level === "string" && isBag(fields)) onLine(level.toLowerCase(), messageOf(fields));
+      if (onLine !== undefined && typeof level === "string" && isJsonObject(fields)) onLine(level.toLowerCase(), messageOf(fields));
       ingress ??= portIn(line, "http-ingress-server");
       admin ??= portIn(line, "admin-api-server");
       if (ingress !== undefined && admin !== undefined) this.#ports.resolve({ ingress, admin });
@@ -55,10 +55,10 @@ export class RestateLog {
   }
 }
 
-const messageOf = ({ message, error }: Bag): string => [message, error].filter((part) => typeof part === "string").join(": ");
+const messageOf = ({ message, error }: JsonObject): string => [message, error].filter((part) => typeof part === "string").join(": ");
 
-const portIn = ({ span }: Bag, server: string): number | undefined => {
-  if (!isBag(span) || span["server_name"] !== server) return undefined;
+const portIn = ({ span }: JsonObject, server: string): number | undefined => {
+  if (!isJsonObject(span) || span["server_name"] !== server) return undefined;
   const port = Number(span["server.port"]);
   return Number.isInteger(port) ? port : undefined;
 };

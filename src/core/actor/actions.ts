@@ -1,6 +1,6 @@
 // Owns: compiling tools, resources, prompts and messages: the offer in the catalogue, and the action that a turn runs. Does not own:
 // running it (receive.ts), or whether it is available now (availability.ts).
-import { type Bag, isBag, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, type Offer, type OfferRef, TroupeError } from "../contract/index.ts";
 import {
   checkHeaderParameters,
   checkScopes,
@@ -81,7 +81,7 @@ export interface Compiled {
   readonly action: Action;
 }
 
-const NO_PROPERTIES: Bag = { type: "object", properties: {} };
+const NO_PROPERTIES: JsonObject = { type: "object", properties: {} };
 
 export function compileTool(kind: string, name: string, tool: AnyTool): Compiled {
   const ref: OfferRef = `tools/${name}`;
@@ -306,10 +306,10 @@ function texts(names: readonly string[], required: readonly string[]): Check {
 }
 
 /** A prompt's arguments arrive as text: numbers and booleans are parsed as the schema requires. */
-function fromText(schema: Bag, check: Check): Check {
+function fromText(schema: JsonObject, check: Check): Check {
   const types = new Map<string, Json>();
   for (const [name, property] of Object.entries(propertiesOf(schema))) {
-    const type = isBag(property) ? property["type"] : undefined;
+    const type = isJsonObject(property) ? property["type"] : undefined;
     if (type === "number" || type === "integer" || type === "boolean") types.set(name, type);
   }
   if (types.size === 0) return (value) => check(value ?? {});
@@ -326,11 +326,11 @@ function fromText(schema: Bag, check: Check): Check {
   };
 }
 
-function argumentsOf(schema: Bag): readonly PromptArgument[] {
+function argumentsOf(schema: JsonObject): readonly PromptArgument[] {
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   return Object.entries(propertiesOf(schema)).map(([name, property]) => {
-    const title = isBag(property) ? property["title"] : undefined;
-    const description = isBag(property) ? property["description"] : undefined;
+    const title = isJsonObject(property) ? property["title"] : undefined;
+    const description = isJsonObject(property) ? property["description"] : undefined;
     return {
       name,
       ...(typeof title === "string" && { title }),
@@ -340,13 +340,13 @@ function argumentsOf(schema: Bag): readonly PromptArgument[] {
   });
 }
 
-function namesOf(schema: Bag): readonly string[] | undefined {
+function namesOf(schema: JsonObject): readonly string[] | undefined {
   // A union or a reference has its names elsewhere, so they cannot be compared.
-  return isBag(schema["properties"]) ? Object.keys(schema["properties"]) : undefined;
+  return isJsonObject(schema["properties"]) ? Object.keys(schema["properties"]) : undefined;
 }
 
-function propertiesOf(schema: Bag): Bag {
-  return isBag(schema["properties"]) ? schema["properties"] : {};
+function propertiesOf(schema: JsonObject): JsonObject {
+  return isJsonObject(schema["properties"]) ? schema["properties"] : {};
 }
 
 /** Throws `BAD_DEFINITION` if an argument that `choices` or `secret` names is not in the input. */
@@ -357,7 +357,7 @@ function checkArguments(used: readonly string[], names: readonly string[] | unde
 }
 
 /** Choices are texts. An argument that can only be a number or an object could never be one of them. Throws `BAD_DEFINITION`. */
-function checkChoices(names: readonly string[], properties: Bag, where: string): void {
+function checkChoices(names: readonly string[], properties: JsonObject, where: string): void {
   for (const name of names) {
     const types = typesOf(properties[name]);
     if (types === undefined || types.includes("string")) continue;
@@ -370,15 +370,15 @@ function checkChoices(names: readonly string[], properties: Bag, where: string):
 
 /** The types of a value; of a list, those of its items. Undefined: the schema leaves it open. */
 function typesOf(schema: unknown): readonly string[] | undefined {
-  if (!isBag(schema)) return undefined;
+  if (!isJsonObject(schema)) return undefined;
   const { type } = schema;
   if (type === "array") return typesOf(schema["items"]);
   const types = Array.isArray(type) ? type : [type];
   return types.every((one) => typeof one === "string") ? types : undefined;
 }
 
-function definitionOf(entries: Readonly<Record<string, unknown>>, where: string): Bag {
+function definitionOf(entries: Readonly<Record<string, unknown>>, where: string): JsonObject {
   const json = toJson(entries, `${where}, definition`, "BAD_DEFINITION");
   checkScopes(entries["_meta"], where);
-  return isBag(json) ? json : {};
+  return isJsonObject(json) ? json : {};
 }

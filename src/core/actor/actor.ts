@@ -3,7 +3,7 @@ import {
   type ActorId,
   type Catalogue,
   DEFAULT_POLICY,
-  isBag,
+  isJsonObject,
   type Json,
   type Message,
   type Outgoing,
@@ -161,7 +161,7 @@ function positive(value: number, where: string): number {
 
 function redacted(action: Action | undefined, message: Message): Json {
   const { args } = message;
-  if (action?.secret === undefined || !isBag(args)) return args;
+  if (action?.secret === undefined || !isJsonObject(args)) return args;
   const result: Record<string, Json> = { ...args };
   for (const name of action.secret) if (Object.hasOwn(result, name)) result[name] = REDACTED;
   return result;

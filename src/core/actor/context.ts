@@ -1,5 +1,18 @@
 // Owns: the types of what a handler has at hand. Does not own: their implementation (turn-context.ts).
-import type { ActorId, Asks, Bag, Json, Log, Message, Outgoing, Policy, Progress, Reply, ReplyWith, Viewer } from "../contract/index.ts";
+import type {
+  ActorId,
+  Asks,
+  JsonObject,
+  Json,
+  Log,
+  Message,
+  Outgoing,
+  Policy,
+  Progress,
+  Reply,
+  ReplyWith,
+  Viewer,
+} from "../contract/index.ts";
 import type { Question } from "./questions.ts";
 import type { Later } from "./turn-context.ts";
 
@@ -61,7 +74,7 @@ export type WakeOptions = ({ readonly at: number; readonly afterMs?: never } | {
 /** A request without a helper of its own, in MCP's form. */
 export interface RawQuestion {
   readonly method: string;
-  readonly params: Bag;
+  readonly params: JsonObject;
 }
 
 export type Answers<Q> = { readonly [K in keyof Q]: Q[K] extends Question<infer T> ? T : Json };
@@ -85,7 +98,7 @@ export interface RunContext<S, A> {
   /** The actor that sent the message. */
   readonly from: ActorId | undefined;
   readonly message: Message;
-  readonly answers: Bag;
+  readonly answers: JsonObject;
   /** Whether the client can be asked: `elicitation`, `sampling`, `roots`. */
   readonly can: (name: string) => boolean;
   /** Leaves with the commit, first in, first out per receiver (C5). Returns its id, which is `of` in the reply that `replyAs` requests. */

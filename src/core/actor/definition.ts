@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type {
   ActorId,
   Asks,
-  Bag,
+  JsonObject,
   Behaviour,
   Catalogue,
   Content,
@@ -46,9 +46,9 @@ interface Offered<S> {
   readonly when?: (state: Frozen<S>, viewer: Viewer) => Availability;
   /** Argument → the values it may have now: listed as an enum, completed, checked in the turn. */
   readonly choices?: Readonly<Record<string, (state: Frozen<S>, viewer: Viewer) => readonly string[]>>;
-  readonly icons?: readonly Bag[];
+  readonly icons?: readonly JsonObject[];
   /** `_meta` of the definition. */
-  readonly meta?: Bag;
+  readonly meta?: JsonObject;
   /** The scopes a caller's token must have, on every transport. A call without them is refused, over HTTP with a challenge. */
   readonly scopes?: readonly string[];
 }
@@ -62,9 +62,9 @@ export interface ToolAnnotations {
 }
 
 /** The type of `args`: the output of a schema library, a JSON object for a plain JSON Schema, `None` without an `input`. */
-export type ArgsOf<I, None> = unknown extends I ? None : I extends StandardSchemaV1<unknown, infer A> ? A : Bag;
+export type ArgsOf<I, None> = unknown extends I ? None : I extends StandardSchemaV1<unknown, infer A> ? A : JsonObject;
 
-type SentArgs<I, None> = unknown extends I ? None : I extends StandardSchemaV1<infer A, unknown> ? A : Bag;
+type SentArgs<I, None> = unknown extends I ? None : I extends StandardSchemaV1<infer A, unknown> ? A : JsonObject;
 
 /** What a handler returns: a value that its `output` schema takes, if it has one. It is not written to, so a part of the state needs no copy. */
 export type ReplyOf<O> = unknown extends O
@@ -118,7 +118,7 @@ export interface Resource<S, U, Read = Frozen<S>> extends Offered<S> {
   readonly uri: U & string;
   readonly describe?: string;
   readonly mimeType?: string;
-  readonly annotations?: Bag;
+  readonly annotations?: JsonObject;
   /** Bytes, if known. */
   readonly size?: number;
   /** For a template with one variable: the list of resources has one for each of its `choices`, by that name. */
@@ -135,7 +135,7 @@ type ReadOf<S, RR, N> = N extends keyof RR
 
 export interface PromptMessage {
   readonly role: "user" | "assistant";
-  readonly content: Bag;
+  readonly content: JsonObject;
 }
 
 /** A text is one message of the user. */
@@ -277,8 +277,8 @@ interface AnyOffer {
   readonly title?: string;
   readonly when?: When;
   readonly choices?: Choices;
-  readonly icons?: readonly Bag[];
-  readonly meta?: Bag;
+  readonly icons?: readonly JsonObject[];
+  readonly meta?: JsonObject;
   readonly scopes?: readonly string[];
 }
 
@@ -306,7 +306,7 @@ export interface AnyResource extends AnyOffer {
   readonly uri: string;
   readonly describe?: string;
   readonly mimeType?: string;
-  readonly annotations?: Bag;
+  readonly annotations?: JsonObject;
   readonly size?: number;
   readonly listed?: boolean;
   readonly reads?: readonly string[];

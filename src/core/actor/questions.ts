@@ -1,6 +1,6 @@
 // Owns: what a turn can ask the client: forms, its model, its folders, a confirmation. Does not own: when it asks (turn-context.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type Bag, isBag, isList, type Json, type Message, type Reply, TroupeError, type Viewer } from "../contract/index.ts";
+import { type JsonObject, isJsonObject, isList, type Json, type Message, type Reply, TroupeError, type Viewer } from "../contract/index.ts";
 import { isTexts, memoize } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
@@ -10,7 +10,7 @@ import { asObjectSchema, type Check, compileCheck, toJsonSchema } from "./schema
 
 /** Something to ask the client in the middle of a call, and how to read its answer. */
 export interface Question<T> {
-  readonly request: { readonly method: string; readonly params: Bag };
+  readonly request: { readonly method: string; readonly params: JsonObject };
   /** Refuses (`INVALID`) an answer that does not fit. */
   read(answer: Json): T;
 }
@@ -24,7 +24,7 @@ export type Elicited<T> =
   | { readonly action: "cancel" };
 
 interface Form {
-  readonly requested: Bag;
+  readonly requested: JsonObject;
   readonly check: Check;
 }
 
@@ -34,7 +34,7 @@ interface Form {
  */
 export function elicit(message: string): Question<Elicited<{ readonly yes: boolean }>>;
 export function elicit<T>(message: string, schema: StandardSchemaV1<unknown, T>): Question<Elicited<T>>;
-export function elicit(message: string, schema: object): Question<Elicited<Bag>>;
+export function elicit(message: string, schema: object): Question<Elicited<JsonObject>>;
 export function elicit(message: string, schema: object = YES): Question<Elicited<unknown>> {
   const form = formOf(schema);
   return {
@@ -53,7 +53,7 @@ const formOf = memoize((schema: object): Form => {
 });
 
 function readForm(answer: Json, form: Form): Elicited<unknown> {
-  const { action, content = {} } = isBag(answer) ? answer : {};
+  const { action, content = {} } = isJsonObject(answer) ? answer : {};
   if (action === "decline" || action === "cancel") return { action };
   if (action !== "accept") return refuse("The answer is no elicitation result.", { code: "INVALID" });
   const checked = form.check(content);
@@ -62,9 +62,9 @@ function readForm(answer: Json, form: Form): Elicited<unknown> {
 }
 
 /** The fields of a form, from the schema of its answer. Throws `BAD_DEFINITION` for a form that MCP does not allow: clients refuse it whole. */
-function formFields(schema: Bag): Bag {
+function formFields(schema: JsonObject): JsonObject {
   const { properties } = schema;
-  if (!isBag(properties)) throw notAForm("", "it names no properties");
+  if (!isJsonObject(properties)) throw notAForm("", "it names no properties");
   for (const [name, property] of Object.entries(properties)) {
     const why = whyNoField(property);
     if (why !== undefined) throw notAForm(name, why);
@@ -75,7 +75,7 @@ function formFields(schema: Bag): Bag {
 const FORMATS: readonly string[] = ["email", "uri", "date", "date-time"];
 
 function whyNoField(property: Json): string | undefined {
-  if (!isBag(property)) return "it has no schema";
+  if (!isJsonObject(property)) return "it has no schema";
   const { type, format, items, oneOf } = property;
   switch (type) {
     case "string":
@@ -89,7 +89,7 @@ function whyNoField(property: Json): string | undefined {
     case "boolean":
       return undefined;
     case "array":
-      return isBag(items) && ((items["type"] === "string" && isTexts(items["enum"])) || isTitled(items["anyOf"]))
+      return isJsonObject(items) && ((items["type"] === "string" && isTexts(items["enum"])) || isTitled(items["anyOf"]))
         ? undefined
         : "it is a list of something else than an enum of texts";
     case "object":
@@ -102,7 +102,7 @@ function whyNoField(property: Json): string | undefined {
 function isTitled(value: Json | undefined): boolean {
   return (
     Array.isArray(value) &&
-    value.every((item: Json) => isBag(item) && typeof item["const"] === "string" && typeof item["title"] === "string")
+    value.every((item: Json) => isJsonObject(item) && typeof item["const"] === "string" && typeof item["title"] === "string")
   );
 }
 
@@ -138,12 +138,12 @@ export function unconfirmed(action: Action, state: unknown, args: unknown, viewe
 // ── the client's model ──────────────────────────────────────────────────────
 
 /** MCP's parameters of `sampling/createMessage`: these two, and whatever else the client's revision has. */
-export type Sampling = Bag & { readonly messages: readonly Bag[]; readonly maxTokens: number };
+export type Sampling = JsonObject & { readonly messages: readonly JsonObject[]; readonly maxTokens: number };
 
-type SamplingResult = Bag & {
+type SamplingResult = JsonObject & {
   readonly role: "user" | "assistant";
   readonly model: string;
-  readonly content: Bag | readonly Bag[];
+  readonly content: JsonObject | readonly JsonObject[];
   readonly stopReason?: string;
 };
 
@@ -160,13 +160,13 @@ export const sample = (params: Sampling): Question<Sampled> => ({
 });
 
 const isSamplingResult = (answer: Json): answer is SamplingResult =>
-  isBag(answer) &&
+  isJsonObject(answer) &&
   (answer["role"] === "user" || answer["role"] === "assistant") &&
   typeof answer["model"] === "string" &&
-  (isBag(answer["content"]) || (isList(answer["content"]) && answer["content"].every(isBag))) &&
+  (isJsonObject(answer["content"]) || (isList(answer["content"]) && answer["content"].every(isJsonObject))) &&
   ["string", "undefined"].includes(typeof answer["stopReason"]);
 
-const textOf = (content: Bag | readonly Bag[]): string =>
+const textOf = (content: JsonObject | readonly JsonObject[]): string =>
   [content]
     .flat()
     .flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []))
@@ -175,19 +175,19 @@ const textOf = (content: Bag | readonly Bag[]): string =>
 // ── the client's folders ────────────────────────────────────────────────────
 
 /** A folder the client works in. */
-export type Root = Bag & { readonly uri: string; readonly name?: string };
+export type Root = JsonObject & { readonly uri: string; readonly name?: string };
 
 /** MCP's `ListRootsResult`. */
-export type Roots = Bag & { readonly roots: readonly Root[] };
+export type Roots = JsonObject & { readonly roots: readonly Root[] };
 
 /** Asks which folders the client works in. */
 export const roots = (): Question<Roots> => ({ request: { method: "roots/list", params: {} }, read: readRoots });
 
 function readRoots(answer: Json): Roots {
-  const list = isBag(answer) ? answer["roots"] : undefined;
-  if (!isBag(answer) || !isList(list) || !list.every(isRoot)) return refuse("The answer is no list of roots.", { code: "INVALID" });
+  const list = isJsonObject(answer) ? answer["roots"] : undefined;
+  if (!isJsonObject(answer) || !isList(list) || !list.every(isRoot)) return refuse("The answer is no list of roots.", { code: "INVALID" });
   return { ...answer, roots: list };
 }
 
 const isRoot = (root: Json): root is Root =>
-  isBag(root) && typeof root["uri"] === "string" && (root["name"] === undefined || typeof root["name"] === "string");
+  isJsonObject(root) && typeof root["uri"] === "string" && (root["name"] === undefined || typeof root["name"] === "string");

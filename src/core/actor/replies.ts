@@ -1,11 +1,11 @@
 // Owns: what author code replies with: content blocks, bytes, refusals. Does not own: the reply's way to a client (mcp/gateway).
-import { type Bag, BLOB, CONTENT, type Content, isBag, type Json, type Reply } from "../contract/index.ts";
+import { type JsonObject, BLOB, CONTENT, type Content, isJsonObject, type Json, type Reply } from "../contract/index.ts";
 import { invalidInBlock, isContent, REFUSAL } from "../contract/internal.ts";
 import { badTurn } from "./author-errors.ts";
 import { toJson } from "./to-json.ts";
 
 /** A reply made of MCP content blocks; a bare string is a text block. `structured` becomes `structuredContent`, checked against the tool's `output`. */
-export function content(blocks: readonly (string | Bag)[], structured?: unknown): Content {
+export function content(blocks: readonly (string | JsonObject)[], structured?: unknown): Content {
   const made = blocks.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
   return structured === undefined ? { [CONTENT]: made } : { [CONTENT]: made, structured: toJson(structured, "structured content") };
 }
@@ -24,7 +24,7 @@ export function blob(bytes: Uint8Array | string): Blob {
 export function checkContent(value: Json, name: string): Json {
   if (!isContent(value)) return value;
   for (const [at, block] of value[CONTENT].entries()) {
-    const wrong = isBag(block) ? invalidInBlock(block) : undefined;
+    const wrong = isJsonObject(block) ? invalidInBlock(block) : undefined;
     if (wrong !== undefined) throw badTurn(`${name} has a block no client can read, /${at}: ${wrong}.`);
   }
   return value;

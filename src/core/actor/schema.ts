@@ -1,7 +1,7 @@
 // Owns: the validators and the JSON Schemas of a definition. Does not own: the compilers and dialects (core/schema).
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
-import { type Bag, TroupeError } from "../contract/index.ts";
+import { type JsonObject, TroupeError } from "../contract/index.ts";
 import {
   assertPlain,
   checkSchema,
@@ -30,7 +30,7 @@ export function compileCheck(schema: object, where: string): Check {
  * A validator of a tool's arguments; clients see the schema `shown`. An author's own checks (zod's `refine`) are written for values that
  * fit it: if one throws on a value that does not, that is the caller's mistake.
  */
-export function compileInput(schema: object, shown: Bag, where: string): Check {
+export function compileInput(schema: object, shown: JsonObject, where: string): Check {
   const check = compileCheck(schema, where);
   if (!takesMisfits(schema)) return check;
   let fits: Check | undefined;
@@ -47,12 +47,12 @@ export function compileInput(schema: object, shown: Bag, where: string): Check {
 }
 
 /** The JSON Schema that clients read; throws `BAD_DEFINITION` if the library cannot write one. */
-export function toJsonSchema(schema: object, side: "input" | "output", where: string): Bag {
+export function toJsonSchema(schema: object, side: "input" | "output", where: string): JsonObject {
   return isStandard(schema) ? written(schema, side, where) : plainSchema(schema, where);
 }
 
 /** The same schema, which must describe an object: `type` is filled in if a union or a reference leaves it open. */
-export function asObjectSchema(schema: Bag, where: string): Bag {
+export function asObjectSchema(schema: JsonObject, where: string): JsonObject {
   if (schema["type"] === "object") return schema;
   if (schema["type"] === undefined) return { type: "object", ...schema };
   throw new TroupeError("BAD_DEFINITION", `${where} must be the schema of an object: a client sends arguments by name.`);
@@ -62,8 +62,8 @@ export function asObjectSchema(schema: Bag, where: string): Bag {
  * A plain JSON Schema (2020-12, or an older dialect that it names) that is known to describe a `T`: typed arguments without a schema
  * library. Clients see it unchanged; it is compiled here (`BAD_DEFINITION`).
  */
-export function fromJsonSchema<T>(schema: Bag): StandardSchemaV1<T, T> & StandardJSONSchemaV1<T, T>;
-export function fromJsonSchema(schema: Bag): StandardSchemaV1 & StandardJSONSchemaV1 {
+export function fromJsonSchema<T>(schema: JsonObject): StandardSchemaV1<T, T> & StandardJSONSchemaV1<T, T>;
+export function fromJsonSchema(schema: JsonObject): StandardSchemaV1 & StandardJSONSchemaV1 {
   const check = jsonSchemaCheck(plainSchema(schema, "fromJsonSchema()"), "fromJsonSchema()");
   const validate = (value: unknown): StandardSchemaV1.Result<unknown> => {
     const checked = check(value);
@@ -91,7 +91,7 @@ function standardCheck(schema: StandardSchemaV1, where: string): Check {
 }
 
 /** A private copy, so that nothing can change it later. */
-function plainSchema(schema: object, where: string): Bag {
+function plainSchema(schema: object, where: string): JsonObject {
   assertPlain(schema, where);
   const copy = toJson(schema, where, "BAD_DEFINITION");
   checkSchema(copy, where);
@@ -101,7 +101,7 @@ function plainSchema(schema: object, where: string): Bag {
 const OPTIONS: Options = { allErrors: true, useDefaults: true };
 
 /** Compiles a plain JSON Schema. Defaults are filled into a copy of the value, never into the value itself. */
-function jsonSchemaCheck(schema: Bag, where: string): Check {
+function jsonSchemaCheck(schema: JsonObject, where: string): Check {
   const compiler = compilerFor(schema, OPTIONS);
   let validate: ValidateFunction;
   try {

@@ -1,5 +1,5 @@
 // Owns: copying what an author's code returns into JSON. Does not own: checking a state (core/chain).
-import { type Bag, type Json, TroupeError } from "../contract/index.ts";
+import { type JsonObject, type Json, TroupeError } from "../contract/index.ts";
 import { classOf, DEEPEST, setOwn } from "../contract/internal.ts";
 import { whereMade } from "./author-errors.ts";
 import { frozenOf } from "./containers.ts";
@@ -88,7 +88,7 @@ function copiedObject(object: object, depth: number, budget: Budget): Json | typ
     same &&= made === item;
     setOwn(copy, key, made);
   }
-  return same && isFrozenBag(object) ? object : copy;
+  return same && isFrozenObject(object) ? object : copy;
 }
 
 // The callers have checked that every item is JSON: with that, what is frozen (part of a committed state) needs no copy.
@@ -96,7 +96,7 @@ function isFrozenList(list: readonly unknown[]): list is readonly Json[] {
   return Object.isFrozen(list);
 }
 
-function isFrozenBag(object: object): object is Bag {
+function isFrozenObject(object: object): object is JsonObject {
   return Object.isFrozen(object);
 }
 

@@ -3,10 +3,10 @@
 import {
   type ActorId,
   type Asks,
-  type Bag,
+  type JsonObject,
   type Context,
   EngineError,
-  isBag,
+  isJsonObject,
   type Json,
   type Log,
   type Message,
@@ -46,12 +46,12 @@ export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> & Pick
 
 /** The viewer of a message that names none. */
 export const ANONYMOUS: Viewer = Object.freeze({ scopes: Object.freeze([]) });
-const NO_ANSWERS: Bag = Object.freeze({});
+const NO_ANSWERS: JsonObject = Object.freeze({});
 
 /** Thrown by `ask` if an answer is missing: the turn leaves no trace, and the client is asked (C3). */
 export class Needs {
-  readonly requests: Bag;
-  constructor(requests: Bag) {
+  readonly requests: JsonObject;
+  constructor(requests: JsonObject) {
     this.requests = requests;
   }
 }
@@ -114,7 +114,7 @@ export class TurnContext implements RunContext<object, unknown> {
   get from(): ActorId | undefined {
     return this.message.from;
   }
-  get answers(): Bag {
+  get answers(): JsonObject {
     return this.message.answers ?? NO_ANSWERS;
   }
   get random(): () => number {
@@ -235,7 +235,7 @@ export class TurnContext implements RunContext<object, unknown> {
   /** In a message that brings a reply, no caller waits under the id of the message it replies to. */
   #checkWaiting(word: string, messageId: string): void {
     const { action, args } = this.message;
-    if (this.#kind.get(action)?.replies !== true || !isBag(args) || args["of"] !== messageId) return;
+    if (this.#kind.get(action)?.replies !== true || !isJsonObject(args) || args["of"] !== messageId) return;
     throw badTurn(
       `${word}(): this is the id of the message that was sent, whose reply is here. Who waits is told under the id of the call that returned \`later()\`: keep its \`message.id\`.`,
     );
@@ -357,15 +357,17 @@ function traced(message: Outgoing, cause: Message): Outgoing {
 }
 
 function isQuestion(value: unknown): boolean {
-  const request = isBag(value) && "request" in value ? value["request"] : value;
-  return isBag(request) && typeof request["method"] === "string";
+  const request = isJsonObject(value) && "request" in value ? value["request"] : value;
+  return isJsonObject(request) && typeof request["method"] === "string";
 }
 
-function isReply(value: Json): value is Reply & Bag {
-  if (!isBag(value) || Object.keys(value).length !== 1) return false;
+function isReply(value: Json): value is Reply & JsonObject {
+  if (!isJsonObject(value) || Object.keys(value).length !== 1) return false;
   const { needs = null, refused } = value;
   return (
-    hasOwn(value, "ok") || (typeof needs === "object" && needs !== null) || (isBag(refused) && "code" in refused && "message" in refused)
+    hasOwn(value, "ok") ||
+    (typeof needs === "object" && needs !== null) ||
+    (isJsonObject(refused) && "code" in refused && "message" in refused)
   );
 }
 

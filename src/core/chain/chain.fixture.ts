@@ -1,4 +1,13 @@
-import { type ActorId, type Behaviour, type ChainEvent, isBag, type Json, type Message, type Reply, type Turn } from "../contract/index.ts";
+import {
+  type ActorId,
+  type Behaviour,
+  type ChainEvent,
+  isJsonObject,
+  type Json,
+  type Message,
+  type Reply,
+  type Turn,
+} from "../contract/index.ts";
 import { DEFAULT_POLICY } from "../contract/index.ts";
 import { entryOf } from "./entry.ts";
 import { extraOf, kindFrom } from "./kind.ts";
@@ -17,9 +26,9 @@ export const counter = (more = 0, version = 1): Behaviour<Counter> => ({
   version,
   policy: DEFAULT_POLICY,
   initial: () => ({ n: 0, log: [] }),
-  migrate: (state) => (isBag(state) ? { n: Number(state["n"]) * 10, log: ["migrated"] } : { n: 0, log: [] }),
+  migrate: (state) => (isJsonObject(state) ? { n: Number(state["n"]) * 10, log: ["migrated"] } : { n: 0, log: [] }),
   receive(state, message): Turn<Counter> | (() => Promise<Turn<Counter>>) {
-    const args = isBag(message.args) ? message.args : {};
+    const args = isJsonObject(message.args) ? message.args : {};
     const by = Number(args["by"] ?? 1) + more;
     switch (message.action) {
       case "add":
@@ -45,7 +54,8 @@ export const counter = (more = 0, version = 1): Behaviour<Counter> => ({
         throw new Error(`no ${message.action}`);
     }
   },
-  redact: (message) => (isBag(message.args) && "password" in message.args ? { ...message.args, password: "[redacted]" } : message.args),
+  redact: (message) =>
+    isJsonObject(message.args) && "password" in message.args ? { ...message.args, password: "[redacted]" } : message.args,
 });
 
 /** Writes a chain like an engine: one turn per message. */

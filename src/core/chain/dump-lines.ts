@@ -3,17 +3,17 @@
 import { createHash, type Hash } from "node:crypto";
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type ChainEvent,
-  isBag,
+  isJsonObject,
   type Json,
   type KeyedCall,
-  type Letter,
+  type DeadLetter,
   type Message,
   type Row,
   type SetWake,
   StoreError,
-  type Travelling,
+  type ExportedActor,
   type Undelivered,
 } from "../contract/index.ts";
 import { hasOwn, isActorId, isAddress, isTexts } from "../contract/internal.ts";
@@ -34,11 +34,11 @@ export interface DumpCounts {
 /** A line of an export except an event, by its first key. */
 export type DumpLine =
   | { readonly line: "troupe"; readonly at: number; readonly kind?: string }
-  | { readonly line: "actor"; readonly actor: Travelling }
+  | { readonly line: "actor"; readonly actor: ExportedActor }
   | { readonly line: "key"; readonly call: KeyedCall }
   | { readonly line: "end"; readonly id: ActorId; readonly seq: number; readonly head: string }
   | { readonly line: "message"; readonly undelivered: Undelivered }
-  | { readonly line: "letter"; readonly letter: Letter }
+  | { readonly line: "letter"; readonly letter: DeadLetter }
   | { readonly line: "total"; readonly counts: DumpCounts };
 
 /** The text of a line, without a sum. */
@@ -79,7 +79,7 @@ export function readDumpText(text: string): DumpLine | undefined {
   } catch {
     return undefined;
   }
-  if (!isBag(value) || !isShallow(value, DEEPEST)) return undefined;
+  if (!isJsonObject(value) || !isShallow(value, DEEPEST)) return undefined;
   const line = lineOf(value);
   // A duplicate or unknown key, or another form of a number, could be read in two ways: it is refused.
   return line !== undefined && dumpText(line) === text ? line : undefined;
@@ -96,7 +96,7 @@ function isShallow(value: Json, left: number): boolean {
   return left > 0 && Object.values(value).every((inner: Json) => isShallow(inner, left - 1));
 }
 
-function lineOf(value: Bag): DumpLine | undefined {
+function lineOf(value: JsonObject): DumpLine | undefined {
   const { troupe, actor, key, end, message, letter, total, seq, head, row, at, kind, failures, why } = value;
   if (troupe === "export" && isTime(at) && (kind === undefined || isText(kind)))
     return { line: "troupe", at, ...(kind === undefined ? {} : { kind }) };
@@ -105,14 +105,14 @@ function lineOf(value: Bag): DumpLine | undefined {
   if (isActorId(end) && isCount(seq) && isText(head)) return { line: "end", id: end, seq, head };
   if (isMessage(message) && isCount(failures)) return { line: "message", undelivered: { message, failures } };
   if (isMessage(letter) && isText(why) && isTime(at)) return { line: "letter", letter: { message: letter, why, at } };
-  return isBag(total) && isCounts(total) ? { line: "total", counts: total } : undefined;
+  return isJsonObject(total) && isCounts(total) ? { line: "total", counts: total } : undefined;
 }
 
 const COUNTED = ["actors", "events", "calls", "messages", "letters"] as const;
 export const NONE_YET: DumpCounts = { actors: 0, events: 0, calls: 0, messages: 0, letters: 0 };
 export const sameCounts = (one: DumpCounts, other: DumpCounts): boolean => COUNTED.every((what) => one[what] === other[what]);
 
-const isCounts = (value: unknown): value is DumpCounts => isBag(value) && COUNTED.every((what) => isCount(value[what]));
+const isCounts = (value: unknown): value is DumpCounts => isJsonObject(value) && COUNTED.every((what) => isCount(value[what]));
 
 // ── guards ────────────────────────────────────────────────────────────────────
 
@@ -121,7 +121,7 @@ const isCounts = (value: unknown): value is DumpCounts => isBag(value) && COUNTE
 type Guards = Readonly<Record<string, (value: unknown) => boolean>>;
 
 const has = (value: unknown, required: Guards, optional: Guards = {}): boolean =>
-  isBag(value) &&
+  isJsonObject(value) &&
   Object.entries(required).every(([key, is]) => is(value[key])) &&
   Object.entries(optional).every(([key, is]) => value[key] === undefined || is(value[key]));
 
@@ -142,22 +142,24 @@ export const isTime = (value: unknown): value is number => isNumber(value) && Ma
 const isWake = (value: unknown): boolean =>
   has(value, { at: isNumber, action: isText }, { everyMs: isInterval, cause: isText, rang: isTime });
 
-const areWakes = (value: unknown): boolean => isBag(value) && Object.keys(value).length <= MOST_WAKES && Object.values(value).every(isWake);
+const areWakes = (value: unknown): boolean =>
+  isJsonObject(value) && Object.keys(value).length <= MOST_WAKES && Object.values(value).every(isWake);
 
 const LIFE: Guards = { uid: isText, life: isText, version: Number.isSafeInteger, createdAt: isTime, status: isStatus };
-const MESSAGES: Guards = { lastMessageAt: isTime, messageCount: isCount, wakes: areWakes, pending: isBag };
+const MESSAGES: Guards = { lastMessageAt: isTime, messageCount: isCount, wakes: areWakes, pending: isJsonObject };
 const SPECIAL: Guards = { policy: isPolicy, owner: isText, parent: isAddress, muted: (value) => value === true };
 
 const isRow = (value: unknown): value is Row => has(value, { ...LIFE, ...MESSAGES }, SPECIAL);
 
 const isRefusal = (value: unknown): boolean => has(value, { code: isText, message: isText });
 
-const isReply = (value: unknown): boolean => isBag(value) && (hasOwn(value, "ok") || isBag(value["needs"]) || isRefusal(value["refused"]));
+const isReply = (value: unknown): boolean =>
+  isJsonObject(value) && (hasOwn(value, "ok") || isJsonObject(value["needs"]) || isRefusal(value["refused"]));
 
 const isCall = (value: unknown): value is KeyedCall => has(value, { key: isText, call: isText, until: isNumber }, { reply: isReply });
 
 const ENVELOPE: Guards = { id: isText, to: isAddress, action: isText, args: (value) => value !== undefined, at: isTime, seed: isText };
-const SENDER: Guards = { from: isAddress, viewer: isViewer, cause: isText, trace: isBag, answers: isBag, can: isTexts };
+const SENDER: Guards = { from: isAddress, viewer: isViewer, cause: isText, trace: isJsonObject, answers: isJsonObject, can: isTexts };
 
 const isMessage = (value: unknown): value is Message =>
   has(value, ENVELOPE, { ...SENDER, policy: isPolicy, replyAs: isText, deadline: isNumber });

@@ -6,9 +6,9 @@ import type {
   Importer,
   Json,
   KeyedCall,
-  Leaving,
-  Letter,
-  Travelling,
+  LeavingActor,
+  DeadLetter,
+  ExportedActor,
   Undelivered,
 } from "../contract/index.ts";
 import { StoreError } from "../contract/index.ts";
@@ -18,7 +18,7 @@ import { writeDump } from "./index.ts";
 
 /** An exported actor. */
 export interface Whole {
-  readonly actor: Travelling;
+  readonly actor: ExportedActor;
   readonly events: readonly ChainEvent[];
   readonly calls: readonly KeyedCall[];
 }
@@ -27,7 +27,7 @@ export interface Whole {
 export interface World {
   readonly actors: readonly Whole[];
   readonly undelivered: readonly Undelivered[];
-  readonly letters: readonly Letter[];
+  readonly letters: readonly DeadLetter[];
 }
 
 async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
@@ -40,7 +40,7 @@ export const exporterOf = ({ actors, undelivered, letters }: World): Exporter =>
     each(
       actors
         .filter(({ actor }) => kind === undefined || actor.id.startsWith(`${kind}/`))
-        .map(({ actor, events, calls }): Leaving => ({ ...actor, events: () => each(events), calls: () => each(calls) })),
+        .map(({ actor, events, calls }): LeavingActor => ({ ...actor, events: () => each(events), calls: () => each(calls) })),
     ),
   undelivered: () => each(undelivered),
   letters: () => each(letters),
@@ -51,7 +51,7 @@ export const exporterOf = ({ actors, undelivered, letters }: World): Exporter =>
 export class Collected implements Importer {
   actors: Whole[] = [];
   undelivered: Undelivered[] = [];
-  letters: Letter[] = [];
+  letters: DeadLetter[] = [];
   states = new Map<ActorId, Json>();
   open = 0;
   flushed = 0;
@@ -60,7 +60,7 @@ export class Collected implements Importer {
     return { actors: this.actors, undelivered: this.undelivered, letters: this.letters };
   }
 
-  async actor(actor: Travelling): ReturnType<Importer["actor"]> {
+  async actor(actor: ExportedActor): ReturnType<Importer["actor"]> {
     assert.equal(this.open, 0, "one at a time");
     const there = this.actors.find((one) => one.actor.id === actor.id);
     if (there?.actor.head === actor.head) return undefined;
@@ -90,7 +90,7 @@ export class Collected implements Importer {
     return true;
   }
 
-  async letter(letter: Letter): Promise<boolean> {
+  async letter(letter: DeadLetter): Promise<boolean> {
     this.letters.push(letter);
     return true;
   }

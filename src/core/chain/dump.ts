@@ -2,15 +2,15 @@
 // (dump-lines.ts), where actors are read from and written to.
 import {
   type ActorId,
-  type Arrival,
+  type ActorImport,
   type ChainEvent,
   type Exporter,
   type Importer,
   type Json,
   type KeyedCall,
-  type Leaving,
+  type LeavingActor,
   StoreError,
-  type Travelling,
+  type ExportedActor,
 } from "../contract/index.ts";
 import { compareIds, kindOf } from "../contract/internal.ts";
 import {
@@ -83,7 +83,7 @@ export async function* writeDump(exporter: Exporter, { kind, onProgress }: DumpO
 
 type MutableCounts = { -readonly [K in keyof DumpCounts]: DumpCounts[K] };
 
-async function* linesOfActor(actor: Leaving, counts: MutableCounts): AsyncGenerator<string> {
+async function* linesOfActor(actor: LeavingActor, counts: MutableCounts): AsyncGenerator<string> {
   const { id, row, seq, head } = actor;
   yield textOf({ line: "actor", actor: { id, row, seq, head } }, id);
   const checked = new ActorCheck(actor);
@@ -232,7 +232,7 @@ class Intake {
     await this.#importer[Symbol.asyncDispose]();
   }
 
-  async #begin(actor: Travelling): Promise<void> {
+  async #begin(actor: ExportedActor): Promise<void> {
     if (this.#last !== undefined && compareIds(this.#last, actor.id) >= 0) throw misplaced(actor.id, `after ${this.#last}`);
     this.#last = actor.id;
     this.#current = new ActorIntake(actor, await this.#importer.actor(actor));
@@ -266,14 +266,14 @@ const corrupt = (why: string): StoreError => new StoreError("STORE_CORRUPT", why
 
 /** One actor of an export as it is imported: each part is verified, then handed to the importer; committed at its end. */
 class ActorIntake {
-  readonly #actor: Travelling;
+  readonly #actor: ExportedActor;
   /** Undefined if the actor exists already: then it is only verified. */
-  readonly #arrival: Arrival | undefined;
+  readonly #arrival: ActorImport | undefined;
   readonly #check: ActorCheck;
   #calls = 0;
   #lastKey: Buffer | undefined;
 
-  constructor(actor: Travelling, arrival: Arrival | undefined) {
+  constructor(actor: ExportedActor, arrival: ActorImport | undefined) {
     this.#actor = actor;
     this.#arrival = arrival;
     this.#check = new ActorCheck(actor);
@@ -307,7 +307,7 @@ class ActorIntake {
     await this.#arrival?.call(call);
   }
 
-  async end({ id, seq, head }: Pick<Travelling, "id" | "seq" | "head">): Promise<void> {
+  async end({ id, seq, head }: Pick<ExportedActor, "id" | "seq" | "head">): Promise<void> {
     const begun = this.#actor;
     if (id !== begun.id || seq !== begun.seq || head !== begun.head)
       throw corrupt(`The line of its end is of ${id}, event ${seq}: lines are missing.`);
@@ -347,7 +347,7 @@ const flawed = (seq: number, why: string, cause?: unknown): StoreError => new St
 
 /** C7: checks an exported actor: each event as it comes; at the end its row, and its state, which is replayed from the events. */
 class ActorCheck {
-  readonly #actor: Travelling;
+  readonly #actor: ExportedActor;
   readonly #verifier: Verifier;
   #seq = 0;
   #uid = "";
@@ -359,7 +359,7 @@ class ActorCheck {
   #patches: PendingPatch[] = [];
   #bytes = 0;
 
-  constructor(actor: Travelling) {
+  constructor(actor: ExportedActor) {
     this.#actor = actor;
     this.#verifier = new Verifier({ actor: actor.id });
   }

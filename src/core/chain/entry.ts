@@ -3,7 +3,7 @@
 import {
   type ChainEvent,
   type Entry,
-  isBag,
+  isJsonObject,
   isList,
   type Json,
   type Message,
@@ -155,7 +155,7 @@ export function sinceAfter({ events, bytes, fullBytes }: SinceFull, { event, ful
 export function isRedacted(value: Json): boolean {
   if (value === REDACTED) return true;
   if (isList(value)) return value.some(isRedacted);
-  return isBag(value) && Object.values(value).some(isRedacted);
+  return isJsonObject(value) && Object.values(value).some(isRedacted);
 }
 
 /** Shorter secrets would be found in unrelated texts. */
@@ -174,8 +174,8 @@ function collect(value: Json, redacted: Json | undefined, found: Set<string>): v
   if (isList(value)) {
     const other = isList(redacted) ? redacted : [];
     for (const [index, item] of value.entries()) collect(item, other[index], found);
-  } else if (isBag(value)) {
-    const other = isBag(redacted) ? redacted : {};
+  } else if (isJsonObject(value)) {
+    const other = isJsonObject(redacted) ? redacted : {};
     for (const key of Object.keys(value)) collect(value[key] ?? null, getOwn(other, key), found);
   } else if (typeof value === "string" || typeof value === "number") {
     const text = String(value);
@@ -193,7 +193,7 @@ export function withoutSecrets(value: Json, secrets: readonly string[]): Json {
   }
   if (typeof value === "number") return secrets.includes(String(value)) ? REDACTED : value;
   if (isList(value)) return value.map((item) => withoutSecrets(item, secrets));
-  if (!isBag(value)) return value;
+  if (!isJsonObject(value)) return value;
   const result: Record<string, Json> = {};
   for (const key of Object.keys(value)) setOwn(result, key, withoutSecrets(value[key] ?? null, secrets));
   return result;

@@ -1,6 +1,15 @@
 // Owns: events as text: header, body, hash, and the line of an export (docs/design/chain.md). Does not own: what a turn stores (entry.ts).
 import { hash } from "node:crypto";
-import { type Bag, type Body, type ChainEvent, type Header, isBag, isList, type Json, StoreError } from "../contract/index.ts";
+import {
+  type JsonObject,
+  type Body,
+  type ChainEvent,
+  type Header,
+  isJsonObject,
+  isList,
+  type Json,
+  StoreError,
+} from "../contract/index.ts";
 import { isAddress } from "../contract/internal.ts";
 
 /** SHA-256 of a text's UTF-8, as 64 lower-case hex digits. */
@@ -46,14 +55,14 @@ const corrupt = (what: string, id: string, cause?: unknown): StoreError =>
     { cause },
   );
 
-function parsed(text: string, what: string, id: string): Bag {
+function parsed(text: string, what: string, id: string): JsonObject {
   let value: Json;
   try {
     value = JSON.parse(text);
   } catch (error) {
     throw corrupt(what, id, error);
   }
-  if (!isBag(value)) throw corrupt(what, id);
+  if (!isJsonObject(value)) throw corrupt(what, id);
   return value;
 }
 

@@ -1,6 +1,6 @@
 // Owns: what follows from a crash or an unhandled message: failing the actor, the report to its parent, the error to log. Does not own:
 // sending or logging these.
-import { type ActorId, EngineError, isBag, type Message, type Reply, type Row } from "../contract/index.ts";
+import { type ActorId, EngineError, isJsonObject, type Message, type Reply, type Row } from "../contract/index.ts";
 import { hasOwn } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 
@@ -34,7 +34,7 @@ const MOST_PATHS = 8;
 export function unhandledMessage({ to, from, action, args, replyAs }: Message, reply: Reply | undefined): EngineError | undefined {
   if (reply === undefined || !hasOwn(reply, "refused") || (replyAs !== undefined && from !== undefined)) return undefined;
   // The engine sends these to every parent, which need not handle them.
-  if (action === "ended" || (action === FAILED && isBag(args) && args["child"] === from)) return undefined;
+  if (action === "ended" || (action === FAILED && isJsonObject(args) && args["child"] === from)) return undefined;
   const { code, data } = reply.refused;
   if (code !== "UNKNOWN" && code !== "INVALID") return undefined;
   const what = `${JSON.stringify(action.slice(0, 100))}${from === undefined ? "" : ` of ${from}`}`;
@@ -49,9 +49,9 @@ export function unhandledMessage({ to, from, action, args, replyAs }: Message, r
 }
 
 function pathsOf(data: unknown): string {
-  const issues = isBag(data) && Array.isArray(data["issues"]) ? data["issues"] : [];
+  const issues = isJsonObject(data) && Array.isArray(data["issues"]) ? data["issues"] : [];
   const paths = issues.slice(0, MOST_PATHS).flatMap((issue) => {
-    const path = isBag(issue) ? issue["path"] : undefined;
+    const path = isJsonObject(issue) ? issue["path"] : undefined;
     return typeof path === "string" && path !== "" ? [path.slice(0, 100)] : [];
   });
   return paths.length === 0 ? "" : ` at ${paths.join(", ")}`;

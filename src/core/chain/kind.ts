@@ -1,5 +1,5 @@
 // Owns: what an engine derives from a behaviour once, and what an actor has beyond its state. Does not own: turns.
-import { DEFAULT_POLICY, type ActorId, type Bag, type Behaviour, type Policy, type Row, type SetWake } from "../contract/index.ts";
+import { DEFAULT_POLICY, type ActorId, type JsonObject, type Behaviour, type Policy, type Row, type SetWake } from "../contract/index.ts";
 
 /** What an actor has beyond its state. Actors with nothing special share one object per kind. */
 export interface Extra {
@@ -11,7 +11,7 @@ export interface Extra {
   /** A fork: what it sends is recorded, never delivered. */
   readonly muted?: true;
   readonly wakes: Readonly<Record<string, SetWake>>;
-  readonly pending: Bag;
+  readonly pending: JsonObject;
 }
 
 /** A behaviour, with what every turn needs of it derived once. */

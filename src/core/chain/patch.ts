@@ -1,6 +1,6 @@
 // Owns: the patch between two states (format: docs/design/chain.md): making and applying it. Does not own: what counts as JSON
 // (json-check.ts), where a draft wrote (core/actor).
-import { type Bag, isBag, isList, type Json, StoreError } from "../contract/index.ts";
+import { type JsonObject, isJsonObject, isList, type Json, StoreError } from "../contract/index.ts";
 import { type Changes, getOwn, setOwn } from "../contract/internal.ts";
 import {
   type Allowance,
@@ -56,10 +56,10 @@ class Comparison {
     if (before === after) return undefined;
     const keys = changes?.keys;
     if (changes !== undefined && keys !== undefined) {
-      if (isBag(before) && isObject(after)) return this.#keys(before, after, inOrder(keys, after), depth, changes);
+      if (isJsonObject(before) && isObject(after)) return this.#keys(before, after, inOrder(keys, after), depth, changes);
       if (keys.length === 1 && isList(before) && isList(after)) return this.#item(before, after, keys[0] ?? "", depth, changes);
     }
-    if (isBag(before) && isObject(after)) {
+    if (isJsonObject(before) && isObject(after)) {
       if (depth >= MAX_DEPTH || !isPlain(after) || (changes === undefined && !holdsPlainValues(after))) throw NOT_JSON;
       return this.#object(before, after, depth, changes);
     }
@@ -76,7 +76,7 @@ class Comparison {
   }
 
   /** The changes at keys that both objects have. */
-  #keys(before: Bag, after: Unchecked, keys: readonly string[], depth: number, changes?: Changes): Record<string, Json> | undefined {
+  #keys(before: JsonObject, after: Unchecked, keys: readonly string[], depth: number, changes?: Changes): Record<string, Json> | undefined {
     let patch: Record<string, Json> | undefined;
     for (const key of keys) {
       const was = before[key];
@@ -97,7 +97,7 @@ class Comparison {
     return node === undefined ? undefined : [STEPS, [index, node]];
   }
 
-  #object(before: Bag, after: Unchecked, depth: number, changes: Changes | undefined): Json | undefined {
+  #object(before: JsonObject, after: Unchecked, depth: number, changes: Changes | undefined): Json | undefined {
     const old = Object.keys(before);
     const now = Object.keys(after);
     let patch: Record<string, Json> | undefined;
@@ -262,12 +262,12 @@ function applyNode(state: Json, node: Json, depth: number): Json {
     if (value !== STEPS || !isList(state)) throw invalidPatch("it changes items of what is no list");
     return applySteps(state, steps, depth);
   }
-  if (!isBag(node)) throw invalidPatch("it has an unknown change");
-  if (!isBag(state)) throw invalidPatch("it changes keys of what is no object");
+  if (!isJsonObject(node)) throw invalidPatch("it has an unknown change");
+  if (!isJsonObject(state)) throw invalidPatch("it changes keys of what is no object");
   return applyKeys(state, node, depth);
 }
 
-function applyKeys(state: Bag, node: Bag, depth: number): Json {
+function applyKeys(state: JsonObject, node: JsonObject, depth: number): Json {
   const result: Record<string, Json> = { ...state };
   const before = (key: string): Json => {
     const was = getOwn(state, key);

@@ -1,12 +1,12 @@
 // Owns: running the turns of a chain again (law 4: a pure turn, run again, leaves the same event). Does not own: reading or verifying it.
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   type Body,
   type ChainEvent,
   type Header,
-  isBag,
+  isJsonObject,
   type Json,
   type Message,
   type Turn,
@@ -99,10 +99,10 @@ function reasonToTake(behaviour: Behaviour, header: Header, body: Body, before: 
 function isEngines({ type, life, parent, cause }: Header, { message, state, patch, record }: Body): boolean {
   if (!isMessage(message)) return true;
   const { id, args } = message;
-  if (isBag(record) && patch === undefined && typeof record["dropped"] === "string" && Object.keys(record).length === 1)
+  if (isJsonObject(record) && patch === undefined && typeof record["dropped"] === "string" && Object.keys(record).length === 1)
     return wakeNameIn(id, life) !== undefined;
   if (type === "stop") return isOwnId(id);
-  if (state === undefined || !isBag(args)) return false;
+  if (state === undefined || !isJsonObject(args)) return false;
   if (type === "checkpoint") return args["head"] === parent && Object.keys(args).length === 1;
   return type === "fork" && parent === null && args["head"] === cause && typeof args["life"] === "string";
 }
@@ -111,7 +111,7 @@ const begins = (header: Header, before: Before | undefined, body: Body): boolean
   before === undefined ? header.seq === 1 : before.base.life !== header.life && body.state !== undefined;
 
 const isMessage = (value: unknown): value is Message =>
-  isBag(value) && typeof value["id"] === "string" && typeof value["action"] === "string" && typeof value["seed"] === "string";
+  isJsonObject(value) && typeof value["id"] === "string" && typeof value["action"] === "string" && typeof value["seed"] === "string";
 
 function again(
   kind: Kind,
@@ -203,7 +203,7 @@ function patchBase(kind: Kind, id: ActorId, before: Before, version: number): Js
   return version === before.version || version !== kind.behaviour.version ? before.base.state : upcastBase(kind, id, before).state;
 }
 
-function pendingAfter(pending: Bag, body: Body): Bag {
+function pendingAfter(pending: JsonObject, body: Body): JsonObject {
   const { reply } = body;
   const message: unknown = body.message;
   if (reply !== "later" || !isMessage(message)) return pending;

@@ -6,7 +6,7 @@ import {
   type ChainEvent,
   type EngineError,
   type Entry,
-  isBag,
+  isJsonObject,
   isList,
   type Json,
   type Stored,
@@ -80,7 +80,7 @@ const segment = (key: string): string => `/${key.replaceAll("~", "~0").replaceAl
 
 function compare(before: Json | undefined, after: Json | undefined, path: string, found: Difference[], limit: number): void {
   if (before === after || found.length >= limit) return;
-  if (isBag(before) && isBag(after)) {
+  if (isJsonObject(before) && isJsonObject(after)) {
     for (const key of Object.keys(before)) compare(before[key], getOwn(after, key), path + segment(key), found, limit);
     for (const key of Object.keys(after))
       if (!Object.hasOwn(before, key)) compare(undefined, after[key], path + segment(key), found, limit);
@@ -177,9 +177,9 @@ export function checkSignature(event: ChainEvent, publicKey: KeyObject): boolean
   try {
     const { actor, life, seq, parent, type } = readHeader(event);
     const body = readBody(event);
-    if (type !== "checkpoint" || body?.state === undefined || !isBag(body.record)) return false;
+    if (type !== "checkpoint" || body?.state === undefined || !isJsonObject(body.record)) return false;
     const { signature } = body.record;
-    if (!isBag(signature) || typeof signature["value"] !== "string") return false;
+    if (!isJsonObject(signature) || typeof signature["value"] !== "string") return false;
     return verify(null, statement(actor, life, seq, parent, body.state), publicKey, Buffer.from(signature["value"], "base64"));
   } catch {
     return false;

@@ -2,9 +2,9 @@
 // rest of a turn (turn.ts).
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type EngineError,
-  isBag,
+  isJsonObject,
   type Json,
   type Message,
   type Outgoing,
@@ -51,13 +51,13 @@ export function checkReply(reply: unknown, name: string): asserts reply is Reply
   }
   checkJson(reply, name);
   const { refused, needs } = reply;
-  const isRefusal = isBag(refused) && typeof refused["code"] === "string" && typeof refused["message"] === "string";
-  if (!isRefusal && !isBag(needs)) throw noReply(name);
+  const isRefusal = isJsonObject(refused) && typeof refused["code"] === "string" && typeof refused["message"] === "string";
+  if (!isRefusal && !isJsonObject(needs)) throw noReply(name);
 }
 
 /** Throws `BAD_TURN` unless each is progress. */
 function checkSteps(report: unknown): void {
-  if (isBag(report) && Object.values(report).every(isStep)) return;
+  if (isJsonObject(report) && Object.values(report).every(isStep)) return;
   throw new TroupeError("BAD_TURN", "A turn's report is by the ids of messages, each `{ done, total?, text? }`: numbers, and a text.");
 }
 
@@ -112,20 +112,27 @@ export function answerMessage(message: Message, reply: Reply, at: number): Messa
 const NOTHING: readonly never[] = [];
 
 /** The replies a turn gives to such messages. Those to other ids are ignored. */
-export function answersIn(given: NonNullable<Turn<unknown>["answer"]>, pending: Bag): readonly (readonly [id: string, reply: Reply])[] {
+export function answersIn(
+  given: NonNullable<Turn<unknown>["answer"]>,
+  pending: JsonObject,
+): readonly (readonly [id: string, reply: Reply])[] {
   const answers = Object.entries(given).filter(([id]) => Object.hasOwn(pending, id));
   for (const [id, answer] of answers) checkReply(answer, `answer["${id}"]`);
   return answers;
 }
 
 /** The progress of such messages, pending before or after the turn. That of other ids is ignored. */
-export function stepsIn(report: NonNullable<Turn<unknown>["report"]>, before: Bag, after: Bag): Readonly<Record<string, Step>> {
+export function stepsIn(
+  report: NonNullable<Turn<unknown>["report"]>,
+  before: JsonObject,
+  after: JsonObject,
+): Readonly<Record<string, Step>> {
   checkSteps(report);
   return Object.fromEntries(Object.entries(report).filter(([id]) => Object.hasOwn(before, id) || Object.hasOwn(after, id)));
 }
 
 interface SettledReplies {
-  readonly pending: Bag;
+  readonly pending: JsonObject;
   readonly answers: readonly (readonly [id: string, reply: Reply])[];
   readonly sends: readonly Outgoing[];
   readonly remembered: readonly Remembered[];
@@ -176,7 +183,7 @@ interface PendingReply extends Partial<CallKey> {
 
 /** An entry of `pending`: the key to remember the reply under, and the actor to send it to. */
 export function pendingReply(stored: Json | undefined): PendingReply {
-  if (!isBag(stored)) return {};
+  if (!isJsonObject(stored)) return {};
   const { key, call, from, replyAs } = stored;
   return {
     ...(typeof key === "string" ? { key } : {}),

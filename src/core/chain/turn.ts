@@ -3,7 +3,7 @@
 import {
   EngineError,
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   type Json,
   type Message,
@@ -320,7 +320,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
 // A function of its own: V8 allocates a context for captured variables on every call.
 const idsOf = (sends: readonly Outgoing[], life: string, seq: number): readonly string[] => sends.map((_, n) => `${life}.${seq}.${n}`);
 
-const traced = (sends: readonly Outgoing[], trace: Bag): readonly Outgoing[] =>
+const traced = (sends: readonly Outgoing[], trace: JsonObject): readonly Outgoing[] =>
   sends.map((outgoing) => (outgoing.trace === undefined ? { ...outgoing, trace } : outgoing));
 
 const recordOf = ({ record }: Turn<unknown>): Turn<unknown> => (record === undefined ? {} : { record });

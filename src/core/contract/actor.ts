@@ -3,7 +3,7 @@
 
 import type { DirtyPaths } from "./dirty-paths.ts";
 import type { TroupeError } from "./errors.ts";
-import type { Bag, Json } from "./json.ts";
+import type { JsonObject, Json } from "./json.ts";
 import type { Catalogue, Surface } from "./surface.ts";
 
 /** `kind/key`: the kind matches `[a-z][a-z0-9-]{0,63}`, the key is 1–256 bytes, percent-encoded as `encodeURIComponent` does: one key, one id. */
@@ -45,9 +45,9 @@ export interface Message {
   readonly cause?: string;
   readonly deadline?: number;
   /** W3C `traceparent`, `tracestate`, `baggage`. */
-  readonly trace?: Bag;
+  readonly trace?: JsonObject;
   /** Given to an earlier `needs`, under the same keys. */
-  readonly answers?: Bag;
+  readonly answers?: JsonObject;
   /** What the client supports: `elicitation`, `sampling`, `roots`. */
   readonly can?: readonly string[];
   /** How often it was replayed as a dead letter. */
@@ -61,7 +61,7 @@ export type Reply =
   | { readonly ok: Json }
   | { readonly refused: { readonly code: string; readonly message: string; readonly data?: Json } }
   /** Ask the client, then call again from the top: this turn leaves no trace. Key → request `{method, params}`. */
-  | { readonly needs: Bag };
+  | { readonly needs: JsonObject };
 
 /** How a cast finds a viewer's actor: one for all, one per principal, one per handle, or only by another's link. */
 export type Per = "shared" | "user" | "handle" | "link";

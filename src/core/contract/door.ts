@@ -25,7 +25,7 @@ export interface Channel {
   /** Runs each time the channel becomes ready again, until undone; not at once if it is ready already. */
   onReady(run: () => void): () => void;
   /** Aborted when the client has left. */
-  readonly gone: CancelSignal;
+  readonly disconnected: CancelSignal;
   /** Ends the stream after what was sent. */
   close(): void;
 }
@@ -54,12 +54,12 @@ export interface Exchange {
   /** Served at `/mcp/meta`. */
   readonly posture?: "meta";
   /**
-   * Turns the response into an event stream, once; later calls return the same channel. Its `gone` is aborted already if there is no
+   * Turns the response into an event stream, once; later calls return the same channel. Its `disconnected` is aborted already if there is no
    * stream: the client has left or was answered, or may have no more streams, which is its answer unless that has a body.
    */
   stream(headers?: Readonly<Record<string, string>>): Channel;
   /** Aborted when the client closed the connection. */
-  readonly gone: CancelSignal;
+  readonly disconnected: CancelSignal;
 }
 
 /** What ends an exchange. After `stream()` the body, if any, is the stream's last message and status and headers are ignored. */

@@ -37,7 +37,7 @@ export interface Snapshot extends Change {
 }
 
 /** A dead letter: a send that failed three times (C5). */
-export interface Letter {
+export interface DeadLetter {
   readonly message: Message;
   readonly why: string;
   readonly at: number;

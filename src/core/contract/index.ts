@@ -23,7 +23,7 @@ export {
 export { type Body, type ChainEvent, type Header, REDACTED } from "./chain.ts";
 export { Queues } from "./collections.ts";
 export type { Answer, Caller, Channel, Connection, DoorRequest, Exchange, Gateway, HttpMount, SocketMount } from "./door.ts";
-export type { Change, Engine, Letter, ListQuery, Member, Members, PeerListener, Peers, Snapshot, Status, Trait } from "./engine.ts";
+export type { Change, Engine, DeadLetter, ListQuery, Member, Members, PeerListener, Peers, Snapshot, Status, Trait } from "./engine.ts";
 export {
   type DoorCode,
   type EngineCode,
@@ -34,7 +34,7 @@ export {
   type SurfaceCode,
   TroupeError,
 } from "./errors.ts";
-export { type Bag, type Frozen, isBag, isList, type Json } from "./json.ts";
+export { type JsonObject, type Frozen, isJsonObject, isList, type Json } from "./json.ts";
 export { defaultRate, type Rate, TokenBuckets } from "./limits.ts";
 export { Watchers } from "./listeners.ts";
 export { BARE_RESULT, BLOB, type Content, CONTENT, isBareResult } from "./mcp.ts";
@@ -58,7 +58,7 @@ export {
 } from "./session.ts";
 export type { CallOptions, ContentOf, Dirty, Receipt, Shown, Source } from "./source.ts";
 export type {
-  Arrival,
+  ActorImport,
   Collected,
   ContentStore,
   Damaged,
@@ -72,14 +72,14 @@ export type {
   Exporter,
   Importer,
   KeyedCall,
-  Leaving,
+  LeavingActor,
   Remembered,
   Row,
-  Settling,
+  OutboxAck,
   SetWake,
   Store,
   Stored,
-  Travelling,
+  ExportedActor,
   Undelivered,
 } from "./store.ts";
 export type { Catalogue, ListName, Offer, OfferRef, Surface, TaskSupport } from "./surface.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { countValues, freezeDeep, isBag, type Json, tooManyValues, VALUE_LIMITS, wellFormed } from "./json.ts";
+import { countValues, freezeDeep, isJsonObject, type Json, tooManyValues, VALUE_LIMITS, wellFormed } from "./json.ts";
 import { describe, test } from "node:test";
 
 test("freezeDeep freezes cyclic, shared and half-frozen values, and leaves other objects alone", () => {
@@ -27,8 +27,8 @@ function countedAfterParsing(value: Json): ReturnType<typeof countValues> {
   return {
     values: counts.reduce((sum, { values }) => sum + values, 1),
     empty: counts.reduce((sum, { empty }) => sum + empty, isContainer && inside.length === 0 ? 1 : 0),
-    allMembers: counts.reduce((sum, { allMembers }) => sum + allMembers, isBag(value) ? inside.length : 0),
-    members: Math.max(isBag(value) ? inside.length : 0, ...counts.map(({ members }) => members)),
+    allMembers: counts.reduce((sum, { allMembers }) => sum + allMembers, isJsonObject(value) ? inside.length : 0),
+    members: Math.max(isJsonObject(value) ? inside.length : 0, ...counts.map(({ members }) => members)),
   };
 }
 

@@ -5,13 +5,13 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /** A JSON object with arbitrary keys. */
-export type Bag = Readonly<Record<string, Json>>;
+export type JsonObject = Readonly<Record<string, Json>>;
 
 /** Deeply read-only: what an author reads of a state, and may give back as a result. */
 export type Frozen<T> = T extends (...args: never) => unknown ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
 
 /** A JSON object, not an array. */
-export function isBag(value: unknown): value is Bag {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -64,7 +64,7 @@ export function omitUndefined(members: object): object {
 /** JSON text that is the same for equal values, whatever the order of their keys. */
 export function canonical(value: Json): string {
   if (isList(value)) return `[${value.map(canonical).join()}]`;
-  if (!isBag(value)) return JSON.stringify(value);
+  if (!isJsonObject(value)) return JSON.stringify(value);
   const entries = Object.keys(value).toSorted();
   return `{${entries.map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`).join()}}`;
 }

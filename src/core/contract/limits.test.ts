@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SimulatedClock } from "../../testing/index.ts";
 import type { Caller } from "./door.ts";
-import type { Bag, Json } from "./json.ts";
+import type { JsonObject, Json } from "./json.ts";
 import { InFlightMemoryBudget, isLarge, peerOf, type Rate, RateLimitedLines, TokenBuckets, rateLimitedLog } from "./limits.ts";
 import { array, assert as check, constant, constantFrom, integer, oneof, property, record } from "fast-check";
 import { describe, it, test } from "node:test";
@@ -262,7 +262,13 @@ test("a clock that was set back drops no line", () => {
 
 test("faults are one line for each kind, whichever actors and requests they are of", () => {
   const lines = new RateLimitedLines({ now: () => 0 });
-  const fault = (actor: string, more: Bag = {}): Bag => ({ event: "fault", error: "TypeError", place: "/shop.ts:3:7", actor, ...more });
+  const fault = (actor: string, more: JsonObject = {}): JsonObject => ({
+    event: "fault",
+    error: "TypeError",
+    place: "/shop.ts:3:7",
+    actor,
+    ...more,
+  });
   assert.notEqual(lines.take(fault("shop/a")), undefined);
   for (let n = 0; n < 1_000; n += 1)
     assert.equal(lines.take(fault(`shop/${n}`, { why: `It is of shop/${n}.`, trace_id: `${n}` })), undefined);

@@ -4,7 +4,7 @@
 import type { Log } from "./actor.ts";
 import { memoizeByString } from "./collections.ts";
 import type { Caller } from "./door.ts";
-import { type Bag, countValues, isBag, getOwn } from "./json.ts";
+import { type JsonObject, countValues, isJsonObject, getOwn } from "./json.ts";
 import type { Clock } from "./time.ts";
 
 /** The rate of a token bucket: `burst` tokens at most, refilled by `perSecond`. */
@@ -201,7 +201,7 @@ export class RateLimitedLines {
   }
 
   /** The line to write; undefined: drop it. */
-  take(line: Bag): Bag | undefined {
+  take(line: JsonObject): JsonObject | undefined {
     const { event } = line;
     if (typeof event !== "string" || !CAUSED_BY_CALLERS.test(event)) return line;
     const now = this.#clock.now();
@@ -227,7 +227,7 @@ export class RateLimitedLines {
   }
 }
 
-function kindOf(line: Bag, event: string): string {
+function kindOf(line: JsonObject, event: string): string {
   const kind: unknown[] = [event];
   for (const name of OF_KIND) kind.push(getOwn(line, name));
   // A single word only: a sentence may contain ids.
@@ -243,7 +243,7 @@ export function rateLimitedLog(log: Log | undefined, clock: Pick<Clock, "now">):
   if (log === undefined) return undefined;
   const lines = new RateLimitedLines(clock);
   return (level, data, logger) => {
-    const line = isBag(data) ? lines.take(data) : data;
+    const line = isJsonObject(data) ? lines.take(data) : data;
     if (line === undefined) return;
     if (logger === undefined) log(level, line);
     else log(level, line, logger);

@@ -2,7 +2,7 @@
 // protocol (mcp/gateway).
 
 import { TroupeError } from "./errors.ts";
-import { type Bag, isBag, isList, type Json } from "./json.ts";
+import { type JsonObject, isJsonObject, isList, type Json } from "./json.ts";
 
 /**
  * The one mark in a domain value that means MCP content blocks, written by
@@ -12,12 +12,12 @@ export const CONTENT = "troupe/content";
 
 /** MCP content blocks chosen by the author. */
 export interface Content {
-  readonly [CONTENT]: readonly Bag[];
+  readonly [CONTENT]: readonly JsonObject[];
   readonly structured?: Json;
   /** Passed to the client as it is; left out if absent. */
   readonly isError?: boolean;
   /** `_meta` of the result. */
-  readonly meta?: Bag;
+  readonly meta?: JsonObject;
 }
 
 /** A resource's bytes, written by `blob()`. */
@@ -27,16 +27,16 @@ export const BLOB = "troupe/blob";
 const OF_CONTENT: ReadonlySet<string> = new Set([CONTENT, "structured", "isError", "meta", "messages", "description"]);
 const OF_BLOB: ReadonlySet<string> = new Set([BLOB, "mimeType"]);
 
-const holdsOnly = (value: Bag, names: ReadonlySet<string>): boolean => Object.keys(value).every((key) => names.has(key));
+const holdsOnly = (value: JsonObject, names: ReadonlySet<string>): boolean => Object.keys(value).every((key) => names.has(key));
 
 /** Whether it is content. With other members it is data that happens to use the mark as a key. */
-export function isContent(value: unknown): value is Bag & { readonly [CONTENT]: readonly Json[] } {
-  return isBag(value) && isList(value[CONTENT]) && holdsOnly(value, OF_CONTENT);
+export function isContent(value: unknown): value is JsonObject & { readonly [CONTENT]: readonly Json[] } {
+  return isJsonObject(value) && isList(value[CONTENT]) && holdsOnly(value, OF_CONTENT);
 }
 
 /** Whether it is a blob, with the same exception. */
-export function isBlob(value: unknown): value is Bag & { readonly [BLOB]: string } {
-  return isBag(value) && typeof value[BLOB] === "string" && holdsOnly(value, OF_BLOB);
+export function isBlob(value: unknown): value is JsonObject & { readonly [BLOB]: string } {
+  return isJsonObject(value) && typeof value[BLOB] === "string" && holdsOnly(value, OF_BLOB);
 }
 
 const BLOCKS = new Set<unknown>(["text", "image", "audio", "resource", "resource_link"]);
@@ -73,13 +73,13 @@ export const isScope = (value: unknown): value is string => typeof value === "st
 const areScopes = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isScope);
 
 /** The `_meta` of an offer with its scopes added. */
-export const withScopes = (meta: Bag | undefined, scopes: readonly string[] | undefined): Bag | undefined =>
+export const withScopes = (meta: JsonObject | undefined, scopes: readonly string[] | undefined): JsonObject | undefined =>
   scopes === undefined ? meta : { ...meta, [SCOPES]: scopes };
 
 /** The scopes that an offer requires. */
-export function scopesOf(definition: Bag): readonly string[] {
+export function scopesOf(definition: JsonObject): readonly string[] {
   const meta = definition["_meta"];
-  if (!isBag(meta) || !Object.hasOwn(meta, SCOPES)) return NONE;
+  if (!isJsonObject(meta) || !Object.hasOwn(meta, SCOPES)) return NONE;
   const wanted: unknown = meta[SCOPES];
   return areScopes(wanted) ? [...new Set(wanted)] : UNOBTAINABLE;
 }
@@ -113,7 +113,7 @@ export function isExtensionMethod(method: string): boolean {
 }
 
 /** The capability that a client must declare to receive this request, as named in `Message.can`. */
-export function capabilityNeeded(method: string, params: Bag): string {
+export function capabilityNeeded(method: string, params: JsonObject): string {
   const extension = EXTENSION_METHOD.exec(method)?.[1];
   if (extension !== undefined) return EXTENSION + extension;
   if (method === "sampling/createMessage") return params["tools"] === undefined ? "sampling" : "sampling.tools";
@@ -139,10 +139,10 @@ export interface HeaderParameter {
 
 /** Finds header parameters reached through `properties` alone: conditional ones and list items cannot be sent as headers. */
 export function headerParameters(schema: Json | undefined, path: readonly string[] = []): readonly HeaderParameter[] {
-  if (!isBag(schema) || !isBag(schema["properties"]) || path.length >= DEEPEST) return [];
+  if (!isJsonObject(schema) || !isJsonObject(schema["properties"]) || path.length >= DEEPEST) return [];
   return Object.entries(schema["properties"]).flatMap(([key, member]): readonly HeaderParameter[] => {
     const at = [...path, key];
-    const name = isBag(member) ? member[MARK] : undefined;
+    const name = isJsonObject(member) ? member[MARK] : undefined;
     const here = typeof name === "string" && TOKEN.test(name) ? [{ path: at, header: `mcp-param-${name.toLowerCase()}` }] : [];
     return [...here, ...headerParameters(member, at)];
   });
@@ -155,13 +155,13 @@ export function checkHeaderParameters(schema: Json, where: string): void {
 }
 
 function misplaced(schema: Json | undefined, path: string, reachable: boolean): string | undefined {
-  if (!isBag(schema)) return undefined;
+  if (!isJsonObject(schema)) return undefined;
   const wrong = MARK in schema ? unfit(schema, path, reachable) : undefined;
   if (wrong !== undefined) return wrong;
   const within: (readonly [step: string, part: Json, reachable: boolean])[] = [];
   for (const word of ["properties", ...NAMED]) {
     const parts = schema[word];
-    if (!isBag(parts)) continue;
+    if (!isJsonObject(parts)) continue;
     for (const [name, part] of Object.entries(parts)) within.push([`${word}/${name}`, part, reachable && word === "properties"]);
   }
   for (const word of [...OTHERS, ...DECIDED]) {
@@ -176,7 +176,7 @@ function misplaced(schema: Json | undefined, path: string, reachable: boolean): 
   return undefined;
 }
 
-function unfit(schema: Bag, path: string, reachable: boolean): string | undefined {
+function unfit(schema: JsonObject, path: string, reachable: boolean): string | undefined {
   const at = `${path}/${MARK}`.slice(0, 200);
   if (!reachable || path === "") return `${at} is not on a property that is reached through properties alone`;
   const name = schema[MARK];

@@ -1,6 +1,6 @@
 // Owns: the interface for counting, timing and tracing requests. Does not own: an implementation (hosts/telemetry).
 
-import type { Bag } from "./json.ts";
+import type { JsonObject } from "./json.ts";
 
 /** An MCP request when it begins to be served. */
 export interface ObservedRequest {
@@ -15,7 +15,7 @@ export interface ObservedRequest {
   readonly session?: string;
   readonly peer?: string;
   /** The W3C trace context that came with it: `traceparent`, `tracestate`, `baggage`. */
-  readonly trace?: Bag;
+  readonly trace?: JsonObject;
 }
 
 /** How a request failed. */
@@ -31,7 +31,7 @@ export interface ObservedFailure {
 /** One observed request. */
 export interface Observation {
   /** The W3C trace context for the work of this request, passed to its actors. Absent: the client's. */
-  readonly trace?: Bag;
+  readonly trace?: JsonObject;
   /** Runs `act` once, synchronously, as part of the request. */
   during<T>(act: () => T): T;
   /** The request was answered. Called once. */

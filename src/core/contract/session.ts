@@ -2,7 +2,7 @@
 // of them (core/store, hosts).
 
 import { StoreError } from "./errors.ts";
-import { type Bag, isBag, isTexts, type Json } from "./json.ts";
+import { type JsonObject, isJsonObject, isTexts, type Json } from "./json.ts";
 
 /** A legacy session (2024-11-05 … 2025-11-25) as it outlives a connection and a restart. */
 export interface SessionRow {
@@ -10,8 +10,8 @@ export interface SessionRow {
   /** Bound on creation; a request of any other principal finds nothing. */
   readonly principal?: string;
   readonly protocol: string;
-  readonly client: Bag;
-  readonly capabilities: Bag;
+  readonly client: JsonObject;
+  readonly capabilities: JsonObject;
   readonly subscriptions: readonly string[];
   readonly logLevel?: string;
   readonly posture?: string;
@@ -23,13 +23,13 @@ export interface SessionRow {
 
 /** Validates a row, for stores that others could have written to. */
 export function isSessionRow(value: unknown): value is SessionRow {
-  if (!isBag(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { id, principal, protocol, client, capabilities, subscriptions, logLevel, posture, listener, createdAt, seenAt } = value;
   return (
     isTexts([id, protocol]) &&
     isTexts([principal, logLevel, posture, listener].filter((text) => text !== undefined)) &&
-    isBag(client) &&
-    isBag(capabilities) &&
+    isJsonObject(client) &&
+    isJsonObject(capabilities) &&
     isTexts(subscriptions) &&
     [createdAt, seenAt].every((time) => typeof time === "number")
   );

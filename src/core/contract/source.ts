@@ -1,7 +1,7 @@
 // Owns: the interface of what the gateway serves. Does not own: casts, registries and other sources (mcp/source).
 
 import type { Log, Outgoing, Progress, Reply, Viewer } from "./actor.ts";
-import type { Bag, Json } from "./json.ts";
+import type { JsonObject, Json } from "./json.ts";
 import type { Catalogue, OfferRef, Surface } from "./surface.ts";
 import type { CancelSignal } from "./time.ts";
 
@@ -18,9 +18,9 @@ export interface CallOptions {
   readonly key?: string | undefined;
   /** The caller's address, as its transport saw it: distinguishes callers without a principal, for their keys and quotas. */
   readonly peer?: string | undefined;
-  readonly answers?: Bag | undefined;
+  readonly answers?: JsonObject | undefined;
   readonly can?: readonly string[] | undefined;
-  readonly trace?: Bag | undefined;
+  readonly trace?: JsonObject | undefined;
   /** An `AbortSignal`, or a signal with the same meaning. */
   readonly signal?: CancelSignal | undefined;
   readonly onProgress?: Progress | undefined;
@@ -77,5 +77,5 @@ export interface Source {
    */
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void;
   /** Values for an argument of a prompt or resource template, beyond the surface's `choices`. */
-  complete?(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]>;
+  complete?(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: JsonObject): Promise<readonly string[]>;
 }

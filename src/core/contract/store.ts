@@ -3,9 +3,9 @@
 
 import type { ActorId, Message, Policy, Reply, Wake } from "./actor.ts";
 import type { ChainEvent } from "./chain.ts";
-import type { Change, Engine, Letter, Status } from "./engine.ts";
+import type { Change, Engine, DeadLetter, Status } from "./engine.ts";
 import type { StoreError } from "./errors.ts";
-import type { Bag, Json } from "./json.ts";
+import type { JsonObject, Json } from "./json.ts";
 
 /** A wake as it is stored. */
 export interface SetWake extends Wake {
@@ -44,7 +44,7 @@ export interface Row {
   readonly muted?: true;
   readonly wakes: Readonly<Record<string, SetWake>>;
   /** Messages with the reply `"later"`, by id: what is needed to answer them. */
-  readonly pending: Bag;
+  readonly pending: JsonObject;
 }
 
 /** One turn to be committed. */
@@ -120,7 +120,7 @@ export interface EndedPage {
 }
 
 /** More about an outbox message that left no event. */
-export interface Settling {
+export interface OutboxAck {
   /** The last failure of a dead letter. */
   readonly why?: string;
   /** The reply for a sender that set `replyAs`, put into the outbox in the same transaction, so that no other process answers again (C5). */
@@ -145,7 +145,7 @@ export interface Store extends AsyncDisposable {
    * For an outbox message whose turn had no effect (`done`), failed once more (`failed`), or for the third time (`dead`). Ignores unknown
    * messages.
    */
-  settle(messageId: string, how: "done" | "failed" | "dead", more?: Settling): Promise<void>;
+  settle(messageId: string, how: "done" | "failed" | "dead", more?: OutboxAck): Promise<void>;
   remembered(id: ActorId, key: string): Promise<Pick<Remembered, "call" | "reply"> | undefined>;
   /** Actors that remember a reply to a call of that key, or will answer it later: the latest first, at most 100. */
   claimants(key: string): Promise<readonly ActorId[]>;
@@ -166,7 +166,7 @@ export interface Store extends AsyncDisposable {
    * more.
    */
   undelivered(limit: number, damaged?: Damaged, except?: ReadonlySet<string>): Promise<readonly Undelivered[]>;
-  letters(limit: number, damaged?: Damaged): Promise<readonly Letter[]>;
+  letters(limit: number, damaged?: Damaged): Promise<readonly DeadLetter[]>;
   /** Returns a dead letter to the outbox (`replay`) and counts its `replays`, or deletes it (`drop`). False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
   children(id: ActorId): Promise<readonly ActorId[]>;
@@ -227,7 +227,7 @@ export function commitWithCallback(store: Pick<Store, "commit">): CommitWithCall
 export type KeyedCall = Omit<Remembered, "reply"> & Partial<Pick<Remembered, "reply">>;
 
 /** An actor that is moved from one store to another. */
-export interface Travelling {
+export interface ExportedActor {
   readonly id: ActorId;
   /** As after the last event. */
   readonly row: Row;
@@ -237,7 +237,7 @@ export interface Travelling {
 }
 
 /** An exported actor. Each iterable is read once, events first, before the next actor is requested. */
-export interface Leaving extends Travelling {
+export interface LeavingActor extends ExportedActor {
   /** All of them, in order; bodies absent where erased. */
   events(): AsyncIterable<ChainEvent>;
   /** Those that have not expired at `Exporter.at`, ascending by the UTF-8 bytes of their keys. */
@@ -252,10 +252,10 @@ export interface Exporter extends AsyncDisposable {
   /** The moment, milliseconds since 1970. */
   readonly at: number;
   /** In the order of kinds, then of keys. Throws `STORE_CORRUPT` at the first that cannot be read. */
-  actors(kind?: string): AsyncIterable<Leaving>;
+  actors(kind?: string): AsyncIterable<LeavingActor>;
   /** In the order they were committed. */
   undelivered(): AsyncIterable<Undelivered>;
-  letters(): AsyncIterable<Letter>;
+  letters(): AsyncIterable<DeadLetter>;
 }
 
 /**
@@ -267,17 +267,17 @@ export interface Importer extends AsyncDisposable {
    * Undefined: it exists already, with the same head. Throws `STORE_CONFLICT`, having written nothing, if it exists with another chain, or
    * another actor has its uid.
    */
-  actor(actor: Travelling): Promise<Arrival | undefined>;
+  actor(actor: ExportedActor): Promise<ActorImport | undefined>;
   /** Appends a message to the outbox. False: it exists already, waiting or dead. Throws `STORE_CONFLICT` if its id has another message. */
   message(undelivered: Undelivered): Promise<boolean>;
   /** Likewise, among the dead letters. */
-  letter(letter: Letter): Promise<boolean>;
+  letter(letter: DeadLetter): Promise<boolean>;
   /** Settles when everything imported is durable. A crash may lose what came since the previous flush, never a part of an actor. */
   flush(): Promise<void>;
 }
 
 /** One actor being imported: invisible, and not left behind by a crash, before `commit`. */
-export interface Arrival {
+export interface ActorImport {
   /** In order, each verified to follow the one before it. `full`: its body holds the whole state. */
   event(event: ChainEvent, full: boolean): Promise<void>;
   /** After the events, ascending by key. */

@@ -3,7 +3,7 @@
 
 import type { ActorId, Message, Reply } from "./actor.ts";
 import { EngineError, StoreError, TroupeError } from "./errors.ts";
-import { type Bag, DEEPEST, isBag, isTexts, getOwn } from "./json.ts";
+import { type JsonObject, DEEPEST, isJsonObject, isTexts, getOwn } from "./json.ts";
 
 /** A check, and the words that follow "has to be" in its error. */
 export type OptionRule = readonly [words: string, fits: (value: unknown) => boolean];
@@ -17,13 +17,13 @@ export const RATE: OptionRule = [
   "{ perSecond, burst }, perSecond above 0 and burst at least 1, or false for no limit",
   (value) =>
     value === false ||
-    (isBag(value) && isNumber(value["perSecond"]) && value["perSecond"] > 0 && isNumber(value["burst"]) && value["burst"] >= 1),
+    (isJsonObject(value) && isNumber(value["perSecond"]) && value["perSecond"] > 0 && isNumber(value["burst"]) && value["burst"] >= 1),
 ];
 
 /** What `actor()` makes, or a behaviour by hand. */
 export const KINDS: OptionRule = [
   'a list of kinds, as actor("name", { … }) makes them',
-  (value) => Array.isArray(value) && value.every((one) => isBag(one) && typeof one["receive"] === "function"),
+  (value) => Array.isArray(value) && value.every((one) => isJsonObject(one) && typeof one["receive"] === "function"),
 ];
 
 export function oneOf(...names: readonly string[]): OptionRule {
@@ -35,7 +35,7 @@ export function boundsOf(known: object): OptionRule {
   const names = Object.keys(known);
   return [
     `bounds, each a number of at least 0, from among ${names.join(", ")}`,
-    (value) => isBag(value) && Object.entries(value).every(([name, bound]) => names.includes(name) && isNumber(bound) && bound >= 0),
+    (value) => isJsonObject(value) && Object.entries(value).every(([name, bound]) => names.includes(name) && isNumber(bound) && bound >= 0),
   ];
 }
 
@@ -74,7 +74,7 @@ function unknown(of: string, name: string, known: readonly string[]): TroupeErro
 
 /** MCP clients reject a whole list or result if one member of one entry has a wrong type. These checks find it first. */
 export const TEXT: OptionRule = ["text", (value) => typeof value === "string"];
-export const OBJECT: OptionRule = ["an object", isBag];
+export const OBJECT: OptionRule = ["an object", isJsonObject];
 export const SIZE: OptionRule = ["a number of bytes", (value) => Number.isSafeInteger(value) && Number(value) >= 0];
 
 const FLAG: OptionRule = ["a boolean", (value) => typeof value === "boolean"];
@@ -94,7 +94,7 @@ export function firstInvalidField(value: object, rules: Rules): string | undefin
 
 const shape = (words: string, rules: Rules, needed = ""): OptionRule => [
   words,
-  (value) => isBag(value) && (needed === "" || needed in value) && firstInvalidField(value, rules) === undefined,
+  (value) => isJsonObject(value) && (needed === "" || needed in value) && firstInvalidField(value, rules) === undefined,
 ];
 
 const ICON = shape("", { src: TEXT, mimeType: TEXT, sizes: TEXTS, theme: oneOf("light", "dark") }, "src");
@@ -132,7 +132,7 @@ export const ARGUMENT = shape("", { name: TEXT, title: TEXT, description: TEXT, 
 const CONTENTS: OptionRule = [
   "{ uri, mimeType?, text } or { uri, mimeType?, blob }, all texts",
   (value) =>
-    isBag(value) &&
+    isJsonObject(value) &&
     "uri" in value &&
     ("text" in value || "blob" in value) &&
     firstInvalidField(value, { uri: TEXT, mimeType: TEXT, text: TEXT, blob: TEXT, _meta: OBJECT }) === undefined,
@@ -149,7 +149,7 @@ const MAY_HAVE: Rules = { annotations: ANNOTATIONS, _meta: OBJECT };
 const LINK_MAY_HAVE: Rules = { ...MAY_HAVE, title: TEXT, description: TEXT, mimeType: TEXT, size: SIZE, icons: ICONS };
 
 /** Describes what is invalid in a content block, without quoting values; undefined: it is valid. */
-export function invalidInBlock(block: Bag): string | undefined {
+export function invalidInBlock(block: JsonObject): string | undefined {
   const { type } = block;
   const needed = typeof type === "string" ? getOwn(MADE_OF, type) : undefined;
   if (needed === undefined) return `type has to be one of ${Object.keys(MADE_OF).join(", ")}`;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as z from "zod";
 import { actor } from "../actor/index.ts";
 import { reexecute, readBody } from "../chain/index.ts";
-import { type Behaviour, type ChainEvent, DEFAULT_POLICY, isBag, type Json, type Message } from "../contract/index.ts";
+import { type Behaviour, type ChainEvent, DEFAULT_POLICY, isJsonObject, type Json, type Message } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { SimulatedClock, until } from "../../testing/index.ts";
 import { LocalEngine } from "./index.ts";
@@ -62,7 +62,7 @@ for (const action of ["tools/keep", "tools/work"]) {
     const events = await all(engine.history("keeper/main"));
     const last = events.at(-1);
     const message = last && readBody(last)?.message;
-    assert.ok(isBag(message));
+    assert.ok(isJsonObject(message));
     assert.deepEqual(message["args"], { items: ["b", "a"] });
     const { mismatches } = reexecute(keeper, events);
     assert.deepEqual(mismatches, []);

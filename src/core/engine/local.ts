@@ -16,7 +16,7 @@ import {
   type Engine,
   type Entropy,
   type Entry,
-  type Letter,
+  type DeadLetter,
   type ListQuery,
   type Observer,
   type OptionTable,
@@ -363,7 +363,7 @@ export class LocalEngine implements Engine {
   }
 
   /** Sends that failed three times, oldest first. */
-  async letters(limit = 1_000): Promise<readonly Letter[]> {
+  async letters(limit = 1_000): Promise<readonly DeadLetter[]> {
     return this.#outbox.letters(limit);
   }
 

@@ -1,6 +1,6 @@
 // Owns: delivery of the messages that turns have sent (C5): order, retries, dead letters.
 // Does not own: the receiving turn (cell.ts), or where a message is stored.
-import type { Clock, Damaged, EngineError, Letter, Message, Reply, Settling, Store } from "../contract/index.ts";
+import type { Clock, Damaged, EngineError, DeadLetter, Message, Reply, OutboxAck, Store } from "../contract/index.ts";
 import { answerMessage, askerOf, atMostBytes, faults, missingActorReply, unhandledMessage } from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
 import { damageReporter, fromStore, type OnFault } from "./ops.ts";
@@ -59,7 +59,7 @@ export class Outbox {
   /** The stored messages that are in a channel. */
   readonly #held = new Set<string>();
   #heldBytes = 0;
-  readonly #deadLetters = new Map<string, Letter>();
+  readonly #deadLetters = new Map<string, DeadLetter>();
   readonly #undos = new Set<() => void>();
   readonly #settling = new Set<Promise<void>>();
   readonly #ready = new Mailbox<Channel>();
@@ -163,7 +163,7 @@ export class Outbox {
   }
 
   /** Dead letters, those in the store first. */
-  async letters(limit: number): Promise<readonly Letter[]> {
+  async letters(limit: number): Promise<readonly DeadLetter[]> {
     const stored = (await fromStore(this.#host.store?.letters(limit, this.#damaged))) ?? [];
     return [...stored, ...this.#deadLetters.values()].slice(0, limit);
   }
@@ -318,7 +318,7 @@ export class Outbox {
     this.#next(channel, item);
   }
 
-  #settle({ message }: OutboxMessage, how: Parameters<Store["settle"]>[1], more?: Settling): Promise<boolean> {
+  #settle({ message }: OutboxMessage, how: Parameters<Store["settle"]>[1], more?: OutboxAck): Promise<boolean> {
     return this.#persist(() => this.#host.store?.settle(message.id, how, more));
   }
 

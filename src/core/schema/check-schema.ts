@@ -1,5 +1,5 @@
 // Owns: whether an author's JSON Schema is one that can be checked, and in which dialect. Does not own: compiling it (compiler.ts).
-import { type Bag, isBag, TroupeError } from "../contract/index.ts";
+import { type JsonObject, isJsonObject, TroupeError } from "../contract/index.ts";
 import { isTexts } from "../contract/internal.ts";
 import { isStandard } from "./standard.ts";
 
@@ -49,9 +49,9 @@ const KEYWORDS = new Set([
 ]);
 
 /** Whether a value that is no library's schema can be a JSON Schema. Throws `BAD_DEFINITION`. */
-export function assertPlain(schema: unknown, where: string): asserts schema is Bag {
+export function assertPlain(schema: unknown, where: string): asserts schema is JsonObject {
   if (typeof schema === "function") throw new TroupeError("BAD_DEFINITION", `${where} is a function: pass a schema.`);
-  if (!isBag(schema))
+  if (!isJsonObject(schema))
     throw new TroupeError("BAD_DEFINITION", `${where} is no schema: pass a Standard Schema (zod, ArkType, …) or a JSON Schema object.`);
   // The official SDK's first version accepts such a record.
   if (Object.values(schema).some(isStandard))
@@ -62,7 +62,7 @@ export function assertPlain(schema: unknown, where: string): asserts schema is B
  * Whether a hand-written JSON Schema can be compiled. It is walked, since loading a compiler and the meta-schema takes a third of the
  * start-up time and does not report where the error is. Throws `BAD_DEFINITION`, naming the path.
  */
-export function checkSchema(schema: unknown, where: string): asserts schema is Bag {
+export function checkSchema(schema: unknown, where: string): asserts schema is JsonObject {
   assertPlain(schema, where);
   const keys = Object.keys(schema);
   if (keys.length > 0 && !keys.some((key) => KEYWORDS.has(key)))
@@ -72,21 +72,21 @@ export function checkSchema(schema: unknown, where: string): asserts schema is B
 }
 
 /** Only the walk, for schemas written by a library, which names their dialect correctly. Throws `BAD_DEFINITION`, naming the path. */
-export function checkWhole(schema: Bag, where: string): void {
+export function checkWhole(schema: JsonObject, where: string): void {
   const wrong = errorIn(schema, { base: schema, dialect: dialectOf(schema) }, "", 0);
   if (wrong !== undefined) throw new TroupeError("BAD_DEFINITION", `${where} is no JSON Schema that can be compiled: ${wrong}.`);
 }
 
 interface Context {
   /** The schema that `#` refers to. */
-  readonly base: Bag;
+  readonly base: JsonObject;
   readonly dialect: Dialect;
 }
 
 function errorIn(schema: unknown, outer: Context, path: string, depth: number): string | undefined {
   const at = path === "" ? "it" : path;
   if (typeof schema === "boolean") return undefined;
-  if (!isBag(schema)) return `${at} is no schema`;
+  if (!isJsonObject(schema)) return `${at} is no schema`;
   if (depth > MAX_DEPTH) return `${path.slice(0, 60)}… is deeper than ${MAX_DEPTH} levels`;
   const { type, required, enum: values, items } = schema;
   const isDraft4 = outer.dialect === "draft-04";
@@ -118,7 +118,7 @@ function errorIn(schema: unknown, outer: Context, path: string, depth: number): 
   for (const word of SUBSCHEMA_MAPS) {
     const parts = schema[word];
     if (parts === undefined) continue;
-    if (!isBag(parts)) return `${path}/${word} is no object`;
+    if (!isJsonObject(parts)) return `${path}/${word} is no object`;
     for (const name of word === "patternProperties" ? Object.keys(parts) : []) {
       const wrongName = patternError(name);
       if (wrongName !== undefined) return `${path}/${word}/${name.slice(0, 60)} ${wrongName}`;
@@ -134,7 +134,7 @@ function errorIn(schema: unknown, outer: Context, path: string, depth: number): 
     if (wrong !== undefined) return wrong;
   }
   const { dependencies = {} } = schema;
-  if (!isBag(dependencies)) return `${path}/dependencies is no object`;
+  if (!isJsonObject(dependencies)) return `${path}/dependencies is no object`;
   const needed = Object.entries(dependencies).filter(([, part]) => !isTexts(part));
   const wrong = all([
     ...needed.map(([name, part]): [string, unknown] => [`dependencies/${name}`, part]),
@@ -201,7 +201,7 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
 };
 
 /** The dialect in which a schema is checked: the one it names, or else 2020-12. */
-export function dialectOf({ $schema: named }: Bag): Dialect {
+export function dialectOf({ $schema: named }: JsonObject): Dialect {
   const name = typeof named === "string" ? NAMED.exec(named)?.[1] : undefined;
   return (name === undefined ? undefined : DIALECTS[name]) ?? "2020-12";
 }

@@ -2,7 +2,7 @@
 import type { Ajv } from "ajv";
 import type { Ajv2019 } from "ajv/dist/2019.js";
 import type { Ajv2020, Options } from "ajv/dist/2020.js";
-import type { Bag, Json } from "../contract/index.ts";
+import type { JsonObject, Json } from "../contract/index.ts";
 import { canonical } from "../contract/internal.ts";
 import { loadAjv, loadAjv2019, loadAjvDraft7 } from "../platform/index.ts";
 import { dialectOf } from "./check-schema.ts";
@@ -14,7 +14,7 @@ const OPTIONS: Options = { strict: false, validateFormats: false, ownProperties:
  * A new compiler, for the dialect that the schema names or else 2020-12. Each schema has its own: a shared one would retain every schema,
  * and equal `$id`s would collide.
  */
-export function compilerFor(schema: Bag, options?: Options): Ajv | Ajv2019 | Ajv2020 {
+export function compilerFor(schema: JsonObject, options?: Options): Ajv | Ajv2019 | Ajv2020 {
   const given = { ...OPTIONS, ...options };
   switch (dialectOf(schema)) {
     case "draft-04":
@@ -45,7 +45,7 @@ interface Definition<T extends "array" | "number", S extends "boolean" | "number
   readonly type: T;
   readonly schemaType: S;
   readonly errors: true;
-  readonly compile: (given: Given, schema: Bag) => Check<Value>;
+  readonly compile: (given: Given, schema: JsonObject) => Check<Value>;
 }
 
 interface Compiler {
@@ -84,13 +84,13 @@ function failing(
 }
 
 /** In draft 4, `exclusiveMinimum` is a flag next to the limit. */
-function minimum(limit: number, { exclusiveMinimum: exclusive }: Bag): Check<number> {
+function minimum(limit: number, { exclusiveMinimum: exclusive }: JsonObject): Check<number> {
   const comparison = exclusive === true ? ">" : ">=";
   const fits = exclusive === true ? (value: number) => value > limit : (value: number) => value >= limit;
   return failing("minimum", `must be ${comparison} ${limit}`, { comparison, limit }, fits);
 }
 
-function maximum(limit: number, { exclusiveMaximum: exclusive }: Bag): Check<number> {
+function maximum(limit: number, { exclusiveMaximum: exclusive }: JsonObject): Check<number> {
   const comparison = exclusive === true ? "<" : "<=";
   const fits = exclusive === true ? (value: number) => value < limit : (value: number) => value <= limit;
   return failing("maximum", `must be ${comparison} ${limit}`, { comparison, limit }, fits);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import type { Bag } from "../contract/index.ts";
+import type { JsonObject } from "../contract/index.ts";
 import { checkSchema, compilerFor, toJsonSchema } from "./index.ts";
 
 const DRAFT_7 = "http://json-schema.org/draft-07/schema#";
 const DRAFT_4 = "http://json-schema.org/draft-04/schema#";
-const TUPLE: Bag = { type: "array", items: [{ type: "string" }, { type: "number" }] };
+const TUPLE: JsonObject = { type: "array", items: [{ type: "string" }, { type: "number" }] };
 
-const compiles = (schema: Bag): boolean => {
+const compiles = (schema: JsonObject): boolean => {
   try {
     compilerFor(schema).compile(schema);
     return true;
@@ -17,7 +17,7 @@ const compiles = (schema: Bag): boolean => {
   }
 };
 
-const whole: readonly Bag[] = [
+const whole: readonly JsonObject[] = [
   {},
   { const: null },
   { ...TUPLE, $schema: DRAFT_7 },
@@ -41,7 +41,7 @@ const whole: readonly Bag[] = [
   { $schema: DRAFT_7, definitions: { n: { $id: "#n", $ref: "#/definitions/m" }, m: {} }, properties: { n: { $ref: "#n" } } },
 ];
 
-const broken: readonly Bag[] = [
+const broken: readonly JsonObject[] = [
   { type: "strin" },
   { type: [] },
   { required: "a" },
@@ -73,7 +73,7 @@ test("checkSchema accepts exactly what can be compiled, in the named dialect", (
   }
 });
 
-const valid = (schema: Bag, ...values: readonly unknown[]): readonly unknown[] => {
+const valid = (schema: JsonObject, ...values: readonly unknown[]): readonly unknown[] => {
   checkSchema(schema, "It");
   const check = compilerFor(schema).compile(schema);
   return values.map((value) => check(value));
@@ -167,7 +167,7 @@ test("the formats of zod have patterns that can be compiled", () => {
     assert.ok(compiles(toJsonSchema(schema, "input", "It")));
 });
 
-const library = (written: Bag) => ({
+const library = (written: JsonObject) => ({
   "~standard": {
     version: 1 as const,
     vendor: "library",

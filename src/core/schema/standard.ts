@@ -1,7 +1,7 @@
 // Owns: schemas of libraries (Standard Schema): recognising them, and reporting the values they reject. Does not own: converting
 // them to JSON Schema (to-json-schema.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Bag, Json, Offer } from "../contract/index.ts";
+import type { JsonObject, Json, Offer } from "../contract/index.ts";
 
 /** Whether it is a schema of a library (zod, ArkType, …): an object or a function. */
 export function isStandard(value: unknown): value is StandardSchemaV1 {
@@ -43,7 +43,7 @@ export function describeIssues(issues: readonly Issue[]): string {
 }
 
 /** The issues as data, bounded too: a sender can make names, and so paths, arbitrarily long. */
-export const listIssues = (issues: readonly Issue[]): readonly Bag[] =>
+export const listIssues = (issues: readonly Issue[]): readonly JsonObject[] =>
   issues.slice(0, MAX_LISTED).map(({ path, message }) => ({ path: path.slice(0, MAX_LENGTH), message: message.slice(0, MAX_LENGTH) }));
 
 // Libraries allocate objects for each invalid value and continue: a large body of them would take a hundred times its size.

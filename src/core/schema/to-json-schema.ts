@@ -1,24 +1,24 @@
 // Owns: converting schemas of libraries to JSON Schema. Does not own: checking what an author wrote as JSON Schema (check-schema.ts).
 
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { type Bag, isBag, type Json, TroupeError } from "../contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, TroupeError } from "../contract/index.ts";
 import { getOwn } from "../contract/internal.ts";
 import { checkSchema, checkWhole } from "./check-schema.ts";
 import { isStandard } from "./standard.ts";
 
 /** A Standard Schema (zod, ArkType, …) or a plain JSON Schema, which is used unchanged. */
-export type Schema = StandardSchemaV1 | Bag;
+export type Schema = StandardSchemaV1 | JsonObject;
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 /** The JSON Schema a client reads; throws `BAD_DEFINITION` where the library cannot write one. */
-export function toJsonSchema(schema: Schema, side: "input" | "output", where: string): Bag {
+export function toJsonSchema(schema: Schema, side: "input" | "output", where: string): JsonObject {
   if (isStandard(schema)) return converted(schema, side, where);
   checkSchema(schema, where);
   return schema;
 }
 
-function converted(schema: StandardSchemaV1, side: "input" | "output", where: string): Bag {
+function converted(schema: StandardSchemaV1, side: "input" | "output", where: string): JsonObject {
   const { vendor } = schema["~standard"];
   if (!isConvertible(schema)) {
     throw new TroupeError(
@@ -29,7 +29,7 @@ function converted(schema: StandardSchemaV1, side: "input" | "output", where: st
   let written: Json;
   try {
     written = JSON.parse(JSON.stringify(schema["~standard"].jsonSchema[side]({ target: "draft-2020-12" })));
-    if (!isBag(written)) throw new TypeError("it is no object");
+    if (!isJsonObject(written)) throw new TypeError("it is no object");
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new TroupeError(
@@ -50,13 +50,16 @@ const DEFS = "#/$defs/";
  * Libraries put a named or recursive schema behind a reference. At the root that hides `properties`, from which servers and clients take
  * arguments, choices and forms; some clients then show a model a tool without arguments.
  */
-function withoutRootReference(schema: Bag): Bag {
+function withoutRootReference(schema: JsonObject): JsonObject {
   const { $ref, $defs, ...siblings } = schema;
-  if (typeof $ref !== "string" || !$ref.startsWith(DEFS) || !isBag($defs)) return schema;
+  if (typeof $ref !== "string" || !$ref.startsWith(DEFS) || !isJsonObject($defs)) return schema;
   const name = $ref.slice(DEFS.length);
   const named = getOwn($defs, name);
   // A definition that has references or names of its own, or keywords of its siblings, would mean something else at the root.
-  if (!isBag(named) || Object.keys(named).some((key) => key.startsWith("$") || (Object.hasOwn(siblings, key) && key !== "description")))
+  if (
+    !isJsonObject(named) ||
+    Object.keys(named).some((key) => key.startsWith("$") || (Object.hasOwn(siblings, key) && key !== "description"))
+  )
     return schema;
   const { [name]: _, ...others } = $defs;
   const recurs = JSON.stringify([named, others]).includes(JSON.stringify($ref));

@@ -7,7 +7,7 @@
 
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
-import { type ActorId, isBag, type Json, type Row, type SetWake, type Status } from "../contract/index.ts";
+import { type ActorId, isJsonObject, type Json, type Row, type SetWake, type Status } from "../contract/index.ts";
 import { type ChainEnd, NO_SKIPS, type SkipPointers } from "./event-log.ts";
 import { actorId, damaged, int, maybeInt, maybeText, parsed, split, text } from "./faults.ts";
 import { nextDue } from "./rules.ts";
@@ -98,7 +98,7 @@ export function statusIn(value: unknown): Status {
 }
 
 function wakeIn(value: Json): SetWake {
-  if (!isBag(value) || typeof value["at"] !== "number" || typeof value["action"] !== "string") throw damaged("a wake is none");
+  if (!isJsonObject(value) || typeof value["at"] !== "number" || typeof value["action"] !== "string") throw damaged("a wake is none");
   const { at, action, everyMs, args, cause, rang } = value;
   return {
     at,
@@ -116,7 +116,7 @@ export function rowIn(columns: Columns): { readonly row: Row; readonly staticSum
   const owner = maybeText(columns[AT.owner]);
   const parentText = maybeText(columns[AT.parent]);
   const parent = parentText === undefined ? undefined : actorId(...split(parentText));
-  if (!isBag(rest) || !isBag(rest["wakes"]) || !isBag(rest["pending"])) throw damaged("an actor's row is none");
+  if (!isJsonObject(rest) || !isJsonObject(rest["wakes"]) || !isJsonObject(rest["pending"])) throw damaged("an actor's row is none");
   const { life, createdAt, policy, muted, wakes, pending } = rest;
   const row: Row = {
     uid: text(columns[AT.uid]),
@@ -125,7 +125,7 @@ export function rowIn(columns: Columns): { readonly row: Row; readonly staticSum
     createdAt: int(createdAt),
     lastMessageAt: int(columns[AT.seen]),
     messageCount: int(columns[AT.count]),
-    ...(isBag(policy) ? { policy } : {}),
+    ...(isJsonObject(policy) ? { policy } : {}),
     status: statusIn(columns[AT.status]),
     ...(owner === undefined ? {} : { owner }),
     ...(parent === undefined ? {} : { parent }),

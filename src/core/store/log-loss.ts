@@ -21,7 +21,7 @@ import {
 } from "node:fs";
 import { basename } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { isBag, StoreError } from "../contract/index.ts";
+import { isJsonObject, StoreError } from "../contract/index.ts";
 import { omitUndefined } from "../contract/internal.ts";
 import { pragma } from "./database.ts";
 import { recordOf, SyncRecord } from "./lock.ts";
@@ -265,7 +265,7 @@ export function knownLoss(path: string): LogLoss | undefined {
   if (!existsSync(alarm)) return undefined;
   try {
     const stored: unknown = JSON.parse(readFileSync(alarm, "utf8"));
-    const { event, frames, commits } = isBag(stored) ? stored : {};
+    const { event, frames, commits } = isJsonObject(stored) ? stored : {};
     return lossOf(path, event === "log-missing" ? event : "log-cut", numberIn(frames), numberIn(commits));
   } catch {
     return lossOf(path, "log-cut");

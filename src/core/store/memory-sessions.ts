@@ -3,7 +3,7 @@
 import {
   changedSession,
   eventId,
-  isBag,
+  isJsonObject,
   type Json,
   readEventId,
   type SessionRow,
@@ -98,7 +98,7 @@ interface Stream {
 }
 
 const costOf = ({ bytes, texts }: Stream): number => STREAM_COST + bytes + TEXT_COST * texts.length;
-const isAnswer = (message: Json): boolean => isBag(message) && message["id"] !== undefined && message["method"] === undefined;
+const isAnswer = (message: Json): boolean => isJsonObject(message) && message["id"] !== undefined && message["method"] === undefined;
 const parsed = (text: string): Json => JSON.parse(text);
 
 /** The streams of all sessions, those written to longest ago first, and what they cost. */

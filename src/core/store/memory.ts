@@ -14,11 +14,11 @@ import {
   type EndedQuery,
   type Entry,
   type KeyedCall,
-  type Letter,
+  type DeadLetter,
   type ListQuery,
   type Message,
   type Row,
-  type Settling,
+  type OutboxAck,
   type Store,
   systemClock,
   type Undelivered,
@@ -65,7 +65,7 @@ class MemoryStore implements Store {
   /** Ids of the events that name this one as their cause. */
   readonly #effects = new MultiMap<string, string>();
   readonly #outbox = new Map<string, Undelivered>();
-  readonly #letters = new Map<string, Letter>();
+  readonly #letters = new Map<string, DeadLetter>();
   /** Only actors with a wake or an expiry. */
   readonly #timed = new Set<ActorId>();
   readonly #children = new MultiMap<ActorId, ActorId>();
@@ -162,7 +162,7 @@ class MemoryStore implements Store {
     this.#outbox.set(message.id, { message, failures: 0 });
   }
 
-  async settle(messageId: string, how: "done" | "failed" | "dead", { why = "", answer }: Settling = {}): Promise<void> {
+  async settle(messageId: string, how: "done" | "failed" | "dead", { why = "", answer }: OutboxAck = {}): Promise<void> {
     this.#checkOpen();
     const waiting = this.#outbox.get(messageId);
     if (!waiting) return;
@@ -247,7 +247,7 @@ class MemoryStore implements Store {
     return first;
   }
 
-  async letters(limit: number): Promise<readonly Letter[]> {
+  async letters(limit: number): Promise<readonly DeadLetter[]> {
     this.#checkOpen();
     return [...this.#letters.values()].slice(0, limit);
   }

@@ -3,7 +3,15 @@
 
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { type Damaged, isBag, type Letter, type Message, type Settling, StoreError, type Undelivered } from "../contract/index.ts";
+import {
+  type Damaged,
+  isJsonObject,
+  type DeadLetter,
+  type Message,
+  type OutboxAck,
+  StoreError,
+  type Undelivered,
+} from "../contract/index.ts";
 import { asReplay } from "../contract/internal.ts";
 import { damaged, int, parsed, readableRows, storeFault, text } from "./faults.ts";
 
@@ -52,7 +60,7 @@ export class Outbox {
   }
 
   /** See `Store.settle`. `at`: when it becomes a dead letter. */
-  settle(id: string, how: "done" | "failed" | "dead", { why = "", answer }: Settling, at: number): void {
+  settle(id: string, how: "done" | "failed" | "dead", { why = "", answer }: OutboxAck, at: number): void {
     if (!this.has(id)) return;
     if (how === "dead") this.#sql.toLetter.run(at, why, id);
     if (how === "failed") this.#sql.countFailure.run(id);
@@ -92,7 +100,7 @@ export class Outbox {
     return page;
   }
 
-  letters(limit: number, onDamaged?: Damaged): readonly Letter[] {
+  letters(limit: number, onDamaged?: Damaged): readonly DeadLetter[] {
     return readableRows(limit, (count) => this.#sql.letters.all(count), letterIn, onDamaged && ((error) => onDamaged(error)));
   }
 
@@ -100,7 +108,7 @@ export class Outbox {
     for (const columns of this.#sql.all.iterate()) yield undeliveredIn(columns);
   }
 
-  *everyLetter(): Generator<Letter> {
+  *everyLetter(): Generator<DeadLetter> {
     for (const columns of this.#sql.letters.iterate(-1)) yield letterIn(columns);
   }
 
@@ -112,7 +120,7 @@ export class Outbox {
   }
 
   /** The same for a dead letter. */
-  importLetter({ message, why, at }: Letter): boolean {
+  importLetter({ message, why, at }: DeadLetter): boolean {
     if (this.#isStored(message)) return false;
     const written = JSON.stringify(message);
     this.#sql.insertLetter.run(message.id, at, why, written, crc32(written));
@@ -142,7 +150,7 @@ export class Outbox {
 }
 
 const isMessage = (value: unknown): value is Message =>
-  isBag(value) &&
+  isJsonObject(value) &&
   typeof value["id"] === "string" &&
   typeof value["to"] === "string" &&
   typeof value["action"] === "string" &&
@@ -160,4 +168,4 @@ function messageIn({ id, message, sum }: Columns): Message {
 
 const undeliveredIn = (columns: Columns): Undelivered => ({ message: messageIn(columns), failures: int(columns["failures"]) });
 
-const letterIn = (columns: Columns): Letter => ({ message: messageIn(columns), why: text(columns["why"]), at: int(columns["at"]) });
+const letterIn = (columns: Columns): DeadLetter => ({ message: messageIn(columns), why: text(columns["why"]), at: int(columns["at"]) });

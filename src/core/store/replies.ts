@@ -2,14 +2,14 @@
 
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { type ActorId, isBag, type KeyedCall, type Remembered, type Reply } from "../contract/index.ts";
+import { type ActorId, isJsonObject, type KeyedCall, type Remembered, type Reply } from "../contract/index.ts";
 import { actorId, damaged, int, parsed, text } from "./faults.ts";
 import { MAX_CLAIMANTS } from "./rules.ts";
 
 type Columns = Readonly<Record<string, SQLOutputValue>>;
 
 const isReply = (value: unknown): value is Reply =>
-  isBag(value) && (Object.hasOwn(value, "ok") || Object.hasOwn(value, "refused") || Object.hasOwn(value, "needs"));
+  isJsonObject(value) && (Object.hasOwn(value, "ok") || Object.hasOwn(value, "refused") || Object.hasOwn(value, "needs"));
 
 /** The call is not part of the sum where there is none: older versions stored only the reply. */
 const sumOf = (call: string, written: string): number => crc32(call + written);

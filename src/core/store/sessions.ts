@@ -8,7 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import {
   changedSession,
   eventId,
-  isBag,
+  isJsonObject,
   isSessionRow,
   readEventId,
   type SessionRow,
@@ -256,7 +256,7 @@ function sessionIn(file: OpenFile, id: string): SessionRow | undefined {
   if (columns === undefined) return undefined;
   const fixed = parsed(columns["row"]);
   const [logLevel, listener] = [maybeText(columns["level"]), maybeText(columns["listener"])];
-  const row = isBag(fixed) && {
+  const row = isJsonObject(fixed) && {
     ...fixed,
     subscriptions: parsed(columns["uris"]),
     ...(logLevel === undefined ? undefined : { logLevel }),

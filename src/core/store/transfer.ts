@@ -3,17 +3,17 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
   type ActorId,
-  type Arrival,
+  type ActorImport,
   type ChainEvent,
   type Change,
   type Exporter,
   type Importer,
   type KeyedCall,
-  type Leaving,
-  type Letter,
+  type LeavingActor,
+  type DeadLetter,
   StoreError,
   systemClock,
-  type Travelling,
+  type ExportedActor,
   type Undelivered,
 } from "../contract/index.ts";
 import { ActorTable, type Head, HeadCache } from "./actor-table.ts";
@@ -75,7 +75,7 @@ class SqliteExporter implements Exporter {
     this.#outbox = new Outbox(database);
   }
 
-  async *actors(kind?: string): AsyncGenerator<Leaving> {
+  async *actors(kind?: string): AsyncGenerator<LeavingActor> {
     const heads = new HeadCache(this.#database, 1);
     const calls = this.#read(
       () => new CallsByActor(this.#database, this.at, kind),
@@ -109,7 +109,7 @@ class SqliteExporter implements Exporter {
     return stream(this.#checked(this.#outbox.everyUndelivered(), "messages that wait"));
   }
 
-  letters(): AsyncIterable<Letter> {
+  letters(): AsyncIterable<DeadLetter> {
     return stream(this.#checked(this.#outbox.everyLetter(), "dead letters"));
   }
 
@@ -265,7 +265,7 @@ class SqliteImporter implements Importer {
     this.#pk = this.#sequences.actor;
   }
 
-  actor(actor: Travelling): Promise<Arrival | undefined> {
+  actor(actor: ExportedActor): Promise<ActorImport | undefined> {
     return this.#write((database) => {
       const { id, seq, head, row } = actor;
       const present = new HeadCache(database, 1).read(id);
@@ -281,7 +281,7 @@ class SqliteImporter implements Importer {
     });
   }
 
-  #arrival({ id, row, seq: lastSeq, head }: Travelling, pk: number): Arrival {
+  #arrival({ id, row, seq: lastSeq, head }: ExportedActor, pk: number): ActorImport {
     let seq = 0;
     let skips = NO_SKIPS;
     let lastFull = 0;
@@ -314,7 +314,7 @@ class SqliteImporter implements Importer {
     return this.#write(() => this.#outbox.import(undelivered));
   }
 
-  letter(letter: Letter): Promise<boolean> {
+  letter(letter: DeadLetter): Promise<boolean> {
     return this.#write(() => this.#outbox.importLetter(letter));
   }
 

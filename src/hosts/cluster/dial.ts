@@ -5,7 +5,7 @@
  * session to itself means that nobody else's traffic can use up its window.
  */
 import { connect } from "node:http2";
-import type { Bag, Member } from "../../core/contract/index.ts";
+import type { JsonObject, Member } from "../../core/contract/index.ts";
 import type { Settings } from "./options.ts";
 import { type Greeting, isNonce, proofOf, sameProof } from "./proof.ts";
 import { Wire } from "./wire.ts";
@@ -18,7 +18,7 @@ export interface DialEvents {
   told(): number;
   /** The other side let this node in. */
   up(wire: Wire): void;
-  frame(frame: Bag): void;
+  frame(frame: JsonObject): void;
   /** Once, whether it was up or not. */
   down(why: string): void;
 }
@@ -37,7 +37,7 @@ export function dial(settings: Settings, to: Member, events: DialEvents): Dialle
   const stream = session.request({ ":method": "POST", ":path": PEERS_PATH, "content-type": "application/x-ndjson" }, { endStream: false });
   const greeting: Greeting = { from: self, to: to.node, url, nonce: entropy.hex(32) };
   let over = false;
-  let receive = (frame: Bag): void => {
+  let receive = (frame: JsonObject): void => {
     const { nonce, proof } = frame;
     if (!isNonce(nonce) || !sameProof(proofOf(key, "acceptor", greeting, nonce), proof)) return wire.close("bad-proof");
     wire.send(JSON.stringify({ proof: proofOf(key, "caller", greeting, nonce), n: events.told() }));

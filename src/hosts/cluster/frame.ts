@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 
 const MESSAGE_DEPTH = 64;
 const TOPIC_LENGTH = 256;
@@ -11,24 +11,24 @@ function deeperThan(value: unknown, max: number): boolean {
 }
 
 /** A line of text as one JSON object. Undefined: it is none, or too deep. */
-export function readFrame(line: Uint8Array): Bag | undefined {
+export function readFrame(line: Uint8Array): JsonObject | undefined {
   if (!isUtf8(line)) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString("utf8"));
-    return isBag(value) && !deeperThan(value, MESSAGE_DEPTH + 1) ? value : undefined;
+    return isJsonObject(value) && !deeperThan(value, MESSAGE_DEPTH + 1) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
 /** A frame's number under that name. Undefined: there is none. */
-export function countIn(frame: Bag, name: string): number | undefined {
+export function countIn(frame: JsonObject, name: string): number | undefined {
   const value = frame[name];
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
 /** Undefined: the frame carries no topic with a message. */
-export function noteIn(frame: Bag): { readonly topic: string; readonly message: Json } | undefined {
+export function noteIn(frame: JsonObject): { readonly topic: string; readonly message: Json } | undefined {
   const { topic, message } = frame;
   if (typeof topic !== "string" || topic === "" || topic.length > TOPIC_LENGTH || message === undefined) return undefined;
   return { topic, message };

@@ -1,5 +1,5 @@
 import type { Http2Session, ServerHttp2Stream } from "node:http2";
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { countIn, noteIn, noteText } from "./frame.ts";
 import { isNodeName, type Settings } from "./options.ts";
 import { peerUrl } from "./peer-url.ts";
@@ -26,7 +26,7 @@ export class Incoming {
   /** The number of what was told last. The greeting brings the first one: what was told before it is a gap by itself. */
   #heard = 0;
   #answering = 0;
-  #receive: (frame: Bag) => void = (frame) => this.#greeted(frame);
+  #receive: (frame: JsonObject) => void = (frame) => this.#greeted(frame);
   #undo: () => void;
   readonly #settings: Settings;
   readonly #stream: ServerHttp2Stream;
@@ -67,7 +67,7 @@ export class Incoming {
     this.#wire.close(why);
   }
 
-  #greeted({ from, to, url: given, nonce }: Bag): void {
+  #greeted({ from, to, url: given, nonce }: JsonObject): void {
     // What came before a reset is still read after it.
     if (this.#stream.closed || this.#stream.destroyed) return this.close("ended");
     const { self, key, entropy } = this.#settings;
@@ -109,7 +109,7 @@ export class Incoming {
     this.#wire.send(BEAT);
   }
 
-  #take(frame: Bag): void {
+  #take(frame: JsonObject): void {
     switch (frame["type"]) {
       case "tell":
       case "beat": {

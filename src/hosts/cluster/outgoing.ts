@@ -1,4 +1,4 @@
-import type { Bag, Json, Member } from "../../core/contract/index.ts";
+import type { JsonObject, Json, Member } from "../../core/contract/index.ts";
 import { dial, type Dialled } from "./dial.ts";
 import { countIn } from "./frame.ts";
 import type { Settings } from "./options.ts";
@@ -120,7 +120,7 @@ export class Outgoing {
     this.#undoRetry = clock.after(wait, () => this.#dial());
   }
 
-  #take(frame: Bag): void {
+  #take(frame: JsonObject): void {
     if (frame["type"] !== "answer") return;
     const id = countIn(frame, "id");
     if (id !== undefined) this.#asked.get(id)?.settle(frame["message"]);

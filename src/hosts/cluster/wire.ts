@@ -1,5 +1,5 @@
 import { constants, type Http2Stream } from "node:http2";
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { readFrame } from "./frame.ts";
 import { LineReader } from "./line-reader.ts";
 
@@ -13,7 +13,7 @@ export interface WireOptions {
   readonly stream: Http2Stream;
   readonly frameBytes: number;
   readonly queueBytes: number;
-  readonly receive: (frame: Bag) => void;
+  readonly receive: (frame: JsonObject) => void;
   /** Once, with the reason. */
   readonly closed: (why: string) => void;
 }

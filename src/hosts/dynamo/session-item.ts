@@ -1,5 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { isBag, isSessionRow, type Json, type SessionRow, StoreError } from "../../core/contract/index.ts";
+import { isJsonObject, isSessionRow, type Json, type SessionRow, StoreError } from "../../core/contract/index.ts";
 import { ITEM_BYTES } from "./faults.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
@@ -39,7 +39,7 @@ export function dataOf(row: SessionRow): string {
 export function rowOf(item: Item): SessionRow {
   const data = jsonIn(item, "data");
   const row = { id: textIn(item, "sessionId"), createdAt: numberIn(item, "createdAt"), seenAt: numberIn(item, "seenAt") };
-  const whole = isBag(data) ? { ...data, ...row } : undefined;
+  const whole = isJsonObject(data) ? { ...data, ...row } : undefined;
   if (!isSessionRow(whole)) throw damaged();
   return whole;
 }

@@ -1,5 +1,5 @@
 // Owns: the events of API Gateway, function URLs and load balancers, read into one form. Does not own: the request made of it (request.ts).
-import { type Bag, isBag } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { badEvent } from "./refusals.ts";
 
 /** The kinds of event: REST APIs (payload 1.0), HTTP APIs and function URLs (2.0), load balancers. */
@@ -20,7 +20,7 @@ export interface HttpEvent {
   readonly sourceIp?: string;
   readonly requestId?: string;
   /** The result of the gateway's authorizer; absent if there was none. */
-  readonly authorizer?: Bag;
+  readonly authorizer?: JsonObject;
   /** Headers of the answer have lists of values: required by load balancers that send such lists. */
   readonly multiValue: boolean;
 }
@@ -33,11 +33,11 @@ export interface LambdaContext {
 
 /** Recognises the kinds by members that only one of them has. Throws `BAD_EVENT`. */
 export function readEvent(event: unknown, context: LambdaContext | undefined): HttpEvent {
-  if (!isBag(event))
+  if (!isJsonObject(event))
     throw badEvent("The event is no object: send this function what API Gateway, a function URL or a load balancer sends.");
-  const about = bagAt(event, "requestContext");
+  const about = objectAt(event, "requestContext");
   if (about === undefined) throw badEvent("The event has no requestContext: send this function requests over HTTP only.");
-  if (isBag(about["elb"])) return ofLoadBalancer(event, context);
+  if (isJsonObject(about["elb"])) return ofLoadBalancer(event, context);
   if (event["version"] === "2.0") return ofHttp(event, about);
   if (typeof event["httpMethod"] === "string") return ofRest(event, about);
   throw badEvent(
@@ -50,7 +50,7 @@ export function readEvent(event: unknown, context: LambdaContext | undefined): H
  * Its path has no stage, and the values of its query are decoded. An HTTP API that is configured for this payload has a `version`,
  * and its path begins with the stage.
  */
-function ofRest(event: Bag, about: Bag): HttpEvent {
+function ofRest(event: JsonObject, about: JsonObject): HttpEvent {
   const query = new URLSearchParams();
   for (const [name, value] of pairsAt(event, "queryStringParameters", "multiValueQueryStringParameters")) query.append(name, value);
   return {
@@ -61,9 +61,9 @@ function ofRest(event: Bag, about: Bag): HttpEvent {
     headers: pairsAt(event, "headers", "multiValueHeaders"),
     ...bodyOf(event),
     ...known("domain", textAt(about, "domainName")),
-    ...known("sourceIp", textAt(bagAt(about, "identity") ?? {}, "sourceIp")),
+    ...known("sourceIp", textAt(objectAt(about, "identity") ?? {}, "sourceIp")),
     ...known("requestId", textAt(about, "requestId")),
-    ...known("authorizer", bagAt(about, "authorizer")),
+    ...known("authorizer", objectAt(about, "authorizer")),
     multiValue: true,
   };
 }
@@ -72,8 +72,8 @@ function ofRest(event: Bag, about: Bag): HttpEvent {
  * Payload 2.0: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
  * and https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html. Its path begins with the stage, if that has a name.
  */
-function ofHttp(event: Bag, about: Bag): HttpEvent {
-  const http = bagAt(about, "http");
+function ofHttp(event: JsonObject, about: JsonObject): HttpEvent {
+  const http = objectAt(about, "http");
   if (http === undefined) throw badEvent("The event has no requestContext.http.");
   const cookies = listAt(event, "cookies");
   return {
@@ -86,13 +86,13 @@ function ofHttp(event: Bag, about: Bag): HttpEvent {
     ...known("domain", textAt(about, "domainName")),
     ...known("sourceIp", textAt(http, "sourceIp")),
     ...known("requestId", textAt(about, "requestId")),
-    ...known("authorizer", bagAt(about, "authorizer")),
+    ...known("authorizer", objectAt(about, "authorizer")),
     multiValue: false,
   };
 }
 
 /** https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html: the values of its query are not decoded. */
-function ofLoadBalancer(event: Bag, context: LambdaContext | undefined): HttpEvent {
+function ofLoadBalancer(event: JsonObject, context: LambdaContext | undefined): HttpEvent {
   const headers = pairsAt(event, "headers", "multiValueHeaders");
   // The last entry is from the load balancer; the client can forge those before it.
   const forwarded = headers
@@ -110,17 +110,17 @@ function ofLoadBalancer(event: Bag, context: LambdaContext | undefined): HttpEve
     ...bodyOf(event),
     ...known("sourceIp", forwarded),
     ...known("requestId", context?.awsRequestId),
-    multiValue: isBag(event["multiValueHeaders"]),
+    multiValue: isJsonObject(event["multiValueHeaders"]),
   };
 }
 
 /** The stage without a name, `$default`, is not in paths. */
-function withoutStage(path: string, about: Bag): string {
+function withoutStage(path: string, about: JsonObject): string {
   const stage = `/${textAt(about, "stage") ?? "$default"}`;
   return path === stage || path.startsWith(`${stage}/`) ? path.slice(stage.length) || "/" : path;
 }
 
-const bodyOf = (event: Bag): Pick<HttpEvent, "body" | "base64"> => ({
+const bodyOf = (event: JsonObject): Pick<HttpEvent, "body" | "base64"> => ({
   body: textAt(event, "body"),
   base64: flagAt(event, "isBase64Encoded"),
 });
@@ -133,27 +133,27 @@ function known(name: string, value: unknown): object {
 
 // Each throws `BAD_EVENT` with the name of the member, since events are not trusted.
 
-function textAt(bag: Bag, name: string): string | undefined {
+function textAt(bag: JsonObject, name: string): string | undefined {
   const value = bag[name];
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value !== "string") throw badEvent(`The event's ${name} is no text.`);
   return value;
 }
 
-function needed(bag: Bag, name: string): string {
+function needed(bag: JsonObject, name: string): string {
   const value = textAt(bag, name);
   if (value === undefined) throw badEvent(`The event has no ${name}.`);
   return value;
 }
 
-function bagAt(bag: Bag, name: string): Bag | undefined {
+function objectAt(bag: JsonObject, name: string): JsonObject | undefined {
   const value = bag[name];
   if (value === undefined || value === null) return undefined;
-  if (!isBag(value)) throw badEvent(`The event's ${name} is no object.`);
+  if (!isJsonObject(value)) throw badEvent(`The event's ${name} is no object.`);
   return value;
 }
 
-function flagAt(bag: Bag, name: string): boolean {
+function flagAt(bag: JsonObject, name: string): boolean {
   const value = bag[name] ?? false;
   if (typeof value !== "boolean") throw badEvent(`The event's ${name} is neither true nor false.`);
   return value;
@@ -162,16 +162,16 @@ function flagAt(bag: Bag, name: string): boolean {
 type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** `multi` has all values of a name, `single` only the last one. If both exist, `multi` is used. */
-function pairsAt(bag: Bag, single: string, multi: string): Pairs {
-  const lists = bagAt(bag, multi);
-  if (lists === undefined) return Object.entries(bagAt(bag, single) ?? {}).map(([name, value]) => pair(single, name, value));
+function pairsAt(bag: JsonObject, single: string, multi: string): Pairs {
+  const lists = objectAt(bag, multi);
+  if (lists === undefined) return Object.entries(objectAt(bag, single) ?? {}).map(([name, value]) => pair(single, name, value));
   return Object.entries(lists).flatMap(([name, values]) => {
     if (!Array.isArray(values)) throw badEvent(`The event's ${multi} has no list under "${shown(name)}".`);
     return values.map((value: unknown) => pair(multi, name, value));
   });
 }
 
-function listAt(bag: Bag, name: string): readonly string[] {
+function listAt(bag: JsonObject, name: string): readonly string[] {
   const value = bag[name];
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw badEvent(`The event's ${name} is no list.`);

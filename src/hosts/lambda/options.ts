@@ -1,5 +1,5 @@
 // Owns: options and types of the handlers, and options of servers in Lambda and AgentCore.
-import type { Bag, Caller, Clock, Log } from "../../core/contract/index.ts";
+import type { JsonObject, Caller, Clock, Log } from "../../core/contract/index.ts";
 import type { EventKind, LambdaContext } from "./event.ts";
 
 /** A server of `createServer`, anything with its `fetch`, or a bare function. */
@@ -15,7 +15,7 @@ export interface LambdaOptions {
    * The caller, from the result of the gateway's authorizer (`authorizedCaller` reads the usual ones). Undefined, or no authorizer:
    * 401. Without this option the server authenticates by its `auth`. Needs a server with `fetchAs`.
    */
-  readonly caller?: (authorizer: Bag) => Caller | undefined;
+  readonly caller?: (authorizer: JsonObject) => Caller | undefined;
   /** Names that clients may use behind a load balancer (`*` for any). API Gateway and function URLs provide the name themselves. */
   readonly hosts?: readonly string[];
   /** The prefix that a custom domain's mapping adds to the path: `/tools`. The stage is removed automatically. */
@@ -41,7 +41,7 @@ export interface LambdaSource {
   readonly kind: EventKind;
   readonly sourceIp?: string;
   readonly requestId?: string;
-  readonly authorizer?: Bag;
+  readonly authorizer?: JsonObject;
   /** As the platform sent it. */
   readonly event: unknown;
 }

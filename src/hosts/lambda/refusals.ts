@@ -1,5 +1,5 @@
 // Owns: answers of the function itself, as responses and as last events of a stream.
-import { isBag } from "../../core/contract/index.ts";
+import { isJsonObject } from "../../core/contract/index.ts";
 import type { HttpEvent } from "./event.ts";
 
 /** Status codes of errors that the function itself answers. */
@@ -57,7 +57,7 @@ function requestIdOf(httpEvent: HttpEvent | undefined): string | number | undefi
   if (method !== "POST" || body === undefined || body.length > READ_MAX) return undefined;
   try {
     const message: unknown = JSON.parse(base64 === true ? Buffer.from(body, "base64").toString("utf8") : body);
-    if (!isBag(message) || typeof message["method"] !== "string") return undefined;
+    if (!isJsonObject(message) || typeof message["method"] !== "string") return undefined;
     const { id } = message;
     return typeof id === "number" || (typeof id === "string" && id.isWellFormed()) ? id : undefined;
   } catch {

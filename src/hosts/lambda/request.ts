@@ -1,5 +1,5 @@
 // Owns: an event as a web request, and its caller. Does not own: reading events (event.ts).
-import { type Bag, type Caller, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { type HttpEvent, shown } from "./event.ts";
 import { badEvent, LambdaRefusal } from "./refusals.ts";
 
@@ -84,17 +84,17 @@ function bytesOf({ body, base64 }: HttpEvent): Uint8Array<ArrayBuffer> | undefin
  * The caller according to the gateway's authorizer: a JWT or Cognito authorizer (principal `iss|sub`, scopes of the token), IAM (the
  * caller's ARN, no scopes), a Lambda authorizer (`principalId`, and `scope` if it has one). Undefined if none named a caller.
  */
-export function authorizedCaller(authorizer: Bag): Caller | undefined {
+export function authorizedCaller(authorizer: JsonObject): Caller | undefined {
   const { jwt, claims, iam, lambda } = authorizer;
-  if (isBag(jwt) && isBag(jwt["claims"])) return ofClaims(jwt["claims"]);
-  if (isBag(claims)) return ofClaims(claims);
-  if (isBag(iam)) return ofName(iam["userArn"], undefined);
-  const own = isBag(lambda) ? lambda : authorizer;
+  if (isJsonObject(jwt) && isJsonObject(jwt["claims"])) return ofClaims(jwt["claims"]);
+  if (isJsonObject(claims)) return ofClaims(claims);
+  if (isJsonObject(iam)) return ofName(iam["userArn"], undefined);
+  const own = isJsonObject(lambda) ? lambda : authorizer;
   return ofName(own["principalId"], own["scope"]);
 }
 
 /** Uses the token's scopes, not those the route requires, which the gateway passes next to the claims. */
-function ofClaims(claims: Bag): Caller | undefined {
+function ofClaims(claims: JsonObject): Caller | undefined {
   const { iss, sub } = claims;
   if (typeof iss !== "string" || typeof sub !== "string" || iss === "" || sub === "") return undefined;
   return { principal: `${iss}|${sub}`, scopes: scopesOf(claims["scope"] ?? claims["scp"]) };

@@ -23,7 +23,7 @@ import {
   type Kind,
   type Plan,
 } from "../../core/chain/internal.ts";
-import { EngineError, isBag, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../../core/contract/index.ts";
+import { EngineError, isJsonObject, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../../core/contract/index.ts";
 import { invalidMessageReply, hasOwn, tryParseJson } from "../../core/contract/internal.ts";
 import { commit, deliver, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
@@ -219,7 +219,7 @@ export class DurableActor {
     const expireMs = kept.row.policy?.expireMs;
     if (expireMs === undefined) return undefined;
     const seen = tryParseJson(await context.get(SEEN_KEY));
-    const seenAt = isBag(seen) && typeof seen["at"] === "number" ? seen["at"] : 0;
+    const seenAt = isJsonObject(seen) && typeof seen["at"] === "number" ? seen["at"] : 0;
     return Math.max(kept.row.lastMessageAt, seenAt) + expireMs - (await this.#now(context));
   }
 

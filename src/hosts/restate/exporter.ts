@@ -4,8 +4,8 @@ import {
   type ActorId,
   type ChainEvent,
   type Exporter,
-  type Leaving,
-  type Letter,
+  type LeavingActor,
+  type DeadLetter,
   type Undelivered,
 } from "../../core/contract/index.ts";
 import { isAddress } from "../../core/contract/internal.ts";
@@ -38,7 +38,7 @@ class RestateExporter implements Exporter {
     this.#queries = new Queries({ reads: steps, names, maps, kinds: [], patience, admin });
   }
 
-  actors(kind?: string): AsyncGenerator<Leaving> {
+  actors(kind?: string): AsyncGenerator<LeavingActor> {
     return toldEach(this.#actors(kind));
   }
 
@@ -46,7 +46,7 @@ class RestateExporter implements Exporter {
     return toldEach(this.#undelivered());
   }
 
-  letters(): AsyncGenerator<Letter> {
+  letters(): AsyncGenerator<DeadLetter> {
     return toldEach(this.#letters());
   }
 
@@ -54,7 +54,7 @@ class RestateExporter implements Exporter {
     this.#open = false;
   }
 
-  async *#actors(kind: string | undefined): AsyncGenerator<Leaving> {
+  async *#actors(kind: string | undefined): AsyncGenerator<LeavingActor> {
     const { admin, names } = this.#client;
     this.#check();
     const served = await new Admin(admin, names).kinds();
@@ -107,7 +107,7 @@ class RestateExporter implements Exporter {
     yield* pending(this.#client);
   }
 
-  async *#letters(): AsyncGenerator<Letter> {
+  async *#letters(): AsyncGenerator<DeadLetter> {
     for await (const [, value] of this.#entries(ofLetters.name, ofLetters.shards)) yield* readLetter(this.#client, value);
   }
 

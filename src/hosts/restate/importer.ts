@@ -5,11 +5,11 @@
 import {
   EngineError,
   StoreError,
-  type Arrival,
+  type ActorImport,
   type Importer,
-  type Letter,
+  type DeadLetter,
   type Message,
-  type Travelling,
+  type ExportedActor,
   type Undelivered,
 } from "../../core/contract/index.ts";
 import { isAddress, kindOf } from "../../core/contract/internal.ts";
@@ -44,7 +44,7 @@ class RestateImporter implements Importer {
     this.#client = client;
   }
 
-  actor(actor: Travelling): Promise<Arrival | undefined> {
+  actor(actor: ExportedActor): Promise<ActorImport | undefined> {
     return this.#do(async () => {
       const { names } = this.#client;
       const { id, head, row } = actor;
@@ -71,7 +71,7 @@ class RestateImporter implements Importer {
     return this.#do(() => this.#take(message, { failures }));
   }
 
-  letter({ message, why, at }: Letter): Promise<boolean> {
+  letter({ message, why, at }: DeadLetter): Promise<boolean> {
     return this.#do(() => this.#take(message, { failures: 0, letter: { why, at } }));
   }
 

@@ -1,5 +1,5 @@
 /** Sends that failed three times (C5), where people see them. */
-import type { Entropy, Json, Letter, Message } from "../../core/contract/index.ts";
+import type { Entropy, Json, DeadLetter, Message } from "../../core/contract/index.ts";
 import { kindOf, asReplay } from "../../core/contract/internal.ts";
 import { ofLetters } from "./directory.ts";
 import type { Ingress } from "./ingress.ts";
@@ -29,7 +29,7 @@ export class Letters {
     this.#map = host.maps.shardedMap(ofLetters.name, ofLetters.shards);
   }
 
-  async list(limit: number): Promise<readonly Letter[]> {
+  async list(limit: number): Promise<readonly DeadLetter[]> {
     return (await this.#map.list({ limit })).flatMap(([, value]) => this.#read(value));
   }
 
@@ -57,13 +57,13 @@ export class Letters {
     await ingress.begin({ ...names.actor(message.to, "deliver"), input: sealerFor(kindOf(message.to)).seal(input), idempotencyKey });
   }
 
-  #read(value: Json): readonly Letter[] {
+  #read(value: Json): readonly DeadLetter[] {
     return readLetter(this.#host.sealerFor(""), value);
   }
 }
 
 /** None where something else wrote it. */
-export function readLetter(sealer: Pick<Sealer, "open">, value: Json): readonly Letter[] {
+export function readLetter(sealer: Pick<Sealer, "open">, value: Json): readonly DeadLetter[] {
   if (!isObject(value)) return [];
   const { message, why, at } = value;
   if (typeof why !== "string" || typeof at !== "number") return [];

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { isObject } from "./is-object.ts";
 import { isEntries, type Entry } from "./map-page.ts";
 import type { MapInputs } from "./map-object.ts";
@@ -71,7 +71,7 @@ export class ShardedMap {
    * Sets top-level fields of a value, and leaves its others. With `above`, only where the value's number of that name is less
    * than the one in `fields`. Whether there is such a value.
    */
-  async patch(key: string, fields: Bag, above?: string): Promise<boolean> {
+  async patch(key: string, fields: JsonObject, above?: string): Promise<boolean> {
     return this.#boolean(await this.#write("patch", this.#shard(key), { key, fields, ...(above !== undefined && { above }) }));
   }
 

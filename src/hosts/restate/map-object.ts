@@ -1,4 +1,4 @@
-import { EngineError, type Bag, type Json } from "../../core/contract/index.ts";
+import { EngineError, type JsonObject, type Json } from "../../core/contract/index.ts";
 import { UNTIL_DONE } from "./handler-options.ts";
 import { isObject } from "./is-object.ts";
 import { isEntries, type Entry } from "./map-page.ts";
@@ -15,7 +15,7 @@ export interface MapInputs {
   /** At most 1,000 entries and 1 MiB of JSON. Answers how many are new. */
   readonly putMany: { readonly entries: readonly Entry[] };
   /** `PagedMap.patch`. Answers whether there is such a value. */
-  readonly patch: { readonly key: string; readonly fields: Bag; readonly above?: string };
+  readonly patch: { readonly key: string; readonly fields: JsonObject; readonly above?: string };
   /** `PagedMap.replace`. Answers whether it was so. */
   readonly replace: { readonly key: string; readonly before: Json; readonly value: Json };
   /** Answers whether it was there. */
@@ -87,7 +87,7 @@ const isWithin = (depth: number, value: unknown): boolean =>
   !isObject(value) || (depth > 0 && Object.values(value).every((inner) => isWithin(depth - 1, inner)));
 
 const isJson = (value: unknown): value is Json => value !== undefined && isWithin(DEPTH, value);
-const isBag = (value: unknown): value is Bag => isObject(value) && !Array.isArray(value) && isWithin(DEPTH, value);
+const isJsonObject = (value: unknown): value is JsonObject => isObject(value) && !Array.isArray(value) && isWithin(DEPTH, value);
 
 function keyIn(value: unknown): string {
   if (typeof value !== "string" || value === "" || value.length > MAP_KEY_LENGTH)
@@ -130,7 +130,7 @@ function readPutMany(input: unknown): MapInputs["putMany"] {
 }
 
 function readPatch(input: unknown): MapInputs["patch"] {
-  if (!isObject(input) || !isBag(input["fields"])) throw none();
+  if (!isObject(input) || !isJsonObject(input["fields"])) throw none();
   const { key, fields, above } = input;
   return { key: keyIn(key), fields, ...(typeof above === "string" && { above }) };
 }

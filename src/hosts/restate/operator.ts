@@ -7,7 +7,7 @@ import {
   type Change,
   type ChainEvent,
   type Entropy,
-  type Letter,
+  type DeadLetter,
   type ListQuery,
   type Outgoing,
   type Reply,
@@ -116,10 +116,10 @@ export class RestateOperator {
   }
 
   /** Oldest first. `damaged` is told of each that cannot be opened; without it, the first one is thrown. */
-  letters(limit: number, damaged?: (error: StoreError) => void): Promise<readonly Letter[]> {
+  letters(limit: number, damaged?: (error: StoreError) => void): Promise<readonly DeadLetter[]> {
     return told(async () => {
       const map = this.#client.maps.shardedMap(ofLetters.name, ofLetters.shards);
-      const letters: Letter[] = [];
+      const letters: DeadLetter[] = [];
       for (let after: string | undefined; ;) {
         const page = await map.list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
         for (const [, value] of page)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { isBag, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { INDEX, PAGE_BYTES, readPage, readPages } from "./map-page.ts";
 import { BetweenWrites, MapText } from "./map-text.fixture.ts";
 import { PagedMap } from "./paged-map.ts";
@@ -71,8 +71,8 @@ async function both(map: PagedMap, model: Map<string, Json>, taken: Step): Promi
     assert.equal(await map.delete(taken.key), model.delete(taken.key));
   } else if (taken.do === "patch") {
     const old = model.get(taken.key);
-    assert.equal(await map.patch(taken.key, { at: taken.at }, "at"), isBag(old));
-    if (isBag(old) && (atOf(old) ?? -1) < taken.at) model.set(taken.key, { ...old, at: taken.at });
+    assert.equal(await map.patch(taken.key, { at: taken.at }, "at"), isJsonObject(old));
+    if (isJsonObject(old) && (atOf(old) ?? -1) < taken.at) model.set(taken.key, { ...old, at: taken.at });
   } else {
     const due = ordered(model).flatMap(([name, of]) => ((atOf(of) ?? taken.before) < taken.before ? [name] : []));
     const { keys, more } = await map.take({ before: taken.before, field: "at", limit: taken.limit });

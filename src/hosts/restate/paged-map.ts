@@ -2,7 +2,7 @@
  * A small ordered map kept in pages, from text to JSON, in the order of UTF-16 code units. What an operation writes is
  * bounded whatever the map holds: every write is replicated, and every read may be a round trip.
  */
-import { type Bag, EngineError, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, EngineError, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { fieldOf, leastOf, placeIn, type Entry } from "./map-page.ts";
 import { LIST_ENTRIES, PagedReader } from "./paged-reader.ts";
 import { PagesDraft, type PageWrites } from "./pages-draft.ts";
@@ -54,12 +54,12 @@ export class PagedMap extends PagedReader {
    * Sets fields of a value that is an object. With `above`, only where the value's number of that name is less than the one
    * in `fields`. Whether there is such a value.
    */
-  async patch(key: string, fields: Bag, above?: string): Promise<boolean> {
+  async patch(key: string, fields: JsonObject, above?: string): Promise<boolean> {
     const draft = await PagesDraft.of(this.#writes);
     if (draft.refs.length === 0) return false;
     const page = await draft.entries(draft.at(key));
     const entry = page[placeIn(page, key)];
-    if (entry?.[0] !== key || !isBag(entry[1])) return false;
+    if (entry?.[0] !== key || !isJsonObject(entry[1])) return false;
     if (above !== undefined) {
       const is = fieldOf(entry, above);
       const shall = fieldOf([key, fields], above);

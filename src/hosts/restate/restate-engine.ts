@@ -8,7 +8,7 @@ import type {
   ChainEvent,
   Engine,
   EngineError,
-  Letter,
+  DeadLetter,
   ListQuery,
   Members,
   Message,
@@ -182,7 +182,7 @@ export class RestateEngine implements Engine {
   }
 
   /** Sends that failed three times, oldest first. */
-  letters(limit = 1_000): Promise<readonly Letter[]> {
+  letters(limit = 1_000): Promise<readonly DeadLetter[]> {
     return this.#guarded(() => this.#node.letters.list(limit));
   }
 

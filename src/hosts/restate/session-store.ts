@@ -1,6 +1,6 @@
 import {
   type Ask,
-  type Bag,
+  type JsonObject,
   changedSession,
   EngineError,
   isSessionRow,
@@ -31,7 +31,7 @@ export function restateSessionStore({ maps, name = "sessions", health }: Session
   const rows = maps.shardedMap(name, SHARDS);
   const ask = askServer(health);
   return {
-    put: (row) => ask(async () => void (await rows.put(row.id, bagOf(row)))),
+    put: (row) => ask(async () => void (await rows.put(row.id, objectOf(row)))),
     get: (id) => ask(async () => (canBe(id) ? rowOf(await rows.get(id)) : undefined)),
     change: (id, change) =>
       ask(async () => {
@@ -41,7 +41,7 @@ export function restateSessionStore({ maps, name = "sessions", health }: Session
           if (before === undefined || row === undefined) return undefined;
           const changed = changedSession(row, change);
           if (changed === row) return row;
-          if (await rows.replace(id, before, bagOf(changed))) return changed;
+          if (await rows.replace(id, before, objectOf(changed))) return changed;
         }
         if (!canBe(id)) return undefined;
         throw new StoreError("STORE_CONFLICT", "The session changed with every attempt to change it: try again.");
@@ -72,7 +72,7 @@ export const askServer = (health: ServerHealth | undefined): Ask => {
     : Object.assign(<T>(run: () => Promise<T>) => ask(() => health.guard(run, "unknown")), { close: () => ask.close() });
 };
 
-const bagOf = (row: SessionRow): Bag => ({ ...row });
+const objectOf = (row: SessionRow): JsonObject => ({ ...row });
 
 function rowOf(value: Json | undefined): SessionRow | undefined {
   if (value === undefined || isSessionRow(value)) return value;

@@ -1,6 +1,6 @@
 import { exportLine } from "../../core/chain/index.ts";
 import { NOTHING_SINCE, sinceAfter, type SinceFull } from "../../core/chain/internal.ts";
-import type { ChainEvent, Json, KeyedCall, Travelling } from "../../core/contract/index.ts";
+import type { ChainEvent, Json, KeyedCall, ExportedActor } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
 import type { Sealed } from "./archive.ts";
 import { claimKey } from "./commit.ts";
@@ -18,7 +18,7 @@ const STEP_CLAIMS = 500;
 /** One actor on its way in. */
 export class Coming {
   readonly #client: TransferClient;
-  readonly #actor: Travelling;
+  readonly #actor: ExportedActor;
   /** Calls are found by their keys alone. */
   readonly #claims: boolean;
   #since: SinceFull = NOTHING_SINCE;
@@ -33,7 +33,7 @@ export class Coming {
   #last = "";
   #archived = false;
 
-  constructor(client: TransferClient, actor: Travelling, claims: boolean) {
+  constructor(client: TransferClient, actor: ExportedActor, claims: boolean) {
     this.#client = client;
     this.#actor = actor;
     this.#claims = claims;

@@ -1,5 +1,5 @@
 import type { Histogram, OpenTelemetryApi, OtelContext, Span, Tracer } from "./api.ts";
-import type { Bag, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
+import type { JsonObject, Observation, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
 import { failureAttributes, metricAttributes, spanAttributes } from "./attributes.ts";
 import { observeEventLoop } from "./event-loop.ts";
 import { Gauges } from "./gauges.ts";
@@ -46,7 +46,7 @@ interface Instruments {
 }
 
 class RequestObservation implements Observation {
-  readonly trace?: Bag;
+  readonly trace?: JsonObject;
   readonly #request: ObservedRequest;
   readonly #of: Instruments;
   readonly #span: Span;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { actor, blob, content, elicit, refuse, roots, sample } from "../../core/actor/index.ts";
-import type { Bag, Gateway } from "../../core/contract/index.ts";
+import type { JsonObject, Gateway } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { cast } from "../source/index.ts";
 import { channelDouble, ENVELOPE, gatewayOf, quiet, type ReadChannel, until } from "./kit.fixture.ts";
@@ -56,19 +56,19 @@ const bell = actor("bell", {
 interface Wire {
   readonly channel: ReadChannel;
   readonly notify: (method: string) => void;
-  readonly ask: (method: string, params?: Bag) => Promise<Bag>;
-  readonly call: (name: string) => Promise<Bag>;
+  readonly ask: (method: string, params?: JsonObject) => Promise<JsonObject>;
+  readonly call: (name: string) => Promise<JsonObject>;
 }
 
-function join(gateway: Gateway, principal: string, meta?: Bag): Wire {
+function join(gateway: Gateway, principal: string, meta?: JsonObject): Wire {
   const channel = channelDouble();
   const connection = gateway.connect(channel, { principal, scopes: [] });
   let last = 0;
-  const ask = async (method: string, params: Bag = {}): Promise<Bag> => {
+  const ask = async (method: string, params: JsonObject = {}): Promise<JsonObject> => {
     last += 1;
     const id = last;
     connection.receive(JSON.stringify({ jsonrpc: "2.0", id, method, params: meta === undefined ? params : { ...params, _meta: meta } }));
-    const find = (): Bag | undefined => channel.messages.find((message) => message["id"] === id);
+    const find = (): JsonObject | undefined => channel.messages.find((message) => message["id"] === id);
     await until(() => find() !== undefined);
     return find() ?? {};
   };
@@ -95,7 +95,7 @@ const told = (wire: Wire, from = 0): readonly unknown[] =>
     return uri ?? message["method"] ?? message["id"];
   });
 
-const ring = (wire: Wire, key: string): Promise<Bag> =>
+const ring = (wire: Wire, key: string): Promise<JsonObject> =>
   wire.ask("tools/call", { name: "ring", arguments: {}, _meta: { ...ENVELOPE, "troupe/callId": key } });
 
 test("C8 a viewer is notified of its own actor and of shared ones, before its reply #spec.6.privacy.consent", async () => {
@@ -175,7 +175,7 @@ test("a client that cannot be asked learns every capability that is missing", as
   });
   await using engine = await LocalEngine.start({ kinds: [asker] });
   await using gateway = gatewayOf(cast({ engine, kinds: [asker] }));
-  const answer = async (revision: string): Promise<Bag> => {
+  const answer = async (revision: string): Promise<JsonObject> => {
     const channel = channelDouble();
     const connection = gateway.connect(channel, { principal: "ann", scopes: [] });
     const send = (message: object): void => connection.receive(JSON.stringify({ jsonrpc: "2.0", ...message }));
@@ -275,7 +275,7 @@ test("a record whose caller chose the mark of content as a name is data", async 
   const notes = { milk: "AAAA", "troupe/blob": "AAAA", "troupe/content": "AAAA" };
   const tags = { milk: ["AAAA"], "troupe/blob": ["AAAA"], "troupe/content": ["AAAA"] };
   const read = async (uri: string): Promise<unknown> => Object(await ask("resources/read", { uri }))["result"]["contents"][0];
-  const called = async (name: string): Promise<Bag> => Object(await ask("tools/call", { name, arguments: {} }))["result"];
+  const called = async (name: string): Promise<JsonObject> => Object(await ask("tools/call", { name, arguments: {} }))["result"];
   const json = { mimeType: "application/json" };
   assert.deepEqual(await read("board://notes"), { uri: "board://notes", ...json, text: JSON.stringify(notes) });
   assert.deepEqual(await read("board://tags"), { uri: "board://tags", ...json, text: JSON.stringify(tags) });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag, Offer } from "../../core/contract/index.ts";
+import type { JsonObject, Offer } from "../../core/contract/index.ts";
 import { validateArguments, hintUnknownNames } from "./arguments.ts";
 
-const taking = (inputSchema: Bag): Offer => ({
+const taking = (inputSchema: JsonObject): Offer => ({
   name: "it",
   action: "it",
   readOnly: false,

@@ -1,11 +1,11 @@
 // Owns: the arguments of a tool checked against its schema, and values that complete an argument. Does not own: those of prompts (kinds.ts).
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
-import { type Bag, isBag, type Json, type Offer, type Surface } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json, type Offer, type Surface } from "../../core/contract/index.ts";
 import { closestMatch, getOwn, MAX_URI, memoize } from "../../core/contract/internal.ts";
 import { compilerFor, judgesMisfits } from "../../core/schema/index.ts";
 import type { Call, Method, Outcome } from "./core.ts";
 import { Fault } from "./errors.ts";
-import { bagIn, EMPTY, shortText } from "./json-rpc.ts";
+import { objectIn, EMPTY, shortText } from "./json-rpc.ts";
 import { explainMissing, indexOf, requireScopes, type Target } from "./offers.ts";
 
 /** What is wrong with a tool's arguments: a sentence, and an issue with its path (`a.0.b`) for each value that does not match the schema. */
@@ -23,7 +23,7 @@ const MOST_PATH = 300;
 /** Text: why the schema cannot be used; empty: there is none. */
 function compiled({ definition }: Offer, options: Options): ValidateFunction | string {
   const schema = definition["inputSchema"];
-  if (!isBag(schema)) return "";
+  if (!isJsonObject(schema)) return "";
   // Outside of `try`: if the compiler cannot be loaded, that is not the schema's fault.
   const compiler = compilerFor(schema, options);
   try {
@@ -37,7 +37,7 @@ const checkOf = memoize((offer: Offer) => compiled(offer, {}));
 const wholeCheckOf = memoize((offer: Offer) => compiled(offer, { allErrors: true }));
 
 /** Checks arguments against the offer's own schema, compiled once per offer. Undefined: they are valid. */
-export function validateArguments(offer: Offer, args: Bag): ValidationError | undefined {
+export function validateArguments(offer: Offer, args: JsonObject): ValidationError | undefined {
   const check = checkOf(offer);
   if (typeof check === "string") return check === "" ? undefined : { message: check };
   if (check(args) || judgesMisfits(offer, args)) return undefined;
@@ -57,11 +57,11 @@ const MOST_KNOWN = 200;
  * A hint to append to a refusal of arguments: names that the tool's schema does not have, each with the one that was probably meant. A
  * misspelt argument would otherwise only be reported as missing. Empty if every name is known, or the schema allows any.
  */
-export function hintUnknownNames({ definition }: Offer, args: Bag): string {
+export function hintUnknownNames({ definition }: Offer, args: JsonObject): string {
   const schema = definition["inputSchema"];
-  if (!isBag(schema) || !isBag(schema["properties"]) || isBag(schema["patternProperties"])) return "";
+  if (!isJsonObject(schema) || !isJsonObject(schema["properties"]) || isJsonObject(schema["patternProperties"])) return "";
   const { additionalProperties } = schema;
-  if (additionalProperties === true || isBag(additionalProperties)) return "";
+  if (additionalProperties === true || isJsonObject(additionalProperties)) return "";
   const known = Object.keys(schema["properties"]);
   const unknown = Object.keys(args).filter((name) => !known.includes(name));
   if (unknown.length === 0 || known.length > MOST_KNOWN) return "";
@@ -73,7 +73,7 @@ export function hintUnknownNames({ definition }: Offer, args: Bag): string {
   return ` This tool has no argument ${named.join(", ")}${more}.`;
 }
 
-function errorsIn(offer: Offer, args: Bag, { errors }: ValidateFunction): readonly ErrorObject[] {
+function errorsIn(offer: Offer, args: JsonObject, { errors }: ValidateFunction): readonly ErrorObject[] {
   if (JSON.stringify(args).length > SHORT_ARGUMENTS) return errors ?? [];
   const check = wholeCheckOf(offer);
   if (typeof check !== "string") check(args);
@@ -114,7 +114,7 @@ export const complete: Method = async (call) => {
   const surface = await call.source.surface(call.viewer);
   const target = explainMissing(surface.catalogue, () => targetOf(call, surface));
   requireScopes(target.scopes, call.viewer.scopes);
-  const argument = bagIn(call.params, "argument");
+  const argument = objectIn(call.params, "argument");
   const name = shortText(argument?.["name"], 256);
   const value = argument?.["value"];
   if (name === undefined || typeof value !== "string" || value.length > 4_096)
@@ -131,13 +131,13 @@ function outcome(values: readonly string[]): Outcome {
   return { members: `"completion":${JSON.stringify(completion)}` };
 }
 
-function othersIn(call: Call): Bag {
-  const others = bagIn(bagIn(call.params, "context"), "arguments") ?? EMPTY;
+function othersIn(call: Call): JsonObject {
+  const others = objectIn(objectIn(call.params, "context"), "arguments") ?? EMPTY;
   return Object.fromEntries(Object.entries(others).filter(([, value]) => typeof value === "string"));
 }
 
 function targetOf(call: Call, surface: Surface): Target {
-  const ref = bagIn(call.params, "ref");
+  const ref = objectIn(call.params, "ref");
   const offers = indexOf(surface.catalogue);
   if (ref?.["type"] === "ref/prompt") {
     const name = shortText(ref?.["name"], 256);

@@ -1,5 +1,5 @@
 // Owns: what the server says about itself: its capabilities, name and instructions, as each revision knows them. Does not own: the offers.
-import type { Bag, Catalogue, Json, Source, Surface, Viewer } from "../../core/contract/index.ts";
+import type { JsonObject, Catalogue, Json, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import { andThen } from "../../core/contract/internal.ts";
 import type { ServerInfo, Settings } from "./options.ts";
 import { has, LATEST_MODERN, type LegacyRevision, type Revision } from "./revision.ts";
@@ -35,7 +35,7 @@ function kindsIn(catalogue: Catalogue): Offered {
 const LEGACY_TASKS = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
 
 /** The server's capabilities in that revision. */
-function capabilitiesOf({ dialect, extensions, tasks }: Settings, revision: Revision, offered: Offered): Bag {
+function capabilitiesOf({ dialect, extensions, tasks }: Settings, revision: Revision, offered: Offered): JsonObject {
   const all = tasks && offered.tasks ? { [TASKS]: {}, ...extensions } : extensions;
   const legacyTasks = tasks && offered.tasks && has(revision, "tasks") ? { tasks: LEGACY_TASKS } : undefined;
   const more = has(revision, "envelopes") && Object.keys(all).length > 0 ? { extensions: all } : undefined;
@@ -60,7 +60,7 @@ function capabilitiesOf({ dialect, extensions, tasks }: Settings, revision: Revi
 }
 
 /** MCP's `Implementation`, as that revision knows it. */
-export function shapeInfo(info: ServerInfo, revision: Revision): Bag {
+export function shapeInfo(info: ServerInfo, revision: Revision): JsonObject {
   const shaped: Record<string, Json> = { name: info.name, version: info.version };
   if (info.title !== undefined && has(revision, "titles")) shaped["title"] = info.title;
   if (has(revision, "icons")) {
@@ -92,9 +92,9 @@ export function initializeMembers(settings: Settings, revision: LegacyRevision, 
   });
 }
 
-const membersOf = (result: Bag): string => JSON.stringify(result).slice(1, -1);
+const membersOf = (result: JsonObject): string => JSON.stringify(result).slice(1, -1);
 
-function instructionsOf(settings: Settings): Bag | undefined {
+function instructionsOf(settings: Settings): JsonObject | undefined {
   const instructions = settings.instructions();
   return instructions === undefined ? undefined : { instructions };
 }

@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag, Gateway } from "../../core/contract/index.ts";
+import type { JsonObject, Gateway } from "../../core/contract/index.ts";
 import { type HandlerContext, registry } from "../source/index.ts";
 import { connectInMemory } from "../transport/index.ts";
 import { channelDouble, ENVELOPE, gatewayOf, quiet, type ReadChannel, until, world } from "./kit.fixture.ts";
 
-const initialize = (version: string, id: number | string = 0, capabilities: Bag = {}): object => ({
+const initialize = (version: string, id: number | string = 0, capabilities: JsonObject = {}): object => ({
   jsonrpc: "2.0",
   id,
   method: "initialize",
   params: { protocolVersion: version, capabilities, clientInfo: { name: "t", version: "1" } },
 });
-const request = (id: number | string, method: string, params: Bag = {}): object => ({ jsonrpc: "2.0", id, method, params });
-const modern = (id: number | string, method: string, params: Bag = {}): object => request(id, method, { ...params, _meta: ENVELOPE });
+const request = (id: number | string, method: string, params: JsonObject = {}): object => ({ jsonrpc: "2.0", id, method, params });
+const modern = (id: number | string, method: string, params: JsonObject = {}): object =>
+  request(id, method, { ...params, _meta: ENVELOPE });
 const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
 
 const cancel = (id: number | string): object => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
@@ -20,7 +21,7 @@ const cancel = (id: number | string): object => ({ jsonrpc: "2.0", method: "noti
 interface Wire {
   readonly channel: ReadChannel;
   readonly send: (...messages: readonly (object | string)[]) => void;
-  readonly reply: (id: number | string) => Promise<Bag>;
+  readonly reply: (id: number | string) => Promise<JsonObject>;
   readonly close: () => Promise<void>;
 }
 
@@ -33,7 +34,7 @@ function wire(gateway: Gateway, principal = "local"): Wire {
       for (const message of messages) connection.receive(typeof message === "string" ? message : Buffer.from(JSON.stringify(message)));
     },
     async reply(id) {
-      const find = (): Bag | undefined => channel.messages.find((message) => message["id"] === id && !("method" in message));
+      const find = (): JsonObject | undefined => channel.messages.find((message) => message["id"] === id && !("method" in message));
       await until(() => find() !== undefined);
       return find() ?? {};
     },
@@ -49,10 +50,10 @@ const talk = ({ progress, log }: Pick<HandlerContext, "progress" | "log">, step 
 const asides = ({ messages }: ReadChannel): readonly unknown[] =>
   messages.flatMap(({ method }) => (method === "notifications/progress" || method === "notifications/message" ? [method] : []));
 
-const notices = ({ messages }: ReadChannel): readonly Bag[] =>
+const notices = ({ messages }: ReadChannel): readonly JsonObject[] =>
   messages.filter(({ method }) => typeof method === "string" && /updated|list_changed/.test(method));
 
-const code = (message: Bag): unknown => Object(message["error"])["code"];
+const code = (message: JsonObject): unknown => Object(message["error"])["code"];
 
 describe("a connection", () => {
   test("a progress token has at most 256 characters", async () => {
@@ -60,7 +61,11 @@ describe("a connection", () => {
     const old = wire(gateway);
     const young = wire(gateway);
     old.send(initialize("2025-11-25", "i"), initialized);
-    const params = (length: number): Bag => ({ name: "look", arguments: {}, _meta: { ...ENVELOPE, progressToken: "x".repeat(length) } });
+    const params = (length: number): JsonObject => ({
+      name: "look",
+      arguments: {},
+      _meta: { ...ENVELOPE, progressToken: "x".repeat(length) },
+    });
     for (const [length, expected] of [
       [256, undefined],
       [257, -32602],
@@ -165,7 +170,7 @@ describe("a connection", () => {
     const batch: unknown = JSON.parse(one.channel.events.find((event) => event.text.startsWith("["))?.text ?? "");
     assert.ok(Array.isArray(batch));
     assert.deepEqual(
-      batch.map((message: Bag) => message["id"]),
+      batch.map((message: JsonObject) => message["id"]),
       [1, null, 2],
     );
     const two = wire(gateway);

@@ -1,6 +1,6 @@
 // Owns: a client on one ordered stream: which era it speaks, and the order of what it is sent. Does not own: how a request is performed
 // (legacy/session-request.ts, modern/modern-request.ts).
-import type { Bag, Caller, Channel, Connection, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Caller, Channel, Connection, Json } from "../../core/contract/index.ts";
 import { isLarge, andThen, andThenElse } from "../../core/contract/internal.ts";
 import { ActiveRequests, WorkCounter } from "./active-requests.ts";
 import { EVERYTHING, initializeMembers, offeredTo } from "./capabilities.ts";
@@ -63,12 +63,12 @@ export class StreamConnection implements Connection {
     this.#channel = channel;
     this.#outOfBand = new ConnectionChannel(channel);
     this.#caller = caller;
-    channel.gone.addEventListener("abort", this.#abandon, { once: true });
+    channel.disconnected.addEventListener("abort", this.#abandon, { once: true });
     core.connections.add(this.#abandon);
   }
 
   receive(frame: Uint8Array | string, caller: Caller = this.#caller): void {
-    if (frame.length === 0 || this.#channel.gone.aborted) return;
+    if (frame.length === 0 || this.#channel.disconnected.aborted) return;
     const incoming = decode(frame, this.#core.settings.limits);
     const reply = isLarge(frame) ? this.#large(frame, incoming, caller) : this.#reply(incoming, caller);
     // A reply that is there at once is sent at once: no later one can overtake it.
@@ -98,7 +98,7 @@ export class StreamConnection implements Connection {
 
   #end(): void {
     this.#core.connections.delete(this.#abandon);
-    this.#channel.gone.removeEventListener("abort", this.#abandon);
+    this.#channel.disconnected.removeEventListener("abort", this.#abandon);
     if (this.#session === undefined) return;
     this.#session.standalone = undefined;
     this.#session.close();
@@ -300,11 +300,11 @@ class ConnectionChannel implements SessionChannel {
     this.#channel = channel;
   }
 
-  notify(method: string, params: Bag): void {
+  notify(method: string, params: JsonObject): void {
     if (this.#channel.ready) this.#channel.send(notificationText(method, params));
   }
 
-  ask(message: Bag): void {
+  ask(message: JsonObject): void {
     this.#channel.send(JSON.stringify(message));
   }
 }

@@ -1,6 +1,6 @@
 // Owns: what all requests share (Core), and one request as dispatch sees it (Call). Does not own: the order of its steps (dispatch.ts),
 // and the shape of its reply (legacy/session-request.ts, modern/modern-request.ts).
-import type { Bag, Caller, CallOptions, Json, Offer, Source, Surface, Viewer } from "../../core/contract/index.ts";
+import type { JsonObject, Caller, CallOptions, Json, Offer, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import type { InFlightMemoryBudget } from "../../core/contract/internal.ts";
 import type { Lists, Posture } from "../source/index.ts";
 import type { PendingReplies, WorkCounter } from "./active-requests.ts";
@@ -23,7 +23,7 @@ export interface OpenEnded {
 export interface Core {
   readonly settings: Settings;
   /** The `_meta` of every result of 2026-07-28. */
-  readonly serverMeta: Bag;
+  readonly serverMeta: JsonObject;
   readonly work: WorkCounter;
   /** Replies that are still being worked on; those left when a drain's grace is over are answered then. */
   readonly pending: PendingReplies;
@@ -48,7 +48,7 @@ export interface Core {
 /** One request as both eras hand it to a method. */
 export interface Call {
   readonly method: string;
-  readonly params: Bag;
+  readonly params: JsonObject;
   readonly id: RequestId;
   readonly revision: Revision;
   readonly viewer: Viewer;
@@ -60,7 +60,7 @@ export interface Call {
    */
   readonly options: CallOptions & { readonly can: readonly string[] };
   /** What else must hold of a tool's arguments; throws a `Fault`. */
-  readonly checkArguments: ((offer: Offer, args: Bag) => void) | undefined;
+  readonly checkArguments: ((offer: Offer, args: JsonObject) => void) | undefined;
   /** Runs when the client is given a list (C8). */
   readonly onListed: ((lists: Lists, list: keyof Lists) => void) | undefined;
 }
@@ -69,11 +69,11 @@ export interface Call {
 export type Method = (call: Call) => Outcome | Promise<Outcome>;
 
 /** The members of a result (JSON without the braces), or what the client has to be asked first. */
-export type Outcome = Members | { readonly needs: Bag };
+export type Outcome = Members | { readonly needs: JsonObject };
 
 export interface Members {
   readonly members: string | Page;
-  readonly meta?: Bag;
+  readonly meta?: JsonObject;
   /** A list that does not follow the state: it may be cached for a while. */
   readonly lasting?: boolean;
   /** They describe a task, and are not its result. */
@@ -81,7 +81,7 @@ export interface Members {
 }
 
 /** The same call once more, with what its client has answered so far. */
-export const withAnswers = (call: Call, answers: Bag): Call => ({ ...call, options: { ...call.options, answers } });
+export const withAnswers = (call: Call, answers: JsonObject): Call => ({ ...call, options: { ...call.options, answers } });
 
 /** A domain refusal. */
 export type Refusal = { readonly code: string; readonly message: string; readonly data?: Json };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer, Bag } from "../../core/contract/index.ts";
+import type { Answer, JsonObject } from "../../core/contract/index.ts";
 import { registry } from "../source/index.ts";
 import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, type Sent } from "./kit.fixture.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -35,7 +35,7 @@ const source = (): GatewayOptions["source"] =>
 const gateway = (profile: NonNullable<GatewayOptions["profile"]>, more: Partial<GatewayOptions> = {}): ReturnType<typeof gatewayOf> =>
   gatewayOf(source(), { profile, ...more });
 
-const ask = (id: number, method: string, params: Bag = {}): Bag => ({ jsonrpc: "2.0", id, method, params });
+const ask = (id: number, method: string, params: JsonObject = {}): JsonObject => ({ jsonrpc: "2.0", id, method, params });
 
 async function post(
   to: ReturnType<typeof gatewayOf>,
@@ -99,7 +99,7 @@ describe("the dialect apptheory", () => {
 
   test("reports a failing handler as an error, and has its own messages for unknown names", async () => {
     await using served = gateway("apptheory");
-    const call = async (name: string, args: Bag = {}): Promise<unknown> =>
+    const call = async (name: string, args: JsonObject = {}): Promise<unknown> =>
       errorIn(await post(served, ask(1, "tools/call", { name, arguments: args })));
     assert.deepEqual(await call("fail"), { code: -32000, message: "out of ink" });
     assert.deepEqual(await call("none"), { code: -32602, message: "tool not found: none" });
@@ -119,13 +119,13 @@ describe("the dialect apptheory", () => {
       await using served = gateway(profile);
       const begun = await post(served, ask(0, "initialize", { protocolVersion: "2025-06-18" }), BOTH);
       const headers = { ...BOTH, [SESSION]: begun.headers?.[SESSION] ?? "" };
-      const told = async (body: Bag): Promise<unknown> => {
+      const told = async (body: JsonObject): Promise<unknown> => {
         const { sent, ...answer } = await post(served, body, headers);
         const [event] = sent.channel.events;
         return (event === undefined ? bodyOf(answer) : JSON.parse(event.text))["error"];
       };
-      const parse = (message: string): Bag => ({ code: -32700, message: `Parse error: ${message}` });
-      const params = (message: string): Bag => ({ code: -32602, message: `Invalid params: ${message}` });
+      const parse = (message: string): JsonObject => ({ code: -32700, message: `Parse error: ${message}` });
+      const params = (message: string): JsonObject => ({ code: -32602, message: `Invalid params: ${message}` });
       for (const id of [1.5, {}, true, "x".repeat(300)])
         assert.deepEqual(
           await told({ jsonrpc: "2.0", id, method: "ping" }),
@@ -148,8 +148,8 @@ describe("the dialect apptheory", () => {
     const params = { name: "steps", _meta: { progressToken: "p" } };
     const { sent } = await post(served, ask(1, "tools/call", params), { "content-type": "application/json", accept: "text/event-stream" });
     assert.match(sent.head()[SESSION] ?? "", /^[0-9a-f]{32}$/);
-    const told = sent.channel.events.map(({ event, text }): readonly [unknown, Bag] => [event, JSON.parse(text)]);
-    const progress = (done: number, message: string): Bag => ({
+    const told = sent.channel.events.map(({ event, text }): readonly [unknown, JsonObject] => [event, JSON.parse(text)]);
+    const progress = (done: number, message: string): JsonObject => ({
       jsonrpc: "2.0",
       method: "notifications/progress",
       params: { progressToken: "p", progress: done, total: 2, message },
@@ -195,7 +195,7 @@ test("cache hints come from the options, else from the dialect, and never for an
   const keptOf = async (
     profile: NonNullable<GatewayOptions["profile"]>,
     method: string,
-    params: Bag = {},
+    params: JsonObject = {},
     more: Partial<GatewayOptions> = {},
   ): Promise<unknown> => {
     await using served = gateway(profile, more);

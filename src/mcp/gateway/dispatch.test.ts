@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Bag, type Caller, isBag, isList, type Source, TroupeError } from "../../core/contract/index.ts";
+import { type JsonObject, type Caller, isJsonObject, isList, type Source, TroupeError } from "../../core/contract/index.ts";
 import { registry } from "../source/index.ts";
 import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, world } from "./kit.fixture.ts";
 
@@ -46,23 +46,27 @@ function traced(): { readonly source: Source; readonly trace: string[] } {
   return { source, trace };
 }
 
-type Post = (name: string, args: Bag, caller?: Caller) => Promise<readonly [status: number, code: number | "error" | "ok", text: string]>;
+type Post = (
+  name: string,
+  args: JsonObject,
+  caller?: Caller,
+) => Promise<readonly [status: number, code: number | "error" | "ok", text: string]>;
 
-const textIn = (bag: Bag, name: string): string => (typeof bag[name] === "string" ? bag[name] : "");
+const textIn = (bag: JsonObject, name: string): string => (typeof bag[name] === "string" ? bag[name] : "");
 
 /** An error's code and message, or whether a tool's result is an error, and its text. */
-function wordsOf({ error, result }: Bag): readonly [number | "error" | "ok", string] {
-  if (isBag(error)) return [Number(error["code"]), textIn(error, "message")];
-  const content = isBag(result) && isList(result["content"]) ? result["content"][0] : undefined;
-  const text = isBag(content) ? textIn(content, "text") : "";
-  return [isBag(result) && result["isError"] === true ? "error" : "ok", text];
+function wordsOf({ error, result }: JsonObject): readonly [number | "error" | "ok", string] {
+  if (isJsonObject(error)) return [Number(error["code"]), textIn(error, "message")];
+  const content = isJsonObject(result) && isList(result["content"]) ? result["content"][0] : undefined;
+  const text = isJsonObject(content) ? textIn(content, "text") : "";
+  return [isJsonObject(result) && result["isError"] === true ? "error" : "ok", text];
 }
 
 /** A gateway whose callers may send `burst` requests each, and what posts one `tools/call` of that era. */
 async function opened(era: "legacy" | "modern", source: Source, burst: number) {
   const gateway = gatewayOf(source, { rateLimit: { perSecond: 0.001, burst } });
   const sessions = new Map<Caller, string>();
-  const send = (caller: Caller, headers: Readonly<Record<string, string>>, method: string, params: Bag) =>
+  const send = (caller: Caller, headers: Readonly<Record<string, string>>, method: string, params: JsonObject) =>
     gateway.exchange(exchangeOf("POST", { ...HEADERS, ...headers }, { jsonrpc: "2.0", id: 1, method, params }, caller).exchange);
   if (era === "legacy")
     for (const caller of [TOKEN, NO_TOKEN]) {
@@ -86,7 +90,7 @@ for (const era of ["legacy", "modern"] as const)
       const { gateway, post } = await opened(era, source, 20);
       await using _ = gateway;
       const seen: unknown[] = [];
-      const step = async (name: string, args: Bag, caller?: Caller): Promise<void> => {
+      const step = async (name: string, args: JsonObject, caller?: Caller): Promise<void> => {
         trace.length = 0;
         const answer = await post(name, args, caller);
         seen.push([...answer, trace.join(" ")]);

@@ -1,11 +1,11 @@
 // Owns: the way of every request of both eras, in reading order: limit, resolve, scopes, validate, act, encode. Does not own: what tools,
 // resources and prompts differ in (kinds.ts), the other methods (lists.ts, arguments.ts, tasks.ts), and the reply's shape in each era.
-import type { Bag, Caller, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
+import type { JsonObject, Caller, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
 import { hasOwn, isContent, andThen, andThenElse } from "../../core/contract/internal.ts";
 import { complete, type ValidationError } from "./arguments.ts";
 import { type Call, type Core, type Method, methodNotFound, type Outcome, type Refusal } from "./core.ts";
 import { Fault } from "./errors.ts";
-import { bagIn } from "./json-rpc.ts";
+import { objectIn } from "./json-rpc.ts";
 import { type Kind, prompt, resource, tool, withHandlerErrors } from "./kinds.ts";
 import { listMethods } from "./lists.ts";
 import { explainMissing, indexOf, missingIn, requireScopes, scopeFault, type Target } from "./offers.ts";
@@ -158,7 +158,7 @@ class OfferMethod {
 
   /** In 2025-11-25 the client decides whether its call becomes a task. A wish for one is ignored where no tool is offered as one. */
   #asLegacyTask(tasks: Tasks, call: Call, target: Target): Outcome | Promise<Outcome> {
-    const wanted = bagIn(call.params, "task");
+    const wanted = objectIn(call.params, "task");
     const { name, task } = target.offer;
     if (wanted === undefined && task === "required")
       throw new Fault("METHOD", `${name} takes its time: call it as a task, with params.task.`);
@@ -208,8 +208,8 @@ function withReceipt(outcome: Outcome, receipt: Receipt | undefined): Outcome {
 }
 
 /** The `_meta` of an author's content. */
-function metaIn(value: Json): Bag | undefined {
-  return isContent(value) ? bagIn(value, "meta") : undefined;
+function metaIn(value: Json): JsonObject | undefined {
+  return isContent(value) ? objectIn(value, "meta") : undefined;
 }
 
 function asFault(kind: "PARAMS" | "URL_ELICITATION", { message, data }: Refusal): Fault {

@@ -1,6 +1,6 @@
 // Owns: what a request says about itself in `_meta` and headers: revision, capabilities, key, trace. Does not own: the revisions
 // (revision.ts).
-import { type Answer, type Bag, type Exchange, isBag, type Json, type LogLevel } from "../../core/contract/index.ts";
+import { type Answer, type JsonObject, type Exchange, isJsonObject, type Json, type LogLevel } from "../../core/contract/index.ts";
 import { EXTENSION } from "../../core/contract/internal.ts";
 import type { Dialect } from "./dialects.ts";
 import { Fault, faultAnswer } from "./errors.ts";
@@ -12,14 +12,14 @@ const MAX_EXTENSIONS = 64;
 const CALL_ID_META = "troupe/callId";
 
 /** The `_meta` of a request. Throws `PARAMS` if it is not an object. */
-export function metaOf(params: Bag): Bag | undefined {
+export function metaOf(params: JsonObject): JsonObject | undefined {
   const meta = params["_meta"] ?? undefined;
-  if (meta === undefined || isBag(meta)) return meta;
+  if (meta === undefined || isJsonObject(meta)) return meta;
   throw new Fault("PARAMS", "_meta is an object.");
 }
 
 /** The client's own name for the call, from `_meta` or the header (C4): 1 to 256 characters. */
-export function callKey(meta: Bag | undefined, header: string | undefined): string | undefined {
+export function callKey(meta: JsonObject | undefined, header: string | undefined): string | undefined {
   const given = meta?.[CALL_ID_META] ?? header;
   if (given === undefined) return undefined;
   if (typeof given === "string" && given !== "" && given.length <= 256) return given;
@@ -29,7 +29,7 @@ export function callKey(meta: Bag | undefined, header: string | undefined): stri
 const TRACE_KEYS = ["traceparent", "tracestate", "baggage"] as const;
 
 /** W3C trace context of a request, bounded. */
-export function traceOf(meta: Bag | undefined): Bag | undefined {
+export function traceOf(meta: JsonObject | undefined): JsonObject | undefined {
   if (meta === undefined) return undefined;
   let found: Record<string, string> | undefined;
   for (const key of TRACE_KEYS) {
@@ -41,23 +41,23 @@ export function traceOf(meta: Bag | undefined): Bag | undefined {
 
 /** What a client declared that it can be asked, by the names of `Call.options.can`. */
 export function canOf(
-  capabilities: Bag,
+  capabilities: JsonObject,
   allows: { readonly elicitation: boolean; readonly modes: boolean; readonly samplingTools: boolean; readonly extensions?: boolean },
 ): readonly string[] {
   const can: string[] = [];
   const { elicitation, sampling, roots, extensions } = capabilities;
-  if (allows.elicitation && isBag(elicitation)) {
+  if (allows.elicitation && isJsonObject(elicitation)) {
     // An empty object means forms: modes were added later.
-    if (!allows.modes || isBag(elicitation["form"]) || !isBag(elicitation["url"])) can.push("elicitation");
-    if (allows.modes && isBag(elicitation["url"])) can.push("elicitation.url");
+    if (!allows.modes || isJsonObject(elicitation["form"]) || !isJsonObject(elicitation["url"])) can.push("elicitation");
+    if (allows.modes && isJsonObject(elicitation["url"])) can.push("elicitation.url");
   }
-  if (isBag(sampling)) {
+  if (isJsonObject(sampling)) {
     can.push("sampling");
-    if (allows.samplingTools && isBag(sampling["tools"])) can.push("sampling.tools");
+    if (allows.samplingTools && isJsonObject(sampling["tools"])) can.push("sampling.tools");
   }
-  if (isBag(roots)) can.push("roots");
-  if (allows.extensions === true && isBag(extensions))
-    for (const name of Object.keys(extensions).slice(0, MAX_EXTENSIONS)) if (isBag(extensions[name])) can.push(EXTENSION + name);
+  if (isJsonObject(roots)) can.push("roots");
+  if (allows.extensions === true && isJsonObject(extensions))
+    for (const name of Object.keys(extensions).slice(0, MAX_EXTENSIONS)) if (isJsonObject(extensions[name])) can.push(EXTENSION + name);
   return can;
 }
 
@@ -74,38 +74,39 @@ export interface Envelope {
   readonly can: readonly string[];
   /** Undefined: the client wants no log messages. */
   readonly logLevel: LogLevel | undefined;
-  readonly meta: Bag;
+  readonly meta: JsonObject;
 }
 
 /** Whether these are the params of a modern request. */
-export function isModernParams(params: Bag): boolean {
+export function isModernParams(params: JsonObject): boolean {
   const meta = params["_meta"];
-  return isBag(meta) && (meta[VERSION_META] ?? undefined) !== undefined;
+  return isJsonObject(meta) && (meta[VERSION_META] ?? undefined) !== undefined;
 }
 
 /** The version that a request claims, before it is checked. */
-export function claimedVersion(params: Bag): string | undefined {
+export function claimedVersion(params: JsonObject): string | undefined {
   const meta = params["_meta"];
-  const version = isBag(meta) ? meta[VERSION_META] : undefined;
+  const version = isJsonObject(meta) ? meta[VERSION_META] : undefined;
   return typeof version === "string" && version.length <= 64 ? version : undefined;
 }
 
 /** Throws `ENVELOPE` if a required field is missing, and `VERSION` if the revision is not served. */
-export function openEnvelope(params: Bag, supported: readonly Revision[]): Envelope {
+export function openEnvelope(params: JsonObject, supported: readonly Revision[]): Envelope {
   const meta = params["_meta"];
   const requested = claimedVersion(params);
-  if (!isBag(meta) || requested === undefined)
+  if (!isJsonObject(meta) || requested === undefined)
     throw new Fault("ENVELOPE", `A request carries _meta["${VERSION_META}"]: one of ${MODERN_REVISIONS.join(", ")}.`, {
       about: VERSION_META,
     });
   if (!isModernRevision(requested)) throw unsupported(requested, supported);
   const capabilities = meta[CAPABILITIES_META];
-  if (!isBag(capabilities))
+  if (!isJsonObject(capabilities))
     throw new Fault("ENVELOPE", `A request carries _meta["${CAPABILITIES_META}"]: an object, empty if there are none.`, {
       about: CAPABILITIES_META,
     });
   const client = meta[CLIENT_META] ?? undefined;
-  if (client !== undefined && !isBag(client)) throw new Fault("ENVELOPE", `_meta["${CLIENT_META}"] is an object.`, { about: CLIENT_META });
+  if (client !== undefined && !isJsonObject(client))
+    throw new Fault("ENVELOPE", `_meta["${CLIENT_META}"] is an object.`, { about: CLIENT_META });
   const logLevel = meta[LOG_LEVEL_META] ?? undefined;
   if (logLevel !== undefined && !isLogLevel(logLevel))
     throw new Fault("ENVELOPE", `_meta["${LOG_LEVEL_META}"] is a log level.`, { about: LOG_LEVEL_META });
@@ -126,8 +127,8 @@ function unsupported(requested: string, supported: readonly Revision[]): Fault {
 
 /** The revision that a message claims in its header, or else in its `_meta`. Undefined: it claims none. */
 export function claimedRevision(header: string | undefined, params: Json | undefined): Revision | "unknown" | undefined {
-  const meta = isBag(params) ? params["_meta"] : undefined;
-  const claim = header ?? (isBag(meta) ? meta[VERSION_META] : undefined);
+  const meta = isJsonObject(params) ? params["_meta"] : undefined;
+  const claim = header ?? (isJsonObject(meta) ? meta[VERSION_META] : undefined);
   if (claim === undefined) return undefined;
   if (typeof claim !== "string") return "unknown";
   return isModernRevision(claim) || isLegacyRevision(claim) ? claim : "unknown";

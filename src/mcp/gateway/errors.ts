@@ -1,5 +1,5 @@
 // Owns: why a request has no result: the kinds of faults, their numbers in each era, and errors as answers. Does not own: their messages.
-import { type Answer, type Bag, type Json, TroupeError } from "../../core/contract/index.ts";
+import { type Answer, type JsonObject, type Json, TroupeError } from "../../core/contract/index.ts";
 import type { Core } from "./core.ts";
 import type { RequestId } from "./json-rpc.ts";
 import type { Era } from "./revision.ts";
@@ -157,7 +157,7 @@ export function wireError(fault: Fault, era: Era, overrides: FaultOverrides): Wi
 }
 
 /** The fault that was sent as this error with the numbers of 2026-07-28. */
-export function faultFromWire({ code, message, data }: Bag): Fault {
+export function faultFromWire({ code, message, data }: JsonObject): Fault {
   const kind = FAULT_KINDS.find((one) => TABLE[one].modern[0] === code) ?? "INTERNAL";
   return new Fault(kind, typeof message === "string" ? message : "It failed.", data === undefined ? undefined : { data });
 }
@@ -189,7 +189,7 @@ export class InternalError extends Error {}
  * An error for the log: its kind and where it happened. Its message is included only if it was written for callers; any other may quote
  * arguments or state.
  */
-export function inLog(error: unknown): Bag {
+export function inLog(error: unknown): JsonObject {
   if (error instanceof TroupeError) return { error: error.code, why: error.message };
   if (error instanceof InternalError) return { error: "BAD_TURN", why: error.message };
   if (!(error instanceof Error)) return { error: typeof error };
@@ -198,7 +198,7 @@ export function inLog(error: unknown): Bag {
 }
 
 /** The named code, and whether the caller's message took effect, if the engine knows. */
-export function failureData(error: TroupeError): Bag {
+export function failureData(error: TroupeError): JsonObject {
   const applied = "applied" in error ? error.applied : undefined;
   return { code: error.code, ...(typeof applied === "boolean" || applied === "unknown" ? { applied } : undefined) };
 }

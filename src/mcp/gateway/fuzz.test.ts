@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { JSONRPCErrorResponseSchema, JSONRPCMessageSchema } from "@modelcontextprotocol/core";
 import * as fc from "fast-check";
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, quiet, until, world } from "./kit.fixture.ts";
 
 const METHODS = [
@@ -93,7 +93,7 @@ const hello = {
   params: { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo: { name: "t", version: "1" } },
 };
 
-function isReply(body: Bag): boolean {
+function isReply(body: JsonObject): boolean {
   const nullId = "error" in body && body["id"] === null;
   return nullId ? JSONRPCErrorResponseSchema.safeParse({ ...body, id: 0 }).success : JSONRPCMessageSchema.safeParse(body).success;
 }

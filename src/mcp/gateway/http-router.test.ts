@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer, Bag, CallOptions, Caller, Gateway, Source } from "../../core/contract/index.ts";
+import type { Answer, JsonObject, CallOptions, Caller, Gateway, Source } from "../../core/contract/index.ts";
 import { meta as metaOf } from "../source/index.ts";
 import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, quiet, type Sent, until, world } from "./kit.fixture.ts";
 
@@ -10,7 +10,7 @@ const BASE = { accept: "application/json, text/event-stream", "content-type": "a
 
 interface How {
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  readonly meta?: Bag | null;
+  readonly meta?: JsonObject | null;
   readonly caller?: Caller;
   readonly id?: number | string;
 }
@@ -18,7 +18,7 @@ interface How {
 function send(
   gateway: Gateway,
   method: string,
-  params: Bag = {},
+  params: JsonObject = {},
   how: How = {},
 ): { readonly sent: Sent; readonly answer: Promise<Answer> } {
   const { name, uri } = params;
@@ -38,16 +38,16 @@ function send(
 async function ask(
   gateway: Gateway,
   method: string,
-  params: Bag = {},
+  params: JsonObject = {},
   how: How = {},
-): Promise<{ readonly status: number; readonly body: Bag; readonly result: Bag; readonly error: Bag }> {
+): Promise<{ readonly status: number; readonly body: JsonObject; readonly result: JsonObject; readonly error: JsonObject }> {
   const answer = await send(gateway, method, params, how).answer;
   const body = bodyOf(answer);
   return { status: answer.status, body, result: object(body["result"]), error: object(body["error"]) };
 }
 
-const object = (value: unknown): Bag => (typeof value === "object" && value !== null ? { ...value } : {});
-const accept = (n: number): Bag => ({ action: "accept", content: { n } });
+const object = (value: unknown): JsonObject => (typeof value === "object" && value !== null ? { ...value } : {});
+const accept = (n: number): JsonObject => ({ action: "accept", content: { n } });
 const canAsk = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
 
 describe("the envelope of 2026-07-28", () => {
@@ -81,7 +81,7 @@ describe("the envelope of 2026-07-28", () => {
     );
     const alone = await ask(gateway, "tools/list", {}, { meta: null, headers: { "mcp-protocol-version": "2027-01-01" } });
     assert.deepEqual([alone.status, alone.error], [unsupported.status, unsupported.error], "the header alone says it");
-    const mismatches: readonly [string, Bag, How][] = [
+    const mismatches: readonly [string, JsonObject, How][] = [
       ["tools/list", {}, { meta: other }],
       ["tools/list", {}, { headers: { "mcp-protocol-version": undefined } }],
       ["tools/list", {}, { headers: { "mcp-method": undefined } }],
@@ -98,7 +98,7 @@ describe("the envelope of 2026-07-28", () => {
       const { status, error } = await ask(gateway, method, params, how);
       assert.deepEqual([status, error["code"]], [400, -32020], JSON.stringify([method, params, how]));
     }
-    const fits: readonly [string, Bag, How][] = [
+    const fits: readonly [string, JsonObject, How][] = [
       ["tools/call", { name: "look" }, { headers: { "mcp-name": "  look " } }],
       ["tools/call", { name: "look" }, { headers: { "mcp-name": "=?base64?bG9vaw==?=" } }],
       ["tools/call", { name: "region", arguments: { region: "=?base64?x" } }, { headers: { "mcp-param-region": "=?base64?x" } }],
@@ -143,7 +143,7 @@ describe("the envelope of 2026-07-28", () => {
 describe("results of 2026-07-28", () => {
   test("have a type and the server's name, and cache hints for exactly six methods #gateway.modern #gateway.discover #gateway.cache-hints", async () => {
     await using gateway = gatewayOf(world().source);
-    const held: readonly [string, Bag][] = [
+    const held: readonly [string, JsonObject][] = [
       ["server/discover", {}],
       ["tools/list", {}],
       ["prompts/list", {}],
@@ -151,7 +151,7 @@ describe("results of 2026-07-28", () => {
       ["resources/templates/list", {}],
       ["resources/read", { uri: "door://state" }],
     ];
-    const others: readonly [string, Bag][] = [
+    const others: readonly [string, JsonObject][] = [
       ["tools/call", { name: "look" }],
       ["prompts/get", { name: "knock", arguments: { times: "1" } }],
       ["completion/complete", { ref: { type: "ref/prompt", name: "knock" }, argument: { name: "times", value: "" } }],
@@ -222,7 +222,7 @@ describe("asking within a call", () => {
   test("repeats the call with all answers so far, and runs once #gateway.needs.modern", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
-    const call = (more: Bag): ReturnType<typeof ask> =>
+    const call = (more: JsonObject): ReturnType<typeof ask> =>
       ask(gateway, "tools/call", { name: "twice", arguments: {}, ...more }, { meta: canAsk });
     const one = await call({});
     assert.equal(one.result["resultType"], "input_required");
@@ -239,7 +239,7 @@ describe("asking within a call", () => {
   test("a foreign, expired or altered requestState is refused: -32602 #gateway.needs.modern", async () => {
     let now = 1_000_000;
     await using gateway = gatewayOf(world().source, { clock: { now: () => now, after: () => () => undefined } });
-    const call = (more: Bag, caller: Caller = ann, name = "confirm"): ReturnType<typeof ask> =>
+    const call = (more: JsonObject, caller: Caller = ann, name = "confirm"): ReturnType<typeof ask> =>
       ask(gateway, "tools/call", { name, ...more }, { meta: canAsk, caller });
     const { requestState } = (await call({ arguments: { a: 1, b: 2 } })).result;
     const state = typeof requestState === "string" ? requestState : "";

@@ -1,6 +1,6 @@
 // Owns: HTTP requests to an MCP endpoint: their headers, which era they are of, and the answers of 2026-07-28. Does not own: those of
 // sessions (legacy/session-http.ts), and how a request is performed (modern/modern-request.ts).
-import type { Answer, Bag, Channel, Exchange, Source } from "../../core/contract/index.ts";
+import type { Answer, JsonObject, Channel, Exchange, Source } from "../../core/contract/index.ts";
 import { isLarge, memoizeByString, andThenElse } from "../../core/contract/internal.ts";
 import type { Core } from "./core.ts";
 import type { Dialect } from "./dialects.ts";
@@ -150,8 +150,8 @@ function modernExchange(core: Core, source: Source, exchange: Exchange, request:
   try {
     if (request.method === "subscriptions/listen")
       return andThenElse(subscribe(core, source, exchange, request), answered, modernFailed, core, channel, request);
-    const { caller, gone } = exchange;
-    const one = new ModernRequest(core, request, { caller, source, channel, header, gone });
+    const { caller, disconnected } = exchange;
+    const one = new ModernRequest(core, request, { caller, source, channel, header, disconnected });
     const reply = core.work.during(() => one.perform());
     if (reply instanceof Promise) core.silentCalls.add(channel);
     return andThenElse(reply, modernAnswer, modernFailed, core, channel, request);
@@ -195,7 +195,7 @@ async function subscribe(core: Core, source: Source, exchange: Exchange, request
   openRequest(core, request, headersOf(core, exchange));
   const made = await listen(core, { request, caller: exchange.caller, source, open: () => exchange.stream(), ended: close });
   // The signal of the channel, since the exchange is no longer used.
-  made.cancelWith(exchange.stream().gone);
+  made.cancelWith(exchange.stream().disconnected);
   return { status: 200, open: true };
 }
 
@@ -209,7 +209,7 @@ class ModernPostChannel implements OutOfBandChannel, SilentCall {
     this.#exchange = exchange;
   }
 
-  notify(method: string, params: Bag): void {
+  notify(method: string, params: JsonObject): void {
     const channel = this.#exchange.stream();
     if (channel.ready) channel.send(notificationText(method, params));
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isBag } from "../../core/contract/index.ts";
+import { isJsonObject } from "../../core/contract/index.ts";
 import { metaOf, isModernParams } from "./envelope.ts";
 import { inexactIntegersIn, classify, decode } from "./json-rpc.ts";
 import { settle } from "./options.ts";
@@ -39,7 +39,7 @@ describe("null counts as absent", () => {
 describe("integers in arguments that no double can represent", () => {
   const complaintOf = (args: string): string | undefined => {
     const call = decode(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${args}}}`, limits);
-    assert.ok(call.kind === "request" && isBag(call.params["arguments"]));
+    assert.ok(call.kind === "request" && isJsonObject(call.params["arguments"]));
     return inexactIntegersIn(call.params["arguments"])?.message;
   };
 
@@ -61,7 +61,7 @@ describe("integers in arguments that no double can represent", () => {
     assert.ok(batch.kind === "batch");
     const found = batch.items.map((item) => {
       const call = classify(item);
-      return call.kind === "request" && isBag(call.params["arguments"]) && inexactIntegersIn(call.params["arguments"]) !== undefined;
+      return call.kind === "request" && isJsonObject(call.params["arguments"]) && inexactIntegersIn(call.params["arguments"]) !== undefined;
     });
     assert.deepEqual(found, [false, true]);
   });

@@ -1,5 +1,5 @@
 // Owns: reading JSON-RPC messages: their shape, their bounds, and integers that cannot be represented. Does not own: what a message does.
-import { type Bag, isBag, isList, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { getOwn, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf } from "../../core/platform/index.ts";
 import type { ValidationError } from "./arguments.ts";
@@ -12,13 +12,13 @@ export interface Request {
   readonly kind: "request";
   readonly id: RequestId;
   readonly method: string;
-  readonly params: Bag;
+  readonly params: JsonObject;
 }
 
 export interface Notification {
   readonly kind: "notification";
   readonly method: string;
-  readonly params: Bag;
+  readonly params: JsonObject;
 }
 
 /** The response to a request of the server. */
@@ -48,7 +48,7 @@ export const getsReply = ({ kind }: Incoming | Batch): boolean => kind === "requ
 
 /** Whether a valid message is a response. */
 export const isResponse = (message: Json): boolean =>
-  isBag(message) && (message["method"] ?? undefined) === undefined && message["id"] !== undefined;
+  isJsonObject(message) && (message["method"] ?? undefined) === undefined && message["id"] !== undefined;
 
 const BYTE_ORDER_MARK = 0xfeff;
 
@@ -88,7 +88,7 @@ export function decode(frame: Uint8Array | string, limits: Limits): Incoming | B
 
 /** Reads one JSON-RPC message as MCP restricts it: an id is text or a whole number, params are an object. */
 export function classify(value: Json): Incoming {
-  if (!isBag(value)) return malformed("INVALID_REQUEST", "A message is a JSON object.");
+  if (!isJsonObject(value)) return malformed("INVALID_REQUEST", "A message is a JSON object.");
   const id = readId(value["id"]);
   const method = value["method"] ?? undefined;
   if (value["jsonrpc"] !== "2.0") return malformed("INVALID_REQUEST", 'A message says "jsonrpc": "2.0".', id ?? null, versionless(value));
@@ -107,14 +107,14 @@ export function classify(value: Json): Incoming {
       },
     );
   const params = value["params"] ?? EMPTY;
-  if (!isBag(params)) {
+  if (!isJsonObject(params)) {
     if (id === undefined) return { kind: "notification", method, params: EMPTY };
     return malformed("PARAMS", "The params are an object.", id, { reason: "params-shape" });
   }
   return id === undefined ? { kind: "notification", method, params } : { kind: "request", id, method, params };
 }
 
-function response(value: Bag, id: RequestId | undefined): Incoming {
+function response(value: JsonObject, id: RequestId | undefined): Incoming {
   // Null counts as absent; only a result without an error may be null.
   const error = value["error"] ?? undefined;
   const result = error !== undefined ? (value["result"] ?? undefined) : value["result"];
@@ -125,11 +125,11 @@ function response(value: Bag, id: RequestId | undefined): Incoming {
     : { kind: "response", id, result };
 }
 
-const shapeless = (value: Bag): { readonly reason: Reason } => ({
+const shapeless = (value: JsonObject): { readonly reason: Reason } => ({
   reason: "result" in value || "error" in value ? "response-shape" : "message-shape",
 });
 
-function versionless(value: Bag): { readonly reason: Reason; readonly about?: string } {
+function versionless(value: JsonObject): { readonly reason: Reason; readonly about?: string } {
   if ((value["method"] ?? undefined) === undefined) return shapeless(value);
   return value["jsonrpc"] === undefined
     ? { reason: "jsonrpc-missing" }
@@ -141,11 +141,11 @@ function readId(id: Json | undefined): RequestId | undefined {
   return typeof id === "string" && id.length <= 256 && id.isWellFormed() ? id : undefined;
 }
 
-export function notificationText(method: string, params?: Bag): string {
+export function notificationText(method: string, params?: JsonObject): string {
   return params === undefined ? `{"jsonrpc":"2.0","method":"${method}"}` : JSON.stringify({ jsonrpc: "2.0", method, params });
 }
 
-export const EMPTY: Bag = Object.freeze({});
+export const EMPTY: JsonObject = Object.freeze({});
 
 /** Text of 1 to `max` characters. */
 export function shortText(value: Json | undefined, max: number): string | undefined {
@@ -153,9 +153,9 @@ export function shortText(value: Json | undefined, max: number): string | undefi
 }
 
 /** That member, if it is an object. */
-export function bagIn(bag: Bag | undefined, key: string): Bag | undefined {
+export function objectIn(bag: JsonObject | undefined, key: string): JsonObject | undefined {
   const value = getOwn(bag, key);
-  return isBag(value) ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** Whether a value nests deeper than `max` levels; never recurses further than that. */
@@ -175,7 +175,7 @@ function deeperThan(value: Json, max: number): boolean {
 const WRITTEN = /(?<=[:,[\s])(-?\d{16,400})(?:\.0+)?(?=[,\]}\s])/g;
 const MOST = 64;
 
-const inexact = new WeakMap<Bag, ValidationError>();
+const inexact = new WeakMap<JsonObject, ValidationError>();
 
 /**
  * Looks for integers that no double can represent in the arguments of a message, or of each message of a batch: `JSON.parse` rounds them
@@ -187,7 +187,7 @@ function recordInexactIntegers(message: Json, text: string): void {
 }
 
 function noteOne(message: Json, text: string): void {
-  const args = isBag(message) ? bagIn(bagIn(message, "params"), "arguments") : undefined;
+  const args = isJsonObject(message) ? objectIn(objectIn(message, "params"), "arguments") : undefined;
   if (args === undefined || !holdsLarge(args)) return;
   const large = new Map<number, string>();
   collect(args, "", large);
@@ -202,12 +202,12 @@ function noteOne(message: Json, text: string): void {
 }
 
 /** What `recordInexactIntegers` found in these arguments. */
-export const inexactIntegersIn = (args: Bag): ValidationError | undefined => inexact.get(args);
+export const inexactIntegersIn = (args: JsonObject): ValidationError | undefined => inexact.get(args);
 
 const isLarge = (value: Json): value is number => typeof value === "number" && (value > 9007199254740991 || value < -9007199254740991);
 
 // Every call is checked, so no list of members is allocated.
-function holdsLarge(value: Bag | readonly Json[]): boolean {
+function holdsLarge(value: JsonObject | readonly Json[]): boolean {
   if (isList(value)) return value.some((one) => (typeof one === "object" && one !== null ? holdsLarge(one) : isLarge(one)));
   for (const name in value) {
     const one = value[name];

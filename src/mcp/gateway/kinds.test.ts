@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Bag, Gateway, Json, Offer, OfferRef, Reply, Source } from "../../core/contract/index.ts";
+import type { JsonObject, Gateway, Json, Offer, OfferRef, Reply, Source } from "../../core/contract/index.ts";
 import { registry } from "../source/index.ts";
 import { channelDouble, ENVELOPE, gatewayOf, until, bodyOf, exchangeOf, world } from "./kit.fixture.ts";
 
@@ -30,16 +30,19 @@ function strict(): Source & { readonly acts: (readonly [OfferRef, Json])[] } {
   };
 }
 
-const eras: readonly (readonly [string, Bag | undefined])[] = [
+const eras: readonly (readonly [string, JsonObject | undefined])[] = [
   ["legacy", undefined],
   ["modern", ENVELOPE],
 ];
 
-async function callerOf(gateway: Gateway, meta: Bag | undefined): Promise<(method: string, params: Bag) => Promise<Bag>> {
+async function callerOf(
+  gateway: Gateway,
+  meta: JsonObject | undefined,
+): Promise<(method: string, params: JsonObject) => Promise<JsonObject>> {
   const channel = channelDouble();
   const connection = gateway.connect(channel, { principal: "ann", scopes: [] });
   let last = 0;
-  const ask = async (method: string, params: Bag): Promise<Bag> => {
+  const ask = async (method: string, params: JsonObject): Promise<JsonObject> => {
     const id = (last += 1);
     connection.receive(JSON.stringify({ jsonrpc: "2.0", id, method, params: meta === undefined ? params : { ...params, _meta: meta } }));
     await until(() => channel.messages.some((message) => message["id"] === id));
@@ -98,7 +101,12 @@ for (const [method, words] of [
 ] as const)
   test(`law 3: to ${method} a hidden offer answers like an unknown one`, async () => {
     await using gateway = gatewayOf(hiddenOffers);
-    const answerTo = async (name: string, args: Bag, headers: Readonly<Record<string, string>>, caller: typeof keeper): Promise<Bag> => {
+    const answerTo = async (
+      name: string,
+      args: JsonObject,
+      headers: Readonly<Record<string, string>>,
+      caller: typeof keeper,
+    ): Promise<JsonObject> => {
       const all = {
         "content-type": "application/json",
         "mcp-protocol-version": "2026-07-28",
@@ -130,7 +138,7 @@ const KNOCK = {
   "mcp-name": "knock",
 };
 
-async function knock(times: Json): Promise<Bag> {
+async function knock(times: Json): Promise<JsonObject> {
   await using gateway = gatewayOf(world().source);
   const params = { name: "knock", arguments: { times }, _meta: ENVELOPE };
   return bodyOf(await gateway.exchange(exchangeOf("POST", KNOCK, { jsonrpc: "2.0", id: 1, method: "prompts/get", params }).exchange));

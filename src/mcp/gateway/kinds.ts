@@ -1,5 +1,5 @@
 // Owns: what tools, resources and prompts differ in on the way of a request. Does not own: the order of its steps (dispatch.ts).
-import { type Bag, isBag, isList, type Json, TroupeError } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, isList, type Json, TroupeError } from "../../core/contract/index.ts";
 import { MAX_URI } from "../../core/contract/internal.ts";
 import { hintUnknownNames, validateArguments, type ValidationError } from "./arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "./core.ts";
@@ -44,14 +44,14 @@ function missingOr(given: Json | undefined, about: string): { readonly reason: R
   return given === undefined || given === null || given === "" ? { reason: "name-missing", about } : { reason: "params-shape" };
 }
 
-function argumentsIn(call: Call): Bag {
+function argumentsIn(call: Call): JsonObject {
   const args = call.params["arguments"];
   if (args === undefined || args === null) return EMPTY;
-  if (!isBag(args)) throw new Fault("PARAMS", "The arguments are an object.", { reason: "params-shape" });
+  if (!isJsonObject(args)) throw new Fault("PARAMS", "The arguments are an object.", { reason: "params-shape" });
   return args;
 }
 
-function refusalMeta({ code, data }: Refusal): Bag {
+function refusalMeta({ code, data }: Refusal): JsonObject {
   return { [REFUSED_META]: { code, ...(data === undefined ? undefined : { data }) } };
 }
 
@@ -61,7 +61,7 @@ function asText(value: Json | undefined): string | undefined {
   return typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
 }
 
-function textsIn(args: Bag): Bag {
+function textsIn(args: JsonObject): JsonObject {
   return Object.values(args).every((value) => typeof value === "string")
     ? args
     : Object.fromEntries(Object.entries(args).map(([name, value]) => [name, asText(value) ?? ""]));
@@ -118,7 +118,7 @@ export const prompt: Kind = {
     const wanted = offer.definition["arguments"];
     for (const argument of isList(wanted) ? wanted : []) {
       if (
-        isBag(argument) &&
+        isJsonObject(argument) &&
         argument["required"] === true &&
         typeof argument["name"] === "string" &&
         !Object.hasOwn(args, argument["name"])

@@ -1,4 +1,4 @@
-import type { Bag, Caller, Channel, Exchange, Json, SessionRow, SessionStore, StreamStore } from "../../core/contract/index.ts";
+import type { JsonObject, Caller, Channel, Exchange, Json, SessionRow, SessionStore, StreamStore } from "../../core/contract/index.ts";
 import { registry, type Registry } from "../source/index.ts";
 import { createGateway } from "./gateway.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -51,7 +51,7 @@ export function streamsDouble(): StreamStore {
   };
 }
 
-const form = (message: string): { readonly method: string; readonly params: Bag } => ({
+const form = (message: string): { readonly method: string; readonly params: JsonObject } => ({
   method: "elicitation/create",
   params: { message, requestedSchema: { type: "object", properties: { n: { type: "number" } } } },
 });
@@ -204,7 +204,7 @@ export interface SentEvent {
 /** An event stream a test reads. */
 export interface ReadChannel extends Channel {
   readonly events: SentEvent[];
-  readonly messages: Bag[];
+  readonly messages: JsonObject[];
   readonly ended: boolean;
   block(): void;
   unblock(): void;
@@ -212,14 +212,14 @@ export interface ReadChannel extends Channel {
 }
 
 export function channelDouble(): ReadChannel {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const onReady = new Set<() => void>();
   const state = { ready: true, ended: false };
   const events: SentEvent[] = [];
   return {
     events,
     get messages() {
-      return events.filter((event) => event.text !== "").map((event): Bag => JSON.parse(event.text));
+      return events.filter((event) => event.text !== "").map((event): JsonObject => JSON.parse(event.text));
     },
     get ended() {
       return state.ended;
@@ -227,9 +227,9 @@ export function channelDouble(): ReadChannel {
     get ready() {
       return state.ready;
     },
-    gone: gone.signal,
+    disconnected: disconnected.signal,
     send(text, id, retryMs, event) {
-      if (gone.signal.aborted || state.ended) return;
+      if (disconnected.signal.aborted || state.ended) return;
       events.push({
         text,
         ...(id === undefined ? {} : { id }),
@@ -252,7 +252,7 @@ export function channelDouble(): ReadChannel {
       for (const run of onReady) run();
     },
     leave() {
-      gone.abort();
+      disconnected.abort();
     },
   };
 }
@@ -274,7 +274,7 @@ export function exchangeOf(
   caller: Caller = { scopes: [], peer: "127.0.0.1" },
   posture?: "meta",
 ): Sent {
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const channel = channelDouble();
   const state: { opened: boolean; head: Readonly<Record<string, string>> } = { opened: false, head: {} };
   const bytes =
@@ -288,7 +288,7 @@ export function exchangeOf(
     opened: () => state.opened,
     head: () => state.head,
     leave() {
-      gone.abort();
+      disconnected.abort();
       channel.leave();
     },
     exchange: {
@@ -302,12 +302,12 @@ export function exchangeOf(
         state.opened = true;
         return channel;
       },
-      gone: gone.signal,
+      disconnected: disconnected.signal,
     },
   };
 }
 
-export function bodyOf(answer: { readonly body?: string | Uint8Array | readonly (string | Uint8Array)[] }): Bag {
+export function bodyOf(answer: { readonly body?: string | Uint8Array | readonly (string | Uint8Array)[] }): JsonObject {
   const { body } = answer;
   const parts = body === undefined ? [] : typeof body === "string" || body instanceof Uint8Array ? [body] : body;
   return JSON.parse(parts.map((part) => (typeof part === "string" ? part : Buffer.from(part).toString())).join(""));

@@ -1,6 +1,6 @@
 // Owns: the four lists: their entries in the shape of each revision, cut into pages that are serialised once. Does not own: which entries
 // are listed (mcp/source).
-import { type Bag, type Catalogue, isBag, isList, type Json, type Log, type Surface } from "../../core/contract/index.ts";
+import { type JsonObject, type Catalogue, isJsonObject, isList, type Json, type Log, type Surface } from "../../core/contract/index.ts";
 import { memoize, andThen, wellFormed } from "../../core/contract/internal.ts";
 import { sha256Base64url, utf8Of } from "../../core/platform/index.ts";
 import { type Entry, hidesOffers, listed, type Lists } from "../source/index.ts";
@@ -157,7 +157,7 @@ const MEMBERS: Readonly<Record<keyof Lists, Readonly<Record<string, Feature | nu
 };
 
 /** A list's entry, given in its newest shape, in the shape of that revision. */
-export function shapeEntry(list: keyof Lists, entry: Bag, revision: Revision): Bag {
+export function shapeEntry(list: keyof Lists, entry: JsonObject, revision: Revision): JsonObject {
   const shaped: Record<string, Json> = {};
   for (const [member, feature] of Object.entries(MEMBERS[list])) {
     const value = entry[member];
@@ -166,34 +166,34 @@ export function shapeEntry(list: keyof Lists, entry: Bag, revision: Revision): B
   if (list === "tools") shapeTool(shaped, entry, revision);
   if (list === "prompts" && isList(shaped["arguments"]) && !has(revision, "titles"))
     shaped["arguments"] = shaped["arguments"].map((argument) => without(argument, "title"));
-  if (isBag(shaped["annotations"]) && list !== "tools" && !has(revision, "titles"))
+  if (isJsonObject(shaped["annotations"]) && list !== "tools" && !has(revision, "titles"))
     shaped["annotations"] = without(shaped["annotations"], "lastModified");
   return shaped;
 }
 
-function shapeTool(shaped: Record<string, Json>, entry: Bag, revision: Revision): void {
+function shapeTool(shaped: Record<string, Json>, entry: JsonObject, revision: Revision): void {
   const { inputSchema, outputSchema } = shaped;
-  if (!isBag(inputSchema)) shaped["inputSchema"] = { type: "object" };
+  if (!isJsonObject(inputSchema)) shaped["inputSchema"] = { type: "object" };
   else if (inputSchema["type"] !== "object") shaped["inputSchema"] = { ...objectsIn(inputSchema), type: "object" };
   else shaped["inputSchema"] = objectsIn(inputSchema);
-  if (isBag(outputSchema)) shaped["outputSchema"] = objectsIn(outputSchema);
+  if (isJsonObject(outputSchema)) shaped["outputSchema"] = objectsIn(outputSchema);
   // Before 2026-07-28 structured content is an object, and so its schema is, too.
-  if (isBag(outputSchema) && outputSchema["type"] !== "object" && !has(revision, "anyStructured")) delete shaped["outputSchema"];
+  if (isJsonObject(outputSchema) && outputSchema["type"] !== "object" && !has(revision, "anyStructured")) delete shaped["outputSchema"];
   // In 2025-03-26 the title is one of the annotations.
   if (entry["title"] !== undefined && !has(revision, "titles") && has(revision, "toolAnnotations"))
-    shaped["annotations"] = { title: entry["title"], ...(isBag(shaped["annotations"]) ? shaped["annotations"] : undefined) };
+    shaped["annotations"] = { title: entry["title"], ...(isJsonObject(shaped["annotations"]) ? shaped["annotations"] : undefined) };
 }
 
 // `true` and `false` are schemas, but a client of the revisions up to 2025-11-25 refuses the whole list because of one.
-function objectsIn(schema: Bag): Bag {
+function objectsIn(schema: JsonObject): JsonObject {
   const { properties } = schema;
-  if (!isBag(properties) || !Object.values(properties).some((one) => typeof one === "boolean")) return schema;
+  if (!isJsonObject(properties) || !Object.values(properties).some((one) => typeof one === "boolean")) return schema;
   const objects = Object.entries(properties).map(([name, one]) => [name, one === true ? {} : one === false ? { not: {} } : one]);
   return { ...schema, properties: Object.fromEntries(objects) };
 }
 
 function without(value: Json, member: string): Json {
-  if (!isBag(value) || !(member in value)) return value;
+  if (!isJsonObject(value) || !(member in value)) return value;
   const { [member]: _, ...rest } = value;
   return rest;
 }
@@ -233,7 +233,7 @@ export function listMethods({ pageSize, log }: Settings): Readonly<Record<string
 const UNIONS = ["oneOf", "anyOf", "allOf"];
 const MOST_KNOWN = 1_000;
 
-const isUnion = ({ inputSchema }: Entry): boolean => isBag(inputSchema) && UNIONS.some((keyword) => keyword in inputSchema);
+const isUnion = ({ inputSchema }: Entry): boolean => isJsonObject(inputSchema) && UNIONS.some((keyword) => keyword in inputSchema);
 
 /** Logs, once for each tool, that models may never see it. MCP allows such a schema, so its author would not learn it otherwise. */
 function warnOfUnionInputs(log: Log): (list: keyof Lists, entries: readonly Entry[]) => void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Bag, isBag } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, until, world } from "./kit.fixture.ts";
 
 const LIMITS = { heldBytes: 40_000 };
@@ -13,17 +13,17 @@ const HEADERS = {
   "mcp-name": "slow",
 };
 
-const call = (id: number, more: Bag = {}): Bag => ({
+const call = (id: number, more: JsonObject = {}): JsonObject => ({
   jsonrpc: "2.0",
   id,
   method: "tools/call",
   params: { name: "slow", arguments: { text: TEXT }, ...more },
 });
-const modern = (id: number): Bag => call(id, { _meta: ENVELOPE });
-const code = ({ error }: Bag): unknown => (isBag(error) ? error["code"] : undefined);
+const modern = (id: number): JsonObject => call(id, { _meta: ENVELOPE });
+const code = ({ error }: JsonObject): unknown => (isJsonObject(error) ? error["code"] : undefined);
 
 describe("messages being worked on are bounded in bytes", () => {
-  const begins: readonly (readonly [era: string, before: readonly Bag[], message: (id: number) => Bag])[] = [
+  const begins: readonly (readonly [era: string, before: readonly JsonObject[], message: (id: number) => JsonObject])[] = [
     ["2026-07-28", [], modern],
     [
       "2025-11-25",
@@ -44,9 +44,9 @@ describe("messages being worked on are bounded in bytes", () => {
       await using gateway = gatewayOf(world().source, { limits: LIMITS });
       const channel = channelDouble();
       const connection = gateway.connect(channel, { principal: "ada", scopes: [] });
-      const send = (one: Bag): void => connection.receive(JSON.stringify(one));
-      const reply = async (id: number): Promise<Bag> => {
-        const find = (): Bag | undefined => channel.messages.find((one) => one["id"] === id && !("method" in one));
+      const send = (one: JsonObject): void => connection.receive(JSON.stringify(one));
+      const reply = async (id: number): Promise<JsonObject> => {
+        const find = (): JsonObject | undefined => channel.messages.find((one) => one["id"] === id && !("method" in one));
         await until(() => find() !== undefined);
         return find() ?? {};
       };

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag, Figures, Json, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
+import type { JsonObject, Figures, Json, ObservedFailure, ObservedRequest, Observer } from "../../core/contract/index.ts";
 import { registry } from "../source/index.ts";
 import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, quiet, until, world } from "./kit.fixture.ts";
 
 const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };
 const INITIALIZE = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
 
-const request = (method: string, params: Bag = {}, id = 1): Bag => ({ jsonrpc: "2.0", id, method, params });
+const request = (method: string, params: JsonObject = {}, id = 1): JsonObject => ({ jsonrpc: "2.0", id, method, params });
 
 /** An observer that records each request and how it ended. */
-function looking(trace?: Bag): Observer & {
+function looking(trace?: JsonObject): Observer & {
   readonly seen: (readonly [ObservedRequest, ObservedFailure | "well"])[];
   figures: () => Figures;
   within: number;
@@ -43,10 +43,10 @@ describe("an observer", () => {
   test("sees each request of a session begin and end, and how", async () => {
     const observer = looking();
     await using gateway = gatewayOf(world().source, { observer });
-    const post = async (message: Bag, headers: Readonly<Record<string, string>> = {}) =>
+    const post = async (message: JsonObject, headers: Readonly<Record<string, string>> = {}) =>
       gateway.exchange(exchangeOf("POST", { ...ACCEPT, ...headers }, message).exchange);
     const id = (await post(request("initialize", INITIALIZE, 0))).headers?.["mcp-session-id"] ?? "";
-    const say = (method: string, params?: Bag) => post(request(method, params), { "mcp-session-id": id });
+    const say = (method: string, params?: JsonObject) => post(request(method, params), { "mcp-session-id": id });
     await post({ jsonrpc: "2.0", method: "notifications/initialized" }, { "mcp-session-id": id });
     await say("ping");
     await say("tools/call", { name: "look", _meta: { traceparent: "00-1-2-01", progressToken: 3 } });
@@ -83,7 +83,7 @@ describe("an observer", () => {
     const { source } = world();
     await using gateway = gatewayOf(source, { observer });
     const headers = { ...ACCEPT, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "look" };
-    const call = (name: string, id = 1): Bag => request("tools/call", { name, _meta: ENVELOPE }, id);
+    const call = (name: string, id = 1): JsonObject => request("tools/call", { name, _meta: ENVELOPE }, id);
     await gateway.exchange(exchangeOf("POST", headers, call("look")).exchange);
     await gateway.exchange(exchangeOf("POST", { ...headers, "mcp-name": "fails" }, call("fails")).exchange);
     await gateway.exchange(exchangeOf("POST", { ...headers, "mcp-method": "ping" }, call("look")).exchange);

@@ -1,10 +1,10 @@
 // Owns: reporting requests to the observer, if there is one. Does not own: what an observer does with them (hosts/telemetry).
-import type { Bag, Caller, Observation, ObservedFailure, ObservedRequest } from "../../core/contract/index.ts";
+import type { JsonObject, Caller, Observation, ObservedFailure, ObservedRequest } from "../../core/contract/index.ts";
 import { MAX_URI, omitUndefined, safeCall, andThenElse } from "../../core/contract/internal.ts";
 import type { Core, Members } from "./core.ts";
 import { claimedVersion, traceOf } from "./envelope.ts";
 import { type Fault, faultOf, inLog, wireError } from "./errors.ts";
-import { bagIn, type Request, shortText } from "./json-rpc.ts";
+import { objectIn, type Request, shortText } from "./json-rpc.ts";
 import { type Era, isModernRevision, type Revision } from "./revision.ts";
 
 const MAX_NAME = 256;
@@ -14,7 +14,7 @@ const TOOL_FAILED = /\],"isError":true(?:$|,"structuredContent":)/;
 /** One request, as it is reported. What the observer throws is logged, and reaches no client. */
 export interface RequestObserver {
   /** The trace in which the request goes on. Absent: its client's. */
-  readonly trace: Bag | undefined;
+  readonly trace: JsonObject | undefined;
   during<T>(work: { run(): T }): T;
   /** The request was answered; undefined: it was cancelled. */
   replied(reply: Pick<Members, "members"> | undefined): void;
@@ -73,7 +73,7 @@ function describe({ method, id, params }: Request, era: Era, caller: Caller, ses
   const uri = method.startsWith("resources/") ? shortText(params["uri"], MAX_URI) : undefined;
   const claimed = era === "modern" ? claimedVersion(params) : undefined;
   const revision = session?.revision ?? (claimed !== undefined && isModernRevision(claimed) ? claimed : undefined);
-  const trace = traceOf(bagIn(params, "_meta"));
+  const trace = traceOf(objectIn(params, "_meta"));
   return { method, id, ...omitUndefined({ revision, name, uri, session: session?.name, peer: caller.peer, trace }) };
 }
 
@@ -90,7 +90,7 @@ class Reported implements RequestObserver {
     this.#era = era;
   }
 
-  get trace(): Bag | undefined {
+  get trace(): JsonObject | undefined {
     return this.#observation.trace;
   }
 

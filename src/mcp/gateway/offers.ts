@@ -1,9 +1,9 @@
 // Owns: finding the offer that a name or URI stands for, and whether its viewer has the scopes for it. Does not own: whether it is off
 // now, which the surface and the turn decide.
 import {
-  type Bag,
+  type JsonObject,
   type Catalogue,
-  isBag,
+  isJsonObject,
   type Json,
   type ListName,
   type Log,
@@ -33,7 +33,7 @@ export interface Target {
   readonly offer: Offer;
   readonly ref: OfferRef;
   /** The variables of a template. */
-  readonly args: Bag;
+  readonly args: JsonObject;
   /** The scopes that its caller needs. */
   readonly scopes: readonly string[];
 }
@@ -47,7 +47,7 @@ export interface OfferIndex {
   template(uriTemplate: string): Target | undefined;
 }
 
-const NO_ARGS: Bag = Object.freeze({});
+const NO_ARGS: JsonObject = Object.freeze({});
 
 export const indexOf = memoize((catalogue: Catalogue): OfferIndex => {
   const fixed = new Map<string, Target>();
@@ -83,7 +83,7 @@ const targetOf = (list: ListName, offer: Offer): Target => ({
   scopes: scopesOf(offer.definition),
 });
 
-function match({ pattern, offer }: Template, uri: string): Bag | undefined {
+function match({ pattern, offer }: Template, uri: string): JsonObject | undefined {
   const found = pattern.match(uri);
   if (found === undefined || offer.rawVariables === true) return found && Object.fromEntries(found);
   try {
@@ -103,7 +103,7 @@ export function requireScopes(wanted: readonly string[], held: readonly string[]
 
 /** The missing scopes in the refusal of a source that checks them itself. Undefined: it is about something else. */
 export function missingIn({ code, data }: Refusal): readonly string[] | undefined {
-  const scopes: Json | undefined = code === "SCOPE" && isBag(data) ? data["scopes"] : undefined;
+  const scopes: Json | undefined = code === "SCOPE" && isJsonObject(data) ? data["scopes"] : undefined;
   return Array.isArray(scopes) && scopes.length > 0 && scopes.every((one) => typeof one === "string") ? scopes : undefined;
 }
 
@@ -132,7 +132,7 @@ const logged = new WeakMap<Log, WeakSet<TroupeError>>();
 const isFault = ({ code }: TroupeError): boolean => code !== "BAD_NAME";
 
 /** The `_meta` of a list that is incomplete, which is also logged once. Undefined: it is complete. */
-export function missingOffersMeta({ missing }: Catalogue, log: Log): Bag | undefined {
+export function missingOffersMeta({ missing }: Catalogue, log: Log): JsonObject | undefined {
   if (missing === undefined) return undefined;
   const known = logged.get(log) ?? new WeakSet();
   logged.set(log, known);

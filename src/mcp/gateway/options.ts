@@ -1,13 +1,13 @@
 // Owns: a gateway's options, their check, and their defaults. Does not own: what the dialects differ in (dialects.ts).
 import {
   ABOVE_ZERO,
-  type Bag,
+  type JsonObject,
   boundsOf,
   checkOptions,
   type Clock,
   type Entropy,
   FUNCTION,
-  isBag,
+  isJsonObject,
   type Log,
   type Observer,
   oneOf,
@@ -38,7 +38,7 @@ export interface ServerInfo {
   readonly title?: string;
   readonly description?: string;
   readonly websiteUrl?: string;
-  readonly icons?: readonly Bag[];
+  readonly icons?: readonly JsonObject[];
 }
 
 /** Bounds of what a client may send, or make the server hold in memory. */
@@ -114,7 +114,7 @@ export interface GatewayOptions {
    */
   readonly unknownSession?: UnknownSession;
   /** The server's extensions of MCP and their settings, for clients of 2026-07-28. Null: it does not have that one. */
-  readonly extensions?: Bag;
+  readonly extensions?: JsonObject;
   /**
    * How long results of 2026-07-28 may be cached, by method. Default: `server/discover` 5 minutes for all callers, lists that do not
    * follow the state 1 minute for one caller, everything else not at all.
@@ -202,7 +202,7 @@ const isText = (value: unknown): boolean => typeof value === "string" && value !
 
 const INFO: OptionRule = [
   "{ name, version }, both texts that are not empty",
-  (value) => isBag(value) && isText(value["name"]) && isText(value["version"]),
+  (value) => isJsonObject(value) && isText(value["name"]) && isText(value["version"]),
 ];
 
 const OPTIONS: OptionTable<GatewayOptions> = {
@@ -222,7 +222,8 @@ const OPTIONS: OptionTable<GatewayOptions> = {
   entropy: true,
   posture: [
     '{ legacy, modern }, each "dynamic" or "gated"',
-    (value) => isBag(value) && Object.entries(value).every(([era, one]) => (era === "legacy" || era === "modern") && POSTURE[1](one)),
+    (value) =>
+      isJsonObject(value) && Object.entries(value).every(([era, one]) => (era === "legacy" || era === "modern") && POSTURE[1](one)),
   ],
   pageSize: ABOVE_ZERO,
   rateLimit: RATE,

@@ -1,6 +1,6 @@
 // Owns: what reaches a client before the reply to its request: log messages, progress, and the head of an event stream for a call that has
 // been silent for too long. Does not own: the reply.
-import { type Bag, type Clock, isBag, type Json, type Log, type LogLevel, type Progress } from "../../core/contract/index.ts";
+import { type JsonObject, type Clock, isJsonObject, type Json, type Log, type LogLevel, type Progress } from "../../core/contract/index.ts";
 import { memoizeByString } from "../../core/contract/internal.ts";
 import type { ActiveRequest } from "./active-requests.ts";
 import { Fault } from "./errors.ts";
@@ -9,7 +9,7 @@ import { has, type Revision } from "./revision.ts";
 /** Where messages that precede a reply go: the connection, or the reply's own event stream. */
 export interface OutOfBandChannel {
   /** Best effort: dropped while the client does not read (C8). */
-  notify(method: string, params: Bag): void;
+  notify(method: string, params: JsonObject): void;
   /** The same for an event that is not a JSON-RPC message, which only some dialects have. */
   readonly event?: ((name: string, data: Json) => void) | undefined;
 }
@@ -32,9 +32,14 @@ export function logTo(channel: OutOfBandChannel, from: { readonly logLevel: LogL
 }
 
 /** Sends `notifications/progress` if the request asked for it; a step that does not go forward is not sent. Throws `PARAMS`. */
-export function progressTo(channel: OutOfBandChannel, params: Bag, revision: Revision, request: ActiveRequest): Progress | undefined {
+export function progressTo(
+  channel: OutOfBandChannel,
+  params: JsonObject,
+  revision: Revision,
+  request: ActiveRequest,
+): Progress | undefined {
   const meta = params["_meta"];
-  const token = isBag(meta) ? meta["progressToken"] : undefined;
+  const token = isJsonObject(meta) ? meta["progressToken"] : undefined;
   // It is sent and stored with each step.
   if (typeof token === "string" && token.length > 256)
     throw new Fault("PARAMS", "A progressToken is text of at most 256 characters or a number.");
@@ -55,7 +60,7 @@ function stepsTo(channel: OutOfBandChannel, token: string | number | undefined, 
   };
 }
 
-function stepOf(done: number, total: number | undefined, text: string | undefined): Bag {
+function stepOf(done: number, total: number | undefined, text: string | undefined): JsonObject {
   return {
     progress: done,
     ...(total === undefined ? undefined : { total }),

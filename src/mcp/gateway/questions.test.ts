@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { CreateMessageRequestSchema, type JSONRPCMessage, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import type { Bag, Gateway } from "../../core/contract/index.ts";
+import type { JsonObject, Gateway } from "../../core/contract/index.ts";
 import { registry } from "../source/index.ts";
 import { connectInMemory, type MemoryClient } from "../transport/index.ts";
 import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, until } from "./kit.fixture.ts";
@@ -78,7 +78,7 @@ test("a client without the capability is not asked to sample, and learns what is
 });
 
 test("a client of 2025-06-18 is asked nothing if one of the forms is newer", async () => {
-  const form = (field: object): Bag => ({ message: "m", requestedSchema: { type: "object", properties: { f: { ...field } } } });
+  const form = (field: object): JsonObject => ({ message: "m", requestedSchema: { type: "object", properties: { f: { ...field } } } });
   const asks = registry({
     tools: {
       pick: {

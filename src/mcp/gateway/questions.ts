@@ -1,6 +1,6 @@
 // Owns: what a client is asked in the middle of a call, in the shape of its revision, and the check of its answer. Does not own: sending
 // the question (legacy/session-request.ts, modern/modern-request.ts, task.ts).
-import { type Bag, isBag, isList, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { capabilityNeeded, EXTENSION, isExtensionMethod } from "../../core/contract/internal.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "./core.ts";
 import { Fault, InternalError } from "./errors.ts";
@@ -14,17 +14,17 @@ type ExtensionMethod = `${string}.${string}/${string}/${string}`;
 
 export interface Question {
   readonly method: AskMethod;
-  readonly params: Bag;
+  readonly params: JsonObject;
   /** The capability that the client needs for it. */
   readonly needs: string;
 }
 
 /** Reads the questions of a call: key → `{method, params}`. Throws `InternalError` for anything else. */
-export function questionsOf(needs: Bag): ReadonlyMap<string, Question> {
+export function questionsOf(needs: JsonObject): ReadonlyMap<string, Question> {
   return new Map(
     Object.entries(needs).map(([key, request]) => {
-      if (!isBag(request) || !isAskMethod(request["method"])) throw new InternalError(noQuestion(key, request));
-      const params = isBag(request["params"]) ? request["params"] : {};
+      if (!isJsonObject(request) || !isAskMethod(request["method"])) throw new InternalError(noQuestion(key, request));
+      const params = isJsonObject(request["params"]) ? request["params"] : {};
       return [key, { method: request["method"], params, needs: capabilityNeeded(request["method"], params) }];
     }),
   );
@@ -35,7 +35,7 @@ export const unmet = (questions: ReadonlyMap<string, Question>, can: readonly st
   [...new Set(Array.from(questions.values(), ({ needs }) => needs))].filter((one) => !can.includes(one));
 
 function noQuestion(key: string, request: Json | undefined): string {
-  const method = isBag(request) ? JSON.stringify(request["method"])?.slice(0, 100) : undefined;
+  const method = isJsonObject(request) ? JSON.stringify(request["method"])?.slice(0, 100) : undefined;
   return `What is asked as ${JSON.stringify(key.slice(0, 100))} is no request a client can be sent: its method is ${method ?? "missing"}, not elicitation/create, sampling/createMessage, roots/list, or an extension's own.`;
 }
 
@@ -48,10 +48,10 @@ function isCoreMethod(method: string): boolean {
 }
 
 /** The params in the shape of that revision. Throws `CAPABILITY` if it has no such question. */
-export function shapeQuestion({ method, params }: Question, revision: Revision, newId: () => string): Bag {
+export function shapeQuestion({ method, params }: Question, revision: Revision, newId: () => string): JsonObject {
   if (method !== "elicitation/create") return params;
   const { mode, elicitationId, requestedSchema, ...others } = params;
-  const rest: Bag = requestedSchema === undefined ? others : { ...others, requestedSchema: shapeForm(requestedSchema, revision) };
+  const rest: JsonObject = requestedSchema === undefined ? others : { ...others, requestedSchema: shapeForm(requestedSchema, revision) };
   const shaped: Record<string, Json> = has(revision, "elicitationModes") && mode !== undefined ? { mode, ...rest } : { ...rest };
   if (mode === "url" && has(revision, "elicitationIds")) shaped["elicitationId"] = elicitationId ?? newId();
   return shaped;
@@ -64,54 +64,56 @@ export function shapeQuestion({ method, params }: Question, revision: Revision, 
 export function checkAnswer(key: string, answer: Json, method: AskMethod | undefined, maxLength: number): Json {
   const fits =
     method === undefined
-      ? CHECKS.some(([, check]) => isBag(answer) && check(answer))
-      : isBag(answer) && (isExtensionMethod(method) || CHECKS.some(([of, check]) => of === method && check(answer)));
+      ? CHECKS.some(([, check]) => isJsonObject(answer) && check(answer))
+      : isJsonObject(answer) && (isExtensionMethod(method) || CHECKS.some(([of, check]) => of === method && check(answer)));
   if (!fits) throw new Fault("PARAMS", `The answer ${key.slice(0, 100)} is not the result of ${method ?? "a request a server can make"}.`);
   if (JSON.stringify(answer).length > maxLength)
     throw new Fault("PARAMS", `The answer ${key.slice(0, 100)} is longer than ${maxLength} characters.`);
   return answer;
 }
 
-const CHECKS: readonly (readonly [AskMethod, (answer: Bag) => boolean])[] = [
+const CHECKS: readonly (readonly [AskMethod, (answer: JsonObject) => boolean])[] = [
   ["elicitation/create", isElicitResult],
   ["sampling/createMessage", isSample],
   ["roots/list", isRoots],
 ];
 
-function isElicitResult({ action, content }: Bag): boolean {
+function isElicitResult({ action, content }: JsonObject): boolean {
   if (action === "decline" || action === "cancel") return true;
   if (action !== "accept") return false;
-  return content === undefined || content === null || (isBag(content) && Object.values(content).every(isFieldValue));
+  return content === undefined || content === null || (isJsonObject(content) && Object.values(content).every(isFieldValue));
 }
 
 function isFieldValue(value: Json): boolean {
   return isList(value) ? value.every((one) => typeof one === "string") : value === null || typeof value !== "object";
 }
 
-function isSample({ role, content, model }: Bag): boolean {
+function isSample({ role, content, model }: JsonObject): boolean {
   return (
-    (role === "user" || role === "assistant") && typeof model === "string" && (isBag(content) || (isList(content) && content.every(isBag)))
+    (role === "user" || role === "assistant") &&
+    typeof model === "string" &&
+    (isJsonObject(content) || (isList(content) && content.every(isJsonObject)))
   );
 }
 
-function isRoots({ roots }: Bag): boolean {
-  return isList(roots) && roots.length <= 1_000 && roots.every((root) => isBag(root) && typeof root["uri"] === "string");
+function isRoots({ roots }: JsonObject): boolean {
+  return isList(roots) && roots.length <= 1_000 && roots.every((root) => isJsonObject(root) && typeof root["uri"] === "string");
 }
 
 /** A form's schema in the shape of that revision. Throws `CAPABILITY` if it has no such form, since its clients would refuse all of it. */
 function shapeForm(schema: Json, revision: Revision): Json {
-  if (has(revision, "choices") || !isBag(schema) || !isBag(schema["properties"])) return schema;
+  if (has(revision, "choices") || !isJsonObject(schema) || !isJsonObject(schema["properties"])) return schema;
   const fields = Object.entries(schema["properties"]).map(([name, field]) => [name, shapeField(name, field, revision)] as const);
   return { ...schema, properties: Object.fromEntries(fields) };
 }
 
 function shapeField(name: string, field: Json, revision: Revision): Json {
-  if (!isBag(field)) return field;
+  if (!isJsonObject(field)) return field;
   if (field["type"] === "array")
     throw new Fault("CAPABILITY", `This asks for a list (${name.slice(0, 100)}), and ${revision} has no form for one: use a newer client.`);
   const { oneOf, ...rest } = field;
   if (!isList(oneOf)) return field;
-  const titled = oneOf.filter(isBag);
+  const titled = oneOf.filter(isJsonObject);
   return { ...rest, enum: titled.map((one) => one["const"] ?? null), enumNames: titled.map((one) => one["title"] ?? null) };
 }
 
@@ -129,18 +131,19 @@ export const CANNOT_ASK = "CANNOT_ASK";
 const MOST_NAMED = 64;
 
 export function capabilitiesIn({ data }: Refusal): readonly string[] {
-  const named = isBag(data) && isList(data["capabilities"]) ? data["capabilities"] : [isBag(data) ? (data["capability"] ?? null) : null];
+  const named =
+    isJsonObject(data) && isList(data["capabilities"]) ? data["capabilities"] : [isJsonObject(data) ? (data["capability"] ?? null) : null];
   const known = named.slice(0, MOST_NAMED).flatMap((one) => shortText(one, 256) ?? []);
   return known.length === 0 ? ["elicitation"] : known;
 }
 
-function capabilities(missing: readonly string[]): Bag {
+function capabilities(missing: readonly string[]): JsonObject {
   const extensions = missing.filter((one) => one.startsWith(EXTENSION)).map((one) => [one.slice(EXTENSION.length), {}] as const);
   const own = missing.filter((one) => !one.startsWith(EXTENSION)).map(nested);
   return { ...Object.fromEntries(own), ...(extensions.length === 0 ? undefined : { extensions: Object.fromEntries(extensions) }) };
 }
 
-function nested(one: string): readonly [string, Bag] {
+function nested(one: string): readonly [string, JsonObject] {
   const [name = "", part] = one.split(".");
   return [name, part === undefined ? {} : { [part]: {} }];
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Bag, CONTENT, type Json, type Log, type Reply, type Source, StoreError } from "../../core/contract/index.ts";
+import { type JsonObject, CONTENT, type Json, type Log, type Reply, type Source, StoreError } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
 import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, until, world } from "./kit.fixture.ts";
 
-const BROKEN: Bag = {
+const BROKEN: JsonObject = {
   get open(): Json {
     throw new RangeError("secret of the house");
   },
@@ -26,30 +26,30 @@ function sourceOf(reply: Reply, now: boolean): Source {
 }
 
 const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
-const call = (id: number, meta?: Bag): Bag => ({
+const call = (id: number, meta?: JsonObject): JsonObject => ({
   jsonrpc: "2.0",
   id,
   method: "tools/call",
   params: { name: "look", ...(meta === undefined ? {} : { _meta: meta }) },
 });
 
-async function overHttp(made: Made, headers: Readonly<Record<string, string>>, message: Bag): Promise<Bag> {
+async function overHttp(made: Made, headers: Readonly<Record<string, string>>, message: JsonObject): Promise<JsonObject> {
   return bodyOf(await made.exchange(exchangeOf("POST", { ...MEDIA, ...headers }, message).exchange));
 }
 
-async function overStream(made: Made, ...messages: readonly Bag[]): Promise<Bag> {
+async function overStream(made: Made, ...messages: readonly JsonObject[]): Promise<JsonObject> {
   const channel = channelDouble();
   const connection = made.connect(channel, { principal: "local", scopes: [] });
   for (const message of messages) connection.receive(JSON.stringify(message));
-  const find = (): Bag | undefined => channel.messages.find(({ id }) => id === 2);
+  const find = (): JsonObject | undefined => channel.messages.find(({ id }) => id === 2);
   await until(() => find() !== undefined);
   await connection.close();
   return find() ?? {};
 }
 
-const begin: Bag = { jsonrpc: "2.0", id: 1, method: "initialize", params: initialize };
+const begin: JsonObject = { jsonrpc: "2.0", id: 1, method: "initialize", params: initialize };
 
-const WAYS: Readonly<Record<string, (made: Made) => Promise<Bag>>> = {
+const WAYS: Readonly<Record<string, (made: Made) => Promise<JsonObject>>> = {
   "HTTP, a session": async (made) => {
     const { headers } = await made.exchange(exchangeOf("POST", MEDIA, begin).exchange);
     return overHttp(made, { "mcp-session-id": headers?.["mcp-session-id"] ?? "" }, call(2));

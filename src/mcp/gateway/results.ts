@@ -1,6 +1,6 @@
 // Owns: results as text: what an actor returned as the content of each revision, cache hints, and the reply around them. Does not own:
 // lists (lists.ts) and errors (errors.ts).
-import { type Bag, BLOB, CONTENT, isBag, isList, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, BLOB, CONTENT, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { isBlob, isContent, memoize, wellFormed } from "../../core/contract/internal.ts";
 import type { Members } from "./core.ts";
 import type { RequestId } from "./json-rpc.ts";
@@ -17,7 +17,7 @@ const NUMBER_HEAD = `${TEXT_HEAD}"`;
 const jsonText = (value: Json): string => wellFormed(JSON.stringify(value));
 
 /** The members of a tool's result; JSON text without the braces. */
-export function toolMembers(value: Json, definition: Bag, revision: Revision): string {
+export function toolMembers(value: Json, definition: JsonObject, revision: Revision): string {
   if (typeof value === "string") {
     const members = `${TEXT_HEAD}${JSON.stringify(value)}}]`;
     return definition["outputSchema"] !== undefined && has(revision, "anyStructured")
@@ -37,12 +37,12 @@ export function toolMembers(value: Json, definition: Bag, revision: Revision): s
 }
 
 // MCP allows empty content, but several agents and model APIs end the whole conversation because of it. A tool that only reads answers null.
-function nothingMembers({ outputSchema, annotations }: Bag, revision: Revision): string {
+function nothingMembers({ outputSchema, annotations }: JsonObject, revision: Revision): string {
   if (outputSchema !== undefined) return has(revision, "anyStructured") ? `${NULL},"structuredContent":null` : NULL;
-  return isBag(annotations) && annotations["readOnlyHint"] === true ? NULL : DONE;
+  return isJsonObject(annotations) && annotations["readOnlyHint"] === true ? NULL : DONE;
 }
 
-function contentMembers(blocks: readonly Json[], { structured, isError }: Bag, revision: Revision): string {
+function contentMembers(blocks: readonly Json[], { structured, isError }: JsonObject, revision: Revision): string {
   const error = typeof isError === "boolean" ? `,"isError":${isError}` : "";
   const members = `"content":${JSON.stringify(blocks.map((block) => shapeBlock(block, revision)))}${error}`;
   return structured === undefined || !mayStructure(structured, revision)
@@ -51,7 +51,7 @@ function contentMembers(blocks: readonly Json[], { structured, isError }: Bag, r
 }
 
 function mayStructure(value: Json, revision: Revision): boolean {
-  return has(revision, isBag(value) ? "structuredContent" : "anyStructured");
+  return has(revision, isJsonObject(value) ? "structuredContent" : "anyStructured");
 }
 
 /** The failure of a tool, for the model that called it. */
@@ -61,7 +61,7 @@ export function toolError(message: string): string {
 
 /** A content block in the shape of that revision; what it does not know becomes text. */
 export function shapeBlock(block: Json, revision: Revision): Json {
-  if (!isBag(block)) return { type: "text", text: typeof block === "string" ? block : jsonText(block) };
+  if (!isJsonObject(block)) return { type: "text", text: typeof block === "string" ? block : jsonText(block) };
   if (block["type"] === "audio" && !has(revision, "audio"))
     return { type: "text", text: `[audio${typeof block["mimeType"] === "string" ? ` ${block["mimeType"]}` : ""}]` };
   if (block["type"] === "resource_link" && !has(revision, "resourceLinks"))
@@ -72,46 +72,46 @@ export function shapeBlock(block: Json, revision: Revision): Json {
 }
 
 /** The members of a resource's result. */
-export function resourceMembers(value: Json, uri: string, definition: Bag, revision: Revision): string {
+export function resourceMembers(value: Json, uri: string, definition: JsonObject, revision: Revision): string {
   const { mimeType } = definition;
   const about = { uri, ...(typeof mimeType === "string" ? { mimeType } : undefined) };
   return `"contents":${JSON.stringify(contentsOf(value, about, revision))}`;
 }
 
-function contentsOf(value: Json, about: Bag, revision: Revision): readonly Json[] {
+function contentsOf(value: Json, about: JsonObject, revision: Revision): readonly Json[] {
   if (typeof value === "string") return [{ ...about, text: value }];
   if (isBlob(value))
     return [{ ...about, ...(typeof value["mimeType"] === "string" ? { mimeType: value["mimeType"] } : undefined), blob: value[BLOB] }];
   if (isContent(value)) {
     return value[CONTENT].flatMap((block): readonly Json[] => {
-      if (!isBag(block)) return [];
-      if (block["type"] === "resource" && isBag(block["resource"])) return [block["resource"]];
+      if (!isJsonObject(block)) return [];
+      if (block["type"] === "resource" && isJsonObject(block["resource"])) return [block["resource"]];
       if (typeof block["data"] === "string")
         return [{ ...about, mimeType: block["mimeType"] ?? "application/octet-stream", blob: block["data"] }];
       const shaped = shapeBlock(block, revision);
       const type = typeof block["mimeType"] === "string" && block["type"] === "text" ? { mimeType: block["mimeType"] } : undefined;
-      return [{ ...about, ...type, text: isBag(shaped) && typeof shaped["text"] === "string" ? shaped["text"] : jsonText(shaped) }];
+      return [{ ...about, ...type, text: isJsonObject(shaped) && typeof shaped["text"] === "string" ? shaped["text"] : jsonText(shaped) }];
     });
   }
   return [{ ...about, mimeType: about["mimeType"] ?? "application/json", text: jsonText(value) }];
 }
 
 /** The members of a prompt's result. */
-export function promptMembers(value: Json, definition: Bag, revision: Revision): string {
-  const description = isBag(value) && typeof value["description"] === "string" ? value["description"] : definition["description"];
+export function promptMembers(value: Json, definition: JsonObject, revision: Revision): string {
+  const description = isJsonObject(value) && typeof value["description"] === "string" ? value["description"] : definition["description"];
   const head = typeof description === "string" ? `"description":${JSON.stringify(description)},` : "";
   return `${head}"messages":${JSON.stringify(messagesOf(value, revision))}`;
 }
 
 function messagesOf(value: Json, revision: Revision): readonly Json[] {
   if (value === null) return [];
-  if (isBag(value) && isList(value["messages"])) return value["messages"].map((message) => messageOf(message, revision));
+  if (isJsonObject(value) && isList(value["messages"])) return value["messages"].map((message) => messageOf(message, revision));
   if (isContent(value)) return value[CONTENT].map((block) => ({ role: "user", content: shapeBlock(block, revision) }));
   return [{ role: "user", content: { type: "text", text: typeof value === "string" ? value : jsonText(value) } }];
 }
 
 function messageOf(message: Json, revision: Revision): Json {
-  if (!isBag(message)) return { role: "user", content: shapeBlock(message, revision) };
+  if (!isJsonObject(message)) return { role: "user", content: shapeBlock(message, revision) };
   const { content } = message;
   return { role: message["role"] === "assistant" ? "assistant" : "user", content: shapeBlock(content ?? "", revision) };
 }
@@ -136,15 +136,15 @@ export function legacyReply(id: RequestId, { members, meta }: Members): ReplyTex
 }
 
 /** Empty if there is none. */
-function metaText(comma: string, meta: Bag | undefined): string {
+function metaText(comma: string, meta: JsonObject | undefined): string {
   const text = meta === undefined ? "{}" : JSON.stringify(meta);
   return text === "{}" ? "" : `${comma}"_meta":${text}`;
 }
 
-const tailsOf = memoize((_serverMeta: Bag) => new Map<string, string>());
+const tailsOf = memoize((_serverMeta: JsonObject) => new Map<string, string>());
 
 // The server is the same every time, and there are few different hints: by an identical text a page knows at once that it has this end already.
-function tailOf(serverMeta: Bag, extra: string): string {
+function tailOf(serverMeta: JsonObject, extra: string): string {
   const known = tailsOf(serverMeta);
   let tail = known.get(extra);
   if (tail === undefined) known.set(extra, (tail = `${extra}${metaText(",", serverMeta)}}}`));
@@ -157,7 +157,7 @@ export function modernReply(
   { members, meta }: Members,
   type: "complete" | "input_required" | "task",
   extra: string,
-  serverMeta: Bag,
+  serverMeta: JsonObject,
 ): ReplyText {
   const comma = members === "" ? "" : ",";
   return {
@@ -213,7 +213,7 @@ function isCacheable(method: string): method is CacheableMethod {
 }
 
 /** The cache hint of a result of 2026-07-28, as members; empty if its method has none. `lasting`: it does not follow the state. */
-export function cacheHints({ cacheHints: given, dialect }: Settings, method: string, params: Bag, lasting: boolean): string {
+export function cacheHints({ cacheHints: given, dialect }: Settings, method: string, params: JsonObject, lasting: boolean): string {
   if (!isCacheable(method)) return "";
   // A round of a call with answers is for its caller only.
   if (params["requestState"] !== undefined || params["inputResponses"] !== undefined) return UNCACHED;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { BLOB, CONTENT, type Bag, type Json } from "../../core/contract/index.ts";
+import { BLOB, CONTENT, type JsonObject, type Json } from "../../core/contract/index.ts";
 import { type Entry, listed } from "../source/index.ts";
 import { promptMembers, resourceMembers, shapeBlock, toolMembers } from "./results.ts";
 import { shapeEntry, Pages } from "./lists.ts";
@@ -9,22 +9,22 @@ import { questionsOf, shapeQuestion } from "./questions.ts";
 import { has, LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from "./revision.ts";
 
 const ALL: readonly Revision[] = [...LEGACY_REVISIONS, ...MODERN_REVISIONS];
-const read = (members: string): Bag => JSON.parse(`{${members}}`);
+const read = (members: string): JsonObject => JSON.parse(`{${members}}`);
 
-const contentsOf = (value: Json, definition: Bag = {}): unknown =>
+const contentsOf = (value: Json, definition: JsonObject = {}): unknown =>
   read(resourceMembers(value, "a:b", definition, "2025-11-25"))["contents"];
-const promptOf = (value: Json, definition: Bag = {}): Bag => read(promptMembers(value, definition, "2025-11-25"));
+const promptOf = (value: Json, definition: JsonObject = {}): JsonObject => read(promptMembers(value, definition, "2025-11-25"));
 const offers = (
   count: number,
   from = 0,
-): { readonly name: string; readonly definition: Bag; readonly action: string; readonly readOnly: boolean }[] =>
+): { readonly name: string; readonly definition: JsonObject; readonly action: string; readonly readOnly: boolean }[] =>
   Array.from({ length: count }, (_, at) => ({
     name: `t${at + from}`,
     definition: { inputSchema: { type: "object" } },
     action: "t",
     readOnly: true,
   }));
-const declared = (capabilities: Bag, modes: boolean): readonly string[] =>
+const declared = (capabilities: JsonObject, modes: boolean): readonly string[] =>
   canOf(capabilities, { elicitation: true, modes, samplingTools: modes });
 
 const lists = (count: number, from = 0): ReturnType<typeof listed> =>
@@ -67,7 +67,7 @@ describe("a definition", () => {
   });
 
   test("has objects in place of boolean property schemas, which older clients refuse", () => {
-    const properties: Bag = JSON.parse('{ "a": true, "b": false, "c": { "type": "string" }, "__proto__": true }');
+    const properties: JsonObject = JSON.parse('{ "a": true, "b": false, "c": { "type": "string" }, "__proto__": true }');
     const own = { name: "n", inputSchema: { type: "object", properties }, outputSchema: { type: "object", properties: { a: true } } };
     const shaped = shapeEntry("tools", own, "2025-11-25");
     const objects = '{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"type":"string"},"__proto__":{}}}';
@@ -86,7 +86,7 @@ describe("a definition", () => {
 
 describe("a domain value", () => {
   test("becomes a tool's result: text, and structured content if the revision has it #gateway.tools #spec.8.content", () => {
-    const cases: readonly [Json, Bag, Bag | undefined][] = [
+    const cases: readonly [Json, JsonObject, JsonObject | undefined][] = [
       ["hi", { content: [{ type: "text", text: "hi" }] }, undefined],
       [null, { content: [{ type: "text", text: "Done." }] }, undefined],
       [{ a: 1 }, { content: [{ type: "text", text: '{"a":1}' }], structuredContent: { a: 1 } }, undefined],
@@ -169,7 +169,7 @@ test("pages are cut once, and their opaque cursors are valid for that list only 
     const page = pages.page("tools", tools, "2025-11-25", cursor);
     assert.equal(pages.page("tools", tools, "2025-11-25", cursor), page, "not made again");
     const { tools: here, nextCursor } = JSON.parse(`{${page.text}}`);
-    seen.push(...here.map((one: Bag) => one["name"]));
+    seen.push(...here.map((one: JsonObject) => one["name"]));
     cursor = nextCursor;
   } while (cursor !== undefined);
   assert.deepEqual(seen, ["t0", "t1", "t2", "t3", "t4", "t5", "t6"]);
@@ -184,7 +184,7 @@ test("a list that follows the state continues after the last entry read", () => 
   const entries = (...names: readonly string[]): readonly Entry[] => names.map((name) => ({ name, uri: `n://${name}` }));
   const turned = (of: readonly Entry[], cursor?: string): { readonly names: readonly string[]; readonly next: string | undefined } => {
     const { resources, nextCursor } = JSON.parse(`{${pages.page("resources", of, "2025-11-25", cursor, true).text}}`);
-    return { names: resources.map((one: Bag) => one["name"]), next: nextCursor };
+    return { names: resources.map((one: JsonObject) => one["name"]), next: nextCursor };
   };
   const first = turned(entries("a", "b", "c", "d", "e"));
   assert.deepEqual(first.names, ["a", "b"]);

@@ -1,7 +1,7 @@
 // What the clients of sessions see while the store fails.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bag, changedSession, isBag, type SessionStore, StoreError } from "../../core/contract/index.ts";
+import { type JsonObject, changedSession, isJsonObject, type SessionStore, StoreError } from "../../core/contract/index.ts";
 import { bodyOf, exchangeOf, gatewayOf, sessionsDouble, world } from "./kit.fixture.ts";
 
 const ACCEPT = { accept: "application/json, text/event-stream", "content-type": "application/json" };
@@ -23,11 +23,11 @@ function failing() {
 
 test("while the store fails a session is answered 503 with the request's id, and survives", async () => {
   const { sessions, state } = failing();
-  const logged: Bag[] = [];
+  const logged: JsonObject[] = [];
   await using gateway = gatewayOf(world().source, {
     sessions,
     sharedSessions: true,
-    log: (_level, entry) => void (isBag(entry) && logged.push(entry)),
+    log: (_level, entry) => void (isJsonObject(entry) && logged.push(entry)),
   });
   const begun = await gateway.exchange(exchangeOf("POST", ACCEPT, INITIALIZE).exchange);
   const headers = { ...ACCEPT, "mcp-session-id": begun.headers?.["mcp-session-id"] ?? "" };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as z from "zod";
 import { actor } from "../../core/actor/index.ts";
-import type { Bag, Source } from "../../core/contract/index.ts";
+import type { JsonObject, Source } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { cast } from "../source/index.ts";
 import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, until, world } from "./kit.fixture.ts";
@@ -15,8 +15,8 @@ const MODERN = {
   "mcp-name": "look",
 };
 
-const request = (id: number, method: string, params: Bag = {}): string => JSON.stringify({ jsonrpc: "2.0", id, method, params });
-const look = (id: number, meta?: Bag): string =>
+const request = (id: number, method: string, params: JsonObject = {}): string => JSON.stringify({ jsonrpc: "2.0", id, method, params });
+const look = (id: number, meta?: JsonObject): string =>
   request(id, "tools/call", { name: "look", ...(meta === undefined ? {} : { _meta: meta }) });
 const initialize = request(0, "initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
 const initialized = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });

@@ -1,5 +1,5 @@
 // Owns: the life of one task: its status, questions and result, and its description. Does not own: which tasks there are (tasks.ts).
-import { type Bag, Cancellation, isBag, type Json, type Progress } from "../../core/contract/index.ts";
+import { type JsonObject, Cancellation, isJsonObject, type Json, type Progress } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Call, type Members, withAnswers } from "./core.ts";
 import { type Fault, type FaultOverrides, wireError } from "./errors.ts";
@@ -134,7 +134,7 @@ export class Task extends Cancellation {
   }
 
   /** Settles when the client has answered all of these questions, or the task was cancelled. */
-  ask(needs: Bag): Promise<void> {
+  ask(needs: JsonObject): Promise<void> {
     this.#enter({ status: "input_required", questions: questionsOf(needs) });
     return new Promise((resolve) => {
       this.#answered = resolve;
@@ -147,7 +147,7 @@ export class Task extends Cancellation {
     return this.#stage.status === "input_required" ? this.#stage.questions : new Map();
   }
 
-  answer(answers: Bag): void {
+  answer(answers: JsonObject): void {
     this.#withdraw();
     const left = new Map(Array.from(this.questions).filter(([key]) => !Object.hasOwn(answers, key)));
     this.#answers = { ...this.#answers, ...answers };
@@ -194,7 +194,7 @@ export class Task extends Cancellation {
     if (stage.status === "failed") return `${base},"error":${stage.error}`;
     const revision = this.#sent?.revision;
     if (stage.status !== "input_required" || revision === undefined) return base;
-    const requests = Array.from(stage.questions, ([key, question]): [string, Bag] => [
+    const requests = Array.from(stage.questions, ([key, question]): [string, JsonObject] => [
       key,
       { method: question.method, params: shapeQuestion(question, revision, newId) },
     ]);
@@ -203,9 +203,9 @@ export class Task extends Cancellation {
 }
 
 /** A description of 2026-07-28 in the shape of 2025-11-25, where the error of a tool is a failure of the task. */
-export function legacyTask(task: Bag): Bag {
+export function legacyTask(task: JsonObject): JsonObject {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs, result } = task;
-  const failed = isBag(result) && result["isError"] === true;
+  const failed = isJsonObject(result) && result["isError"] === true;
   return omitUndefined({
     taskId,
     status: failed ? "failed" : status,
@@ -217,7 +217,7 @@ export function legacyTask(task: Bag): Bag {
   });
 }
 
-export function errorOf(fault: Fault, overrides: FaultOverrides): Bag {
+export function errorOf(fault: Fault, overrides: FaultOverrides): JsonObject {
   const { code, message, data } = wireError(fault, "modern", overrides);
   return { code, message, ...(data === undefined ? undefined : { data }) };
 }

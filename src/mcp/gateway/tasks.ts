@@ -1,10 +1,10 @@
 // Owns: the tasks of this process: beginning, finding, storing and expiring them, and their methods in 2026-07-28. Does not own: the life of
 // one task (task.ts), and the methods of 2025-11-25 (legacy/session-methods.ts).
-import { type Bag, type Catalogue, isBag, type Json, type Viewer } from "../../core/contract/index.ts";
+import { type JsonObject, type Catalogue, isJsonObject, type Json, type Viewer } from "../../core/contract/index.ts";
 import { EXTENSION, hasOwn, isTexts, missingScopes, memoize, getOwn, settledNow } from "../../core/contract/internal.ts";
 import { type Call, type Core, type Members, type Method, methodNotFound, type Outcome } from "./core.ts";
 import { Fault, inLog, requestFault } from "./errors.ts";
-import { bagIn, shortText } from "./json-rpc.ts";
+import { objectIn, shortText } from "./json-rpc.ts";
 import { requireScopes, type Target } from "./offers.ts";
 import { checkAnswer, questionsOf, unmet } from "./questions.ts";
 import { eraOf } from "./revision.ts";
@@ -103,15 +103,15 @@ export class Tasks {
 
   /** The outcome of the call, which may be questions to its client, or the task. */
   #soon(task: Task, act: Act, outcome: Promise<Outcome>, { signal }: Call["options"]): Promise<Outcome> {
-    const gone = (): void => task.abort();
-    signal?.addEventListener("abort", gone, { once: true });
+    const disconnected = (): void => task.abort();
+    signal?.addEventListener("abort", disconnected, { once: true });
     return new Promise((resolve, reject) => {
       let isTask = false;
       const undo = this.#core.settings.clock.after(SOON_MS, () => {
         isTask = true;
         // Stored before its id is sent, so that the client finds it even after a restart. A client that leaves before aborts it.
         this.#register(task, act, outcome)
-          .finally(() => signal?.removeEventListener("abort", gone))
+          .finally(() => signal?.removeEventListener("abort", disconnected))
           .then(resolve, reject);
       });
       // It may be done while a slow store is still writing; its questions are asked by the task then.
@@ -253,13 +253,13 @@ export class Tasks {
    * Describes a task of an earlier process, which ended with it, in the shape of 2026-07-28. Rejects with `PARAMS` if the principal has no
    * such task, and with `SCOPE`.
    */
-  async stored(id: string | undefined, { principal, scopes: held }: Viewer): Promise<Bag> {
+  async stored(id: string | undefined, { principal, scopes: held }: Viewer): Promise<JsonObject> {
     const { taskStore, clock, dialect } = this.#core.settings;
     const row = await taskStore?.get(id ?? "");
     if (row === undefined || row.principal !== principal || row.until <= clock.now())
       throw new Fault("PARAMS", "There is no task of this taskId: its time is over, or it never was.");
     const stored: unknown = JSON.parse(row.told);
-    if (!isBag(stored)) throw new Fault("INTERNAL", "What was kept of this task cannot be read.");
+    if (!isJsonObject(stored)) throw new Fault("INTERNAL", "What was kept of this task cannot be read.");
     const { [SCOPES]: scopes, ...task } = stored;
     if (isTexts(scopes)) requireScopes(scopes, held);
     if (row.over) return task;
@@ -294,13 +294,13 @@ export class Tasks {
   }
 
   /** A task in the shape of 2026-07-28. */
-  describe(task: Task): Bag {
+  describe(task: Task): JsonObject {
     const described: unknown = JSON.parse(`{${this.#membersOf(task)}}`);
-    return isBag(described) ? described : {};
+    return isJsonObject(described) ? described : {};
   }
 
   /** The text of `notifications/tasks` for one subscription. */
-  notice(task: Task, meta: Bag): string {
+  notice(task: Task, meta: JsonObject): string {
     return `{"jsonrpc":"2.0","method":"notifications/tasks","params":{${this.#membersOf(task)},"_meta":${JSON.stringify(meta)}}}`;
   }
 
@@ -318,8 +318,8 @@ export class Tasks {
   }
 
   // Answers to questions that were not asked, or are answered already, are ignored.
-  #answersIn(call: Call, task: Task): Bag {
-    const given = bagIn(call.params, "inputResponses");
+  #answersIn(call: Call, task: Task): JsonObject {
+    const given = objectIn(call.params, "inputResponses");
     if (given === undefined || Object.keys(given).length > MOST_ANSWERS)
       throw new Fault("PARAMS", `tasks/update needs inputResponses: an object of at most ${MOST_ANSWERS} answers.`);
     const answers: [string, Json][] = [];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, until, world } from "./kit.fixture.ts";
 
 const HEADERS = {
@@ -11,15 +11,15 @@ const HEADERS = {
   "mcp-name": "look",
 };
 
-const objectOf = (members: number): Bag => Object.fromEntries(Array.from({ length: members }, (_, n) => [`k${n}`, 0]));
+const objectOf = (members: number): JsonObject => Object.fromEntries(Array.from({ length: members }, (_, n) => [`k${n}`, 0]));
 const listOf = (values: number): readonly number[] => Array.from({ length: values }, () => 0);
-const call = (junk: Json): Bag => ({
+const call = (junk: Json): JsonObject => ({
   jsonrpc: "2.0",
   id: 1,
   method: "tools/call",
   params: { name: "look", arguments: {}, junk, _meta: ENVELOPE },
 });
-const message = ({ error }: Bag): unknown => (isBag(error) ? error["message"] : undefined);
+const message = ({ error }: JsonObject): unknown => (isJsonObject(error) ? error["message"] : undefined);
 
 describe("values and members of a message", () => {
   const wrong: readonly (readonly [what: string, junk: Json, words: RegExp])[] = [

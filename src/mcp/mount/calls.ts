@@ -1,8 +1,8 @@
 // Owns: calls that run in a mounted server, their progress, and what the server asks the client of a call.
 // Does not own: the connection (wire.ts), the handshake and short requests (conversation.ts).
 import {
-  type Bag,
-  isBag,
+  type JsonObject,
+  isJsonObject,
   type Json,
   type OfferRef,
   CONTENT,
@@ -21,7 +21,7 @@ import type { McpServerOptions } from "./options.ts";
 import type { Wire } from "./wire.ts";
 
 /** The client capability that a request needs; undefined: servers may not make it. */
-function capabilityOf(method: string, params: Bag): string | undefined {
+function capabilityOf(method: string, params: JsonObject): string | undefined {
   if (method === "roots/list") return "roots";
   if (method === "sampling/createMessage") return params["tools"] === undefined ? "sampling" : "sampling.tools";
   if (method === "elicitation/create") return params["mode"] === "url" ? "elicitation.url" : "elicitation";
@@ -29,12 +29,12 @@ function capabilityOf(method: string, params: Bag): string | undefined {
 }
 
 /** Declared to the server, since clients differ: whether a client has one is checked per request. */
-export const EVERY_CAPABILITY: Bag = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
+export const EVERY_CAPABILITY: JsonObject = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 
 /** Removes `_meta`: the client gets one from this server. */
-function withoutMeta(params: Bag): Bag {
+function withoutMeta(params: JsonObject): JsonObject {
   const { _meta, ...rest } = params;
-  return isBag(_meta) || _meta === undefined ? rest : params;
+  return isJsonObject(_meta) || _meta === undefined ? rest : params;
 }
 
 const RESOURCES = "resources/";
@@ -42,7 +42,7 @@ const RESOURCES = "resources/";
 /** The URI of a resource, or of a template with its variables expanded. */
 export function uriOf(ref: OfferRef, args: Json): string {
   const name = ref.slice(RESOURCES.length);
-  if (!isBag(args)) return name;
+  if (!isJsonObject(args)) return name;
   return name.replaceAll(/\{([^{}]+)\}/g, (_whole, expression: string) => {
     const value = Object.hasOwn(args, expression) ? args[expression] : undefined;
     return typeof value === "string" ? value : "";
@@ -52,8 +52,8 @@ export function uriOf(ref: OfferRef, args: Json): string {
 const listIn = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
 
 /** A result of `tools/call`, `resources/read` or `prompts/get` as a source's reply. */
-export function valueOf(list: ListName, result: Bag): Json {
-  const meta = isBag(result["_meta"]) ? { meta: result["_meta"] } : undefined;
+export function valueOf(list: ListName, result: JsonObject): Json {
+  const meta = isJsonObject(result["_meta"]) ? { meta: result["_meta"] } : undefined;
   if (list === "resources")
     return { [CONTENT]: listIn(result["contents"]).map((one): Json => ({ type: "resource", resource: one })), ...meta };
   if (list === "prompts") {
@@ -63,7 +63,7 @@ export function valueOf(list: ListName, result: Bag): Json {
   }
   const { isError, structuredContent: structured } = result;
   return {
-    [CONTENT]: listIn(result["content"]).filter(isBag),
+    [CONTENT]: listIn(result["content"]).filter(isJsonObject),
     ...(structured === undefined ? undefined : { structured }),
     ...(typeof isError === "boolean" ? { isError } : undefined),
     ...meta,
@@ -72,7 +72,7 @@ export function valueOf(list: ListName, result: Bag): Json {
 
 /** A request of the server to the client of a call. */
 interface Question {
-  readonly request: Bag;
+  readonly request: JsonObject;
   answer(result: Json): void;
 }
 
@@ -248,7 +248,7 @@ export class Calls {
   }
 
   /** False: servers cannot request this of clients. */
-  onRequest(id: number | string, method: string, params: Bag, within: number | undefined): boolean {
+  onRequest(id: number | string, method: string, params: JsonObject, within: number | undefined): boolean {
     const capability = capabilityOf(method, params);
     if (capability === undefined) return false;
     const call = within === undefined ? undefined : this.#running.get(within);
@@ -266,7 +266,7 @@ export class Calls {
   }
 
   /** Progress, and cancelled questions. */
-  onNotification(method: string, params: Bag): void {
+  onNotification(method: string, params: JsonObject): void {
     if (method === "notifications/progress") this.#progress(params);
     if (method !== "notifications/cancelled") return;
     for (const [key, { call, id }] of this.#pending) if (id === params["requestId"]) call.withdraw(key);
@@ -283,7 +283,7 @@ export class Calls {
     return true;
   }
 
-  #progress({ progressToken, progress, total, message }: Bag): void {
+  #progress({ progressToken, progress, total, message }: JsonObject): void {
     if (typeof progressToken !== "number" || typeof progress !== "number") return;
     const { onProgress } = this.#running.get(progressToken)?.options ?? {};
     onProgress?.(progress, typeof total === "number" ? total : undefined, typeof message === "string" ? message : undefined);
@@ -292,7 +292,7 @@ export class Calls {
   #start(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions, extra: object): RunningCall {
     const { wire, clock, options: own } = this.#own;
     const list = listOf(ref);
-    const meta = (id: number): Bag => ({
+    const meta = (id: number): JsonObject => ({
       ...options.trace,
       ...(options.key === undefined ? undefined : { "troupe/callId": options.key }),
       ...(options.onProgress === undefined ? undefined : { progressToken: id }),
@@ -315,7 +315,7 @@ export class Calls {
       options,
     );
     // A server may answer or ask before `request` returns, so the call is registered first.
-    const params = (id: number): Bag => {
+    const params = (id: number): JsonObject => {
       sent.id = id;
       this.#running.set(id, call);
       const _meta = meta(id);
@@ -336,7 +336,7 @@ function listOf(ref: OfferRef): ListName {
   return ref.startsWith("prompts/") ? "prompts" : "resources";
 }
 
-function paramsOf(list: ListName, ref: OfferRef, args: Json): Bag {
+function paramsOf(list: ListName, ref: OfferRef, args: Json): JsonObject {
   if (list === "resources") return { uri: uriOf(ref, args) };
-  return { name: ref.slice(list.length + 1), arguments: isBag(args) ? args : {} };
+  return { name: ref.slice(list.length + 1), arguments: isJsonObject(args) ? args : {} };
 }

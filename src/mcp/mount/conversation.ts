@@ -1,6 +1,6 @@
 // Owns: the handshake with a mounted server, and requests with a short time limit.
 // Does not own: calls (calls.ts), lists (listing.ts).
-import { type Clock, EngineError, type Bag, isBag, type Viewer } from "../../core/contract/index.ts";
+import { type Clock, EngineError, type JsonObject, isJsonObject, type Viewer } from "../../core/contract/index.ts";
 import { withTimeout } from "../../core/contract/internal.ts";
 import { defaultAuthInfo, type McpServerOptions, type SdkServer } from "./options.ts";
 import { EVERY_CAPABILITY } from "./calls.ts";
@@ -39,8 +39,8 @@ export class Conversation {
   readonly #settings: ConversationOptions;
   readonly #listMs: number;
   /** The result of the handshake; rejects with why it failed. */
-  readonly connected: Promise<Bag>;
-  #handshake: Bag = {};
+  readonly connected: Promise<JsonObject>;
+  #handshake: JsonObject = {};
 
   constructor(settings: ConversationOptions) {
     this.#settings = settings;
@@ -50,8 +50,8 @@ export class Conversation {
     this.connected.catch(() => undefined);
   }
 
-  get capabilities(): Bag | undefined {
-    return bagIn(this.#handshake, "capabilities");
+  get capabilities(): JsonObject | undefined {
+    return objectIn(this.#handshake, "capabilities");
   }
 
   get instructions(): string | undefined {
@@ -60,7 +60,7 @@ export class Conversation {
   }
 
   /** Rejects with a `TroupeError`. */
-  async ask(method: string, params: Bag, viewer: Viewer): Promise<Bag> {
+  async ask(method: string, params: JsonObject, viewer: Viewer): Promise<JsonObject> {
     try {
       await this.connected;
       return await this.request(method, params, viewer);
@@ -70,7 +70,7 @@ export class Conversation {
   }
 
   /** May reject with an `RpcError`. */
-  request(method: string, params: Bag, viewer: Viewer): Promise<Bag> {
+  request(method: string, params: JsonObject, viewer: Viewer): Promise<JsonObject> {
     const { wire } = this.#settings;
     const { id, result } = wire.request(method, () => params, this.extra(viewer));
     return this.#inTime(method, result, () => wire.cancel(id, "It took too long."));
@@ -93,7 +93,7 @@ export class Conversation {
     }
   }
 
-  async #connect(): Promise<Bag> {
+  async #connect(): Promise<JsonObject> {
     const { server, wire, options, viewer, fault } = this.#settings;
     await this.#inTime("connect", server.connect(wire));
     const capabilities = options.clientCapabilities ?? EVERY_CAPABILITY;
@@ -112,7 +112,7 @@ export class Conversation {
 }
 
 /** The member, if it is an object. */
-export function bagIn(bag: Bag | undefined, key: string): Bag | undefined {
+export function objectIn(bag: JsonObject | undefined, key: string): JsonObject | undefined {
   const value = bag?.[key];
-  return isBag(value) ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }

@@ -1,5 +1,5 @@
 // Owns: the errors of mounted servers, and what callers get for them.
-import { type Json, type Bag, EngineError, isBag, isList, type Reply, TroupeError } from "../../core/contract/index.ts";
+import { type Json, type JsonObject, EngineError, isJsonObject, isList, type Reply, TroupeError } from "../../core/contract/index.ts";
 
 /** JSON-RPC error codes, in both directions. */
 export const METHOD_NOT_FOUND = -32601;
@@ -36,7 +36,7 @@ export class Closed extends Error {
 export function refusalOf({ code, message, data }: RpcError): Reply {
   if (code === RESOURCE_NOT_FOUND) return { refused: { code: "UNKNOWN", message } };
   if (code === INVALID_PARAMS) return { refused: { code: "INVALID_PARAMS", message, ...(data === undefined ? undefined : { data }) } };
-  if (code === URL_ELICITATION_REQUIRED && isBag(data)) {
+  if (code === URL_ELICITATION_REQUIRED && isJsonObject(data)) {
     const pages = isList(data["elicitations"]) ? data["elicitations"].filter(isPage) : [];
     if (pages.length > 0) {
       // The message contains the addresses too, for clients that show nothing else.
@@ -47,13 +47,15 @@ export function refusalOf({ code, message, data }: RpcError): Reply {
   return { refused: { code: "REFUSED", message, data: { code, ...(data === undefined ? undefined : { data }) } } };
 }
 
-interface Page extends Bag {
+interface Page extends JsonObject {
   readonly message: string;
   readonly url: string;
 }
 
 function isPage(one: Json): one is Page & Json {
-  return isBag(one) && typeof one["url"] === "string" && typeof one["message"] === "string" && typeof one["elicitationId"] === "string";
+  return (
+    isJsonObject(one) && typeof one["url"] === "string" && typeof one["message"] === "string" && typeof one["elicitationId"] === "string"
+  );
 }
 
 /** A failed request to a server, as an error whose message callers may read. */

@@ -1,6 +1,6 @@
 // Owns: `fromMcpServer`, and one mounted server for each principal. Does not own: a single server (mounted-server.ts).
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
   type Catalogue,
   type ContentOf,
@@ -77,7 +77,7 @@ class MountedServers implements Source, AsyncDisposable {
     return this.#use(viewer, (mounted) => mounted.act(viewer, ref, args, options));
   }
 
-  complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+  complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: JsonObject): Promise<readonly string[]> {
     return this.#use(viewer, (mounted) => mounted.complete(viewer, ref, argument, value, others));
   }
 

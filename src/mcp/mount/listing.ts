@@ -1,9 +1,9 @@
 // Owns: a mounted server's lists: how they are read, checked and retained.
 // Does not own: notifying clients of changes (subscriptions.ts).
 import {
-  type Bag,
+  type JsonObject,
   type Catalogue,
-  isBag,
+  isJsonObject,
   type Json,
   type ListName,
   type Offer,
@@ -14,7 +14,7 @@ import {
 import { ANNOTATIONS, ARGUMENT, HINTS, ICONS, firstInvalidField, OBJECT, SIZE, TEXT } from "../../core/contract/internal.ts";
 import { METHOD_NOT_FOUND, RpcError, faultOf } from "./failures.ts";
 
-type Ask = (method: string, params: Bag) => Promise<Bag>;
+type Ask = (method: string, params: JsonObject) => Promise<JsonObject>;
 
 /** The lists of a server as a catalogue. */
 export interface Listed {
@@ -25,7 +25,7 @@ export interface Listed {
 interface ListingOptions {
   readonly ask: Ask;
   /** The server's capabilities. */
-  readonly capabilities: Bag;
+  readonly capabilities: JsonObject;
   readonly maxListed: number;
   /** Called for each entry that is omitted, with the reason. */
   readonly fault: (error: unknown) => void;
@@ -46,14 +46,14 @@ const LIST_METHODS: readonly ListMethod[] = [
   { capability: "prompts", method: "prompts/list", member: "prompts", key: "name" },
 ];
 
-const isSchema = (one: Json): boolean => isBag(one) || typeof one === "boolean";
+const isSchema = (one: Json): boolean => isJsonObject(one) || typeof one === "boolean";
 
 const SCHEMA: OptionRule = [
   "a JSON Schema",
   (value) =>
-    isBag(value) &&
+    isJsonObject(value) &&
     firstInvalidField(value, { properties: OBJECT, required: TEXTS }) === undefined &&
-    (!isBag(value["properties"]) || Object.values(value["properties"]).every(isSchema)),
+    (!isJsonObject(value["properties"]) || Object.values(value["properties"]).every(isSchema)),
 ];
 const ARGUMENTS: OptionRule = ["a list of arguments", (value) => Array.isArray(value) && value.every((one) => ARGUMENT[1](one))];
 const EVERY = { title: TEXT, description: TEXT, icons: ICONS, _meta: OBJECT };
@@ -95,12 +95,12 @@ async function readLists(options: ListingOptions, before: Listed | undefined): P
 
 const sameOffers = (a: readonly Offer[], b: readonly Offer[]): boolean => a.length === b.length && a.every((one, at) => one === b[at]);
 
-async function entriesOf({ method, member }: ListMethod, { ask, maxListed, fault }: ListingOptions): Promise<readonly Bag[]> {
-  const entries: Bag[] = [];
+async function entriesOf({ method, member }: ListMethod, { ask, maxListed, fault }: ListingOptions): Promise<readonly JsonObject[]> {
+  const entries: JsonObject[] = [];
   let cursor: string | undefined;
   // Stop at a repeated cursor, and after many pages.
   for (const seen = new Set<string>(); ; seen.add(cursor)) {
-    let page: Bag;
+    let page: JsonObject;
     try {
       page = await ask(method, cursor === undefined ? {} : { cursor });
     } catch (error) {
@@ -108,7 +108,7 @@ async function entriesOf({ method, member }: ListMethod, { ask, maxListed, fault
       throw error;
     }
     const found: Json = page[member] ?? [];
-    entries.push(...(Array.isArray(found) ? found.filter(isBag) : []).slice(0, maxListed - entries.length));
+    entries.push(...(Array.isArray(found) ? found.filter(isJsonObject) : []).slice(0, maxListed - entries.length));
     const next = page["nextCursor"];
     if (typeof next !== "string") return entries;
     if (seen.has(next) || seen.size >= 1_000 || entries.length >= maxListed) {
@@ -120,7 +120,7 @@ async function entriesOf({ method, member }: ListMethod, { ask, maxListed, fault
 }
 
 /** Omits invalid members: clients would refuse the whole list, with the entries of other sources in it, because of one. */
-function validMembers({ capability, method, key }: ListMethod, entry: Bag, fault: (error: unknown) => void): Bag {
+function validMembers({ capability, method, key }: ListMethod, entry: JsonObject, fault: (error: unknown) => void): JsonObject {
   const result: Record<string, Json> = { ...entry };
   for (const [member, rule] of Object.entries(RULES[capability])) {
     const why = firstInvalidField(entry, { [member]: rule });
@@ -131,7 +131,7 @@ function validMembers({ capability, method, key }: ListMethod, entry: Bag, fault
   return result;
 }
 
-function offerOf({ capability, key }: ListMethod, entry: Bag): Offer | undefined {
+function offerOf({ capability, key }: ListMethod, entry: JsonObject): Offer | undefined {
   const name = entry[key];
   if (typeof name !== "string" || name === "" || name.length > (key === "name" ? MAX_NAME : MAX_URI)) return undefined;
   const { name: title, ...rest } = entry;
@@ -139,7 +139,7 @@ function offerOf({ capability, key }: ListMethod, entry: Bag): Offer | undefined
   return Object.freeze({
     name,
     action: name,
-    readOnly: capability !== "tools" || (isBag(annotations) && annotations["readOnlyHint"] === true),
+    readOnly: capability !== "tools" || (isJsonObject(annotations) && annotations["readOnlyHint"] === true),
     definition: Object.freeze(key === "name" || title === undefined ? rest : { ...rest, name: title }),
     ...(capability === "tools" ? { checksArguments: true } : undefined),
     ...(key === "uriTemplate" ? { rawVariables: true } : undefined),
@@ -148,7 +148,7 @@ function offerOf({ capability, key }: ListMethod, entry: Bag): Offer | undefined
 
 export interface ListsOptions extends Omit<ListingOptions, "capabilities"> {
   /** The result of the handshake. */
-  readonly connected: () => Promise<Bag>;
+  readonly connected: () => Promise<JsonObject>;
 }
 
 /** A server's lists as they were last read. */
@@ -186,7 +186,7 @@ export class Lists {
     const said = await this.#own.connected().catch((error: unknown) => {
       throw faultOf(error, "initialize");
     });
-    const capabilities = isBag(said["capabilities"]) ? said["capabilities"] : {};
+    const capabilities = isJsonObject(said["capabilities"]) ? said["capabilities"] : {};
     for (let round = 0; ; round += 1) {
       this.#stale = false;
       try {

@@ -3,7 +3,7 @@
 import {
   type Json,
   type LogLevel,
-  type Bag,
+  type JsonObject,
   type CallOptions,
   type Catalogue,
   type ContentOf,
@@ -18,7 +18,7 @@ import {
 } from "../../core/contract/index.ts";
 import { Calls } from "./calls.ts";
 import { METHOD_NOT_FOUND } from "./failures.ts";
-import { bagIn, Conversation } from "./conversation.ts";
+import { objectIn, Conversation } from "./conversation.ts";
 import { Lists } from "./listing.ts";
 import type { McpServerOptions, SdkServer } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -62,7 +62,7 @@ export class MountedServer implements Source, AsyncDisposable {
     this.#calls = new Calls({ wire, clock, entropy, options });
     // These handle the server's messages, so they are created before it connects.
     this.#subscriptions = new Subscriptions({
-      subscribes: () => bagIn(this.#conversation.capabilities, "resources")?.["subscribe"] === true,
+      subscribes: () => objectIn(this.#conversation.capabilities, "resources")?.["subscribe"] === true,
       ask: (method, params, subscriber) => this.#conversation.ask(method, params, subscriber),
       ready: () => this.ready,
       fault,
@@ -108,14 +108,14 @@ export class MountedServer implements Source, AsyncDisposable {
     return this.#subscriptions.watch(viewer, dirty, only, contents);
   }
 
-  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: JsonObject): Promise<readonly string[]> {
     const { offers } = await this.#lists.get();
     if (!offers.has(ref) || this.#conversation.capabilities?.["completions"] === undefined) return [];
     const name = ref.slice(ref.indexOf("/") + 1);
     const about = ref.startsWith("prompts/") ? { type: "ref/prompt", name } : { type: "ref/resource", uri: name };
     const context = Object.keys(others).length === 0 ? undefined : { context: { arguments: others } };
     const params = { ref: about, argument: { name: argument, value }, ...context };
-    const values = bagIn(await this.#conversation.ask("completion/complete", params, viewer), "completion")?.["values"];
+    const values = objectIn(await this.#conversation.ask("completion/complete", params, viewer), "completion")?.["values"];
     return Array.isArray(values) ? values.filter((one) => typeof one === "string") : [];
   }
 
@@ -123,13 +123,13 @@ export class MountedServer implements Source, AsyncDisposable {
     return this.#conversation.close();
   }
 
-  #onRequest(id: number | string, method: string, params: Bag, within: number | undefined): void {
+  #onRequest(id: number | string, method: string, params: JsonObject, within: number | undefined): void {
     if (method === "ping") return this.#wire.respond(id, { result: {} });
     if (this.#calls.onRequest(id, method, params, within)) return;
     this.#wire.respond(id, { error: { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` } });
   }
 
-  #onNotification(method: string, params: Bag, within: number | undefined): void {
+  #onNotification(method: string, params: JsonObject, within: number | undefined): void {
     if (method === "notifications/resources/updated") {
       if (typeof params["uri"] === "string") this.#subscriptions.updated(params["uri"]);
     } else if (method.endsWith("/list_changed")) {
@@ -139,7 +139,7 @@ export class MountedServer implements Source, AsyncDisposable {
     else this.#calls.onNotification(method, params);
   }
 
-  #onLog({ level, data = null, logger }: Bag, within: number | undefined): void {
+  #onLog({ level, data = null, logger }: JsonObject, within: number | undefined): void {
     const call = this.#calls.options(within);
     const log = call === undefined ? this.#options.onLog : call.onLog;
     log?.(levelOf(level), data, ...(typeof logger === "string" ? [logger] : []));

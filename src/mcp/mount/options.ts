@@ -1,5 +1,5 @@
 // Owns: the types of the official SDK that are used here, and the options of a mounted server.
-import type { Bag, Clock, Entropy, Log, Viewer } from "../../core/contract/index.ts";
+import type { JsonObject, Clock, Entropy, Log, Viewer } from "../../core/contract/index.ts";
 
 /**
  * A server of the official SDK, v1 or v2, `McpServer` or the low-level `Server`: anything that connects to a transport. Structural, so
@@ -27,7 +27,7 @@ export interface McpServerOptions {
   /** Makes the `extra.authInfo` of handlers (v2: `ctx.http.authInfo`). Default: `defaultAuthInfo`. */
   readonly authInfo?: (viewer: Viewer) => object | undefined;
   /** The client capabilities that the server sees; each call's real client is checked too. Default: elicitation, sampling, roots. */
-  readonly clientCapabilities?: Bag;
+  readonly clientCapabilities?: JsonObject;
   /** Time limit of a call in milliseconds, without the time its client is asked. Default 60,000. */
   readonly callMs?: number;
   /** Time limit in milliseconds for a factory, connecting, one page of a list, a completion, and closing. Default 10,000. */

@@ -1,5 +1,5 @@
 // Owns: listeners of mounted servers, and the subscriptions of the servers.
-import type { ContentOf, Dirty, Viewer, Bag, OfferRef } from "../../core/contract/index.ts";
+import type { ContentOf, Dirty, Viewer, JsonObject, OfferRef } from "../../core/contract/index.ts";
 import type { MountedServer } from "./mounted-server.ts";
 import { uriOf } from "./calls.ts";
 
@@ -58,7 +58,7 @@ export class ServerListeners {
 export interface SubscriptionsOptions {
   /** Whether the server supports subscriptions; if not, it may still send notifications. */
   readonly subscribes: () => boolean;
-  readonly ask: (method: string, params: Bag, viewer: Viewer) => Promise<unknown>;
+  readonly ask: (method: string, params: JsonObject, viewer: Viewer) => Promise<unknown>;
   readonly ready: () => Promise<void>;
   readonly fault: (error: unknown) => void;
 }

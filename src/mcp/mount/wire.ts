@@ -1,14 +1,14 @@
 // Owns: the in-memory connection to a mounted server: ids, responses, and during which request a message was sent.
 // Does not own: what messages mean (mounted-server.ts).
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { Closed, RpcError, TooLong } from "./failures.ts";
 import type { SdkTransport } from "./options.ts";
 
 /** Handles the server's requests and notifications. `within`: the request during which it was sent; undefined: none. */
 export interface WireListener {
-  request(id: number | string, method: string, params: Bag, within: number | undefined): void;
-  notification(method: string, params: Bag, within: number | undefined): void;
+  request(id: number | string, method: string, params: JsonObject, within: number | undefined): void;
+  notification(method: string, params: JsonObject, within: number | undefined): void;
   /** Called once. */
   closed(): void;
   /** An invalid message, or an unexpected response. */
@@ -16,7 +16,7 @@ export interface WireListener {
 }
 
 interface PendingRequest {
-  resolve(result: Bag): void;
+  resolve(result: JsonObject): void;
   reject(error: unknown): void;
 }
 
@@ -78,10 +78,14 @@ export class Wire implements SdkTransport {
   }
 
   /** The result rejects with `RpcError`, `Closed`, or the error of an invalid response. The id is for `cancel`. */
-  request(method: string, params: (id: number) => Bag, extra: object): { readonly id: number; readonly result: Promise<Bag> } {
+  request(
+    method: string,
+    params: (id: number) => JsonObject,
+    extra: object,
+  ): { readonly id: number; readonly result: Promise<JsonObject> } {
     const id = this.#next;
     this.#next += 1;
-    const { promise, resolve, reject } = Promise.withResolvers<Bag>();
+    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
     this.#pending.set(id, { resolve, reject });
     try {
       this.#deliver({ jsonrpc: "2.0", id, method, params: params(id) }, extra, id);
@@ -98,15 +102,15 @@ export class Wire implements SdkTransport {
     this.notify("notifications/cancelled", { requestId: id, reason });
   }
 
-  notify(method: string, params: Bag): void {
+  notify(method: string, params: JsonObject): void {
     this.#send({ jsonrpc: "2.0", method, params });
   }
 
-  respond(id: number | string, answer: { readonly result: Json } | { readonly error: Bag }): void {
+  respond(id: number | string, answer: { readonly result: Json } | { readonly error: JsonObject }): void {
     this.#send({ jsonrpc: "2.0", id, ...answer });
   }
 
-  #send(message: Bag): void {
+  #send(message: JsonObject): void {
     try {
       this.#deliver(message, {}, undefined);
     } catch (error) {
@@ -114,7 +118,7 @@ export class Wire implements SdkTransport {
     }
   }
 
-  #deliver(message: Bag, extra: object, id: number | undefined): void {
+  #deliver(message: JsonObject, extra: object, id: number | undefined): void {
     if (this.#closed) throw new Closed("The server has closed.");
     const copy: object = JSON.parse(JSON.stringify(message));
     const run = (): void => this.onmessage?.(copy, extra);
@@ -124,9 +128,9 @@ export class Wire implements SdkTransport {
   }
 
   #receive(message: Json, related: number | undefined): void {
-    if (!isBag(message)) return this.#listener.fault(new Error("The server sent something that is not a message."));
+    if (!isJsonObject(message)) return this.#listener.fault(new Error("The server sent something that is not a message."));
     const { id, method } = message;
-    const params = isBag(message["params"]) ? message["params"] : {};
+    const params = isJsonObject(message["params"]) ? message["params"] : {};
     const followed = context.getStore();
     const within = related ?? (followed?.wire === this ? followed.id : undefined);
     if (typeof method === "string") {
@@ -138,8 +142,8 @@ export class Wire implements SdkTransport {
     // A second response, or one to a cancelled request.
     if (pending === undefined) return this.#listener.fault(new Error("The server answered a request that is not pending."));
     const { error, result } = message;
-    if (isBag(result)) pending.resolve(result);
-    else if (isBag(error)) pending.reject(errorIn(error));
+    if (isJsonObject(result)) pending.resolve(result);
+    else if (isJsonObject(error)) pending.reject(errorIn(error));
     else pending.reject(new Error("The server answered with neither a result nor an error."));
   }
 
@@ -163,7 +167,7 @@ function relatedIn(options: object | undefined): number | undefined {
   return typeof options.relatedRequestId === "number" ? options.relatedRequestId : undefined;
 }
 
-function errorIn({ code, message, data }: Bag): RpcError {
+function errorIn({ code, message, data }: JsonObject): RpcError {
   const text = typeof message === "string" ? message : "The server failed.";
   return new RpcError(typeof code === "number" ? code : 0, text, data);
 }

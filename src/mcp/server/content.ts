@@ -1,13 +1,13 @@
 // Owns: functions that make content blocks, results, resource contents and prompt messages.
-import { type Bag, BLOB, CONTENT, type Content, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, BLOB, CONTENT, type Content, type Json } from "../../core/contract/index.ts";
 
 /** Members of every block: `annotations` (`audience`, `priority`, `lastModified`) and `_meta`. */
 export interface BlockExtras {
-  readonly annotations?: Bag;
-  readonly _meta?: Bag;
+  readonly annotations?: JsonObject;
+  readonly _meta?: JsonObject;
 }
 
-// An interface is not assignable to `Bag`, but a `Pick` of it is.
+// An interface is not assignable to `JsonObject`, but a `Pick` of it is.
 type Extras = Pick<BlockExtras, keyof BlockExtras>;
 
 type TextBlock = Extras & { readonly type: "text"; readonly text: string };
@@ -27,10 +27,10 @@ type Link = {
   readonly mimeType?: string;
   /** In bytes. */
   readonly size?: number;
-  readonly icons?: readonly Bag[];
+  readonly icons?: readonly JsonObject[];
 };
 
-type Written = { readonly uri: string; readonly mimeType?: string; readonly _meta?: Bag } & (
+type Written = { readonly uri: string; readonly mimeType?: string; readonly _meta?: JsonObject } & (
   | { readonly text: string }
   | { readonly blob: string }
 );
@@ -42,7 +42,7 @@ export type Bytes = Uint8Array | string;
 export type ResourceContent = {
   readonly uri: string;
   readonly mimeType?: string;
-  readonly _meta?: Bag;
+  readonly _meta?: JsonObject;
 } & ({ readonly text: string } | { readonly blob: Bytes });
 
 const CHUNK = 0x8000;
@@ -103,12 +103,12 @@ export function contents(parts: readonly ResourceContent[]): Content {
 }
 
 /** A prompt's message. */
-export function message(role: "user" | "assistant", body: string | Block): Bag {
+export function message(role: "user" | "assistant", body: string | Block): JsonObject {
   return { role, content: typeof body === "string" ? text(body) : body };
 }
 
 /** A prompt of several messages. */
-export function messages(all: readonly Bag[], description?: string): Bag {
+export function messages(all: readonly JsonObject[], description?: string): JsonObject {
   return { messages: all, ...(description === undefined ? {} : { description }) };
 }
 

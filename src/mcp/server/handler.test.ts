@@ -65,12 +65,12 @@ test("a handler is aborted when its caller disconnects, and at its time limit", 
     signal.addEventListener("abort", () => aborted.push(true));
     return new Promise(() => undefined);
   });
-  const gone = new AbortController();
-  const left = server.source.act(viewer, "tools/t", {}, { signal: gone.signal });
+  const disconnected = new AbortController();
+  const left = server.source.act(viewer, "tools/t", {}, { signal: disconnected.signal });
   const late = server.source.act(viewer, "tools/t", {}, {});
   const both = [assert.rejects(left, { code: "CANCELLED" }), assert.rejects(late, { code: "WORK_TIMEOUT" })];
   await clock.advance(500);
-  gone.abort();
+  disconnected.abort();
   await clock.advance(500);
   await Promise.all(both);
   assert.deepEqual(aborted, [true, true]);
@@ -103,10 +103,10 @@ test("a handler's error is reported to onError and the log, refusals and aborted
   });
   assert.ok("refused" in (await server.source.act(viewer, "tools/refuses", {}, {})));
   assert.ok("needs" in (await server.source.act(viewer, "tools/asks", {}, {})));
-  const gone = new AbortController();
-  const left = assert.rejects(server.source.act(viewer, "prompts/left", {}, { signal: gone.signal }), { code: "CANCELLED" });
+  const disconnected = new AbortController();
+  const left = assert.rejects(server.source.act(viewer, "prompts/left", {}, { signal: disconnected.signal }), { code: "CANCELLED" });
   await settle();
-  gone.abort();
+  disconnected.abort();
   await left;
   assert.deepEqual(heard, [["secret", "resources/broken", true, viewer]]);
   assert.deepEqual(lines, [
@@ -188,10 +188,10 @@ test("a handler's error after its caller disconnected is not reported", async ()
     await new Promise<void>((resolve) => clock.after(1_500, resolve));
     throw new RangeError("late");
   });
-  const gone = new AbortController();
-  const left = assert.rejects(server.source.act(viewer, "tools/t", {}, { signal: gone.signal }), { code: "CANCELLED" });
+  const disconnected = new AbortController();
+  const left = assert.rejects(server.source.act(viewer, "tools/t", {}, { signal: disconnected.signal }), { code: "CANCELLED" });
   await settle();
-  gone.abort();
+  disconnected.abort();
   await left;
   await clock.advance(2_000);
   assert.deepEqual(told, []);

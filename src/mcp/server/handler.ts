@@ -1,7 +1,7 @@
 // Owns: one run of a handler: its context, the middleware around it, and reports of its errors.
 // Does not own: definitions (registries.ts), checking arguments and encoding results (mcp/source).
 import {
-  type Bag,
+  type JsonObject,
   type Entropy,
   type Json,
   type Log,
@@ -50,7 +50,7 @@ function serverContext(context: HandlerContext, ref: OfferRef, { entropy, log }:
     },
     log(level, data, logger) {
       context.log(level, data, logger);
-      const about: Bag = { event: "handler", offer: ref, requestId, data };
+      const about: JsonObject = { event: "handler", offer: ref, requestId, data };
       log?.(level, logger === undefined ? about : { ...about, logger });
     },
   };

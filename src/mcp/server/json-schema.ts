@@ -1,6 +1,6 @@
 // Owns: the types of arguments and results that follow from schemas.
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Bag, Frozen, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Frozen, Json } from "../../core/contract/index.ts";
 
 type Flat<T> = { readonly [K in keyof T]: T[K] };
 
@@ -32,7 +32,7 @@ export type OfJsonSchema<S> = S extends { readonly const: infer C }
                 : S extends { readonly properties: infer P }
                   ? Properties<P, RequiredOf<S>>
                   : S extends { readonly type: "object" }
-                    ? Bag
+                    ? JsonObject
                     : Json;
 
 /** The arguments of a handler: the output of a Standard Schema, or the values that a JSON Schema allows. */
@@ -40,7 +40,7 @@ export type Arguments<S> = S extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<S>
   : S extends { readonly properties: infer P }
     ? Properties<P, RequiredOf<S>>
-    : Bag;
+    : JsonObject;
 
 /** What a handler may return if its tool has an `output` schema. It may be read-only. */
 export type Result<O> = O extends StandardSchemaV1 ? Frozen<StandardSchemaV1.InferInput<O>> : OfJsonSchema<O>;

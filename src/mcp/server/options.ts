@@ -1,11 +1,11 @@
 import {
-  type Bag,
+  type JsonObject,
   type Source,
   ABOVE_ZERO,
   boundsOf,
   checkOptions,
   FUNCTION,
-  isBag,
+  isJsonObject,
   type OptionRule,
   type OptionTable,
 } from "../../core/contract/index.ts";
@@ -23,7 +23,7 @@ export interface ServerOptions extends OfGateway, OfWeb {
   readonly description?: string;
   readonly websiteUrl?: string;
   /** As in MCP: `{ src, mimeType?, sizes? }`. */
-  readonly icons?: readonly Bag[];
+  readonly icons?: readonly JsonObject[];
   /** Text for the client's model. */
   readonly instructions?: string;
   /** Served together with the server's own registries: casts of actors, services, the `source` of other servers. The server does not close them. */
@@ -58,7 +58,7 @@ const OPTIONS: OptionTable<ServerOptions> = {
   instructions: TEXT,
   sources: [
     "a list of sources: actors are one by cast({ engine, kinds }), an AgenticService by fromAgenticService(…)",
-    (value) => Array.isArray(value) && value.every((one) => isBag(one) && typeof one["act"] === "function"),
+    (value) => Array.isArray(value) && value.every((one) => isJsonObject(one) && typeof one["act"] === "function"),
   ],
   middleware: ["a list of functions", (value) => Array.isArray(value) && value.every((one) => typeof one === "function")],
   onError: FUNCTION,

@@ -31,8 +31,8 @@ describe("a server's registries", () => {
     assert.equal(server.tools.unregister("b"), true);
     assert.equal(server.tools.unregister("b"), false);
     assert.deepEqual([server.tools.size, server.tools.has("a")], [1, true]);
-    const gone = await act(server, "tools/b");
-    assert.ok("refused" in gone && gone.refused.code === "UNKNOWN");
+    const disconnected = await act(server, "tools/b");
+    assert.ok("refused" in disconnected && disconnected.refused.code === "UNKNOWN");
   });
 
   it("refuse a used or invalid name and a used URI, and change nothing then #apptheory.properties.duplicates", async () => {

@@ -1,6 +1,6 @@
 // Owns: the tools, resources and prompts of a server: how each is defined, checked and registered.
 // Does not own: running a handler (handler.ts), listing and calling (mcp/source).
-import { type Bag, type Viewer, type ListName, TroupeError, type Content, type TaskSupport } from "../../core/contract/index.ts";
+import { type JsonObject, type Viewer, type ListName, TroupeError, type Content, type TaskSupport } from "../../core/contract/index.ts";
 import { withScopes, omitUndefined } from "../../core/contract/internal.ts";
 import type { Complete, Registry, Schema } from "../source/index.ts";
 import { type HandlerEnv, type ServerContext, handling } from "./handler.ts";
@@ -12,9 +12,9 @@ export interface Item {
   readonly title?: string;
   readonly description?: string;
   /** As in MCP: `{ src, mimeType?, sizes? }`. */
-  readonly icons?: readonly Bag[];
+  readonly icons?: readonly JsonObject[];
   /** `_meta` of the list entry. */
-  readonly meta?: Bag;
+  readonly meta?: JsonObject;
   /** Scopes that a caller's token must have; other callers are refused with a challenge. */
   readonly scopes?: readonly string[];
   /** True: enabled; text: disabled, and why; false, or an error: disabled. Called for each list and call; call `server.relist()` when it changes. */
@@ -24,8 +24,8 @@ export interface Item {
 interface Described {
   readonly describe?: string;
   readonly title?: string;
-  readonly icons?: readonly Bag[];
-  readonly meta?: Bag;
+  readonly icons?: readonly JsonObject[];
+  readonly meta?: JsonObject;
   readonly when?: (viewer: Viewer) => boolean | string;
 }
 
@@ -91,7 +91,7 @@ function checkDefinition(list: ListName, definition: unknown, handler: unknown):
 }
 
 /** A list entry, as for a viewer that may see everything. */
-export type Listed = Bag & { readonly name: string };
+export type Listed = JsonObject & { readonly name: string };
 
 /** One of a server's three registries. Its items are listed to clients, which are notified of changes. */
 class ItemRegistry<Register> {
@@ -132,7 +132,7 @@ export interface ToolDefinition<S extends Schema | undefined, O extends Schema |
   /** The schema of `structuredContent`. */
   readonly output?: O;
   /** Hints as in MCP: `readOnlyHint`, `destructiveHint`, `idempotentHint`, `openWorldHint`. */
-  readonly annotations?: Bag;
+  readonly annotations?: JsonObject;
   /**
    * For a slow tool: its call can be a task, which the client polls and can cancel (`signal`). "required": clients that do not support
    * tasks are refused; "optional": they wait for the result. Absent: every client waits.
@@ -152,7 +152,10 @@ export function toolRegistry(registry: Registry, env: HandlerEnv) {
     definition: ToolDefinition<S, O>,
     handler: ToolHandler<S, O>,
   ): () => void;
-  function register(definition: ToolDefinition<Schema, Schema>, handler: (args: Bag, context: ServerContext) => unknown): () => void {
+  function register(
+    definition: ToolDefinition<Schema, Schema>,
+    handler: (args: JsonObject, context: ServerContext) => unknown,
+  ): () => void {
     checkDefinition("tools", definition, handler);
     const { name, input, output, annotations, task } = definition;
     const run = handling(`tools/${name}`, env, handler, output);
@@ -165,7 +168,7 @@ export function toolRegistry(registry: Registry, env: HandlerEnv) {
 export interface ResourceDefinition<U extends string> extends Item {
   readonly uri: U;
   readonly mimeType?: string;
-  readonly annotations?: Bag;
+  readonly annotations?: JsonObject;
   /** In bytes, if it is known in advance. */
   readonly size?: number;
   /** The values of a template's only variable, each of which is listed as a resource of that name. Call `server.relist()` when they change. */

@@ -169,7 +169,7 @@ test("values that JSON omits or converts are as in JSON.stringify", async () => 
   const value = {
     at: new Date(0),
     where: new URL("http://a.example/"),
-    gone: undefined,
+    disconnected: undefined,
     none: [undefined, Number.NaN],
     point: new Point(),
     ["__proto__"]: { own: true },

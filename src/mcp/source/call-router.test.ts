@@ -4,10 +4,10 @@ import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore } from "../../core/store/index.ts";
 import { actor, fromJsonSchema } from "../../core/actor/index.ts";
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
   EngineError,
-  isBag,
+  isJsonObject,
   type Json,
   type OfferRef,
   type Outgoing,
@@ -374,19 +374,19 @@ const note = actor("note", {
     loose: { describe: "Takes anything besides by.", input: z.looseObject({ by: z.number() }), run },
     record: { describe: "Takes anything.", input: z.record(z.string(), z.number()), run },
     union: { describe: "Takes either.", input: z.union([z.object({ a: z.number() }), z.object({ b: z.number() })]), run },
-    plain: { describe: "Takes by.", input: fromJsonSchema<Bag>({ type: "object", properties: { by: { type: "number" } } }), run },
+    plain: { describe: "Takes by.", input: fromJsonSchema<JsonObject>({ type: "object", properties: { by: { type: "number" } } }), run },
   },
 });
 test("arguments that a tool's schema does not name are not stored in the chain", async () => {
   await using engine = await LocalEngine.start({ kinds: [note], store: memoryStore() });
   const source = cast({ engine, kinds: [note] });
   const junk: Json = { junk: "x".repeat(10_000), __proto__x: 1, constructor: 2 };
-  const stored = async (tool: string, args: Bag): Promise<unknown> => {
+  const stored = async (tool: string, args: JsonObject): Promise<unknown> => {
     assert.ok("ok" in (await source.act(ann, `tools/${tool}`, args, {})), tool);
     let last: unknown;
     for await (const { body } of engine.history("note/ann", 0)) {
       const read: unknown = JSON.parse(body ?? "null");
-      if (isBag(read) && isBag(read["message"])) last = read["message"]["args"];
+      if (isJsonObject(read) && isJsonObject(read["message"])) last = read["message"]["args"];
     }
     return last;
   };

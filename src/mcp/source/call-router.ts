@@ -2,14 +2,14 @@
 
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   type CallOptions,
   type CancelSignal,
   type Clock,
   type Engine,
   EngineError,
-  isBag,
+  isJsonObject,
   type Json,
   type Log,
   type Offer,
@@ -283,7 +283,7 @@ function withoutId(error: EngineError, id: ActorId, { kind }: Behaviour): Engine
 /** Law 3: an offer that its actor hides answers like one that never was, without the actor's name for it. */
 const hideUnknown = (reply: Reply): Reply => (hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? unknownOffer : reply);
 
-const NO_ARGUMENTS: Bag = Object.freeze({});
+const NO_ARGUMENTS: JsonObject = Object.freeze({});
 
 /** Keywords of JSON Schema that allow members which `properties` does not name. */
 const OPEN_KEYWORDS = [
@@ -306,8 +306,8 @@ const OPEN_KEYWORDS = [
 /** The arguments that an offer names; null: it may take others too. */
 const namesIn = memoize(({ definition }: Offer): ReadonlySet<string> | null => {
   const schema = definition["inputSchema"];
-  const properties = isBag(schema) ? schema["properties"] : undefined;
-  if (!isBag(schema) || !isBag(properties) || OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))) return null;
+  const properties = isJsonObject(schema) ? schema["properties"] : undefined;
+  if (!isJsonObject(schema) || !isJsonObject(properties) || OPEN_KEYWORDS.some((keyword) => Object.hasOwn(schema, keyword))) return null;
   return new Set(Object.keys(properties));
 });
 
@@ -316,7 +316,7 @@ const namesIn = memoize(({ definition }: Offer): ReadonlySet<string> | null => {
  * frozen object for all calls, since a turn freezes its arguments, which takes time.
  */
 function namedArguments(offer: Offer, args: Json): Json {
-  if (!isBag(args)) return args;
+  if (!isJsonObject(args)) return args;
   const names = namesIn(offer);
   let any = false;
   for (const name in args) {
@@ -345,9 +345,9 @@ interface CallAttempt {
 /** The options as the engine gets them; notes what was committed. */
 class SentOptions implements CallOptions {
   readonly key: string | undefined;
-  readonly answers: Bag | undefined;
+  readonly answers: JsonObject | undefined;
   readonly can: readonly string[] | undefined;
-  readonly trace: Bag | undefined;
+  readonly trace: JsonObject | undefined;
   readonly signal: CancelSignal | undefined;
   readonly onProgress: Progress | undefined;
   readonly onLog: Log | undefined;

@@ -3,7 +3,7 @@
 
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   type CallOptions,
   type Catalogue,
@@ -14,7 +14,7 @@ import {
   type Engine,
   type Entropy,
   FUNCTION,
-  isBag,
+  isJsonObject,
   type Json,
   type OfferRef,
   type OptionRule,
@@ -70,7 +70,7 @@ const MAX_COMPLETIONS = 100;
 
 const ENGINE: OptionRule = [
   "an engine: await LocalEngine.start({ kinds, store })",
-  (value) => isBag(value) && typeof value["call"] === "function",
+  (value) => isJsonObject(value) && typeof value["call"] === "function",
 ];
 
 const OPTIONS: OptionTable<CastOptions> = {
@@ -233,7 +233,7 @@ class ActorSource implements Source {
     };
   }
 
-  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: JsonObject): Promise<readonly string[]> {
     const planned = await this.#find(viewer, ref);
     if (planned === undefined || lacksScope(planned.scopes, viewer)) return [];
     const origin = await this.#originOf(viewer, planned, others);

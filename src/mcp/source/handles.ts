@@ -2,12 +2,12 @@
 
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   type Clock,
   type Engine,
   type Entropy,
-  isBag,
+  isJsonObject,
   type Json,
   type ListName,
   type Offer,
@@ -82,7 +82,7 @@ export class Handles {
   /** Refuses with `HANDLE`: unknown or another's, which answer alike, or expired. */
   async find(behaviour: Behaviour, viewer: Viewer, args: Json): Promise<Found | Refused> {
     const { kind } = behaviour;
-    const { handle, ...rest } = isBag(args) ? args : {};
+    const { handle, ...rest } = isJsonObject(args) ? args : {};
     if (handle === undefined) return refused("INVALID", `Give \`handle\`: start_${kind} returns one.`);
     const unknown = refused("HANDLE", `There is no ${kind} of this handle. Start a new one with start_${kind}.`);
     if (!isHandle(handle)) return unknown;
@@ -108,7 +108,7 @@ export class Handles {
       await ended.catch(() => undefined);
       await engine.stop(found.id, "ended by its holder");
     }
-    if (isBag(args) && typeof args["handle"] === "string") this.#ended.set(args["handle"], true);
+    if (isJsonObject(args) && typeof args["handle"] === "string") this.#ended.set(args["handle"], true);
     return { ok: `The ${behaviour.kind} has ended.` };
   }
 
@@ -148,12 +148,12 @@ export function withHandle(list: ListName, offer: Offer, kind: string, path: str
   if (list === "prompts") {
     const own = definition["arguments"];
     const fixed: readonly Json[] = Array.isArray(own) ? own : [];
-    if (fixed.some((argument: Json) => isBag(argument) && argument["name"] === "handle")) throw taken(kind, list, offer.name);
+    if (fixed.some((argument: Json) => isJsonObject(argument) && argument["name"] === "handle")) throw taken(kind, list, offer.name);
     return { ...definition, arguments: [{ name: "handle", description, required: true }, ...fixed] };
   }
   const given = definition["inputSchema"];
-  const schema: Bag = isBag(given) ? given : { type: "object" };
-  const properties = isBag(schema["properties"]) ? schema["properties"] : {};
+  const schema: JsonObject = isJsonObject(given) ? given : { type: "object" };
+  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   if (Object.hasOwn(properties, "handle")) throw taken(kind, list, offer.name);
   const required: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   return {

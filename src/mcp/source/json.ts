@@ -2,7 +2,7 @@
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
-import { type Bag, EngineError, isBag, type Json, TroupeError } from "../../core/contract/index.ts";
+import { type JsonObject, EngineError, isJsonObject, type Json, TroupeError } from "../../core/contract/index.ts";
 import { DEEPEST, memoize, setOwn } from "../../core/contract/internal.ts";
 import { compilerFor, describeIssues, isStandard, issueOf, listIssues, type Schema } from "../../core/schema/index.ts";
 
@@ -13,10 +13,10 @@ export type Checked = { readonly value: unknown } | Misfit;
 export interface Misfit {
   readonly wrong: string;
   readonly path?: string;
-  readonly issues?: readonly Bag[];
+  readonly issues?: readonly JsonObject[];
 }
 
-const validatorOf = memoize((schema: Bag): ValidateFunction => {
+const validatorOf = memoize((schema: JsonObject): ValidateFunction => {
   const compiler = compilerFor(schema);
   try {
     return compiler.compile(schema);
@@ -41,7 +41,7 @@ function describeError(error: ErrorObject | undefined): string {
 }
 
 /** Checks a value against a plain JSON Schema, which is compiled once. Fills no defaults. */
-export function checkJson(schema: Bag, value: unknown): Checked {
+export function checkJson(schema: JsonObject, value: unknown): Checked {
   const validate = validatorOf(schema);
   if (validate(value)) return { value };
   const error = validate.errors?.[0];
@@ -58,7 +58,7 @@ export async function check(schema: Schema, value: unknown, jsonSchema?: Json): 
   try {
     result = await schema["~standard"].validate(value);
   } catch (error) {
-    const checked = isBag(jsonSchema) ? checkJson(jsonSchema, value) : { value };
+    const checked = isJsonObject(jsonSchema) ? checkJson(jsonSchema, value) : { value };
     if ("wrong" in checked) return checked;
     throw error;
   }
@@ -71,7 +71,7 @@ export async function check(schema: Schema, value: unknown, jsonSchema?: Json): 
 export function sameJson(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
-  if (!isBag(a) || !isBag(b)) return false;
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
 }

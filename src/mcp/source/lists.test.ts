@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
-import type { Bag, Catalogue, Offer, OfferRef, Surface } from "../../core/contract/index.ts";
+import type { JsonObject, Catalogue, Offer, OfferRef, Surface } from "../../core/contract/index.ts";
 import { changedLists, listed } from "./index.ts";
 import { templateEntries } from "./lists.ts";
 import * as fc from "fast-check";
@@ -147,7 +147,7 @@ describe("lists by posture", () => {
 
 // What stands behind a template: one resource for each value, under a URI that the template takes.
 
-const offer = (definition: Bag) => ({ name: "note", action: "note", readOnly: true, listed: true, definition });
+const offer = (definition: JsonObject) => ({ name: "note", action: "note", readOnly: true, listed: true, definition });
 const uris = (uriTemplate: string, ...id: string[]): readonly unknown[] =>
   templateEntries(offer({ uriTemplate }), { id }).map(({ uri }) => uri);
 

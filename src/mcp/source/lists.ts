@@ -1,9 +1,9 @@
 // Owns: the lists of a surface as clients see them, and which lists differ. Does not own: surfaces, or when they are sent.
 
 import {
-  type Bag,
+  type JsonObject,
   type Catalogue,
-  isBag,
+  isJsonObject,
   type Json,
   type ListName,
   type Offer,
@@ -61,12 +61,12 @@ function visibleChoices(offer: Offer, choices: Choices): readonly (readonly [str
 
 function propertiesOf(offer: Offer): { readonly [key: string]: Json } {
   const schema = offer.definition["inputSchema"];
-  const properties = isBag(schema) ? schema["properties"] : undefined;
-  return isBag(properties) ? properties : {};
+  const properties = isJsonObject(schema) ? schema["properties"] : undefined;
+  return isJsonObject(properties) ? properties : {};
 }
 
 function withEnum(property: Json | undefined, values: readonly string[]): Json {
-  const fixed = isBag(property) ? property : {};
+  const fixed = isJsonObject(property) ? property : {};
   if (fixed["type"] === "array") return { ...fixed, items: withEnum(fixed["items"], values) };
   return { ...fixed, enum: values };
 }
@@ -77,7 +77,7 @@ function entryOf(offer: Offer, choices: Choices | undefined): Entry {
   const schema = offer.definition["inputSchema"];
   const properties = { ...propertiesOf(offer) };
   for (const [argument, values] of visible) properties[argument] = withEnum(properties[argument], values);
-  return { ...plainEntry(offer), inputSchema: { ...(isBag(schema) ? schema : {}), properties } };
+  return { ...plainEntry(offer), inputSchema: { ...(isJsonObject(schema) ? schema : {}), properties } };
 }
 
 // A resource's definition may have another name than its offer: clients request it by URI.
@@ -260,7 +260,7 @@ const DOT_SEGMENT = /\/\.\.?(?:[/?#]|$)/;
 // Some clients refuse the whole list over one URI that they cannot parse, for example with a value in place of a host.
 const isReadable = (uri: string): boolean => uri.length <= MAX_URI && URL.canParse(uri) && !DOT_SEGMENT.test(uri);
 
-const resourceOf = (uri: string, name: string, title: Json | undefined, shared: Bag): Entry => ({
+const resourceOf = (uri: string, name: string, title: Json | undefined, shared: JsonObject): Entry => ({
   name,
   ...(typeof title === "string" && { title: `${title}: ${name}` }),
   ...shared,

@@ -1,7 +1,7 @@
 // Owns: several sources shown as one. Does not own: prefixes (prefix.ts), or what a source offers.
 
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
   type Catalogue,
   type ContentOf,
@@ -160,7 +160,7 @@ class MergedSource implements Source {
     return undo;
   }
 
-  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: JsonObject): Promise<readonly string[]> {
     for (const source of this.#sources) {
       const values = (await source.complete?.(viewer, ref, argument, value, others)) ?? [];
       if (values.length > 0) return values;

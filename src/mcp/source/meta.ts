@@ -3,7 +3,7 @@ import {
   type Catalogue,
   type ContentOf,
   type Dirty,
-  isBag,
+  isJsonObject,
   type Json,
   type Offer,
   type OfferRef,
@@ -106,7 +106,7 @@ class MetaSource implements Source {
   }
 
   async #act(viewer: Viewer, args: Json, options: CallOptions): Promise<Reply> {
-    const { action, arguments: given = {} } = isBag(args) ? args : {};
+    const { action, arguments: given = {} } = isJsonObject(args) ? args : {};
     if (typeof action !== "string") return refused("INVALID", "Give `action`: one that the tool `actions` lists.");
     const ref = refOf("tools", action);
     const known = this.#source.catalogue?.(viewer);
@@ -125,7 +125,7 @@ class MetaSource implements Source {
     if (lacksScope(scopes, viewer)) return surface.off[ref] === true ? noAction(action) : scopeRefusal(scopes, viewer);
     // By the definition, without the current choices: the turn decides those.
     const schema = definition["inputSchema"];
-    const checked = isBag(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
+    const checked = isJsonObject(schema) && surface.off[ref] === undefined ? checkJson(schema, given) : { value: given };
     if ("wrong" in checked && !judgesMisfits(offer, given)) return refused("INVALID", `arguments of ${action}: ${checked.wrong}`);
     const reply = await this.#source.act(viewer, ref, given, options);
     return hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? noAction(action) : reply;

@@ -1,5 +1,5 @@
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
   type Catalogue,
   type ContentOf,
@@ -62,7 +62,7 @@ class PrefixedSource implements Source {
     this.#source = source;
     this.#names = names;
     if (source.complete === undefined) return;
-    this.complete = async (viewer, ref, argument, value, others: Bag) => {
+    this.complete = async (viewer, ref, argument, value, others: JsonObject) => {
       const inner = this.#inside(ref);
       return inner === undefined ? [] : ((await source.complete?.(viewer, inner, argument, value, others)) ?? []);
     };

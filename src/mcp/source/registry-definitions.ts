@@ -1,12 +1,12 @@
 // Owns: what an author writes in a registry's definitions, and what a handler is given. Does not own: their checks, or when handlers run.
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { Bag, CallOptions, Json, Log, Progress, TaskSupport, Viewer } from "../../core/contract/index.ts";
+import type { JsonObject, CallOptions, Json, Log, Progress, TaskSupport, Viewer } from "../../core/contract/index.ts";
 import type { Schema } from "../../core/schema/index.ts";
 import { ON_TIMEOUT, type Timeoutable } from "../../core/contract/internal.ts";
 
 /** Values for an argument that begin with what was typed so far. */
-export type Complete = (value: string, others: Bag, viewer: Viewer) => readonly string[] | Promise<readonly string[]>;
+export type Complete = (value: string, others: JsonObject, viewer: Viewer) => readonly string[] | Promise<readonly string[]>;
 
 /** Variables of a template, arguments of a prompt: all text. */
 export type Texts = Readonly<Record<string, string>>;
@@ -14,18 +14,18 @@ export type Texts = Readonly<Record<string, string>>;
 interface Described {
   readonly describe?: string;
   readonly title?: string;
-  readonly icons?: readonly Bag[];
+  readonly icons?: readonly JsonObject[];
   /** `_meta` of the list entry. */
-  readonly meta?: Bag;
+  readonly meta?: JsonObject;
   /** True: on; text: off, and why; false: off. Call `relist` when it changes. */
   when?(viewer: Viewer): boolean | string;
 }
 
 /** A tool: its arguments are checked against `input` before `run`. Methods, so that one with narrower arguments fits a record. */
-export interface RegistryTool<A = Bag> extends Described {
+export interface RegistryTool<A = JsonObject> extends Described {
   readonly input?: Schema;
   readonly output?: Schema;
-  readonly annotations?: Bag;
+  readonly annotations?: JsonObject;
   /** Its call may go on after it was answered; see `Offer`. */
   readonly task?: TaskSupport;
   run(args: A, context: HandlerContext): unknown;
@@ -35,7 +35,7 @@ export interface RegistryTool<A = Bag> extends Described {
 export interface RegistryResource extends Described {
   readonly uri: string;
   readonly mimeType?: string;
-  readonly annotations?: Bag;
+  readonly annotations?: JsonObject;
   readonly size?: number;
   /** For a template with one variable: the values, each of which is listed as a resource. Call `relist` when they change. */
   list?(viewer: Viewer): readonly string[];
@@ -76,7 +76,7 @@ export interface HandlerContext {
   readonly progress: Progress;
   readonly log: Log;
   /** The client's answers to earlier `ask`s, by key. */
-  readonly answers: Bag;
+  readonly answers: JsonObject;
   /** Whether the client supports `elicitation`, `sampling` or `roots`. */
   readonly can: (name: string) => boolean;
   /**
@@ -86,13 +86,13 @@ export interface HandlerContext {
   readonly ask: <Q extends Questions>(questions: Q) => Answers<Q>;
   /** The caller's idempotency key. A registry remembers no replies: the handler has to. */
   readonly key?: string;
-  readonly trace?: Bag;
+  readonly trace?: JsonObject;
 }
 
 /** One request to the client, as MCP writes it. */
 export interface Asked {
   readonly method: string;
-  readonly params: Bag;
+  readonly params: JsonObject;
 }
 
 /** A request, and how its answer is parsed. */
@@ -105,14 +105,14 @@ type Questions = Readonly<Record<string, Asked | Readable<unknown>>>;
 type Answers<Q extends Questions> = { readonly [K in keyof Q]: Q[K] extends Readable<infer T> ? T : Json };
 
 class Needs extends Error {
-  readonly needs: Bag;
-  constructor(needs: Bag) {
+  readonly needs: JsonObject;
+  constructor(needs: JsonObject) {
     super("The client is asked first.");
     this.needs = needs;
   }
 }
 
-export function isNeeds(error: unknown): error is { readonly needs: Bag } {
+export function isNeeds(error: unknown): error is { readonly needs: JsonObject } {
   return error instanceof Needs;
 }
 
@@ -132,7 +132,7 @@ export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOpt
   };
 }
 
-function askFrom(answers: Bag): HandlerContext["ask"] {
+function askFrom(answers: JsonObject): HandlerContext["ask"] {
   function ask<Q extends Questions>(questions: Q): Answers<Q>;
   function ask(questions: Questions): object {
     const entries = Object.entries(questions);

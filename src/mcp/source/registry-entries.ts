@@ -2,7 +2,7 @@
 // and subscribers (registry.ts).
 
 import {
-  type Bag,
+  type JsonObject,
   type Catalogue,
   FUNCTION,
   type Json,
@@ -79,7 +79,14 @@ interface ListedValues {
 
 type Described = RegistryTool | RegistryResource | RegistryPrompt;
 
-function entryOf(list: ListName, name: string, described: Described, definition: Bag, readOnly: boolean, handler: Handler): RegistryEntry {
+function entryOf(
+  list: ListName,
+  name: string,
+  described: Described,
+  definition: JsonObject,
+  readOnly: boolean,
+  handler: Handler,
+): RegistryEntry {
   const ref = refOf(list, name);
   checkScopes(described.meta, ref);
   const values = "list" in described ? listedValues(ref, described, definition["uriTemplate"]) : undefined;
@@ -135,7 +142,7 @@ function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definitions, na
       const definition = toolDefinition(one, name);
       const { input, output } = one;
       return entryOf("tools", name, one, definition, one.annotations?.["readOnlyHint"] === true, {
-        run: (args, context) => one.run(bagOf(args), context),
+        run: (args, context) => one.run(objectOf(args), context),
         ...omitUndefined({ input, output, inputSchema: input && definition["inputSchema"] }),
       });
     }),
@@ -155,9 +162,10 @@ function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definitions, na
   ];
 }
 
-const common = ({ describe, title, icons, meta }: Described): Bag => omitUndefined({ title, description: describe, icons, _meta: meta });
+const common = ({ describe, title, icons, meta }: Described): JsonObject =>
+  omitUndefined({ title, description: describe, icons, _meta: meta });
 
-function toolDefinition({ input, output, annotations }: RegistryTool, name: string): Bag {
+function toolDefinition({ input, output, annotations }: RegistryTool, name: string): JsonObject {
   return omitUndefined({
     inputSchema:
       input === undefined ? { type: "object", properties: {} } : ofObject(toJsonSchema(input, "input", `The input of ${name}`), name),
@@ -166,7 +174,7 @@ function toolDefinition({ input, output, annotations }: RegistryTool, name: stri
   });
 }
 
-function ofObject(schema: Bag, name: string): Bag {
+function ofObject(schema: JsonObject, name: string): JsonObject {
   const { type } = schema;
   if (type !== undefined && type !== "object")
     throw new TroupeError("BAD_DEFINITION", `The input of ${name} must be the schema of an object: a client sends arguments by name.`);
@@ -174,19 +182,19 @@ function ofObject(schema: Bag, name: string): Bag {
   return schema;
 }
 
-function resourceDefinition({ uri, mimeType, annotations, size, complete }: RegistryResource, name: string): Bag {
+function resourceDefinition({ uri, mimeType, annotations, size, complete }: RegistryResource, name: string): JsonObject {
   const variables = templateVariables(uri, `resources/${JSON.stringify(name)}`);
   checkVariables("resources", name, variables, complete);
   return { [variables.length > 0 ? "uriTemplate" : "uri"]: uri, ...omitUndefined({ mimeType, annotations, size }) };
 }
 
-function promptDefinition({ arguments: known, complete }: RegistryPrompt, name: string): Bag {
+function promptDefinition({ arguments: known, complete }: RegistryPrompt, name: string): JsonObject {
   const variables = known?.map((argument) => argument.name) ?? [];
   checkVariables("prompts", name, variables, complete);
   return known === undefined ? {} : { arguments: known.map((argument) => ({ ...argument })) };
 }
 
-function promptSchema({ arguments: known = [] }: RegistryPrompt): Bag {
+function promptSchema({ arguments: known = [] }: RegistryPrompt): JsonObject {
   return {
     type: "object",
     properties: Object.fromEntries(known.map(({ name }): [string, Json] => [name, { type: "string" }])),
@@ -195,17 +203,17 @@ function promptSchema({ arguments: known = [] }: RegistryPrompt): Bag {
 }
 
 // What a schema made of the arguments is the handler's own type: any object will do.
-function isArguments(args: unknown): args is Bag {
+function isArguments(args: unknown): args is JsonObject {
   return typeof args === "object" && args !== null;
 }
 
-function bagOf(args: unknown): Bag {
+function objectOf(args: unknown): JsonObject {
   return isArguments(args) ? args : {};
 }
 
 function textsOf(args: unknown): Texts {
   const texts: Record<string, string> = {};
-  for (const [name, value] of Object.entries(bagOf(args))) if (typeof value === "string") setOwn(texts, name, value);
+  for (const [name, value] of Object.entries(objectOf(args))) if (typeof value === "string") setOwn(texts, name, value);
   return texts;
 }
 

@@ -2,7 +2,7 @@
 
 import {
   abortSignalOf,
-  type Bag,
+  type JsonObject,
   BARE_RESULT,
   type CallOptions,
   type Catalogue,
@@ -11,7 +11,7 @@ import {
   type ContentOf,
   type Dirty,
   EngineError,
-  isBag,
+  isJsonObject,
   isBareResult,
   isList,
   type Json,
@@ -63,7 +63,7 @@ export interface Registry extends Source {
   /** How many there are, visible or not. */
   count(list: ListName): number;
   /** The content of a resource changed: under these template variables, or under any. */
-  changed(resource: string, args?: Bag): void;
+  changed(resource: string, args?: JsonObject): void;
   /** Notifies watchers of lists, after something changed that a `when` or `list` reads. */
   relist(): void;
   /** Aborts every running handler. Its callers get the error that the server has closed. */
@@ -181,7 +181,7 @@ class RegistrySource implements Registry {
     };
   }
 
-  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: Bag): Promise<readonly string[]> {
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: JsonObject): Promise<readonly string[]> {
     const entry = this.#index.entry(ref);
     const complete = entry?.handler.complete;
     if (
@@ -224,7 +224,7 @@ class RegistrySource implements Registry {
     this.#notifyLists();
   }
 
-  changed(resource: string, args?: Bag): void {
+  changed(resource: string, args?: JsonObject): void {
     const ref: OfferRef = `resources/${resource}`;
     if (!this.has(ref))
       throw new TroupeError("BAD_NAME", `There is no resource ${JSON.stringify(resource)} here: name one by its key in \`resources\`.`);
@@ -267,20 +267,20 @@ export function settle(value: unknown, ref: string, output?: Schema): Json | Pro
 
 /** Checks the blocks of a result: clients refuse all of it over one that they cannot read. */
 function readable(made: Json, ref: string, where: string): Json {
-  if (!isBag(made)) return made;
+  if (!isJsonObject(made)) return made;
   for (const [at, block] of blocksIn(made, ref).entries()) {
-    const wrong = isBag(block) ? invalidInBlock(block) : undefined;
+    const wrong = isJsonObject(block) ? invalidInBlock(block) : undefined;
     if (wrong !== undefined)
       throw new TroupeError("BAD_TURN", `${where} has a block no client can read, /${at}: ${wrong}. Make blocks with text(), image(), ….`);
   }
   return made;
 }
 
-function blocksIn(made: Bag, ref: string): readonly Json[] {
+function blocksIn(made: JsonObject, ref: string): readonly Json[] {
   if (isContent(made)) return made[CONTENT];
   const { messages } = made;
   if (!isList(messages) || !ref.startsWith("prompts/")) return NOTHING;
-  return messages.map((one) => (isBag(one) ? (one["content"] ?? null) : null));
+  return messages.map((one) => (isJsonObject(one) ? (one["content"] ?? null) : null));
 }
 
 async function fitting(value: unknown, where: string, output: Schema): Promise<Json> {

@@ -429,7 +429,7 @@ describe("bearer tokens", () => {
       `${head("POST /mcp HTTP/1.1", "Host: localhost", `Authorization: Bearer ${KEY}`, "Content-Type: application/json", "Content-Length: 2")}{}`,
     );
     await listening.until("\r\n0\r\n\r\n");
-    await eventually(() => channels.some((channel) => channel.gone.aborted));
+    await eventually(() => channels.some((channel) => channel.disconnected.aborted));
     resolve();
     assert.match(await waiting.until("\r\n0\r\n\r\n"), /data: "late"/);
     await door.close({ graceMs: 0 });

@@ -52,13 +52,13 @@ describe("uploads of one transport", () => {
           if (takes) message.grownAt = clock.now();
           const held = message.arriving.holds(message.size);
           for (const [name, why] of given.slice(before)) {
-            const gone = live.find((one) => one.name === name);
-            assert.ok(gone !== undefined, "nobody gives way twice, or after its end");
+            const disconnected = live.find((one) => one.name === name);
+            assert.ok(disconnected !== undefined, "nobody gives way twice, or after its end");
             const stalled = live.filter((one) => clock.now() - one.grownAt >= 5_000);
-            if (why === "stalled") assert.ok(stalled.includes(gone));
-            else assert.deepEqual([stalled, gone], [[], live.at(-1)]);
-            gone.over = true;
-            live.splice(live.indexOf(gone), 1);
+            if (why === "stalled") assert.ok(stalled.includes(disconnected));
+            else assert.deepEqual([stalled, disconnected], [[], live.at(-1)]);
+            disconnected.over = true;
+            live.splice(live.indexOf(disconnected), 1);
           }
           assert.equal(held, !message.over);
           if (!takes) assert.equal(given.length, before);

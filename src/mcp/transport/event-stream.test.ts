@@ -80,7 +80,7 @@ test("C8 a stream with too much unread output ends, even if the drop listener th
   assert.throws(() => stream.send(MUCH), /the log/);
   stream.evict();
   await closed;
-  assert.deepEqual([ended.length, ended[0] === stream, stream.gone.aborted, stream.ready], [1, true, true, false]);
+  assert.deepEqual([ended.length, ended[0] === stream, stream.disconnected.aborted, stream.ready], [1, true, true, false]);
   client.destroy();
   server.close();
   server.closeAllConnections();

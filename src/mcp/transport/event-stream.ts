@@ -99,7 +99,7 @@ export interface StreamDoor extends WriteQueueOptions {
  */
 export class EventStream extends ResponseWriteQueue implements Channel, OpenStream {
   readonly #onEnd: StreamDoor["onEnd"];
-  readonly #gone = new Cancellation();
+  readonly #disconnected = new Cancellation();
 
   /** The response must be open. `chunked`: false for HTTP/1.0, which has no chunks. */
   constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
@@ -109,8 +109,8 @@ export class EventStream extends ResponseWriteQueue implements Channel, OpenStre
     response.on("close", () => this.#closed());
   }
 
-  get gone(): CancelSignal {
-    return this.#gone;
+  get disconnected(): CancelSignal {
+    return this.#disconnected;
   }
 
   send(text: string, eventId?: string, retryMs?: number, event?: string): void {
@@ -129,10 +129,10 @@ export class EventStream extends ResponseWriteQueue implements Channel, OpenStre
     if (!this.response.writableEnded) this.response.end();
   }
 
-  /** Like `close`, by the server's decision: the code that writes to the stream is notified by `gone`. */
+  /** Like `close`, by the server's decision: the code that writes to the stream is notified by `disconnected`. */
   evict(): void {
     this.close();
-    this.#gone.abort();
+    this.#disconnected.abort();
   }
 
   #closed(): void {
@@ -140,7 +140,7 @@ export class EventStream extends ResponseWriteQueue implements Channel, OpenStre
     const finished = this.over && response.writableFinished;
     this.end();
     this.#onEnd(this, response);
-    if (!finished) this.#gone.abort();
+    if (!finished) this.#disconnected.abort();
   }
 }
 

@@ -241,7 +241,7 @@ export abstract class HttpExchange implements DoorRequest {
   }
 
   /** Aborted if the client closes the connection before it has its answer. */
-  abstract get gone(): CancelSignal;
+  abstract get disconnected(): CancelSignal;
 
   /** Answers with a stream; undefined: this request cannot have one. */
   protected abstract openStream(framing: Framing, headers: Readonly<Record<string, string>> | undefined): Channel | undefined;
@@ -285,7 +285,7 @@ export abstract class HttpExchange implements DoorRequest {
 }
 
 /** Represents a stream that was refused. */
-const NO_STREAM: Channel = { send() {}, ready: false, onReady: () => () => {}, gone: AbortSignal.abort(), close() {} };
+const NO_STREAM: Channel = { send() {}, ready: false, onReady: () => () => {}, disconnected: AbortSignal.abort(), close() {} };
 
 export const TOO_MANY_STREAMS = refusal("BUSY", "Too many streams are open: close one.", { "retry-after": "5" });
 

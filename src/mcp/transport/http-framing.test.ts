@@ -240,7 +240,7 @@ describe("HTTP framing", () => {
   it("survives a thousand clients that disconnect at once, and retains nothing of them", async () => {
     await using server = await serve(
       {},
-      { exchange: (exchange) => new Promise((done) => exchange.gone.addEventListener("abort", () => done({ status: 200 }))) },
+      { exchange: (exchange) => new Promise((done) => exchange.disconnected.addEventListener("abort", () => done({ status: 200 }))) },
     );
     const before = sockets();
     const shapes = [
@@ -264,7 +264,7 @@ describe("HTTP framing", () => {
     await using client = await rawSocket(server.port);
     client.write(head("GET /healthz HTTP/1.1", "Host: localhost"));
     await client.until("200 OK");
-    await eventually(() => server.gateway.exchanges.every((exchange) => exchange.gone.aborted));
+    await eventually(() => server.gateway.exchanges.every((exchange) => exchange.disconnected.aborted));
     assert.ok(server.gateway.exchanges.length > 200);
     client.socket.destroy();
     await eventually(() => sockets() <= before);
@@ -277,9 +277,9 @@ describe("HTTP framing", () => {
       {
         exchange(exchange) {
           const channel = exchange.stream();
-          if (channel.gone.aborted) return { status: 429 };
+          if (channel.disconnected.aborted) return { status: 429 };
           open += 1;
-          channel.gone.addEventListener("abort", () => (open -= 1));
+          channel.disconnected.addEventListener("abort", () => (open -= 1));
           channel.send("{}");
           if (exchange.header("x-end") === undefined) return { status: 200, open: true };
           open -= 1;

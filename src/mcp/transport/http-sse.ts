@@ -54,13 +54,13 @@ export class HttpSse {
   #open(exchange: Exchange, address: SseAddress): Answer {
     const { caller } = exchange;
     const stream = exchange.stream();
-    if (stream.gone.aborted) return { status: 200 };
+    if (stream.disconnected.aborted) return { status: 200 };
     const id = this.#entropy.hex(16);
     stream.send(endpoint(address, id), undefined, undefined, "endpoint");
     const channel = new Messages(stream);
     const connection = this.#gateway.connect(channel, caller);
     this.#pairs.set(id, { principal: caller.principal, connection, channel });
-    stream.gone.addEventListener("abort", () => void this.#pairs.delete(id), { once: true });
+    stream.disconnected.addEventListener("abort", () => void this.#pairs.delete(id), { once: true });
     return { status: 200, open: true };
   }
 
@@ -99,8 +99,8 @@ class Messages implements Channel {
     return this.#stream.ready;
   }
 
-  get gone(): CancelSignal {
-    return this.#stream.gone;
+  get disconnected(): CancelSignal {
+    return this.#stream.disconnected;
   }
 
   onReady(run: () => void): () => void {

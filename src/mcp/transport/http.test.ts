@@ -451,10 +451,10 @@ describe("event streams", () => {
     await client.until("\r\n\r\n");
     const [channel] = server.channels;
     assert.ok(channel);
-    assert.equal(channel.gone.aborted, false);
+    assert.equal(channel.disconnected.aborted, false);
     client.socket.destroy();
-    await eventually(() => channel.gone.aborted);
-    assert.equal(server.gateway.exchanges[0]?.gone.aborted, true);
+    await eventually(() => channel.disconnected.aborted);
+    assert.equal(server.gateway.exchanges[0]?.disconnected.aborted, true);
     assert.equal(channel.ready, false);
     channel.send("{}");
     channel.close();
@@ -472,9 +472,9 @@ describe("event streams", () => {
     assert.match(await open(), /^HTTP\/1\.1 200/);
     assert.match(await open(), /^HTTP\/1\.1 200/);
     assert.match(await open(), /^HTTP\/1\.1 429/);
-    assert.equal(server.channels[2]?.gone.aborted, true);
+    assert.equal(server.channels[2]?.disconnected.aborted, true);
     clients[0]?.socket.destroy();
-    await eventually(() => server.channels[0]?.gone.aborted === true);
+    await eventually(() => server.channels[0]?.disconnected.aborted === true);
     assert.match(await open(), /^HTTP\/1\.1 200/);
     for (const client of clients) client.socket.destroy();
   });
@@ -509,7 +509,7 @@ describe("event streams", () => {
     }
     assert.ok(sent < 10_000, "the channel never said that the client does not read");
     assert.equal(channel.ready, false);
-    await eventually(() => channel.gone.aborted, "the blocked client's end");
+    await eventually(() => channel.disconnected.aborted, "the blocked client's end");
     assert.match(JSON.stringify(server.logged), /client-dropped.*blocked/);
     client.socket.destroy();
   });
@@ -523,7 +523,7 @@ describe("event streams", () => {
     const [channel] = server.channels;
     assert.ok(channel);
     for (let index = 0; index < 200; index += 1) channel.send(JSON.stringify("x".repeat(100_000)));
-    await eventually(() => channel.gone.aborted);
+    await eventually(() => channel.disconnected.aborted);
     assert.match(JSON.stringify(server.logged), /client-dropped.*queue-full/);
     client.socket.destroy();
   });
@@ -717,11 +717,11 @@ describe("closing", () => {
     const closing = server.door.close({ graceMs: 60_000 });
     await idle.closed();
     await assert.rejects(fetch(server.url));
-    assert.equal(channels[0]?.gone.aborted, false);
+    assert.equal(channels[0]?.disconnected.aborted, false);
     resolve();
     assert.match(await running.closed(), /^HTTP\/1\.1 200[\s\S]*connection: close[\s\S]*"done"$/i);
     await streaming.until("\r\n0\r\n\r\n");
-    assert.equal(channels[0]?.gone.aborted, true);
+    assert.equal(channels[0]?.disconnected.aborted, true);
     await closing;
   });
 

@@ -74,9 +74,9 @@ describe("the in-memory client", () => {
     const [connection] = gateway.connections;
     assert.ok(connection);
     connection.channel.close();
-    assert.equal(client.gone.aborted, true);
+    assert.equal(client.disconnected.aborted, true);
     await client.close();
-    assert.equal(connection.channel.gone.aborted, true);
+    assert.equal(connection.channel.disconnected.aborted, true);
     await connection.closed;
     connection.channel.send("late");
     client.send("late");

@@ -14,7 +14,7 @@ export interface MemoryClient extends AsyncDisposable {
   /** The messages in order, for one reader; ends with the connection. */
   readonly messages: AsyncIterable<string>;
   /** Aborted when the gateway has ended the connection. */
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
   /** Simulates a client that does not read: the gateway's channel is not ready until `resume`. */
   pause(): void;
   resume(): void;
@@ -27,7 +27,7 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
   const waiting: string[] = [];
   const listeners = new Set<(text: string) => void>();
   const ready = new Set<() => void>();
-  const gone = new AbortController();
+  const disconnected = new AbortController();
   const ended = new AbortController();
   const flow = { paused: false, delivering: false };
   let wake: (() => void) | undefined;
@@ -57,13 +57,13 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
     get ready() {
       return !flow.paused && !ended.signal.aborted;
     },
-    gone: gone.signal,
+    disconnected: disconnected.signal,
     onReady(run) {
       ready.add(run);
       return () => void ready.delete(run);
     },
     send(text) {
-      if (ended.signal.aborted || gone.signal.aborted || text === "") return;
+      if (ended.signal.aborted || disconnected.signal.aborted || text === "") return;
       waiting.push(wellFormed(text));
       deliver();
     },
@@ -78,7 +78,7 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
     while (true) {
       const next = flow.paused ? undefined : waiting.shift();
       if (next !== undefined) yield next;
-      else if (ended.signal.aborted || gone.signal.aborted) return;
+      else if (ended.signal.aborted || disconnected.signal.aborted) return;
       else {
         await new Promise<void>((done) => {
           wake = done;
@@ -90,7 +90,7 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
 
   const close = async (): Promise<void> => {
     await connection.close();
-    gone.abort();
+    disconnected.abort();
     ended.abort();
     ready.clear();
     wake?.();
@@ -98,7 +98,7 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
 
   return {
     send(message) {
-      if (gone.signal.aborted || ended.signal.aborted) return;
+      if (disconnected.signal.aborted || ended.signal.aborted) return;
       connection.receive(typeof message === "string" || message instanceof Uint8Array ? message : JSON.stringify(message));
     },
     onMessage(run) {
@@ -107,7 +107,7 @@ export function connectInMemory(gateway: Pick<Gateway, "connect">, caller: Calle
       return () => void listeners.delete(run);
     },
     messages: { [Symbol.asyncIterator]: read },
-    gone: ended.signal,
+    disconnected: ended.signal,
     pause() {
       flow.paused = true;
     },

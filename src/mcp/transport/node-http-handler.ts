@@ -293,7 +293,7 @@ export class NodeExchange extends HttpExchange {
   readonly request: BodyRequest;
   readonly response: ServerResponse;
   readonly #openOn: OpenStreamOn;
-  #gone: ResponseClosed | undefined;
+  #disconnected: ResponseClosed | undefined;
 
   constructor(
     openOn: OpenStreamOn,
@@ -310,8 +310,8 @@ export class NodeExchange extends HttpExchange {
   }
 
   /** Created on demand, since few handlers need it. */
-  override get gone(): CancelSignal {
-    return (this.#gone ??= new ResponseClosed(this.response));
+  override get disconnected(): CancelSignal {
+    return (this.#disconnected ??= new ResponseClosed(this.response));
   }
 
   protected override openStream(framing: Framing, headers: Readonly<Record<string, string>> | undefined): Channel | undefined {

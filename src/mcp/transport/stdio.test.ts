@@ -101,7 +101,7 @@ describe("stdio", () => {
     resolve();
     await door.closed;
     assert.deepEqual(lines(), ['{"id":1}', '{"id":2}']);
-    assert.equal(gateway.connections[0]?.channel.gone.aborted, true);
+    assert.equal(gateway.connections[0]?.channel.disconnected.aborted, true);
   });
 
   it("does not wait forever for running requests at the end of input", async () => {
@@ -129,7 +129,7 @@ describe("stdio", () => {
     const { output, door, gateway } = serve();
     output.destroy(Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
     await door.closed;
-    assert.equal(gateway.connections[0]?.channel.gone.aborted, true);
+    assert.equal(gateway.connections[0]?.channel.disconnected.aborted, true);
     gateway.connections[0]?.channel.send("{}");
   });
 

@@ -1,6 +1,6 @@
 // Owns: one client on a TCP or Unix socket: its token, then its messages. Does not own: the listening socket (tcp.ts), lines (lines.ts).
 import type { Socket } from "node:net";
-import { type Caller, type Clock, type Connection, isBag, type Log } from "../../core/contract/index.ts";
+import { type Caller, type Clock, type Connection, isJsonObject, type Log } from "../../core/contract/index.ts";
 import { hasOwn, tooManyValues, VALUE_LIMITS } from "../../core/contract/internal.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { endRefused } from "./listen.ts";
@@ -236,7 +236,7 @@ function takeToken(line: Line): FirstRequest | "twice" | undefined {
   } catch {
     return undefined;
   }
-  if (!isBag(message)) return undefined;
+  if (!isJsonObject(message)) return undefined;
   const { id } = message;
   const named = { id: typeof id === "string" || typeof id === "number" ? id : null };
   const found = tokensIn(text);

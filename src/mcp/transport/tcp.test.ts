@@ -73,7 +73,7 @@ describe("TCP", () => {
     const client = await rawSocket(server.port);
     await eventually(() => server.gateway.connections.length === 1);
     client.socket.destroy();
-    await eventually(() => server.gateway.connections[0]?.channel.gone.aborted === true);
+    await eventually(() => server.gateway.connections[0]?.channel.disconnected.aborted === true);
     await server.gateway.connections[0]?.closed;
     server.gateway.connections[0]?.channel.send("{}");
   });
@@ -110,7 +110,7 @@ describe("TCP", () => {
     };
     client.socket.on("drain", pump);
     pump();
-    await eventually(() => server.gateway.connections[0]?.channel.gone.aborted === true);
+    await eventually(() => server.gateway.connections[0]?.channel.disconnected.aborted === true);
     assert.match(JSON.stringify(server.logged), /client-dropped/);
     client.socket.destroy();
   });
@@ -122,7 +122,7 @@ describe("TCP", () => {
     await using third = await rawSocket(server.port);
     assert.equal(await third.closed(), "");
     first.socket.destroy();
-    await eventually(() => server.gateway.connections[0]?.channel.gone.aborted === true);
+    await eventually(() => server.gateway.connections[0]?.channel.disconnected.aborted === true);
     await using fourth = await rawSocket(server.port);
     fourth.write('{"id":4}\n');
     await fourth.until('"id":4');

@@ -78,7 +78,7 @@ describe("WebSocket", () => {
     ws.close(1000);
     assert.equal((await closed)[0], 1000);
     await connection?.closed;
-    assert.equal(connection?.channel.gone.aborted, true);
+    assert.equal(connection?.channel.disconnected.aborted, true);
     connection?.channel.send("late");
   });
 
@@ -180,7 +180,7 @@ describe("WebSocket", () => {
     assert.equal(await raw(Buffer.concat([frame(TEXT_BEGUN, "a"), ...Array.from({ length: 2_000 }, () => frame(CONTINUED, ""))])), 1008);
     assert.equal(await raw(Buffer.from([TEXT, 2, 123, 125])), 1002);
     assert.ok(server.gateway.connections.every(({ frames }) => frames.length === 0));
-    await eventually(() => server.gateway.connections.every(({ channel }) => channel.gone.aborted));
+    await eventually(() => server.gateway.connections.every(({ channel }) => channel.disconnected.aborted));
   });
 
   it("accepts a fragmented message, with a ping in between", async () => {
@@ -208,14 +208,14 @@ describe("WebSocket", () => {
     await clock.advance(1_000);
     await eventually(() => pings === 2);
     await eventually(() => server.logged.some((entry) => JSON.stringify(entry).includes('"reason":"silent"')));
-    await eventually(() => server.gateway.connections[1]?.channel.gone.aborted === true);
+    await eventually(() => server.gateway.connections[1]?.channel.disconnected.aborted === true);
     for (let n = 0; n < 8; n += 1) {
       const answered = new Promise((done) => void alive.ws.once("pong", done));
       alive.ws.ping("still here");
       await answered;
       await clock.advance(1_000);
     }
-    assert.equal(server.gateway.connections[0]?.channel.gone.aborted, false);
+    assert.equal(server.gateway.connections[0]?.channel.disconnected.aborted, false);
     alive.ws.terminate();
   });
 
@@ -243,7 +243,7 @@ describe("WebSocket", () => {
     client.socket.pause();
     for (let n = 0; n < 2_000; n += 1) client.write(frame(TEXT, "{}".padEnd(1_000)));
     await eventually(() => server.logged.some((entry) => JSON.stringify(entry).includes('"reason":"blocked"')));
-    await eventually(() => server.gateway.connections[0]?.channel.gone.aborted === true);
+    await eventually(() => server.gateway.connections[0]?.channel.disconnected.aborted === true);
     assert.ok((server.gateway.connections[0]?.frames.length ?? 2_000) < 1_000);
   });
 
@@ -285,7 +285,7 @@ describe("WebSocket", () => {
     const second = await open(server.port, token);
     await assert.rejects(open(server.port, token), /429/);
     first.ws.terminate();
-    await eventually(() => server.gateway.connections[0]?.channel.gone.aborted === true);
+    await eventually(() => server.gateway.connections[0]?.channel.disconnected.aborted === true);
     const third = await open(server.port, token);
     second.ws.terminate();
     third.ws.terminate();

@@ -146,7 +146,7 @@ export abstract class QueueChannel implements Channel {
   protected readonly queue: WriteQueue;
   /** Nothing is sent any more. */
   protected ended = false;
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
 
   constructor(queue: WriteQueue) {
     this.queue = queue;
@@ -156,8 +156,8 @@ export abstract class QueueChannel implements Channel {
   abstract close(): void;
 
   /** Aborted when the client has disconnected. */
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+  get disconnected(): AbortSignal {
+    return this.#disconnected.signal;
   }
 
   get ready(): boolean {
@@ -177,6 +177,6 @@ export abstract class QueueChannel implements Channel {
   lose(): void {
     this.ended = true;
     this.queue.end();
-    this.#gone.abort();
+    this.#disconnected.abort();
   }
 }

@@ -1,8 +1,8 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import type { Notification, Question } from "./message.ts";
 
 /** Results one after the other, or a function of the question. */
-export type Script = readonly Bag[] | ((params: Bag) => Bag | Promise<Bag>);
+export type Script = readonly JsonObject[] | ((params: JsonObject) => JsonObject | Promise<JsonObject>);
 
 /** What the client answers when the server asks. What is absent, the client says it cannot. */
 export interface AnswerScripts {
@@ -32,12 +32,12 @@ export class Answers {
   }
 
   /** What the client says it can be asked. */
-  get capabilities(): Bag {
+  get capabilities(): JsonObject {
     return Object.fromEntries(Object.keys(this.#scripts).map((name) => [name, {}]));
   }
 
   /** Undefined: the script is over, or there is none. */
-  async answer({ method, params }: Pick<Question, "method" | "params">): Promise<Bag | undefined> {
+  async answer({ method, params }: Pick<Question, "method" | "params">): Promise<JsonObject | undefined> {
     this.asked.push({ method, params });
     const name = Object.hasOwn(NAMES, method) ? NAMES[method] : undefined;
     const script = name === undefined ? undefined : this.#scripts[name];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refuse } from "../../core/actor/index.ts";
-import { isBag, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { house } from "./house.fixture.ts";
 import {
@@ -53,7 +53,7 @@ test("a tool's data is compared whole, and its members are typed", async () => {
   assertToolResult(await client.raw(callToolRequest(9, "measure")), { celsius: 5, of: ["a", { b: null }] });
   assert.throws(() => assertToolResult(measured, { celsius: 5 }), failed(/structuredContent is another:\n.*celsius: 5/));
   const typed: { readonly isError?: boolean; readonly structuredContent?: Json } = measured;
-  assert.deepEqual([typed.isError, isBag(typed.structuredContent)], [undefined, true]);
+  assert.deepEqual([typed.isError, isJsonObject(typed.structuredContent)], [undefined, true]);
   const broken = await client.callTool("fail");
   assert.equal(broken.isError, true);
   assert.throws(() => assertToolResult(broken, {}), failed(/The tool failed: Broken\./));

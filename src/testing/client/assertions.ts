@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
-import { type Bag, isBag } from "../../core/contract/index.ts";
-import { isBags, type TestReply } from "./message.ts";
+import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
+import { isJsonObjects, type TestReply } from "./message.ts";
 import { shapes, type ToolResult } from "./results.ts";
 
 // The assertions' own class, which every runner shows as such; none of theirs is needed.
@@ -17,7 +17,7 @@ export const toolText = (result: ToolResult): string =>
  * Of a tool that did what it should, without `isError`: this text exactly, one that matches, or this object as its
  * `structuredContent`. Takes a result, or a response with one.
  */
-export function assertToolResult(actual: ToolResult | TestReply, expected: string | RegExp | Bag): void {
+export function assertToolResult(actual: ToolResult | TestReply, expected: string | RegExp | JsonObject): void {
   const result = resultIn(actual);
   if (result === undefined) throw wrong("assertToolResult", "There is no tool result here:", actual, expected);
   if (result.isError === true) throw wrong("assertToolResult", `The tool failed: ${toolText(result)}`, actual, expected);
@@ -39,9 +39,9 @@ export function assertError(actual: unknown, code: number): void {
 }
 
 /** Takes a list of tools, or the response to `tools/list`; others may be there too. */
-export function assertHasTools(actual: readonly Bag[] | TestReply, ...names: readonly string[]): void {
+export function assertHasTools(actual: readonly JsonObject[] | TestReply, ...names: readonly string[]): void {
   const tools = "jsonrpc" in actual ? actual.result?.["tools"] : actual;
-  if (!isBags(tools)) throw wrong("assertHasTools", "There is no list of tools here:", actual, names);
+  if (!isJsonObjects(tools)) throw wrong("assertHasTools", "There is no list of tools here:", actual, names);
   const there = tools.map(({ name }) => name);
   const missing = names.filter((name) => !there.includes(name));
   if (missing.length > 0) throw wrong("assertHasTools", `Tools are missing: ${missing.join(", ")}. There are:`, there, names);
@@ -49,7 +49,7 @@ export function assertHasTools(actual: readonly Bag[] | TestReply, ...names: rea
 
 function resultIn(actual: ToolResult | TestReply): ToolResult | undefined {
   const bag = "jsonrpc" in actual ? actual["result"] : actual;
-  return isBag(bag) && shapes.toolResult(bag) ? bag : undefined;
+  return isJsonObject(bag) && shapes.toolResult(bag) ? bag : undefined;
 }
 
 function errorIn(actual: unknown): { readonly code: unknown } | undefined {

@@ -1,4 +1,4 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import type { AnswerScripts } from "./answers.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { TestEra } from "./wire.ts";
@@ -19,7 +19,7 @@ export interface TestClientOptions {
   /** Sent with every request; lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Default `{ name: "test-client", version: "1.0.0" }`. */
-  readonly info?: Bag;
+  readonly info?: JsonObject;
   /** Sees each HTTP request as it leaves. */
   readonly onCall?: (call: HttpCall) => void;
 }
@@ -30,5 +30,5 @@ export interface CallMore {
   /** Progress of the call then comes as notifications. */
   readonly progressToken?: string | number;
   /** More of the request's `_meta`. */
-  readonly meta?: Bag;
+  readonly meta?: JsonObject;
 }

@@ -1,8 +1,8 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import type { CallMore, TestClientOptions } from "./call-options.ts";
 import { Conversation } from "./conversation.ts";
 import type { Exchanging, HttpCall, HttpRequest } from "./http-call.ts";
-import { bagIn, type Notification, type TestReply, type TestRequest } from "./message.ts";
+import { objectIn, type Notification, type TestReply, type TestRequest } from "./message.ts";
 import type { Notifications } from "./notifications.ts";
 import {
   type Definition,
@@ -28,7 +28,7 @@ export class TestClient implements AsyncDisposable {
   readonly #wire: Wire;
   readonly #listens: boolean;
   readonly #conversation: Conversation;
-  #begun: Promise<Bag> | undefined;
+  #begun: Promise<JsonObject> | undefined;
 
   constructor(served: Exchanging, options: TestClientOptions = {}) {
     const { era = "legacy", revision, principal = "tester", scopes = [], headers = {}, answers = {}, onCall } = options;
@@ -55,7 +55,7 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** The result of `initialize`, or of `server/discover`; asked for once. */
-  initialize(): Promise<Bag> {
+  initialize(): Promise<JsonObject> {
     return (this.#begun ??= this.#conversation.begin(this.#listens));
   }
 
@@ -66,7 +66,7 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** A result with `isError` is a result. */
-  async callTool(name: string, args: Bag = {}, more: CallMore = {}): Promise<ToolResult> {
+  async callTool(name: string, args: JsonObject = {}, more: CallMore = {}): Promise<ToolResult> {
     return shaped("tools/call", await this.request("tools/call", { name, arguments: args }, more), shapes.toolResult);
   }
 
@@ -94,7 +94,7 @@ export class TestClient implements AsyncDisposable {
   async complete(ref: { readonly prompt: string } | { readonly uri: string }, argument: string, value = ""): Promise<readonly string[]> {
     const of = "prompt" in ref ? { type: "ref/prompt", name: ref.prompt } : { type: "ref/resource", uri: ref.uri };
     const result = await this.request("completion/complete", { ref: of, argument: { name: argument, value } });
-    const { values } = bagIn(result, "completion");
+    const { values } = objectIn(result, "completion");
     return Array.isArray(values) ? values.map(String) : [];
   }
 
@@ -105,7 +105,7 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** The result of any method. Pages are not followed; what the server asks on the way is answered. */
-  async request(method: string, params: Bag = {}, more: CallMore = {}): Promise<Bag> {
+  async request(method: string, params: JsonObject = {}, more: CallMore = {}): Promise<JsonObject> {
     if (method !== "initialize") await this.initialize();
     return this.#conversation.result(method, params, more);
   }
@@ -126,7 +126,7 @@ export class TestClient implements AsyncDisposable {
   }
 
   /** A notification of the client. */
-  async notify(method: string, params: Bag = {}): Promise<void> {
+  async notify(method: string, params: JsonObject = {}): Promise<void> {
     await this.#conversation.notify(method, params);
   }
 
@@ -154,11 +154,11 @@ export class TestClient implements AsyncDisposable {
     this.#wire.leave();
   }
 
-  async #list<T extends Bag>(method: string, list: string, fits: (bag: Bag) => bag is T): Promise<readonly T[]> {
+  async #list<T extends JsonObject>(method: string, list: string, fits: (bag: JsonObject) => bag is T): Promise<readonly T[]> {
     const all: T[] = [];
     let cursor: string | undefined;
     do {
-      const page: Bag = await this.request(method, cursor === undefined ? {} : { cursor });
+      const page: JsonObject = await this.request(method, cursor === undefined ? {} : { cursor });
       all.push(...listed(method, page, list, fits));
       cursor = typeof page["nextCursor"] === "string" ? page["nextCursor"] : undefined;
     } while (cursor !== undefined);

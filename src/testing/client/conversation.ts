@@ -1,8 +1,8 @@
-import { type Bag, isBag } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import { unanswered } from "./answers.ts";
 import type { CallMore } from "./call-options.ts";
 import type { HttpCall } from "./http-call.ts";
-import { bagIn, notificationIn, type TestReply, type TestRequest } from "./message.ts";
+import { objectIn, notificationIn, type TestReply, type TestRequest } from "./message.ts";
 import { RequestError } from "./request-error.ts";
 import { replyOf } from "./test-stream.ts";
 import type { Wire } from "./wire.ts";
@@ -13,17 +13,17 @@ const ROUNDS = 16;
 /** How requests of each era begin, carry what they must, and come to their results. */
 export class Conversation {
   readonly #wire: Wire;
-  readonly #info: Bag;
-  readonly #tools = new Map<string, Bag>();
+  readonly #info: JsonObject;
+  readonly #tools = new Map<string, JsonObject>();
   #id = 0;
 
-  constructor(wire: Wire, info: Bag) {
+  constructor(wire: Wire, info: JsonObject) {
     this.#wire = wire;
     this.#info = info;
   }
 
   /** The result of `initialize`, or of `server/discover`. */
-  async begin(listen: boolean): Promise<Bag> {
+  async begin(listen: boolean): Promise<JsonObject> {
     const { era, revision, answers } = this.#wire;
     if (era === "modern") {
       const found = await this.result("server/discover", {});
@@ -39,20 +39,20 @@ export class Conversation {
   }
 
   /** Modern: settles once the server has begun to listen. */
-  async listen(notifications: Bag): Promise<void> {
+  async listen(notifications: JsonObject): Promise<void> {
     const call = this.post({ jsonrpc: "2.0", id: (this.#id += 1), method: "subscriptions/listen", params: { notifications } });
     if (!(await call.answer).streamed) throw failure("subscriptions/listen", await replyOf(call));
   }
 
-  async notify(method: string, params: Bag): Promise<void> {
+  async notify(method: string, params: JsonObject): Promise<void> {
     await this.#wire.post(this.#enveloped({ jsonrpc: "2.0", method, params })).done;
   }
 
   /** Answers what is asked on the way. Rejects with `RequestError`. */
-  async result(method: string, params: Bag, { key, progressToken, meta }: CallMore = {}): Promise<Bag> {
-    const _meta = { ...bagIn(params, "_meta"), ...meta, ...(progressToken === undefined ? undefined : { progressToken }) };
+  async result(method: string, params: JsonObject, { key, progressToken, meta }: CallMore = {}): Promise<JsonObject> {
+    const _meta = { ...objectIn(params, "_meta"), ...meta, ...(progressToken === undefined ? undefined : { progressToken }) };
     const headers = key === undefined ? undefined : { "idempotency-key": key };
-    let sent: Bag = Object.keys(_meta).length === 0 ? params : { ...params, _meta };
+    let sent: JsonObject = Object.keys(_meta).length === 0 ? params : { ...params, _meta };
     for (let round = 0; round < ROUNDS; round += 1) {
       const reply = await replyOf(this.post({ jsonrpc: "2.0", id: (this.#id += 1), method, params: sent }, headers));
       this.#wire.check();
@@ -70,15 +70,15 @@ export class Conversation {
   }
 
   /** Remembers what a tool wants repeated in headers. */
-  knows(name: string, definition: Bag): void {
+  knows(name: string, definition: JsonObject): void {
     this.#tools.set(name, definition);
   }
 
   /** What a modern request that asked is sent again with. */
-  async #responses({ inputRequests, requestState = null }: Bag): Promise<Bag> {
-    const inputResponses: Record<string, Bag> = {};
-    for (const [name, asked] of Object.entries(isBag(inputRequests) ? inputRequests : {})) {
-      const question = isBag(asked) ? notificationIn(asked) : undefined;
+  async #responses({ inputRequests, requestState = null }: JsonObject): Promise<JsonObject> {
+    const inputResponses: Record<string, JsonObject> = {};
+    for (const [name, asked] of Object.entries(isJsonObject(inputRequests) ? inputRequests : {})) {
+      const question = isJsonObject(asked) ? notificationIn(asked) : undefined;
       const answer = question && (await this.#wire.answers.answer(question));
       if (answer === undefined) throw new Error(unanswered(question?.method ?? name));
       inputResponses[name] = answer;
@@ -86,15 +86,15 @@ export class Conversation {
     return { inputResponses, requestState };
   }
 
-  #enveloped(message: Bag): Bag {
+  #enveloped(message: JsonObject): JsonObject {
     if (this.#wire.era === "legacy") return message;
-    const params = bagIn(message, "params");
+    const params = objectIn(message, "params");
     const envelope = {
       "io.modelcontextprotocol/protocolVersion": this.#wire.revision,
       "io.modelcontextprotocol/clientInfo": this.#info,
       "io.modelcontextprotocol/clientCapabilities": this.#wire.answers.capabilities,
     };
-    return { ...message, params: { ...params, _meta: { ...envelope, ...bagIn(params, "_meta") } } };
+    return { ...message, params: { ...params, _meta: { ...envelope, ...objectIn(params, "_meta") } } };
   }
 }
 

@@ -15,7 +15,7 @@ export class Frames implements Channel, AsyncIterable<Frame> {
   readonly all: Frame[] = [];
   readonly #onFrame: (frame: Frame) => void;
   readonly #ready = new Set<() => void>();
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
   readonly #waiting = new Set<() => void>();
   readonly #over = Promise.withResolvers<void>();
   #paused = false;
@@ -29,8 +29,8 @@ export class Frames implements Channel, AsyncIterable<Frame> {
     return !this.#paused && !this.ended;
   }
 
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+  get disconnected(): AbortSignal {
+    return this.#disconnected.signal;
   }
 
   /** Settles when nothing more will come. */
@@ -39,7 +39,7 @@ export class Frames implements Channel, AsyncIterable<Frame> {
   }
 
   get ended(): boolean {
-    return this.#ended || this.#gone.signal.aborted;
+    return this.#ended || this.#disconnected.signal.aborted;
   }
 
   onReady(run: () => void): () => void {
@@ -68,7 +68,7 @@ export class Frames implements Channel, AsyncIterable<Frame> {
   /** The client closes its connection. */
   leave(): void {
     if (this.ended) return;
-    this.#gone.abort();
+    this.#disconnected.abort();
     this.#over.resolve();
     this.#wake();
   }

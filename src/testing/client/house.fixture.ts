@@ -1,4 +1,4 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import { registry, type Registry } from "../../mcp/source/index.ts";
 
 /** A source with one of everything a client can meet. */
@@ -32,7 +32,7 @@ export function house(gate: Promise<void> = Promise.resolve()): { readonly sourc
       sure: {
         describe: "Asks first.",
         run(_args, { ask }) {
-          const requestedSchema: Bag = { type: "object", properties: { yes: { type: "boolean" } }, required: ["yes"] };
+          const requestedSchema: JsonObject = { type: "object", properties: { yes: { type: "boolean" } }, required: ["yes"] };
           const { sure } = ask({ sure: { method: "elicitation/create", params: { message: "Sure?", requestedSchema } } });
           return JSON.stringify(sure);
         },

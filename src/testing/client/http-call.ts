@@ -36,7 +36,7 @@ export class HttpCall {
   readonly answer: Promise<HttpAnswer>;
   /** Settles when nothing more will come of it. */
   readonly done: Promise<HttpAnswer>;
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
 
   constructor(served: Exchanging, request: HttpRequest, caller: Caller, onFrame: (frame: Frame) => void) {
     this.request = request;
@@ -58,7 +58,7 @@ export class HttpCall {
         }
         return frames;
       },
-      gone: this.#gone.signal,
+      disconnected: this.#disconnected.signal,
     };
     const run = async (): Promise<HttpAnswer> => {
       const answer = await served.exchange(exchange);
@@ -81,7 +81,7 @@ export class HttpCall {
 
   /** The client closes its connection. */
   leave(): void {
-    this.#gone.abort();
+    this.#disconnected.abort();
     this.frames.leave();
   }
 }

@@ -1,11 +1,11 @@
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 
 /** A JSON-RPC request, as the builders make it. */
 export interface TestRequest {
   readonly jsonrpc: "2.0";
   readonly id: number | string;
   readonly method: string;
-  readonly params?: Bag;
+  readonly params?: JsonObject;
 }
 
 export interface ReplyError {
@@ -19,14 +19,14 @@ export interface TestReply {
   readonly jsonrpc: "2.0";
   /** Null where the server could not tell what it answers. */
   readonly id: number | string | null;
-  readonly result?: Bag;
+  readonly result?: JsonObject;
   readonly error?: ReplyError;
 }
 
 /** What a server tells without being asked. */
 export interface Notification {
   readonly method: string;
-  readonly params: Bag;
+  readonly params: JsonObject;
 }
 
 /** What a server asks of its client. */
@@ -34,12 +34,12 @@ export interface Question extends Notification {
   readonly id: number | string;
 }
 
-export const isBags = (value: unknown): value is readonly Bag[] => Array.isArray(value) && value.every(isBag);
+export const isJsonObjects = (value: unknown): value is readonly JsonObject[] => Array.isArray(value) && value.every(isJsonObject);
 
 /** The member, where it is an object; else an empty one. */
-export const bagIn = (bag: Bag | undefined, name: string): Bag => {
+export const objectIn = (bag: JsonObject | undefined, name: string): JsonObject => {
   const value = bag?.[name];
-  return isBag(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 };
 
 /** Undefined: it is no JSON. */
@@ -53,18 +53,19 @@ export function parsed(text: string): Json | undefined {
 }
 
 export function isReply(message: unknown): message is TestReply {
-  return isBag(message) && "id" in message && (isBag(message["result"]) || isReplyError(message["error"]));
+  return isJsonObject(message) && "id" in message && (isJsonObject(message["result"]) || isReplyError(message["error"]));
 }
 
-const isReplyError = (value: unknown): boolean => isBag(value) && typeof value["code"] === "number" && typeof value["message"] === "string";
+const isReplyError = (value: unknown): boolean =>
+  isJsonObject(value) && typeof value["code"] === "number" && typeof value["message"] === "string";
 
-export function questionIn(message: Bag): Question | undefined {
+export function questionIn(message: JsonObject): Question | undefined {
   const { id, method } = message;
   if (typeof method !== "string" || (typeof id !== "number" && typeof id !== "string")) return undefined;
-  return { id, method, params: bagIn(message, "params") };
+  return { id, method, params: objectIn(message, "params") };
 }
 
-export function notificationIn(message: Bag): Notification | undefined {
+export function notificationIn(message: JsonObject): Notification | undefined {
   const { id, method } = message;
-  return typeof method === "string" && id === undefined ? { method, params: bagIn(message, "params") } : undefined;
+  return typeof method === "string" && id === undefined ? { method, params: objectIn(message, "params") } : undefined;
 }

@@ -1,5 +1,5 @@
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
-import { bagIn } from "./message.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { objectIn } from "./message.ts";
 
 const NAMED: Readonly<Record<string, string>> = {
   "tools/call": "name",
@@ -11,22 +11,22 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** What the headers of a modern request repeat of its body. `definition`: of the tool that is called, where it is known. */
-export function modernHeaders(method: string, params: Bag, definition: Bag | undefined): Record<string, string> {
+export function modernHeaders(method: string, params: JsonObject, definition: JsonObject | undefined): Record<string, string> {
   const headers: Record<string, string> = { "mcp-method": method };
   const named = Object.hasOwn(NAMED, method) ? params[NAMED[method] ?? ""] : undefined;
   if (typeof named === "string") headers["mcp-name"] = encoded(named);
-  if (definition !== undefined) repeat(bagIn(definition, "inputSchema"), params["arguments"], headers);
+  if (definition !== undefined) repeat(objectIn(definition, "inputSchema"), params["arguments"], headers);
   return headers;
 }
 
-function repeat(schema: Bag, value: Json | undefined, headers: Record<string, string>): void {
+function repeat(schema: JsonObject, value: Json | undefined, headers: Record<string, string>): void {
   const name = schema["x-mcp-header"];
   const plain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   if (typeof name === "string" && plain) headers[`mcp-param-${name.toLowerCase()}`] = encoded(String(value));
-  if (!isBag(value)) return;
-  const properties = bagIn(schema, "properties");
+  if (!isJsonObject(value)) return;
+  const properties = objectIn(schema, "properties");
   for (const [key, member] of Object.entries(properties))
-    if (isBag(member) && Object.hasOwn(value, key)) repeat(member, value[key], headers);
+    if (isJsonObject(member) && Object.hasOwn(value, key)) repeat(member, value[key], headers);
 }
 
 // What a header cannot say as it is goes as base64, and so does what looks like that already.

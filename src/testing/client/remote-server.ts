@@ -15,8 +15,8 @@ export function remoteServer(url: string, { headers = () => ({}) }: RemoteOption
   return {
     remote: true,
     async exchange(exchange) {
-      const { request, caller, gone } = exchange;
-      const response = await reached(url, gone, {
+      const { request, caller, disconnected } = exchange;
+      const response = await reached(url, disconnected, {
         method: request.verb,
         headers: { ...headers(caller), ...request.headers },
         ...(request.body === undefined ? undefined : { body: request.body }),
@@ -31,11 +31,11 @@ export function remoteServer(url: string, { headers = () => ({}) }: RemoteOption
 }
 
 /** Whoever reads `fetch failed` is not told what was not there. */
-async function reached(url: string, gone: TestExchange["gone"], request: RequestInit): Promise<Response> {
+async function reached(url: string, disconnected: TestExchange["disconnected"], request: RequestInit): Promise<Response> {
   try {
-    return await fetch(url, { ...request, signal: abortSignalOf(gone) });
+    return await fetch(url, { ...request, signal: abortSignalOf(disconnected) });
   } catch (error) {
-    if (gone.aborted) throw error;
+    if (disconnected.aborted) throw error;
     const why = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
     throw new Error(`No answer from ${url}: ${why || String(error)}. Is the server there, and is that the URL of its endpoint?`, {
       cause: error,
@@ -52,10 +52,10 @@ async function passOn(
   try {
     for await (const { data, id, event } of events) {
       channel.send(data, id, undefined, event);
-      if (!channel.ready && !exchange.gone.aborted) await reading(channel);
+      if (!channel.ready && !exchange.disconnected.aborted) await reading(channel);
     }
   } catch (error) {
-    if (!exchange.gone.aborted) throw error;
+    if (!exchange.disconnected.aborted) throw error;
   }
   return { status: 200 };
 }
@@ -63,6 +63,6 @@ async function passOn(
 function reading(channel: ReturnType<TestExchange["stream"]>): Promise<void> {
   return new Promise((resolve) => {
     channel.onReady(resolve);
-    channel.gone.addEventListener("abort", () => resolve(), { once: true });
+    channel.disconnected.addEventListener("abort", () => resolve(), { once: true });
   });
 }

@@ -1,9 +1,9 @@
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import type { TestRequest } from "./message.ts";
 
 type Id = number | string;
 
-const request = (id: Id, method: string, params?: Bag): TestRequest => ({
+const request = (id: Id, method: string, params?: JsonObject): TestRequest => ({
   jsonrpc: "2.0",
   id,
   method,
@@ -11,7 +11,7 @@ const request = (id: Id, method: string, params?: Bag): TestRequest => ({
 });
 
 /** `params` over those of a client that can nothing and speaks 2025-11-25. */
-export const initializeRequest = (id: Id, params: Bag = {}): TestRequest =>
+export const initializeRequest = (id: Id, params: JsonObject = {}): TestRequest =>
   request(id, "initialize", {
     protocolVersion: "2025-11-25",
     capabilities: {},
@@ -19,7 +19,7 @@ export const initializeRequest = (id: Id, params: Bag = {}): TestRequest =>
     ...params,
   });
 export const listToolsRequest = (id: Id, cursor?: string): TestRequest => request(id, "tools/list", page(cursor));
-export const callToolRequest = (id: Id, name: string, args: Bag = {}, meta?: Bag): TestRequest =>
+export const callToolRequest = (id: Id, name: string, args: JsonObject = {}, meta?: JsonObject): TestRequest =>
   request(id, "tools/call", { name, arguments: args, ...(meta === undefined ? undefined : { _meta: meta }) });
 export const listResourcesRequest = (id: Id, cursor?: string): TestRequest => request(id, "resources/list", page(cursor));
 export const readResourceRequest = (id: Id, uri: string): TestRequest => request(id, "resources/read", { uri });
@@ -27,4 +27,4 @@ export const listPromptsRequest = (id: Id, cursor?: string): TestRequest => requ
 export const getPromptRequest = (id: Id, name: string, args: Readonly<Record<string, string>> = {}): TestRequest =>
   request(id, "prompts/get", { name, arguments: args });
 
-const page = (cursor: string | undefined): Bag | undefined => (cursor === undefined ? undefined : { cursor });
+const page = (cursor: string | undefined): JsonObject | undefined => (cursor === undefined ? undefined : { cursor });

@@ -1,41 +1,48 @@
 import { AssertionError } from "node:assert/strict";
 import { inspect } from "node:util";
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
-import { isBags } from "./message.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { isJsonObjects } from "./message.ts";
 
 /** An entry of a list, as the server shows it. */
-export type Definition = Bag & { readonly name: string };
+export type Definition = JsonObject & { readonly name: string };
 export type ResourceDefinition = Definition & { readonly uri: string };
 export type TemplateDefinition = Definition & { readonly uriTemplate: string };
-export type ToolResult = Bag & {
-  readonly content: readonly Bag[];
+export type ToolResult = JsonObject & {
+  readonly content: readonly JsonObject[];
   readonly structuredContent?: Json;
   readonly isError?: boolean;
-  readonly _meta?: Bag;
+  readonly _meta?: JsonObject;
 };
-export type ResourceResult = Bag & { readonly contents: readonly Bag[] };
-export type PromptResult = Bag & { readonly messages: readonly Bag[] };
+export type ResourceResult = JsonObject & { readonly contents: readonly JsonObject[] };
+export type PromptResult = JsonObject & { readonly messages: readonly JsonObject[] };
 
-const named = (bag: Bag): bag is Definition => typeof bag["name"] === "string";
-const located = (bag: Bag): bag is ResourceDefinition => named(bag) && typeof bag["uri"] === "string";
-const templated = (bag: Bag): bag is TemplateDefinition => named(bag) && typeof bag["uriTemplate"] === "string";
+const named = (bag: JsonObject): bag is Definition => typeof bag["name"] === "string";
+const located = (bag: JsonObject): bag is ResourceDefinition => named(bag) && typeof bag["uri"] === "string";
+const templated = (bag: JsonObject): bag is TemplateDefinition => named(bag) && typeof bag["uriTemplate"] === "string";
 
-const toolResult = (bag: Bag): bag is ToolResult =>
-  isBags(bag["content"]) && ["boolean", "undefined"].includes(typeof bag["isError"]) && (bag["_meta"] === undefined || isBag(bag["_meta"]));
-const resourceResult = (bag: Bag): bag is ResourceResult => isBags(bag["contents"]);
-const promptResult = (bag: Bag): bag is PromptResult => isBags(bag["messages"]);
+const toolResult = (bag: JsonObject): bag is ToolResult =>
+  isJsonObjects(bag["content"]) &&
+  ["boolean", "undefined"].includes(typeof bag["isError"]) &&
+  (bag["_meta"] === undefined || isJsonObject(bag["_meta"]));
+const resourceResult = (bag: JsonObject): bag is ResourceResult => isJsonObjects(bag["contents"]);
+const promptResult = (bag: JsonObject): bag is PromptResult => isJsonObjects(bag["messages"]);
 
 /** What each result has to be. */
 export const shapes = { named, located, templated, toolResult, resourceResult, promptResult };
 
 /** The value, if it has that shape. Throws an `AssertionError`. */
-export function shaped<T extends Bag>(method: string, value: Bag, fits: (bag: Bag) => bag is T): T {
+export function shaped<T extends JsonObject>(method: string, value: JsonObject, fits: (bag: JsonObject) => bag is T): T {
   if (fits(value)) return value;
   throw new AssertionError({ message: `${method} answered what is no such result:\n${inspect(value, { depth: 4 })}`, actual: value });
 }
 
-export function listed<T extends Bag>(method: string, result: Bag, list: string, fits: (bag: Bag) => bag is T): readonly T[] {
+export function listed<T extends JsonObject>(
+  method: string,
+  result: JsonObject,
+  list: string,
+  fits: (bag: JsonObject) => bag is T,
+): readonly T[] {
   const items = result[list];
-  if (isBags(items)) return items.map((item) => shaped(method, item, fits));
+  if (isJsonObjects(items)) return items.map((item) => shaped(method, item, fits));
   throw new AssertionError({ message: `${method} answered without a list of ${list}:\n${inspect(result, { depth: 4 })}`, actual: result });
 }

@@ -1,4 +1,4 @@
-import { type Bag, type Caller, isBag } from "../../core/contract/index.ts";
+import { type JsonObject, type Caller, isJsonObject } from "../../core/contract/index.ts";
 import { Answers, type AnswerScripts, unanswered } from "./answers.ts";
 import type { Frame } from "./frames.ts";
 import { type Exchanging, HttpCall, type HttpRequest } from "./http-call.ts";
@@ -59,10 +59,12 @@ export class Wire {
   }
 
   /** A message, under the headers a client of this era gives it. */
-  post(message: Bag, more: Readonly<Record<string, string>> = {}, definition?: Bag): HttpCall {
+  post(message: JsonObject, more: Readonly<Record<string, string>> = {}, definition?: JsonObject): HttpCall {
     const { method, params } = message;
     const repeated =
-      this.era === "modern" && typeof method === "string" ? modernHeaders(method, isBag(params) ? params : {}, definition) : undefined;
+      this.era === "modern" && typeof method === "string"
+        ? modernHeaders(method, isJsonObject(params) ? params : {}, definition)
+        : undefined;
     const begins = method === "initialize";
     const headers = { ...this.#headers(begins), "content-type": "application/json", accept: BOTH, ...repeated, ...more };
     return this.http({ verb: "POST", headers, body: JSON.stringify(message) });
@@ -108,7 +110,7 @@ export class Wire {
 
   #heard({ event, data }: Frame): void {
     const message = data === "" || (event !== undefined && event !== "message") ? undefined : parsed(data);
-    if (!isBag(message)) return;
+    if (!isJsonObject(message)) return;
     const notification = notificationIn(message);
     // The handshake of a listening stream, and no news.
     if (notification !== undefined && notification.method !== "notifications/subscriptions/acknowledged")

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readBody } from "../../core/chain/index.ts";
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   type Engine,
-  isBag,
+  isJsonObject,
   type Json,
   type Outgoing,
   type Policy,
@@ -39,7 +39,7 @@ const logged = (engine: Engine, id: ActorId, line: string | RegExp): Promise<voi
     (await logOf(engine, id)).some((own) => (typeof line === "string" ? own === line : line.test(own))),
   );
 
-const bagOf = (value: Json | undefined): Bag => (isBag(value) ? value : {});
+const objectOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
 /** When it began, when its last message came, and how many did. */
 const known = async (engine: Engine, id: ActorId): Promise<readonly unknown[]> => {
@@ -766,8 +766,8 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
         await until("the child is there", async () => (await engine.read(B)) !== undefined);
         const statuses: string[] = [];
         engine.watch(B, ({ status }) => statuses.push(status));
-        const failures = async (): Promise<readonly Bag[]> =>
-          (await chainOf(engine, A)).map((event) => bagOf(readBody(event)?.message)).filter(({ action }) => action === "failed");
+        const failures = async (): Promise<readonly JsonObject[]> =>
+          (await chainOf(engine, A)).map((event) => objectOf(readBody(event)?.message)).filter(({ action }) => action === "failed");
         await engine.call(say("send", { to: B, action: "throw" }, { to: A }));
         for (const times of [1, 2]) {
           await until("the parent hears of it", async () => (await failures()).length >= times);

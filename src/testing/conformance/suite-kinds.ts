@@ -1,9 +1,9 @@
 import {
   type ActorId,
-  type Bag,
+  type JsonObject,
   type Behaviour,
   DEFAULT_POLICY,
-  isBag,
+  isJsonObject,
   type Json,
   type Message,
   type Outgoing,
@@ -28,7 +28,7 @@ export interface Hooks {
 
 const text = (value: Json | undefined): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 const isId = (value: string): value is ActorId => value.includes("/");
-const bag = (value: Json | undefined): Bag => (isBag(value) ? value : {});
+const bag = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 const count = (value: Json | undefined): number => (typeof value === "number" ? value : 1);
 const idOf = (value: Json | undefined): ActorId => {
   const id = text(value);
@@ -51,14 +51,14 @@ export function tallyKind(
     version: 1,
     policy: { ...DEFAULT_POLICY, ...policy },
     initial: (key, first) => {
-      if (isBag(first.start) && first.start["explode"] === true) throw new Error("no beginning");
-      return { n: isBag(first.start) ? count(first.start["n"] ?? 0) : 0, log: key === "main" ? [] : [`begun ${key}`] };
+      if (isJsonObject(first.start) && first.start["explode"] === true) throw new Error("no beginning");
+      return { n: isJsonObject(first.start) ? count(first.start["n"] ?? 0) : 0, log: key === "main" ? [] : [`begun ${key}`] };
     },
     receive: (state, message, _life, _seq, uid) => {
       hooks.saw?.("receive", message);
       return message.action === "uid" ? { reply: { ok: uid ?? null } } : act(state, message, hooks);
     },
-    redact: ({ args }) => (isBag(args) && "secret" in args ? { ...args, secret: "[redacted]" } : args),
+    redact: ({ args }) => (isJsonObject(args) && "secret" in args ? { ...args, secret: "[redacted]" } : args),
     ...more,
   };
 }
@@ -208,7 +208,7 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
 /** What JSON cannot carry, past the compiler. */
 const NOT_TEXT: string = JSON.parse('"\\ud800"');
 
-function outgoing(args: Bag): Outgoing {
+function outgoing(args: JsonObject): Outgoing {
   const { to, action, with: given, start, replyAs, policy } = args;
   return {
     to: idOf(to),
@@ -216,6 +216,6 @@ function outgoing(args: Bag): Outgoing {
     args: given ?? null,
     ...(start === undefined ? {} : { start }),
     ...(typeof replyAs === "string" ? { replyAs } : {}),
-    ...(isBag(policy) && policy["persistence"] === "memory" ? { policy: { persistence: "memory" as const } } : {}),
+    ...(isJsonObject(policy) && policy["persistence"] === "memory" ? { policy: { persistence: "memory" as const } } : {}),
   };
 }

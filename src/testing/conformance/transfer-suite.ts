@@ -7,9 +7,9 @@ import type {
   Exporter,
   Importer,
   KeyedCall,
-  Letter,
+  DeadLetter,
   Row,
-  Travelling,
+  ExportedActor,
   Undelivered,
 } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../simulated-clock.ts";
@@ -23,9 +23,13 @@ export interface TransferPlace extends AsyncDisposable {
 
 /** All that an exporter tells, read to its end. */
 export interface Exported {
-  readonly actors: readonly { readonly actor: Travelling; readonly events: readonly ChainEvent[]; readonly calls: readonly KeyedCall[] }[];
+  readonly actors: readonly {
+    readonly actor: ExportedActor;
+    readonly events: readonly ChainEvent[];
+    readonly calls: readonly KeyedCall[];
+  }[];
   readonly undelivered: readonly Undelivered[];
-  readonly letters: readonly Letter[];
+  readonly letters: readonly DeadLetter[];
 }
 
 async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
@@ -62,7 +66,7 @@ class Written {
     return last;
   }
 
-  get actor(): Travelling {
+  get actor(): ExportedActor {
     return { id: this.id, row: this.last.row, seq: this.last.seq, head: this.last.event.id };
   }
 

@@ -6,7 +6,7 @@ import {
   type Clock,
   type Engine,
   type Entropy,
-  isBag,
+  isJsonObject,
   type Json,
   type Outgoing,
   type Reply,
@@ -259,7 +259,9 @@ export function turnSuite(
         const { code, message, data } = reply.refused;
         assert.equal(code, "INVALID");
         assert.match(message, /half a character/);
-        assert.deepEqual(isBag(data) && data["issues"], [{ path, message: message.slice(`Invalid arguments: ${path}: `.length, -1) }]);
+        assert.deepEqual(isJsonObject(data) && data["issues"], [
+          { path, message: message.slice(`Invalid arguments: ${path}: `.length, -1) },
+        ]);
       }
       assert.deepEqual(await engine.call(say("same", { unused: half })), { ok: "same" });
       assert.equal((await chainOf(engine, TALLY)).length, 1);

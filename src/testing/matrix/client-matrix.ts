@@ -1,6 +1,6 @@
 import type { TestClientOptions } from "../client/call-options.ts";
 import type { TestClient } from "../client/client.ts";
-import { bagIn } from "../client/message.ts";
+import { objectIn } from "../client/message.ts";
 import type { Definition } from "../client/results.ts";
 import { type MatrixCall, rows } from "./rows.ts";
 
@@ -40,6 +40,6 @@ export async function clientMatrix(
 }
 
 function needsNothing(tool: Definition): boolean {
-  const { required } = bagIn(tool, "inputSchema");
+  const { required } = objectIn(tool, "inputSchema");
   return !Array.isArray(required) || required.length === 0;
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Bag } from "../../core/contract/index.ts";
+import type { JsonObject } from "../../core/contract/index.ts";
 import type { TestClientOptions } from "../client/call-options.ts";
 import type { TestClient } from "../client/client.ts";
 import { RequestError } from "../client/request-error.ts";
@@ -8,7 +8,7 @@ import { settle } from "../simulated-clock.ts";
 
 export interface MatrixCall {
   readonly name: string;
-  readonly args?: Bag;
+  readonly args?: JsonObject;
 }
 
 /** What a row plays with. */
@@ -30,7 +30,7 @@ async function calling(
   { find }: Field,
   whose: string,
   key?: string,
-): Promise<Bag | undefined> {
+): Promise<JsonObject | undefined> {
   try {
     return await client.callTool(name, args, key === undefined ? {} : { key });
   } catch (error) {
@@ -59,7 +59,7 @@ const sessionPerCall: Row = async (field) => {
 const duplicates: Row = async (field) => {
   const client = await field.client({ listen: false });
   for (const [at, call] of field.calls.entries()) {
-    const send = (): Promise<Bag | undefined> => calling(client, call, field, "under a key", `matrix-${at}`);
+    const send = (): Promise<JsonObject | undefined> => calling(client, call, field, "under a key", `matrix-${at}`);
     const replies = [...(await Promise.all([send(), send()])), await send()];
     if (!replies.every((reply) => isDeepStrictEqual(reply, replies[0])))
       field.find(`${call.name}, sent three times under one Idempotency-Key, was answered differently: it ran more than once.`);

@@ -1,4 +1,4 @@
-import type { Bag, Json } from "../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../core/contract/index.ts";
 import { type McpTunnel, PacketError } from "../../bridges/packet/index.ts";
 
 /** A JSON-RPC request. */
@@ -6,7 +6,7 @@ export type McpRequest = {
   readonly jsonrpc: "2.0";
   readonly id: number | string;
   readonly method: string;
-  readonly params?: Bag;
+  readonly params?: JsonObject;
 };
 
 /** Of a tool call, the first three; of other methods what MCP says. */
@@ -35,7 +35,7 @@ export interface McpResponse {
 export function mcpExchange(tunnel: McpTunnel, defaultUser: string) {
   let id = 0;
 
-  function mcpToolCall(name: string, args: Bag = {}): McpRequest {
+  function mcpToolCall(name: string, args: JsonObject = {}): McpRequest {
     return { jsonrpc: "2.0", id: (id += 1), method: "tools/call", params: { name, arguments: args } };
   }
 

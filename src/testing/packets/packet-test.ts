@@ -1,4 +1,4 @@
-import { type Bag, type Behaviour, EngineError, type Json, type Store, TroupeError } from "../../core/contract/index.ts";
+import { type JsonObject, type Behaviour, EngineError, type Json, type Store, TroupeError } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { createGateway } from "../../mcp/gateway/index.ts";
 import {
@@ -42,13 +42,13 @@ export interface PacketTest extends AsyncDisposable {
    * The reply, once the message was applied. Of an actor that has ended since it was started, another begins. A `user_id` in
    * the context sends as that user.
    */
-  readonly sendActorMessage: (actor: TestActor, payload: Bag, context?: PacketContext) => Promise<Json>;
+  readonly sendActorMessage: (actor: TestActor, payload: JsonObject, context?: PacketContext) => Promise<Json>;
   /** Its last durable state; a copy. */
   readonly getActorState: <S>(actor: TestActor<S>) => Promise<S>;
   /** A field by its name; or parts of the state: objects by the fields named, lists item by item. */
   readonly assertActorStateContains: <S>(actor: TestActor<S>, expected: FieldOf<NoInfer<S>> | Partially<NoInfer<S>>) => Promise<void>;
   /** The JSON-RPC request of a tool call, with an id of its own. */
-  readonly mcpToolCall: (name: string, args?: Bag) => McpRequest;
+  readonly mcpToolCall: (name: string, args?: JsonObject) => McpRequest;
   /** The response of the whole MCP server: a JSON-RPC error is one too. Initialization is taken care of. */
   readonly executeMcpRequest: (request: McpRequest, options?: { readonly user?: string }) => Promise<McpResponse>;
   /** One effect at least, as it was declared; or by its name, or all of a sort: `audit_log`, `metric`. Failed runs count too. */

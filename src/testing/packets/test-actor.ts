@@ -1,4 +1,4 @@
-import type { Bag, Behaviour, Engine, Json, Snapshot, Viewer } from "../../core/contract/index.ts";
+import type { JsonObject, Behaviour, Engine, Json, Snapshot, Viewer } from "../../core/contract/index.ts";
 import {
   type ActorCapability,
   type ActorOptions,
@@ -69,7 +69,7 @@ export function testActors(flow: PacketFlow, engine: Engine, defaultUser: string
     return { ...actor, state };
   }
 
-  async function sendActorMessage(actor: TestActor, payload: Bag, context: PacketContext = {}): Promise<Json> {
+  async function sendActorMessage(actor: TestActor, payload: JsonObject, context: PacketContext = {}): Promise<Json> {
     const packet = read(actor, payload, context);
     const user = packet.context.user_id ?? actor.user;
     const { result } = await flow.running.run(actor.capability_id, packet.payload, {
@@ -96,7 +96,7 @@ const viewerOf = (principal: string): Viewer => ({ principal, scopes: [] });
 const optionsOf = ({ actor_options }: RequestPacket) => (actor_options === undefined ? {} : { options: actor_options });
 
 // What no packet can carry is refused as a door refuses it, and nothing is shared between a test and an actor.
-function read({ capability_id, actor_id, options }: Omit<TestActor, "state">, payload: Bag, context: PacketContext): RequestPacket {
+function read({ capability_id, actor_id, options }: Omit<TestActor, "state">, payload: JsonObject, context: PacketContext): RequestPacket {
   const packet = readPacket(
     JSON.stringify({
       version: PACKET_VERSION,

@@ -1,4 +1,4 @@
-import { isBag, type Json } from "../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { HttpCall } from "../client/http-call.ts";
 import { isReply, parsed, questionIn } from "../client/message.ts";
 import { sameMessage } from "./same-message.ts";
@@ -9,12 +9,14 @@ import { type Came, cameAbout, type Patience, type Resources } from "./under-way
 /** The id of the question a step answers, as JSON. */
 export function questionAnsweredBy({ request }: TranscriptStep): string | undefined {
   const message = request.body === undefined ? undefined : parsed(request.body.value);
-  return isBag(message) && message["method"] === undefined && message["id"] !== undefined ? JSON.stringify(message["id"]) : undefined;
+  return isJsonObject(message) && message["method"] === undefined && message["id"] !== undefined
+    ? JSON.stringify(message["id"])
+    : undefined;
 }
 
 const questionOf = (text: string): string | undefined => {
   const message: Json | undefined = parsed(text);
-  const question = isBag(message) ? questionIn(message) : undefined;
+  const question = isJsonObject(message) ? questionIn(message) : undefined;
   return question === undefined ? undefined : JSON.stringify(question.id);
 };
 

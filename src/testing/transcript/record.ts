@@ -1,4 +1,4 @@
-import { type Bag, isBag } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
 import type { TestClientOptions } from "../client/call-options.ts";
 import { TestClient } from "../client/client.ts";
 import type { Frame } from "../client/frames.ts";
@@ -14,7 +14,7 @@ export interface RecordOptions {
   readonly id?: string;
   readonly name: string;
   /** What the server has to be, for whoever replays it. `server` (name, version) and `id_sequence` (sessions) are filled in unless given. */
-  readonly setup?: Bag;
+  readonly setup?: JsonObject;
   /** Of the client that is recorded; it listens only if told to. */
   readonly client?: TestClientOptions;
 }
@@ -67,7 +67,7 @@ export async function answered({ answer, frames }: HttpCall, frame = (one: Frame
 
 function nameOf({ verb, body }: HttpRequest, at: number): string {
   const message = body === undefined ? undefined : parsed(body);
-  const method = isBag(message) ? message["method"] : undefined;
+  const method = isJsonObject(message) ? message["method"] : undefined;
   return `${at + 1}_${(typeof method === "string" ? method : verb.toLowerCase()).replaceAll("/", "_")}`;
 }
 

@@ -1,6 +1,6 @@
-import { type Bag, isBag, type Json } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { Frame } from "../client/frames.ts";
-import { isBags } from "../client/message.ts";
+import { isJsonObjects } from "../client/message.ts";
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 
@@ -33,7 +33,7 @@ export interface Transcript {
   readonly tier: "mcp";
   readonly name: string;
   /** What the server has to be. */
-  readonly setup: { readonly mcp: Bag };
+  readonly setup: { readonly mcp: JsonObject };
   readonly input: { readonly mcp: { readonly steps: readonly TranscriptStep[] } };
   readonly expect: { readonly mcp: { readonly steps: readonly TranscriptAnswer[] } };
 }
@@ -47,35 +47,35 @@ export function readTranscript(value: unknown): Transcript {
 }
 
 function isTranscript(value: unknown): value is Transcript {
-  if (!isBag(value) || typeof value["id"] !== "string" || typeof value["name"] !== "string" || value["tier"] !== "mcp") return false;
+  if (!isJsonObject(value) || typeof value["id"] !== "string" || typeof value["name"] !== "string" || value["tier"] !== "mcp") return false;
   const steps = stepsIn(value["input"]);
   const answers = stepsIn(value["expect"]);
-  if (!isBag(value["setup"]) || !isBag(value["setup"]["mcp"]) || steps?.length !== answers?.length) return false;
+  if (!isJsonObject(value["setup"]) || !isJsonObject(value["setup"]["mcp"]) || steps?.length !== answers?.length) return false;
   return steps !== undefined && answers !== undefined && steps.every(isStep) && answers.every(isAnswer);
 }
 
-function stepsIn(part: unknown): readonly Bag[] | undefined {
-  const mcp = isBag(part) ? part["mcp"] : undefined;
-  const steps = isBag(mcp) ? mcp["steps"] : undefined;
-  return isBags(steps) ? steps : undefined;
+function stepsIn(part: unknown): readonly JsonObject[] | undefined {
+  const mcp = isJsonObject(part) ? part["mcp"] : undefined;
+  const steps = isJsonObject(mcp) ? mcp["steps"] : undefined;
+  return isJsonObjects(steps) ? steps : undefined;
 }
 
 const isHeaders = (value: unknown): boolean =>
-  isBag(value) && Object.values(value).every((all) => Array.isArray(all) && all.every((one) => typeof one === "string"));
+  isJsonObject(value) && Object.values(value).every((all) => Array.isArray(all) && all.every((one) => typeof one === "string"));
 
-function isStep({ name, request }: Bag): boolean {
-  if (typeof name !== "string" || !isBag(request)) return false;
+function isStep({ name, request }: JsonObject): boolean {
+  if (typeof name !== "string" || !isJsonObject(request)) return false;
   const { method, path, headers, body } = request;
   return (
     typeof method === "string" &&
     typeof path === "string" &&
     isHeaders(headers) &&
-    (body === undefined || (isBag(body) && typeof body["value"] === "string" && body["encoding"] === "utf8"))
+    (body === undefined || (isJsonObject(body) && typeof body["value"] === "string" && body["encoding"] === "utf8"))
   );
 }
 
-function isAnswer({ status, headers, sse_frames: frames }: Bag): boolean {
-  const isFrame = ({ id, event, data }: Bag): boolean =>
+function isAnswer({ status, headers, sse_frames: frames }: JsonObject): boolean {
+  const isFrame = ({ id, event, data }: JsonObject): boolean =>
     typeof data === "string" && ["string", "undefined"].includes(typeof id) && ["string", "undefined"].includes(typeof event);
-  return typeof status === "number" && isHeaders(headers) && (frames === undefined || (isBags(frames) && frames.every(isFrame)));
+  return typeof status === "number" && isHeaders(headers) && (frames === undefined || (isJsonObjects(frames) && frames.every(isFrame)));
 }

@@ -86,7 +86,7 @@ export function recordDeed(turn: PlayerTurn, world: World, monster: string, tick
   return null;
 }
 
-export interface Arrival {
+export interface ActorImport {
   readonly room: string;
   readonly visit: number;
   /** Where the call waits. */
@@ -99,7 +99,7 @@ export interface Arrival {
 }
 
 /** The new room has admitted this player: now it is there, and the old one may forget it. */
-export function arriveAt(turn: PlayerTurn, world: World, arrival: Arrival): void {
+export function arriveAt(turn: PlayerTurn, world: World, arrival: ActorImport): void {
   const { state, self } = turn;
   if (arrival.visit <= state.visit) {
     // A step that came too late: this player has gone another way since.

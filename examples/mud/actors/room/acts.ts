@@ -1,4 +1,4 @@
-import type { ActorId, Bag } from "troupe/contract";
+import type { ActorId, JsonObject } from "troupe/contract";
 import { usesOf } from "../../rules/describe.ts";
 import { armsOf, FLEE_SUCCEEDS, strikeHero, strikeMonster } from "../../rules/fight.ts";
 import { openWays, passage } from "../../rules/passage.ts";
@@ -27,7 +27,7 @@ export type ActName = "move" | "pick_up" | "drop" | "use" | "give" | "battle" | 
 export const LONGEST_SAYING = 500;
 
 const refused = (why: string): Outcome => ({ refused: why });
-const word = (args: Bag, name: string): string => {
+const word = (args: JsonObject, name: string): string => {
   const value = args[name];
   return typeof value === "string" ? value : "";
 };
@@ -54,7 +54,7 @@ const doneNow = (turn: RoomTurn, actor: Actor, item: string, text = ""): Ticket 
 });
 
 /** What a player does in a room. */
-export function perform(turn: RoomTurn, world: World, act: ActName, actor: Actor, args: Bag): Outcome {
+export function perform(turn: RoomTurn, world: World, act: ActName, actor: Actor, args: JsonObject): Outcome {
   const { self, one } = actor;
   // Whoever acts here has not left: a step that got lost is over.
   if (one.leaving && !isBusy(turn, one)) one.leaving = false;

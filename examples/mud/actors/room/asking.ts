@@ -1,4 +1,4 @@
-import type { ActorId, Bag } from "troupe/contract";
+import type { ActorId, JsonObject } from "troupe/contract";
 import type { Ticket } from "../sheet.ts";
 import type { RoomTurn } from "./room-state.ts";
 
@@ -28,7 +28,7 @@ export interface Asked {
 }
 
 /** Has the other's own turn decide; the answer comes back to this room. */
-export function ask(turn: RoomTurn, of: ActorId, what: What, ticket: Ticket, args: Bag = {}): void {
+export function ask(turn: RoomTurn, of: ActorId, what: What, ticket: Ticket, args: JsonObject = {}): void {
   const id = turn.send(of, ASKS[what], { ticket, ...args }, { replyAs: what, ...(BEGINS.has(what) && { start: null }) });
   turn.state.asked.push({ id, of, what, ticket });
 }

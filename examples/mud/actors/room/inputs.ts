@@ -1,12 +1,12 @@
-import type { Bag } from "troupe/contract";
+import type { JsonObject } from "troupe/contract";
 import { hinted } from "../../rules/words.ts";
 import { DIRECTIONS, itemOf, type World } from "../../world/world.ts";
 import { among, argument, fields, maybe, text } from "../shape.ts";
 import { LONGEST_SAYING } from "./acts.ts";
 
 /** No argument is listed; `at` is understood. */
-export const LOOK: Bag = { type: "object", properties: {}, required: [] };
-export const NOTHING: Bag = { type: "object", properties: {}, required: [] };
+export const LOOK: JsonObject = { type: "object", properties: {}, required: [] };
+export const NOTHING: JsonObject = { type: "object", properties: {}, required: [] };
 
 export const MOVE = argument(
   {
@@ -17,7 +17,7 @@ export const MOVE = argument(
   fields({ direction: among(DIRECTIONS) }),
 );
 
-const itemProperty = (what: string): Bag => ({ type: "string", description: `Name of the item to ${what}` });
+const itemProperty = (what: string): JsonObject => ({ type: "string", description: `Name of the item to ${what}` });
 
 /** `Rusty Key`, `rusty key` and `rusty_key` are one thing, and so is `rusty` where nothing else is. */
 const itemIn = (world: World) => {

@@ -1,4 +1,4 @@
-import type { Bag, Json, Viewer } from "troupe/contract";
+import type { JsonObject, Json, Viewer } from "troupe/contract";
 import { refuse } from "troupe";
 import { describeBattle, describeDarkBattle, describeRoom, describeThing, together } from "../../rules/describe.ts";
 import { passage } from "../../rules/passage.ts";
@@ -25,7 +25,7 @@ function thaw(state: Seen) {
 }
 
 /** `look`: around, or at one thing. */
-export function look(world: World, state: Seen, args: Bag, viewer: Viewer): string {
+export function look(world: World, state: Seen, args: JsonObject, viewer: Viewer): string {
   const [name, given] =
     ["at", "thing", "target"].map((one) => [one, args[one] ?? undefined] as const).find(([, one]) => one !== undefined) ?? [];
   if (given !== undefined && typeof given !== "string")

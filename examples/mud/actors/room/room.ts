@@ -1,5 +1,5 @@
 import { actor, refuse, type RunContext } from "troupe";
-import type { ActorId, Bag, Viewer } from "troupe/contract";
+import type { ActorId, JsonObject, Viewer } from "troupe/contract";
 import { isPrecious, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
 import { fields, flag, maybe, number, text } from "../shape.ts";
 import { sheet, type Sheet, ticket, type Ticket } from "../sheet.ts";
@@ -73,7 +73,7 @@ export function roomKind(world: World) {
   };
 
   // Done now where the player is known here, else once it has been asked whether it is here at all.
-  const act = (ctx: Ctx, name: ActName, args: Bag) => {
+  const act = (ctx: Ctx, name: ActName, args: JsonObject) => {
     const { self } = ctx.viewer;
     if (!isPlayer(self)) return refuse("Only players act in a room.", { code: "NO_PLAYER" });
     const one = ctx.state.occupants[self];
@@ -99,7 +99,7 @@ export function roomKind(world: World) {
     if (turn.state.occupants[self] === undefined) enterFresh(turn, self, answer.sheet);
     const one = turn.state.occupants[self];
     if (one === undefined) return;
-    const args: Bag = JSON.parse(answer.arguments);
+    const args: JsonObject = JSON.parse(answer.arguments);
     const outcome = perform(turn, world, name, { self, one, call }, args);
     if (outcome === "later") return;
     if ("refused" in outcome) turn.answer(call, { refused: { code: "REFUSED", message: outcome.refused } });

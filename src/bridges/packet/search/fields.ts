@@ -1,4 +1,4 @@
-import { isBag, type Json, type Policy, REDACTED, TroupeError, isList } from "../../../core/contract/index.ts";
+import { isJsonObject, type Json, type Policy, REDACTED, TroupeError, isList } from "../../../core/contract/index.ts";
 import { clean, cut, joined, type Marked } from "./text.ts";
 
 /** A kind of actor whose texts are searchable. */
@@ -51,7 +51,7 @@ export class Fields {
   /** Empty: nothing in it is searchable. What a reply repeats of its payload is kept once. */
   textOf(args: Json | undefined, reply: Json | undefined): string {
     const payload = args === undefined ? undefined : this.#payload(args);
-    const result = isBag(reply) ? reply["ok"] : undefined;
+    const result = isJsonObject(reply) ? reply["ok"] : undefined;
     const seen = new Set<string>([REDACTED, ""]);
     const found: Marked[] = [];
     let left = this.#maxChars;
@@ -98,10 +98,10 @@ function textsAt(value: Json | undefined, path: readonly string[]): readonly str
 
 function* itemsOf(value: Json): Iterable<Json> {
   if (isList(value)) yield* value;
-  else if (isBag(value)) yield* Object.values(value);
+  else if (isJsonObject(value)) yield* Object.values(value);
 }
 
 function named(value: Json, name: string): readonly Json[] {
-  const inner = isBag(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  const inner = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
   return inner === undefined ? [] : [inner];
 }

@@ -1,4 +1,4 @@
-import { type Bag, type ChainEvent, isBag, type Json, TroupeError } from "../../../core/contract/index.ts";
+import { type JsonObject, type ChainEvent, isJsonObject, type Json, TroupeError } from "../../../core/contract/index.ts";
 import type { SearchKind } from "./fields.ts";
 
 /** What of an event matters here. */
@@ -9,7 +9,7 @@ export interface Reading {
   readonly parent: string | null;
   readonly at: number;
   /** Absent: the body was erased. */
-  readonly message?: Bag;
+  readonly message?: JsonObject;
   readonly reply?: Json;
 }
 
@@ -21,14 +21,14 @@ export function readEvent({ id, header, body }: ChainEvent): Reading {
   const known = { id, life, seq, parent, at };
   if (body === undefined) return known;
   const { message, reply } = parsed(body, id);
-  if (!isBag(message)) throw damaged(id);
+  if (!isJsonObject(message)) throw damaged(id);
   return { ...known, message, ...(reply === undefined ? {} : { reply }) };
 }
 
-function parsed(text: string, id: string): Bag {
+function parsed(text: string, id: string): JsonObject {
   try {
     const value: Json = JSON.parse(text);
-    if (isBag(value)) return value;
+    if (isJsonObject(value)) return value;
   } catch (error) {
     throw damaged(id, error);
   }
@@ -45,14 +45,14 @@ export type Owner = { readonly principal: string } | "everybody" | "nobody";
 export function ownerAtBirth({ policy }: SearchKind, { message }: Reading): Owner | undefined {
   if (message === undefined) return undefined;
   const override = message["start"] === undefined ? undefined : message["policy"];
-  const owner = (isBag(override) ? override["owner"] : undefined) ?? policy.owner;
+  const owner = (isJsonObject(override) ? override["owner"] : undefined) ?? policy.owner;
   const viewer = message["viewer"];
-  const principal = isBag(viewer) ? viewer["principal"] : undefined;
+  const principal = isJsonObject(viewer) ? viewer["principal"] : undefined;
   return owner === "anyone" ? "everybody" : typeof principal === "string" ? { principal } : "nobody";
 }
 
 /** Whether it lives only as long as the process, as its first event says. */
 export function isFleeting({ policy }: SearchKind, { message }: Reading): boolean {
   const override = message?.["policy"];
-  return ((isBag(override) ? override["persistence"] : undefined) ?? policy.persistence) === "memory";
+  return ((isJsonObject(override) ? override["persistence"] : undefined) ?? policy.persistence) === "memory";
 }

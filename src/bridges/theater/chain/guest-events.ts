@@ -1,4 +1,12 @@
-import { type Bag, type Body, type ContentStore, type Header, isBag, isList, type Json } from "../../../core/contract/index.ts";
+import {
+  type JsonObject,
+  type Body,
+  type ContentStore,
+  type Header,
+  isJsonObject,
+  isList,
+  type Json,
+} from "../../../core/contract/index.ts";
 import type { WitValue } from "../../wasm/index.ts";
 import { type Printable, printJson } from "../wire/index.ts";
 import { hostEvents } from "./host/index.ts";
@@ -14,13 +22,13 @@ const LONGEST = 2 ** 31;
 
 const bytesOf = (value: Printable): Uint8Array => printJson(value, LONGEST);
 const listOf = (value: Json | undefined): readonly Json[] => (isList(value) ? value : []);
-const textIn = (bag: Bag, name: string): string => (typeof bag[name] === "string" ? bag[name] : "");
+const textIn = (bag: JsonObject, name: string): string => (typeof bag[name] === "string" ? bag[name] : "");
 
 /** What one event of a guest was: its call, what its host did for it, and how it ended. */
 export async function guestEvents(header: Header, body: Body, state: Json | undefined, get: Get): Promise<readonly Unlinked[]> {
   const { record } = body;
-  const call = isBag(record) ? record["call"] : undefined;
-  if (!isBag(record) || !isBag(call)) return withoutCall(header, body);
+  const call = isJsonObject(record) ? record["call"] : undefined;
+  if (!isJsonObject(record) || !isJsonObject(call)) return withoutCall(header, body);
   const exported = textIn(call, "export");
   const name = `theater:simple/${exported}`;
   const kept = new KeptValues(get);
@@ -39,9 +47,9 @@ export async function guestEvents(header: Header, body: Body, state: Json | unde
 
 /** One host call, or, of a call that made many, the first of them, which are kept apart: `{ calls, kept }`. */
 async function hostCalls(told: Json, at: number, kept: KeptValues): Promise<readonly Unlinked[]> {
-  if (!isBag(told)) return [];
+  if (!isJsonObject(told)) return [];
   const apart = told["kept"];
-  if (!isBag(apart)) {
+  if (!isJsonObject(apart)) {
     const args = await kept.values(listOf(told["args"]));
     const events = hostEvents(textIn(told, "name"), args, await kept.value(told["result"]), at);
     const note = kept.note();
@@ -50,7 +58,7 @@ async function hostCalls(told: Json, at: number, kept: KeptValues): Promise<read
   const calls = await kept.calls(apart);
   if (typeof calls === "string") return [noted(`${JSON.stringify(told["calls"] ?? null)} host calls ${calls}`)];
   const events: Unlinked[] = [];
-  for (const call of calls) if (isBag(call) && !isBag(call["kept"])) events.push(...(await hostCalls(call, at, kept)));
+  for (const call of calls) if (isJsonObject(call) && !isJsonObject(call["kept"])) events.push(...(await hostCalls(call, at, kept)));
   return events;
 }
 
@@ -68,7 +76,7 @@ function result(name: string, exported: string, back: WitValue, left: string | u
 }
 
 async function stateBytes(state: Json | undefined, get: Get): Promise<Told> {
-  if (!isBag(state)) return { bytes: null, missing: "its state is not known: an event before was erased" };
+  if (!isJsonObject(state)) return { bytes: null, missing: "its state is not known: an event before was erased" };
   const digest = state["state"];
   if (typeof digest !== "string") return { bytes: null };
   const bytes = await get(digest);
@@ -79,7 +87,7 @@ async function stateBytes(state: Json | undefined, get: Get): Promise<Told> {
 
 /** Events that called nothing in the guest. */
 function withoutCall({ type }: Header, { message }: Body): readonly Unlinked[] {
-  const args = isBag(message) && isBag(message["args"]) ? message["args"] : {};
+  const args = isJsonObject(message) && isJsonObject(message["args"]) ? message["args"] : {};
   if (type === "update") return updated(textIn(args, "origin") || textIn(args, "component"));
   return [noted(type)];
 }

@@ -1,8 +1,8 @@
-import { type Bag, type ContentStore, isBag, isList, type Json } from "../../../core/contract/index.ts";
+import { type JsonObject, type ContentStore, isJsonObject, isList, type Json } from "../../../core/contract/index.ts";
 import { ContentGone, unkept, type WitValue } from "../../wasm/index.ts";
 import { EVENT_BYTES, VALUE_BYTES } from "./told-lengths.ts";
 
-const lengthOf = ({ length }: Bag): number => (typeof length === "number" ? length : Infinity);
+const lengthOf = ({ length }: JsonObject): number => (typeof length === "number" ? length : Infinity);
 
 /**
  * What one event's record kept, as far as it is told. What is left out follows from the lengths in the record alone, in its order,
@@ -35,7 +35,7 @@ export class KeptValues {
   }
 
   /** A piece of many host calls, or why it is not told. */
-  async calls(apart: Bag): Promise<readonly Json[] | string> {
+  async calls(apart: JsonObject): Promise<readonly Json[] | string> {
     const { digest } = apart;
     if (typeof digest !== "string") return "that are not kept";
     if (!this.#takes(digest, apart, EVENT_BYTES)) return `that are left out: ${digest} of ${lengthOf(apart)} bytes`;
@@ -52,9 +52,9 @@ export class KeptValues {
 
   /** A value that is kept as a whole has others kept apart within. */
   async #within(kept: Json): Promise<Json> {
-    const apart = isBag(kept) ? kept["kept"] : undefined;
-    const digest = isBag(apart) ? apart["digest"] : undefined;
-    if (!isBag(apart) || typeof digest !== "string") return this.#told(kept);
+    const apart = isJsonObject(kept) ? kept["kept"] : undefined;
+    const digest = isJsonObject(apart) ? apart["digest"] : undefined;
+    if (!isJsonObject(apart) || typeof digest !== "string") return this.#told(kept);
     if (!this.#takes(digest, apart)) return null;
     const whole = await this.#json(digest);
     return whole === undefined ? null : this.#told(whole);
@@ -63,18 +63,18 @@ export class KeptValues {
   /** Null in the place of what is left out. */
   #told(kept: Json): Json {
     if (isList(kept)) return kept.map((one) => this.#told(one));
-    if (!isBag(kept)) return kept;
+    if (!isJsonObject(kept)) return kept;
     const { digest } = kept;
     if (typeof digest === "string") return this.#takes(digest, kept) ? kept : null;
-    if (isBag(kept["record"])) return { record: this.#fields(kept["record"]) };
+    if (isJsonObject(kept["record"])) return { record: this.#fields(kept["record"]) };
     return "ok" in kept || "err" in kept ? this.#fields(kept) : kept;
   }
 
-  #fields(bag: Bag): Json {
+  #fields(bag: JsonObject): Json {
     return Object.fromEntries(Object.entries(bag).map(([name, one]) => [name, this.#told(one)]));
   }
 
-  #takes(digest: string, apart: Bag, most = VALUE_BYTES): boolean {
+  #takes(digest: string, apart: JsonObject, most = VALUE_BYTES): boolean {
     const length = lengthOf(apart);
     if (length <= most && length <= this.#left) {
       this.#left -= length;

@@ -1,5 +1,5 @@
 import { sha256 } from "../../../core/chain/index.ts";
-import { type Body, type Header, isBag, type Json } from "../../../core/contract/index.ts";
+import { type Body, type Header, isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { STATE_BYTES, VALUE_BYTES } from "./told-lengths.ts";
 import type { Unlinked } from "./link.ts";
 import { wasmCall, wasmError, wasmResult } from "./wasm-events.ts";
@@ -21,13 +21,13 @@ function part(what: string, value: Json | undefined, most: number): Part {
 /** What one event of an actor that is no guest was: a call by the name `kind.action`, its arguments, state and reply as JSON. */
 export function kindEvents(kind: string, { type }: Header, { message, reply }: Body, state: Json | undefined): readonly Unlinked[] {
   const name = `${kind}.${type}`;
-  const refused = isBag(reply) ? reply["refused"] : undefined;
-  const args = part("what it was given", isBag(message) ? message["args"] : null, VALUE_BYTES);
+  const refused = isJsonObject(reply) ? reply["refused"] : undefined;
+  const args = part("what it was given", isJsonObject(message) ? message["args"] : null, VALUE_BYTES);
   return [
     wasmCall(name, args.bytes, args.missing),
-    isBag(refused)
+    isJsonObject(refused)
       ? wasmError(name, [refused["code"], refused["message"]].filter((one) => typeof one === "string").join(": "))
-      : result(name, state, isBag(reply) ? reply["ok"] : null),
+      : result(name, state, isJsonObject(reply) ? reply["ok"] : null),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { readBody, readHeader } from "../../../core/chain/index.ts";
-import { type Body, type ChainEvent, type ContentStore, type Header, isBag, type Json } from "../../../core/contract/index.ts";
+import { type Body, type ChainEvent, type ContentStore, type Header, isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { kindOf } from "../../../core/contract/internal.ts";
 import { GUEST } from "../../wasm/index.ts";
 import type { TheaterEvent } from "../theater-stage.ts";
@@ -87,7 +87,7 @@ export class Projector {
 }
 
 function manifestOf(kind: string, state: Json | undefined): string {
-  const named = kind === GUEST && isBag(state) ? state["manifest"] : undefined;
+  const named = kind === GUEST && isJsonObject(state) ? state["manifest"] : undefined;
   return typeof named === "string" ? named : `kind:${kind}`;
 }
 

@@ -1,19 +1,19 @@
-import { type Body, type ContentStore, isBag, type Json, isList } from "../../../core/contract/index.ts";
+import { type Body, type ContentStore, isJsonObject, type Json, isList } from "../../../core/contract/index.ts";
 import { unkept } from "../../wasm/index.ts";
 import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
 
 /** A call that failed, which a parent is told of like an end. */
 export function failureIn(body: Body | undefined, last: TheaterEvent | undefined): ActorEnd | undefined {
-  const { end, message } = isBag(body?.record) ? body.record : {};
+  const { end, message } = isJsonObject(body?.record) ? body.record : {};
   if (typeof end !== "string" || end === "ok") return undefined;
   return { how: "error", event: last, message: typeof message === "string" ? message : `The call ended: ${end}.` };
 }
 
 /** How an actor ended with the event of this body. */
 export async function endOf(body: Body | undefined, get: ContentStore["get"]): Promise<ActorEnd> {
-  const { did } = isBag(body?.record) ? body.record : {};
-  const left = isList(did) ? did.findLast((call) => isBag(call) && call["name"] === "runtime.shutdown") : undefined;
-  if (isBag(left)) return { how: "success", result: await said(left["args"], get) };
+  const { did } = isJsonObject(body?.record) ? body.record : {};
+  const left = isList(did) ? did.findLast((call) => isJsonObject(call) && call["name"] === "runtime.shutdown") : undefined;
+  if (isJsonObject(left)) return { how: "success", result: await said(left["args"], get) };
   return isOperators(body) ? { how: "external-stop" } : { how: "success", result: undefined };
 }
 
@@ -24,4 +24,4 @@ async function said(args: Json | undefined, get: ContentStore["get"]): Promise<U
 }
 
 /** The engine's own stop: the behaviour was not asked. */
-const isOperators = (body: Body | undefined): boolean => isBag(body?.message) && body.message["action"] === "stop";
+const isOperators = (body: Body | undefined): boolean => isJsonObject(body?.message) && body.message["action"] === "stop";

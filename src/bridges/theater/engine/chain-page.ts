@@ -1,5 +1,5 @@
 import { apply, readBody, readHeader } from "../../../core/chain/index.ts";
-import { type ActorId, type ChainEvent, type Engine, isBag, type Json, isList } from "../../../core/contract/index.ts";
+import { type ActorId, type ChainEvent, type Engine, isJsonObject, type Json, isList } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { GUEST } from "../../wasm/index.ts";
 import { type EventQuery, type StageEvent, StageError } from "../stage.ts";
@@ -108,14 +108,14 @@ async function changedIn(engine: Engine, id: ActorId, from: number, events: read
 const same = (state: Json): Json => state;
 
 /** What a guest's actor keeps beside it, its channels and children, is no state of the guest's. */
-const ownState = (state: Json): Json => (isBag(state) ? (state["state"] ?? null) : state);
+const ownState = (state: Json): Json => (isJsonObject(state) ? (state["state"] ?? null) : state);
 
 /** What it is before its first event. */
 const noState = (isGuest: boolean, event: ChainEvent): string | undefined =>
   isGuest && readHeader(event).parent === null ? "null" : undefined;
 
 function patchesOwn(patch: Json): boolean {
-  if (!isBag(patch)) return true;
+  if (!isJsonObject(patch)) return true;
   const change = patch["state"];
   // A key that moved and has no change of its own.
   return change !== undefined && !(isList(change) && change.length === 2 && change[1] === null);

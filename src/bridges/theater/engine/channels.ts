@@ -1,4 +1,4 @@
-import { type ActorId, type Change, type Engine, type Entropy, isBag, type Json } from "../../../core/contract/index.ts";
+import { type ActorId, type Change, type Engine, type Entropy, isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { ChannelPeer, StageChannel } from "../stage.ts";
 import { StageError } from "../stage.ts";
@@ -107,4 +107,4 @@ export class Channels {
 
 const ended = (id: string): StageError => new StageError("ChannelClosed", `The channel ${id} has ended: open another.`);
 
-const fieldsOf = (value: unknown): Readonly<Record<string, Json | undefined>> => (isBag(value) ? value : {});
+const fieldsOf = (value: unknown): Readonly<Record<string, Json | undefined>> => (isJsonObject(value) ? value : {});

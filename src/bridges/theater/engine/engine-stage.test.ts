@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { loadChain, verifyTheater } from "../chain/index.ts";
-import { isBag } from "../../../core/contract/index.ts";
+import { isJsonObject } from "../../../core/contract/index.ts";
 import { until } from "../../../testing/index.ts";
 import { createGuests } from "../../wasm/index.ts";
 import { EngineStage } from "./engine-stage.ts";
@@ -70,7 +70,7 @@ describe("our engine as a stage", () => {
     const paused = await stage.actor(id);
     assert.equal(paused.status, "PAUSED");
     const [failed] = await stage.events(id, { limit: 1 });
-    assert.ok(failed !== undefined && isBag(failed.data) && isBag(failed.data["record"]));
+    assert.ok(failed !== undefined && isJsonObject(failed.data) && isJsonObject(failed.data["record"]));
     assert.deepEqual([paused.halted?.after, failed.data["record"]["end"]], [failed.id, "trap"]);
     const refused = { code: "ActorError", message: new RegExp(`paused after event ${failed.id} .*restart_actor resumes`) };
     await assert.rejects(stage.request(id, bytes("x"), never), refused);
@@ -245,7 +245,7 @@ describe("our engine as a stage", () => {
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo"), initialState: bytes("kept") });
     await stage.restart(id);
     const [event] = await stage.events(id, { limit: 1 });
-    assert.deepEqual([isBag(event?.data) && event.data["action"], event?.type], ["resume", "resume"]);
+    assert.deepEqual([isJsonObject(event?.data) && event.data["action"], event?.type], ["resume", "resume"]);
     assert.equal(text(await stage.state(id)), "kept");
     assert.ok((await stage.chain(id)).length > 0);
   });
@@ -256,7 +256,7 @@ describe("our engine as a stage", () => {
     const { id } = await stage.start({ manifest: BOTH, component: on.wasm("echo") });
     const peer = { message: () => undefined, closed: () => undefined };
     const actions = async (): Promise<readonly unknown[]> =>
-      (await stage.events(id, { limit: 100 })).map(({ data }) => (isBag(data) ? data["action"] : undefined));
+      (await stage.events(id, { limit: 100 })).map(({ data }) => (isJsonObject(data) ? data["action"] : undefined));
     await stage.open(id, bytes("hello"), peer);
     // Another process, as far as guests can tell.
     await using house = createGuests({ contents: on.contents });

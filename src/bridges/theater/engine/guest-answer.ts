@@ -1,4 +1,4 @@
-import { type Bag, isBag } from "../../../core/contract/index.ts";
+import { type JsonObject, isJsonObject } from "../../../core/contract/index.ts";
 import { getOwn } from "../../../core/contract/internal.ts";
 import { type StageCode, StageError } from "../stage.ts";
 
@@ -10,11 +10,11 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
 };
 
 /** What a guest's actor replied. A call that failed leaves an event, so its actor cannot refuse: it says so in its reply. */
-export function guestAnswer(value: unknown): Bag {
-  if (!isBag(value)) return {};
+export function guestAnswer(value: unknown): JsonObject {
+  if (!isJsonObject(value)) return {};
   const { failed } = value;
   if (failed === undefined) return value;
-  const { code, message } = isBag(failed) ? failed : {};
+  const { code, message } = isJsonObject(failed) ? failed : {};
   throw new StageError(
     (typeof code === "string" ? getOwn(CODES, code) : undefined) ?? "ActorError",
     typeof message === "string" ? message : "The guest failed.",

@@ -1,9 +1,9 @@
-import { isBag, type Snapshot } from "../../../core/contract/index.ts";
+import { isJsonObject, type Snapshot } from "../../../core/contract/index.ts";
 import { GUEST, type GuestState } from "../../wasm/index.ts";
 
 /** A guest's state, as its actor keeps it; undefined where the actor is no guest. */
 export function guestIn({ id, state }: Pick<Snapshot, "id" | "state">): GuestState | undefined {
-  if (!id.startsWith(`${GUEST}/`) || !isBag(state)) return undefined;
+  if (!id.startsWith(`${GUEST}/`) || !isJsonObject(state)) return undefined;
   return isGuest(state) ? state : undefined;
 }
 

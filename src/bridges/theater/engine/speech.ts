@@ -1,4 +1,4 @@
-import { isBag, type Json } from "../../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
 import { StageError } from "../stage.ts";
 
@@ -21,7 +21,7 @@ export function said(data: Uint8Array): Said {
   } catch (error) {
     throw new StageError("InvalidRequest", `This actor is no WebAssembly guest: send it ${SHAPE}.`, { cause: error });
   }
-  if (!isBag(value) || typeof value["action"] !== "string" || value["action"] === "")
+  if (!isJsonObject(value) || typeof value["action"] !== "string" || value["action"] === "")
     throw new StageError("InvalidRequest", `This actor is no WebAssembly guest: send it ${SHAPE}; this has no action.`);
   const { action, args = {} } = value;
   return { action, args };

@@ -1,5 +1,5 @@
 import { utf8Of } from "../../../core/platform/index.ts";
-import type { Bag } from "../../../core/contract/index.ts";
+import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { optionalBytes, optionalObject, optionalText, text } from "./arguments.ts";
 import { InvalidArgument } from "./invalid.ts";
@@ -8,7 +8,7 @@ import { givenShown } from "./shown.ts";
 import { idOf } from "./subject.ts";
 import { ADDS, ENDS, faceTool } from "./tool.ts";
 
-function stateIn(args: Bag, maxBytes: number): Uint8Array | undefined {
+function stateIn(args: JsonObject, maxBytes: number): Uint8Array | undefined {
   const state = optionalObject(args, "initial_state");
   if (state === undefined) return undefined;
   const bytes = utf8Of(JSON.stringify(state));

@@ -1,4 +1,4 @@
-import { type Bag, isBag, type Json } from "../../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Json } from "../../../core/contract/index.ts";
 import { bytesIn } from "./base64.ts";
 import { InvalidArgument } from "./invalid.ts";
 
@@ -6,9 +6,9 @@ import { InvalidArgument } from "./invalid.ts";
 const ID_LENGTH = 1_024;
 
 // Own members only: a client may name an argument `constructor`.
-const given = (args: Bag, name: string): Json | undefined => (Object.hasOwn(args, name) ? args[name] : undefined);
+const given = (args: JsonObject, name: string): Json | undefined => (Object.hasOwn(args, name) ? args[name] : undefined);
 
-export function optionalText(args: Bag, name: string, maxLength = ID_LENGTH): string | undefined {
+export function optionalText(args: JsonObject, name: string, maxLength = ID_LENGTH): string | undefined {
   const value = given(args, name);
   if (value === undefined) return undefined;
   if (typeof value !== "string") throw new InvalidArgument(`\`${name}\` is text.`);
@@ -16,27 +16,27 @@ export function optionalText(args: Bag, name: string, maxLength = ID_LENGTH): st
   return value;
 }
 
-export function text(args: Bag, name: string, maxLength = ID_LENGTH): string {
+export function text(args: JsonObject, name: string, maxLength = ID_LENGTH): string {
   const value = optionalText(args, name, maxLength);
   if (value === undefined) throw new InvalidArgument(`\`${name}\` is missing: it is text of 1 to ${maxLength} characters.`);
   return value;
 }
 
-export function optionalBytes(args: Bag, name: string, maxBytes: number): Uint8Array | undefined {
+export function optionalBytes(args: JsonObject, name: string, maxBytes: number): Uint8Array | undefined {
   const value = given(args, name);
   if (value === undefined) return undefined;
   if (typeof value !== "string") throw new InvalidArgument(`\`${name}\` is text: the bytes in base64.`);
   return bytesIn(name, value, maxBytes);
 }
 
-export function bytes(args: Bag, name: string, maxBytes: number): Uint8Array {
+export function bytes(args: JsonObject, name: string, maxBytes: number): Uint8Array {
   const value = optionalBytes(args, name, maxBytes);
   if (value === undefined) throw new InvalidArgument(`\`${name}\` is missing: it is text, the bytes in base64.`);
   return value;
 }
 
 /** A whole number from `least` to `most`; `usual` where it is not given. */
-export function whole(args: Bag, name: string, least: number, most: number, usual: number): number {
+export function whole(args: JsonObject, name: string, least: number, most: number, usual: number): number {
   const value = given(args, name);
   if (value === undefined) return usual;
   if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most)
@@ -44,9 +44,9 @@ export function whole(args: Bag, name: string, least: number, most: number, usua
   return value;
 }
 
-export function optionalObject(args: Bag, name: string): Bag | undefined {
+export function optionalObject(args: JsonObject, name: string): JsonObject | undefined {
   const value = given(args, name);
   if (value === undefined) return undefined;
-  if (!isBag(value)) throw new InvalidArgument(`\`${name}\` is an object.`);
+  if (!isJsonObject(value)) throw new InvalidArgument(`\`${name}\` is an object.`);
   return value;
 }

@@ -1,4 +1,4 @@
-import type { Bag } from "../../../core/contract/index.ts";
+import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import type { EventQuery } from "../stage.ts";
 import { optionalText, text, whole } from "./arguments.ts";
@@ -13,7 +13,7 @@ const LONGEST_MS = 60_000;
 // Hints may be lost on their way from a stage elsewhere: a wait looks by itself now and then.
 const LOOK_MS = 2_000;
 
-const EVENTS: Bag = { type: "array", items: EVENT, description: "Oldest first" };
+const EVENTS: JsonObject = { type: "array", items: EVENT, description: "Oldest first" };
 const NEXT = string("The last of them: give it as `after`");
 
 /** Its events as they are shown, bounded: the first after `after`, else the last. */
@@ -21,12 +21,12 @@ export async function eventsShown(
   { stage, limits }: Pick<Backstage, "stage" | "limits">,
   id: string,
   query: EventQuery,
-): Promise<readonly Bag[]> {
+): Promise<readonly JsonObject[]> {
   const events = await stage.events(id, query);
   return fitting(events.map(eventShown), limits.eventsLength, query.after !== undefined);
 }
 
-const lastId = (events: readonly Bag[]): Bag => {
+const lastId = (events: readonly JsonObject[]): JsonObject => {
   const id = events.at(-1)?.["event_id"];
   return id === undefined ? {} : { next: id };
 };
@@ -97,7 +97,7 @@ interface Wait {
   readonly bell: Bell;
 }
 
-async function follows(backstage: Backstage, { id, after, until, bell }: Wait, { signal }: ToolCaller): Promise<Bag> {
+async function follows(backstage: Backstage, { id, after, until, bell }: Wait, { signal }: ToolCaller): Promise<JsonObject> {
   const { stage, clock, bells } = backstage;
   const since = after ?? (await stage.events(id, { limit: 1 })).at(-1)?.id;
   for (;;) {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
-  isBag,
+  isJsonObject,
   type Json,
   type OfferRef,
   type Reply,
@@ -22,11 +22,11 @@ export interface Faced extends AsyncDisposable {
   readonly clock: SimulatedClock;
   readonly face: Source & AsyncDisposable;
   /** A tool's structure. */
-  call(tool: string, args?: Bag, viewer?: Viewer, options?: CallOptions): Promise<Bag>;
+  call(tool: string, args?: JsonObject, viewer?: Viewer, options?: CallOptions): Promise<JsonObject>;
   /** What it was refused with. */
-  refused(tool: string, args?: Bag, viewer?: Viewer): Promise<{ readonly code: string; readonly message: string }>;
+  refused(tool: string, args?: JsonObject, viewer?: Viewer): Promise<{ readonly code: string; readonly message: string }>;
   /** A resource's JSON. */
-  read(name: string, args?: Bag, viewer?: Viewer): Promise<unknown>;
+  read(name: string, args?: JsonObject, viewer?: Viewer): Promise<unknown>;
   act(ref: OfferRef, args?: Json, viewer?: Viewer): Promise<Reply>;
 }
 
@@ -42,7 +42,7 @@ export function faced(limits: Partial<FaceLimits> = {}, more: Partial<FaceOption
     async call(tool, args = {}, viewer = ada, options = {}) {
       const reply = await face.act(viewer, `tools/${tool}`, args, options);
       assert.ok("ok" in reply, JSON.stringify(reply));
-      assert.ok(isBag(reply.ok));
+      assert.ok(isJsonObject(reply.ok));
       return reply.ok;
     },
     async refused(tool, args = {}, viewer = ada) {

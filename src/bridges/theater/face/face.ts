@@ -1,10 +1,10 @@
 import {
-  type Bag,
+  type JsonObject,
   type CallOptions,
   type Catalogue,
   type ContentOf,
   type Dirty,
-  isBag,
+  isJsonObject,
   type Json,
   type OfferRef,
   type Reply,
@@ -85,7 +85,7 @@ class TheaterFace implements Source, AsyncDisposable {
 
   async act(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Promise<Reply> {
     if (!this.#admits(viewer)) return UNKNOWN;
-    const bag = isBag(args) ? args : {};
+    const bag = isJsonObject(args) ? args : {};
     const [list, name] = partsOf(ref);
     if (list === "tools") return this.#call(viewer, name, bag, options);
     return list === "resources" ? this.#read(viewer, name, bag) : this.#prompt(name, bag);
@@ -96,10 +96,10 @@ class TheaterFace implements Source, AsyncDisposable {
     if (only === undefined) return this.#listing.watch(() => dirty());
     const [list, name] = partsOf(only.ref);
     if (list !== "resources") return () => undefined;
-    return watchResource(this.#backstage, name, isBag(only.args) ? only.args : {}, viewer, () => dirty(only.ref));
+    return watchResource(this.#backstage, name, isJsonObject(only.args) ? only.args : {}, viewer, () => dirty(only.ref));
   }
 
-  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, _others: Bag): Promise<readonly string[]> {
+  async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, _others: JsonObject): Promise<readonly string[]> {
     const { stage, limits } = this.#backstage;
     const [list] = partsOf(ref);
     return this.#admits(viewer) && list !== "tools" && argument === "actor_id" ? completeActor(stage, value, limits.listed) : [];
@@ -116,7 +116,7 @@ class TheaterFace implements Source, AsyncDisposable {
     return this.#scope === undefined || scopes.includes(this.#scope);
   }
 
-  async #call(viewer: Viewer, name: string, args: Bag, { signal }: CallOptions): Promise<Reply> {
+  async #call(viewer: Viewer, name: string, args: JsonObject, { signal }: CallOptions): Promise<Reply> {
     const tool = TOOLS.get(name);
     if (tool === undefined) return UNKNOWN;
     try {
@@ -126,7 +126,7 @@ class TheaterFace implements Source, AsyncDisposable {
     }
   }
 
-  async #read(viewer: Viewer, name: string, args: Bag): Promise<Reply> {
+  async #read(viewer: Viewer, name: string, args: JsonObject): Promise<Reply> {
     try {
       const text = await readResource(this.#backstage, name, args, viewer);
       return text === undefined ? UNKNOWN : { ok: text };
@@ -135,7 +135,7 @@ class TheaterFace implements Source, AsyncDisposable {
     }
   }
 
-  async #prompt(name: string, args: Bag): Promise<Reply> {
+  async #prompt(name: string, args: JsonObject): Promise<Reply> {
     const prompt = PROMPTS.get(name);
     if (prompt === undefined) return UNKNOWN;
     try {

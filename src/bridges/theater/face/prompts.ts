@@ -1,4 +1,4 @@
-import { type Bag, type Json, type Offer } from "../../../core/contract/index.ts";
+import { type JsonObject, type Json, type Offer } from "../../../core/contract/index.ts";
 import { text } from "./arguments.ts";
 import { eventsShown } from "./event-tools.ts";
 import { InvalidArgument } from "./invalid.ts";
@@ -10,13 +10,13 @@ const USUAL = 20;
 
 interface FacePrompt {
   readonly offer: Offer;
-  get(backstage: Backstage, args: Bag): Promise<Json>;
+  get(backstage: Backstage, args: JsonObject): Promise<Json>;
 }
 
-const argument = (name: string, description: string, required: boolean): Bag => ({ name, description, required });
+const argument = (name: string, description: string, required: boolean): JsonObject => ({ name, description, required });
 const ACTOR = argument("actor_id", "ID or unique name of the actor", true);
 
-function offer(name: string, title: string, description: string, args: readonly Bag[]): Offer {
+function offer(name: string, title: string, description: string, args: readonly JsonObject[]): Offer {
   return Object.freeze({ name, action: name, readOnly: true, definition: Object.freeze({ title, description, arguments: args }) });
 }
 
@@ -48,7 +48,7 @@ async function exhibits(
   };
 }
 
-function countIn(args: Bag): number {
+function countIn(args: JsonObject): number {
   const value = args["count"];
   if (value === undefined || value === "") return USUAL;
   const count = typeof value === "string" && /^\d{1,3}$/.test(value) ? Number(value) : 0;

@@ -1,4 +1,4 @@
-import type { Bag, Viewer } from "../../../core/contract/index.ts";
+import type { JsonObject, Viewer } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { StageError } from "../stage.ts";
 import { text } from "./arguments.ts";
@@ -9,7 +9,7 @@ import { ENTRY } from "./listing.ts";
 import { actorShown, detailsShown, eventShown, stateText } from "./shown.ts";
 import type { Backstage } from "./tool.ts";
 
-type Read = (backstage: Backstage, args: Bag, viewer: Viewer) => Promise<string>;
+type Read = (backstage: Backstage, args: JsonObject, viewer: Viewer) => Promise<string>;
 
 /** JSON text, never a value: what an actor says could be taken for content blocks of ours. */
 const READS: Readonly<Record<string, Read>> = {
@@ -46,7 +46,7 @@ function channelShown(channels: Channels, id: string, viewer: Viewer): string {
 }
 
 /** Undefined: there is no resource of that name. Throws as a tool does. */
-export function readResource(backstage: Backstage, name: string, args: Bag, viewer: Viewer): Promise<string> | undefined {
+export function readResource(backstage: Backstage, name: string, args: JsonObject, viewer: Viewer): Promise<string> | undefined {
   const entry = name.startsWith(ENTRY) ? { actor_id: name.slice(ENTRY.length) } : undefined;
   if (entry !== undefined) return READS["actor"]?.(backstage, entry, viewer);
   return Object.hasOwn(READS, name) ? READS[name]?.(backstage, args, viewer) : undefined;

@@ -1,44 +1,44 @@
-import type { Bag } from "../../../core/contract/index.ts";
+import type { JsonObject } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 
 /** A schema of an object whose `required` members are those named. */
-export const object = (properties: Bag, required: readonly string[] = []): Bag => ({
+export const object = (properties: JsonObject, required: readonly string[] = []): JsonObject => ({
   type: "object",
   properties,
   ...(required.length === 0 ? {} : { required }),
 });
 
-export const string = (description: string): Bag => ({ type: "string", description });
-export const integer = (description: string, minimum: number, maximum?: number): Bag => ({
+export const string = (description: string): JsonObject => ({ type: "string", description });
+export const integer = (description: string, minimum: number, maximum?: number): JsonObject => ({
   type: "integer",
   minimum,
   ...omitUndefined({ maximum }),
   description,
 });
-const nullable = (type: string, description: string): Bag => ({ type: [type, "null"], description });
+const nullable = (type: string, description: string): JsonObject => ({ type: [type, "null"], description });
 
-export const STATUS: Bag = { type: "string", enum: ["RUNNING", "STOPPED", "FAILED", "PAUSED"] };
-export const SUCCESS: Bag = { type: "boolean", const: true };
+export const STATUS: JsonObject = { type: "string", enum: ["RUNNING", "STOPPED", "FAILED", "PAUSED"] };
+export const SUCCESS: JsonObject = { type: "boolean", const: true };
 
 export const GIVEN = string("What start_actor named it, where it did: stands for its ID");
 const NAME = string("Its name: stands for its ID where only one has it");
 
-export const ACTOR: Bag = object(
+export const ACTOR: JsonObject = object(
   { id: string("ID of the actor"), name: NAME, given_name: GIVEN, status: STATUS, uri: string("The resource with its details") },
   ["id", "name", "status", "uri"],
 );
 
-const METRICS: Bag = {
+const METRICS: JsonObject = {
   type: ["object", "null"],
   description: "What was measured; null: not measured here.",
   properties: Object.fromEntries(
     ["operations", "failed_operations", "total_ms", "max_ms", "min_ms", "memory_bytes", "queued"]
-      .map((name): [string, Bag] => [name, { type: ["number", "null"] }])
-      .concat(["started_at", "last_at"].map((name): [string, Bag] => [name, { type: ["string", "null"] }])),
+      .map((name): [string, JsonObject] => [name, { type: ["number", "null"] }])
+      .concat(["started_at", "last_at"].map((name): [string, JsonObject] => [name, { type: ["string", "null"] }])),
   ),
 };
 
-export const DETAILS: Bag = {
+export const DETAILS: JsonObject = {
   id: string("ID of the actor"),
   name: NAME,
   given_name: GIVEN,
@@ -59,7 +59,7 @@ export const DETAILS: Bag = {
   ),
 };
 
-export const EVENT: Bag = object(
+export const EVENT: JsonObject = object(
   {
     event_id: string("ID of the event"),
     actor_id: string("ID of the actor it happened to"),

@@ -1,5 +1,5 @@
 import { textOf } from "../../../core/platform/index.ts";
-import type { Bag, Json } from "../../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../../core/contract/index.ts";
 import type { StageActor, StageDetails, StageEvent, StageMetrics } from "../stage.ts";
 import { base64Of } from "./base64.ts";
 import { isShallow } from "./depth.ts";
@@ -15,11 +15,17 @@ const LATEST_MS = 8.64e15;
 
 const isoOf = (ms: number): string => new Date(Number.isFinite(ms) ? Math.min(Math.max(ms, 0), LATEST_MS) : 0).toISOString();
 
-export const actorShown = ({ id, name, given, status }: StageActor): Bag => ({ id, name, ...givenShown(given), status, uri: actorUri(id) });
+export const actorShown = ({ id, name, given, status }: StageActor): JsonObject => ({
+  id,
+  name,
+  ...givenShown(given),
+  status,
+  uri: actorUri(id),
+});
 
-export const givenShown = (given: string | undefined): Bag => (given === undefined ? {} : { given_name: given });
+export const givenShown = (given: string | undefined): JsonObject => (given === undefined ? {} : { given_name: given });
 
-export function detailsShown(details: StageDetails): Bag {
+export function detailsShown(details: StageDetails): JsonObject {
   const { id, name, given, status, manifest, manifestContent, createdAt, metrics, halted } = details;
   return {
     id,
@@ -36,7 +42,7 @@ export function detailsShown(details: StageDetails): Bag {
   };
 }
 
-function metricsShown(metrics: StageMetrics): Bag {
+function metricsShown(metrics: StageMetrics): JsonObject {
   const { startedAt, lastAt } = metrics;
   return {
     operations: metrics.operations,
@@ -80,7 +86,7 @@ function dataShown(data: Json | Uint8Array): Json {
   return json === undefined ? { _raw_base64: base64Of(data) } : json.value;
 }
 
-export function eventShown({ id, actor, at, type, parent, data, children }: StageEvent): Bag {
+export function eventShown({ id, actor, at, type, parent, data, children }: StageEvent): JsonObject {
   return {
     event_id: id,
     actor_id: actor,
@@ -93,8 +99,8 @@ export function eventShown({ id, actor, at, type, parent, data, children }: Stag
 }
 
 /** As many as fit into that many characters of JSON, one at least: of the `first`, or of the last. In their order. */
-export function fitting(events: readonly Bag[], maxLength: number, first: boolean): readonly Bag[] {
-  const kept: Bag[] = [];
+export function fitting(events: readonly JsonObject[], maxLength: number, first: boolean): readonly JsonObject[] {
+  const kept: JsonObject[] = [];
   let left = maxLength;
   for (const event of first ? events : events.toReversed()) {
     left -= JSON.stringify(event).length + 1;

@@ -1,4 +1,4 @@
-import type { Bag, CancelSignal, Clock, Offer, Viewer } from "../../../core/contract/index.ts";
+import type { JsonObject, CancelSignal, Clock, Offer, Viewer } from "../../../core/contract/index.ts";
 import type { Stage } from "../stage.ts";
 import type { Bells } from "./bell.ts";
 import type { Channels } from "./channels.ts";
@@ -24,7 +24,7 @@ export interface ToolCaller {
 }
 
 /** The arguments are as the client gave them. Throws `InvalidArgument`, `StageError`, `CANCELLED`. */
-export type Run = (backstage: Backstage, args: Bag, caller: ToolCaller) => Promise<Bag>;
+export type Run = (backstage: Backstage, args: JsonObject, caller: ToolCaller) => Promise<JsonObject>;
 
 export interface FaceTool {
   readonly offer: Offer;
@@ -34,9 +34,9 @@ export interface FaceTool {
 interface Written {
   readonly title: string;
   readonly description: string;
-  readonly input: Bag;
-  readonly output: Bag;
-  readonly annotations: Bag;
+  readonly input: JsonObject;
+  readonly output: JsonObject;
+  readonly annotations: JsonObject;
 }
 
 export function faceTool(name: string, { title, description, input, output, annotations }: Written, run: Run): FaceTool {
@@ -44,7 +44,7 @@ export function faceTool(name: string, { title, description, input, output, anno
   return { offer: Object.freeze({ name, action: name, readOnly: annotations["readOnlyHint"] === true, definition }), run };
 }
 
-const hints = (readOnly: boolean, destructive: boolean, idempotent: boolean, open: boolean): Bag => ({
+const hints = (readOnly: boolean, destructive: boolean, idempotent: boolean, open: boolean): JsonObject => ({
   readOnlyHint: readOnly,
   destructiveHint: destructive,
   idempotentHint: idempotent,

@@ -1,4 +1,4 @@
-import type { Bag, Viewer } from "../../../core/contract/index.ts";
+import type { JsonObject, Viewer } from "../../../core/contract/index.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
 import type { Stage } from "../stage.ts";
 import { ENTRY } from "./listing.ts";
@@ -8,7 +8,7 @@ import type { Backstage } from "./tool.ts";
 
 const NOTHING = (): void => undefined;
 
-const textIn = (args: Bag, name: string): string | undefined => {
+const textIn = (args: JsonObject, name: string): string | undefined => {
   const value = args[name];
   return typeof value === "string" ? value : undefined;
 };
@@ -17,7 +17,7 @@ const textIn = (args: Bag, name: string): string | undefined => {
 export function watchResource(
   backstage: Backstage & { readonly probes: Probes },
   name: string,
-  args: Bag,
+  args: JsonObject,
   viewer: Viewer,
   told: () => void,
 ): () => void {

@@ -1,7 +1,7 @@
 // What a subscriber of each resource is told, and what not.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag, OfferRef } from "../../../core/contract/index.ts";
+import type { JsonObject, OfferRef } from "../../../core/contract/index.ts";
 import { settle } from "../../../testing/index.ts";
 import { ada, faced, type Faced } from "./face.fixture.ts";
 import { bytesOf, uuid } from "./stage.fixture.ts";
@@ -12,7 +12,7 @@ interface Ear {
   readonly undo: () => void;
 }
 
-const listen = (made: Faced, ref: OfferRef, args: Bag): Ear => {
+const listen = (made: Faced, ref: OfferRef, args: JsonObject): Ear => {
   let count = 0;
   const undo = made.face.watch(
     ada,

@@ -1,10 +1,10 @@
-import { isBag, type Json } from "../../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../../core/contract/index.ts";
 import type { StageMetrics } from "../stage.ts";
 
 const NANOSECONDS = 1_000_000;
 
 const field = (json: Json | undefined, name: string): Json | undefined =>
-  isBag(json) && Object.hasOwn(json, name) ? json[name] : undefined;
+  isJsonObject(json) && Object.hasOwn(json, name) ? json[name] : undefined;
 
 const numberIn = (json: Json | undefined, name: string): number | null => {
   const value = field(json, name);

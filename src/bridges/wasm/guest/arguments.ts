@@ -1,10 +1,10 @@
-import { type ActorId, isBag, type Json, type Message } from "../../../core/contract/index.ts";
+import { type ActorId, isJsonObject, type Json, type Message } from "../../../core/contract/index.ts";
 import type { Beginning } from "../guest-options.ts";
 import type { ChannelEnd } from "../guest-state.ts";
 
 /** Of a message's arguments: undefined where they are no text, or not there. */
 export function textIn({ args }: Message, name: string): string | undefined {
-  const value = isBag(args) && Object.hasOwn(args, name) ? args[name] : undefined;
+  const value = isJsonObject(args) && Object.hasOwn(args, name) ? args[name] : undefined;
   return typeof value === "string" ? value : undefined;
 }
 
@@ -17,8 +17,8 @@ export function bytesIn(message: Message, name: string): Uint8Array | undefined 
 }
 
 export function endIn({ args }: Message): ChannelEnd | undefined {
-  const end = isBag(args) ? args["end"] : undefined;
-  if (!isBag(end)) return undefined;
+  const end = isJsonObject(args) ? args["end"] : undefined;
+  if (!isJsonObject(end)) return undefined;
   const { actor, host } = end;
   if (isActorId(actor)) return { actor };
   return typeof host === "string" && host !== "" ? { host } : undefined;
@@ -29,7 +29,7 @@ const isActorId = (value: unknown): value is ActorId => typeof value === "string
 const isDigest = (value: Json | undefined): value is string => typeof value === "string" && /^[0-9a-f]{64}$/u.test(value);
 
 export function beginningIn({ start }: Message): Beginning | undefined {
-  if (!isBag(start)) return undefined;
+  if (!isJsonObject(start)) return undefined;
   const { manifest, component, name, origin, initialState, resume, generation } = start;
   if (!isDigest(manifest) || !isDigest(component) || typeof name !== "string") return undefined;
   if (initialState !== undefined && !isDigest(initialState)) return undefined;

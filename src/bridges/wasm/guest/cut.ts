@@ -4,7 +4,7 @@
  * C3: its turn is dropped, and all it gathered. What it did meanwhile lasts all the same, so a message of its own tells the
  * actor, which leaves an event with the record and takes the children that were born. Channels are closed at their other ends.
  */
-import { type ActorId, isBag, type Json } from "../../../core/contract/index.ts";
+import { type ActorId, isJsonObject, type Json } from "../../../core/contract/index.ts";
 import type { CallHost } from "../host/call-host.ts";
 import type { GuestState } from "../guest-state.ts";
 import { lives } from "../host/target.ts";
@@ -55,7 +55,7 @@ async function livingOf(room: Room, parent: ActorId, ids: readonly ActorId[]): P
 /** Told twice, or of a call that was tried again and has kept its children, it changes nothing but its chain. */
 export const cut: Handler = (room, { message, state, self }) => {
   const { args } = message;
-  if (!isOwn(message) || !isBag(args)) return refused("INVALID", "Only who runs an actor tells it what a call left behind.");
+  if (!isOwn(message) || !isJsonObject(args)) return refused("INVALID", "Only who runs an actor tells it what a call left behind.");
   const { children, record = null } = args;
   return async () => {
     const ids = idsIn(children).filter((id) => !Object.values(state.children).includes(id));

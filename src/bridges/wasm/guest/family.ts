@@ -1,5 +1,5 @@
 /** What becomes of children, as `supervisor-handlers` has it. */
-import { type ActorId, isBag } from "../../../core/contract/index.ts";
+import { type ActorId, isJsonObject } from "../../../core/contract/index.ts";
 import type { GuestState } from "../guest-state.ts";
 import { bytesIn, textIn } from "./arguments.ts";
 import type { Handler } from "./conversation.ts";
@@ -23,7 +23,7 @@ export const childError: Handler = (room, at) => {
   const { message, state } = at;
   const uid = childIn(at);
   if (uid === undefined) return {};
-  const event = isBag(message.args) ? message.args["event"] : null;
+  const event = isJsonObject(message.args) ? message.args["event"] : null;
   const data = Buffer.from(JSON.stringify({ event: event ?? null, message: textIn(message, "message") ?? "" }));
   return runs(room, at, {
     export: "supervisor-handlers.handle-child-error",

@@ -1,13 +1,13 @@
-import { isBag } from "../../../core/contract/index.ts";
+import { isJsonObject } from "../../../core/contract/index.ts";
 import type { GuestState } from "../guest-state.ts";
 
 /** Of what a store or a chain has for a guest's actor. */
 export const isGuestState = (value: unknown): value is GuestState =>
-  isBag(value) &&
+  isJsonObject(value) &&
   typeof value["id"] === "string" &&
   typeof value["manifest"] === "string" &&
   typeof value["component"] === "string" &&
   (value["state"] === null || typeof value["state"] === "string") &&
-  isBag(value["children"]) &&
-  isBag(value["channels"]) &&
+  isJsonObject(value["children"]) &&
+  isJsonObject(value["channels"]) &&
   Array.isArray(value["outstanding"]);

@@ -1,4 +1,4 @@
-import { type ContentStore, isBag, type Json, isList } from "../../../core/contract/index.ts";
+import { type ContentStore, isJsonObject, type Json, isList } from "../../../core/contract/index.ts";
 import { unkeptText } from "../kept.ts";
 import { EXPORTS, type ExportName } from "../world/interfaces.ts";
 
@@ -19,13 +19,13 @@ const isExport = (name: Json | undefined): name is ExportName => typeof name ===
 
 /** Undefined: it is none. Throws `ContentGone` where a part of it was kept apart and is no longer there. */
 export async function readRecord(record: Json | undefined, get: ContentStore["get"]): Promise<GuestRecord | undefined> {
-  if (!isBag(record) || !isBag(record["call"])) return undefined;
+  if (!isJsonObject(record) || !isJsonObject(record["call"])) return undefined;
   const { call, did, end, message, back } = record;
   const { export: name, params } = call;
   if (!isExport(name) || !isList(params) || !isList(did) || typeof end !== "string") return undefined;
   const calls: GuestRecord["did"][number][] = [];
   for (const one of await whole(did, get)) {
-    if (!isBag(one) || typeof one["name"] !== "string" || !isList(one["args"])) return undefined;
+    if (!isJsonObject(one) || typeof one["name"] !== "string" || !isList(one["args"])) return undefined;
     calls.push({ name: one["name"], args: one["args"], result: one["result"] ?? null });
   }
   return {
@@ -41,8 +41,8 @@ export async function readRecord(record: Json | undefined, get: ContentStore["ge
 async function whole(did: readonly Json[], get: ContentStore["get"]): Promise<readonly Json[]> {
   const parts = await Promise.all(
     did.map(async (one) => {
-      const apart = isBag(one) ? one["kept"] : undefined;
-      if (!isBag(apart) || typeof apart["digest"] !== "string") return one;
+      const apart = isJsonObject(one) ? one["kept"] : undefined;
+      if (!isJsonObject(apart) || typeof apart["digest"] !== "string") return one;
       return unkeptText(apart["digest"], get);
     }),
   );

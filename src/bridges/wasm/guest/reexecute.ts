@@ -6,7 +6,7 @@ import {
   type ChainEvent,
   type ContentStore,
   type Digest,
-  isBag,
+  isJsonObject,
   type Json,
   type Message,
 } from "../../../core/contract/index.ts";
@@ -137,6 +137,6 @@ async function ranAgain(room: Room, event: string, { record, message, before }: 
 /** A child that ended is none any more when its parent is told. */
 function childrenOf({ children }: GuestState, { action, args }: Message): GuestState["children"] {
   if (action !== "ended" && action !== "child-exit") return children;
-  const gone = isBag(args) ? args["child"] : undefined;
+  const gone = isJsonObject(args) ? args["child"] : undefined;
   return Object.fromEntries(Object.entries(children).filter(([, id]) => id !== gone));
 }

@@ -1,11 +1,11 @@
-import { isBag, type Json } from "../../../core/contract/index.ts";
+import { isJsonObject, type Json } from "../../../core/contract/index.ts";
 
 const DEEPEST = 64;
 
 /** What another kind of actor is told: `{"action": "...", "args": …}` as JSON. */
 export function actionIn(bytes: Uint8Array): { readonly action: string; readonly args: Json } {
   const json = jsonOf(bytes);
-  if (isBag(json) && typeof json["action"] === "string" && isPlain(json, DEEPEST))
+  if (isJsonObject(json) && typeof json["action"] === "string" && isPlain(json, DEEPEST))
     return { action: json["action"], args: json["args"] ?? {} };
   throw new Error('This actor is no guest: send it JSON text {"action": "tools/look", "args": {…}}.');
 }

@@ -1,4 +1,4 @@
-import { isBag, type Json, type Reply } from "../../../core/contract/index.ts";
+import { isJsonObject, type Json, type Reply } from "../../../core/contract/index.ts";
 
 /** What was answered. Throws why nothing was. */
 export function replyOf(reply: Reply): Json {
@@ -10,7 +10,7 @@ export function replyOf(reply: Reply): Json {
 /** The same of a guest: a call of its that failed is told as an answer, since it leaves an event. */
 export function guestReplyOf(reply: Reply): Json {
   const answer = replyOf(reply);
-  if (!isBag(answer) || !isBag(answer["failed"])) return answer;
+  if (!isJsonObject(answer) || !isJsonObject(answer["failed"])) return answer;
   const { code, message } = answer["failed"];
   throw new Error(`${typeof code === "string" ? code : "ActorError"}: ${typeof message === "string" ? message : "it failed"}`);
 }

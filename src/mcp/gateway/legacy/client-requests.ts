@@ -1,6 +1,6 @@
 // Owns: requests of the server to one client: elicitation, sampling, roots. Does not own: their shape (questions.ts).
-import type { Bag, CancelSignal, Json } from "../../../core/contract/index.ts";
-import { bagIn, shortText, type Response } from "../json-rpc.ts";
+import type { JsonObject, CancelSignal, Json } from "../../../core/contract/index.ts";
+import { objectIn, shortText, type Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { nodeMark } from "./remote-replies.ts";
 
@@ -36,7 +36,7 @@ export class ClientRequests {
   }
 
   /** Sends a request and waits for its response. Rejects with `NoAnswer`; if it gives up, the client is notified. */
-  ask(method: string, params: Bag, send: (message: Bag) => void, signal: CancelSignal | undefined): Promise<Json> {
+  ask(method: string, params: JsonObject, send: (message: JsonObject) => void, signal: CancelSignal | undefined): Promise<Json> {
     if (this.#closed) return Promise.reject(new NoAnswer("CANCELLED", "The client has gone."));
     if (signal?.aborted) return Promise.reject(new NoAnswer("CANCELLED", "The call was cancelled."));
     if (this.#closing.aborted) return Promise.reject(new NoAnswer("DRAINING", CLOSING));
@@ -92,6 +92,6 @@ export class ClientRequests {
 }
 
 function refusalOf(method: string, error: Json | undefined): string {
-  const message = shortText(bagIn({ error: error ?? null }, "error")?.["message"], 500);
+  const message = shortText(objectIn({ error: error ?? null }, "error")?.["message"], 500);
   return `The client refused ${method}${message === undefined ? "" : `: ${message}`}.`;
 }

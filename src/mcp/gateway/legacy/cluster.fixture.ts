@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
   type Answer,
-  type Bag,
+  type JsonObject,
   type Caller,
   changedSession,
   type Gateway,
@@ -101,7 +101,7 @@ export interface RoamingClient {
 export async function begin(
   { nodes }: Cluster,
   at: number,
-  how: { readonly version?: string; readonly caller?: Caller; readonly capabilities?: Bag } = {},
+  how: { readonly version?: string; readonly caller?: Caller; readonly capabilities?: JsonObject } = {},
 ): Promise<RoamingClient> {
   const { version = "2025-11-25", caller = ann, capabilities = { elicitation: {} } } = how;
   const node = (index: number): Gateway => {
@@ -135,8 +135,13 @@ export async function begin(
   };
 }
 
-export const request = (method: string, params: Bag = {}, id: number | string = 1): Bag => ({ jsonrpc: "2.0", id, method, params });
-export const call = (name: string, id: number | string = 1, meta?: Bag): Bag =>
+export const request = (method: string, params: JsonObject = {}, id: number | string = 1): JsonObject => ({
+  jsonrpc: "2.0",
+  id,
+  method,
+  params,
+});
+export const call = (name: string, id: number | string = 1, meta?: JsonObject): JsonObject =>
   request("tools/call", { name, arguments: {}, ...(meta === undefined ? {} : { _meta: meta }) }, id);
 
 /** One message on its way from node to node. */

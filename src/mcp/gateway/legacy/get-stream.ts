@@ -1,6 +1,6 @@
 // Owns: what a GET of a session opens: its standalone stream, or the rest of a reply. Does not own: replies that still run
 // (resumable-stream.ts, remote-replies.ts).
-import { type Answer, type Channel, type Exchange, isBag, type Json, type CancelSignal } from "../../../core/contract/index.ts";
+import { type Answer, type Channel, type Exchange, isJsonObject, type Json, type CancelSignal } from "../../../core/contract/index.ts";
 import type { Core, OpenEnded } from "../core.ts";
 import { errorText, Fault } from "../errors.ts";
 import { isResponse, type RequestId } from "../json-rpc.ts";
@@ -76,7 +76,7 @@ async function replayed(core: Core, session: Session, exchange: Exchange, name: 
   const channel = begin(core, session, exchange);
   for (const { id, message } of messages) if (request === undefined || !isRequest(message)) channel.send(JSON.stringify(message), id);
   if (request !== undefined) await refuse(core, session, request, channel);
-  core.sentEvents.add(session.row.id, name, channel.gone);
+  core.sentEvents.add(session.row.id, name, channel.disconnected);
   return { status: 200 };
 }
 
@@ -92,7 +92,7 @@ async function refuse({ settings }: Core, session: Session, request: RequestId, 
 }
 
 // A question of the server is not replayed: its answer is no longer waited for.
-const isRequest = (message: Json): boolean => isBag(message) && message["method"] !== undefined && message["id"] !== undefined;
+const isRequest = (message: Json): boolean => isJsonObject(message) && message["method"] !== undefined && message["id"] !== undefined;
 
 /** The messages after that event, without the events that only carry an id to resume from. */
 async function restOf(
@@ -124,16 +124,16 @@ class OpenStream implements Channel, OpenEnded {
     this.inner = open();
     this.#owner = owner;
     core.openStreams.add(this);
-    if (this.gone.aborted) this.#leave();
-    else this.gone.addEventListener("abort", () => this.#leave(), { once: true });
+    if (this.disconnected.aborted) this.#leave();
+    else this.disconnected.addEventListener("abort", () => this.#leave(), { once: true });
   }
 
   get ready(): boolean {
     return this.inner.ready;
   }
 
-  get gone(): CancelSignal {
-    return this.inner.gone;
+  get disconnected(): CancelSignal {
+    return this.inner.disconnected;
   }
 
   send(text: string, eventId?: string, retryMs?: number, event?: string): void {
@@ -156,7 +156,7 @@ class OpenStream implements Channel, OpenEnded {
     this.close();
   }
 
-  // `gone` is aborted only if the client has left, not if the server ends the stream.
+  // `disconnected` is aborted only if the client has left, not if the server ends the stream.
   #leave(): void {
     if (this.#core.openStreams.delete(this)) this.#owner.streamEnded(this, this.inner);
   }

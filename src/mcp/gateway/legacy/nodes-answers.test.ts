@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag } from "../../../core/contract/index.ts";
+import type { JsonObject } from "../../../core/contract/index.ts";
 import { SimulatedClock } from "../../../testing/index.ts";
 import { quiet, type Sent, until } from "../kit.fixture.ts";
 import { begin, bob, call, type Cluster, cluster, type RoamingClient } from "./cluster.fixture.ts";
@@ -29,7 +29,7 @@ async function inTime<T>(clock: SimulatedClock, coming: Promise<T>): Promise<T> 
   return ended;
 }
 
-const yes = (id: unknown): Bag => ({
+const yes = (id: unknown): JsonObject => ({
   jsonrpc: "2.0",
   id: typeof id === "string" ? id : "",
   result: { action: "accept", content: { yes: true } },
@@ -150,7 +150,11 @@ describe("a response to a node's request", () => {
 });
 
 describe("a cancellation", () => {
-  const cancelled = (requestId: string | number): Bag => ({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+  const cancelled = (requestId: string | number): JsonObject => ({
+    jsonrpc: "2.0",
+    method: "notifications/cancelled",
+    params: { requestId },
+  });
 
   test("aborts a request of the same session on another node #cluster.clients.cancellations", async () => {
     await using nodes = cluster(3);

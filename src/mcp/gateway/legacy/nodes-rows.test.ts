@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Bag, Json } from "../../../core/contract/index.ts";
+import type { JsonObject, Json } from "../../../core/contract/index.ts";
 import { SimulatedClock } from "../../../testing/index.ts";
 import { gatewayOf, quiet, type ReadChannel, sessionsDouble, until, world } from "../kit.fixture.ts";
 import { ann, begin, bob, call, cluster, network, request, sharedSessions } from "./cluster.fixture.ts";
@@ -9,7 +9,7 @@ import { ann, begin, bob, call, cluster, network, request, sharedSessions } from
 const DOOR = { uri: "door://state" };
 const subscribe = request("resources/subscribe", DOOR);
 const unsubscribe = request("resources/unsubscribe", DOOR);
-const setLevel = (level: string): Bag => request("logging/setLevel", { level });
+const setLevel = (level: string): JsonObject => request("logging/setLevel", { level });
 const truth = async (answer: Promise<Json | undefined>): Promise<boolean | undefined> => {
   const said = await answer;
   return said === undefined || typeof said === "boolean" ? said : true;

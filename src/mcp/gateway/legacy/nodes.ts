@@ -1,8 +1,8 @@
 // Owns: what the nodes that serve the same sessions send each other, and the rows they share. Does not own: replies that run at another node
 // (remote-replies.ts).
 import {
-  type Bag,
-  isBag,
+  type JsonObject,
+  isJsonObject,
   type Json,
   type Peers,
   changedSession,
@@ -12,7 +12,7 @@ import {
 } from "../../../core/contract/index.ts";
 import type { Entry, Lists } from "../../source/index.ts";
 import { inLog } from "../errors.ts";
-import { bagIn, shortText, classify, type Notification, type Response } from "../json-rpc.ts";
+import { objectIn, shortText, classify, type Notification, type Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { Throttle } from "../scheduling.ts";
 import { fingerprintOf } from "../subscription-state.ts";
@@ -57,18 +57,21 @@ export class Nodes {
       this.replies.check();
     });
     this.rows = new SharedRows(settings, sessions, (session) => peers.tell(TOPIC.row, { session }));
-    const on = (topic: string, handle: (session: Session, message: Bag, from: string) => Json | undefined | Promise<Json | undefined>) =>
+    const on = (
+      topic: string,
+      handle: (session: Session, message: JsonObject, from: string) => Json | undefined | Promise<Json | undefined>,
+    ) =>
       peers.on(topic, (message, from) => {
-        if (!isBag(message)) return undefined;
+        if (!isJsonObject(message)) return undefined;
         const session = sessions.live(shortText(message["session"], 128) ?? "");
         return session === undefined ? false : handle(session, message, from);
       });
     this.#undo = [
       peers.on(TOPIC.row, (message) => {
-        this.rows.changed(isBag(message) ? shortText(message["session"], 128) : undefined);
+        this.rows.changed(isJsonObject(message) ? shortText(message["session"], 128) : undefined);
         return undefined;
       }),
-      on(TOPIC.message, (session, message) => deliver(session, bagIn(message, "message"))),
+      on(TOPIC.message, (session, message) => deliver(session, objectIn(message, "message"))),
       on(TOPIC.shown, (session, message) => {
         session.recordListElsewhere(message["list"], shortText(message["as"], 64) ?? "");
         return undefined;
@@ -127,7 +130,7 @@ export class Nodes {
   }
 
   // The other node would refuse an answer that is too long, so it is not sent.
-  #bounded({ result, error }: Response): Bag {
+  #bounded({ result, error }: Response): JsonObject {
     const { answerLength } = this.#settings.limits;
     if (JSON.stringify(result ?? error).length > answerLength)
       return { error: { message: `its answer is longer than ${answerLength} characters` } };
@@ -135,7 +138,7 @@ export class Nodes {
   }
 }
 
-function deliver(session: Session, message: Bag | undefined): boolean {
+function deliver(session: Session, message: JsonObject | undefined): boolean {
   const incoming = classify(message ?? null);
   if (incoming.kind === "response") return session.clientRequests.settle(incoming);
   return incoming.kind === "notification" && handleNotification(session, incoming);

@@ -1,6 +1,6 @@
 // Owns: the response to one POST of a session: a plain answer, or an event stream once something has to be sent before the reply. Does not
 // own: the stream itself (resumable-stream.ts).
-import type { Answer, Bag, Exchange, Json } from "../../../core/contract/index.ts";
+import type { Answer, JsonObject, Exchange, Json } from "../../../core/contract/index.ts";
 import type { Core } from "../core.ts";
 import type { Dialect } from "../dialects.ts";
 import { faultAnswer } from "../errors.ts";
@@ -44,14 +44,14 @@ export class PostChannel implements SessionChannel, SilentCall {
     else if (dialect.streamsSteps) this.event = () => this.begin();
   }
 
-  notify(method: string, params: Bag): void {
+  notify(method: string, params: JsonObject): void {
     if (this.#core.settings.dialect.acceptsEither && !this.#takesEvents) return;
     const stream = this.#open();
     if (stream?.ready === true) stream.send({ jsonrpc: "2.0", method, params });
   }
 
   /** Throws `NoAnswer` if there can be no stream. */
-  ask(message: Bag): void {
+  ask(message: JsonObject): void {
     const stream = this.#open();
     if (stream === undefined) throw new NoAnswer("CANNOT_ASK", "Too many streams are open to ask you anything by another: close one.");
     stream.send(message);
@@ -92,9 +92,9 @@ export class PostChannel implements SessionChannel, SilentCall {
 
   /** `message`: the last one, if there is one more. */
   async endStream(stream: ResumableStream, message: Json | undefined): Promise<Answer> {
-    const gone = await stream.finish(message);
+    const disconnected = await stream.finish(message);
     this.#session.removeStream(stream);
-    if (gone !== undefined) this.#core.sentEvents.add(this.#session.row.id, stream.name, gone);
+    if (disconnected !== undefined) this.#core.sentEvents.add(this.#session.row.id, stream.name, disconnected);
     return { status: 200 };
   }
 
@@ -116,7 +116,7 @@ export class PostChannel implements SessionChannel, SilentCall {
     };
     const channel = this.#exchange.stream(streamHeaders(settings.dialect, this.#session, this.#exchange));
     // Without a stream it gets its answer all the same: its request is being performed.
-    if (channel.gone.aborted) return undefined;
+    if (channel.disconnected.aborted) return undefined;
     this.stream = new ResumableStream(options, channel);
     this.#session.addStream(this.stream);
     return this.stream;

@@ -1,6 +1,6 @@
 // Owns: reading replies that run at another node, and the names that say which node it is. Does not own: replies that run here
 // (resumable-stream.ts).
-import { type Channel, isBag, type Json, type Peers, type Clock, type StreamStore } from "../../../core/contract/index.ts";
+import { type Channel, isJsonObject, type Json, type Peers, type Clock, type StreamStore } from "../../../core/contract/index.ts";
 import { errorText, Fault, inLog } from "../errors.ts";
 import { isResponse, type RequestId, shortText } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
@@ -45,7 +45,7 @@ export class RemoteReplies {
         if (this.#followed.get(key) === following) this.#followed.delete(key);
       },
     });
-    if (channel.gone.aborted) return;
+    if (channel.disconnected.aborted) return;
     this.#followed.get(key)?.close();
     following = new RemoteReply({ streams, session: session.row.id, stream, last, clock, channel, failed });
     this.#followed.set(key, following);
@@ -65,7 +65,7 @@ export class RemoteReplies {
 
   /** A reply that is read here has grown or is over. False: no client reads it here. */
   look(message: Json): boolean {
-    if (!isBag(message)) return false;
+    if (!isJsonObject(message)) return false;
     const following = this.#followed.get(keyOf(shortText(message["session"], 128) ?? "", shortText(message["stream"], 128) ?? ""));
     if (following === undefined) return false;
     void (message["over"] === true ? following.end() : following.look());

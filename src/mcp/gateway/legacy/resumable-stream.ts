@@ -14,7 +14,7 @@ const MOST_WAITING = 65_536;
 export const ALIVE_MS = 15_000;
 
 /** Where a stream is sent to. */
-export type StreamTarget = Pick<Channel, "ready" | "send" | "close"> & Partial<Pick<Channel, "gone">>;
+export type StreamTarget = Pick<Channel, "ready" | "send" | "close"> & Partial<Pick<Channel, "disconnected">>;
 
 export interface EventStreamOptions {
   readonly settings: Settings;
@@ -95,7 +95,7 @@ export class ResumableStream {
       const target = this.#target;
       target?.close();
       this.#target = undefined;
-      return target?.gone;
+      return target?.disconnected;
     });
   }
 
@@ -213,7 +213,7 @@ interface SentReply {
   readonly session: string;
   readonly stream: string;
   /** Of the client it was sent to. */
-  readonly gone: CancelSignal;
+  readonly disconnected: CancelSignal;
   readonly until: number;
 }
 
@@ -227,10 +227,10 @@ export class SentEvents {
     this.#settings = settings;
   }
 
-  add(session: string, stream: string, gone: CancelSignal): void {
+  add(session: string, stream: string, disconnected: CancelSignal): void {
     const { clock, streams } = this.#settings;
-    if (streams.drop === undefined || gone.aborted) return;
-    this.#replies.add({ session, stream, gone, until: clock.now() + RESUMABLE_MS });
+    if (streams.drop === undefined || disconnected.aborted) return;
+    this.#replies.add({ session, stream, disconnected, until: clock.now() + RESUMABLE_MS });
     if (this.#replies.size > MOST) this.#drop(this.#replies.values().next().value);
     this.#dropAfter(RESUMABLE_MS);
   }
@@ -255,7 +255,7 @@ export class SentEvents {
     if (reply === undefined) return;
     this.#replies.delete(reply);
     // The client left before it had read all of it.
-    if (reply.gone.aborted) return;
+    if (reply.disconnected.aborted) return;
     const { streams, log } = this.#settings;
     streams.drop?.(reply.session, reply.stream).catch((error: unknown) => log("error", { event: "stream-drop-failed", ...inLog(error) }));
   }

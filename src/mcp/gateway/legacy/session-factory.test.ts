@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer, Bag, Caller } from "../../../core/contract/index.ts";
+import type { Answer, JsonObject, Caller } from "../../../core/contract/index.ts";
 import { registry } from "../../source/index.ts";
 import { bodyOf, exchangeOf, gatewayOf, sessionsDouble, streamsDouble, type World, world } from "../kit.fixture.ts";
 import type { GatewayOptions } from "../options.ts";
@@ -14,14 +14,14 @@ const BOB: Caller = { principal: "bob", scopes: [] };
 type Served = ReturnType<typeof gatewayOf>;
 type How = NonNullable<GatewayOptions["unknownSession"]>;
 
-const initialize: Bag = {
+const initialize: JsonObject = {
   jsonrpc: "2.0",
   id: 1,
   method: "initialize",
   params: { protocolVersion: "2025-06-18", capabilities: { roots: {} } },
 };
-const ping: Bag = { jsonrpc: "2.0", id: 2, method: "ping" };
-const who: Bag = { jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "who" } };
+const ping: JsonObject = { jsonrpc: "2.0", id: 2, method: "ping" };
+const who: JsonObject = { jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "who" } };
 
 async function send(
   to: Served,

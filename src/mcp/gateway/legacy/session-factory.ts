@@ -1,10 +1,10 @@
 // Owns: which session a request belongs to, and beginning a new one. Does not own: the sessions in memory and in the store (sessions.ts).
-import type { Bag, Caller, Exchange, Json, SessionRow } from "../../../core/contract/index.ts";
+import type { JsonObject, Caller, Exchange, Json, SessionRow } from "../../../core/contract/index.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
 import type { Core } from "../core.ts";
 import type { Dialect } from "../dialects.ts";
 import { Fault, type Reason } from "../errors.ts";
-import { bagIn, EMPTY, type Request, shortText } from "../json-rpc.ts";
+import { objectIn, EMPTY, type Request, shortText } from "../json-rpc.ts";
 import type { LegacyRevision } from "../revision.ts";
 import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
@@ -136,22 +136,25 @@ function negotiate({ revisions }: Dialect, wanted: string | undefined): LegacyRe
   return revisions.find((one) => one === wanted) ?? revisions.at(-1) ?? revisions[0];
 }
 
-function clientIn(params: Bag): Bag {
-  const info = bagIn(params, "clientInfo");
-  return bagOf(NAMES.flatMap((name) => entry(name, shortText(info?.[name], MAX_NAME))));
+function clientIn(params: JsonObject): JsonObject {
+  const info = objectIn(params, "clientInfo");
+  return objectOf(NAMES.flatMap((name) => entry(name, shortText(info?.[name], MAX_NAME))));
 }
 
-function capabilitiesIn(params: Bag): Bag {
-  const declared = bagIn(params, "capabilities");
+function capabilitiesIn(params: JsonObject): JsonObject {
+  const declared = objectIn(params, "capabilities");
   if (declared === undefined) return EMPTY;
-  return bagOf(
+  return objectOf(
     Object.entries(CAPABILITIES).flatMap(([name, parts]) => {
-      const capability = bagIn(declared, name);
-      return capability === undefined ? [] : entry(name, bagOf(parts.flatMap((part) => entry(part, bagIn(capability, part) && EMPTY))));
+      const capability = objectIn(declared, name);
+      return capability === undefined
+        ? []
+        : entry(name, objectOf(parts.flatMap((part) => entry(part, objectIn(capability, part) && EMPTY))));
     }),
   );
 }
 
 const entry = (name: string, value: Json | undefined): readonly (readonly [string, Json])[] => (value === undefined ? [] : [[name, value]]);
 
-const bagOf = (entries: readonly (readonly [string, Json])[]): Bag => (entries.length === 0 ? EMPTY : Object.fromEntries(entries));
+const objectOf = (entries: readonly (readonly [string, Json])[]): JsonObject =>
+  entries.length === 0 ? EMPTY : Object.fromEntries(entries);

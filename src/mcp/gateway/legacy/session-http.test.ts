@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer, Bag, Caller, Clock, Gateway, Source } from "../../../core/contract/index.ts";
-import { bagIn } from "../json-rpc.ts";
+import type { Answer, JsonObject, Caller, Clock, Gateway, Source } from "../../../core/contract/index.ts";
+import { objectIn } from "../json-rpc.ts";
 import {
   bodyOf,
   channelDouble,
@@ -28,7 +28,7 @@ interface Opened {
 
 async function open(
   gateway: Gateway,
-  how: { readonly version?: string; readonly caller?: Caller; readonly capabilities?: Bag } = {},
+  how: { readonly version?: string; readonly caller?: Caller; readonly capabilities?: JsonObject } = {},
 ): Promise<Opened> {
   const { version = "2025-11-25", caller, capabilities = {} } = how;
   const initialize = {
@@ -54,7 +54,7 @@ async function open(
   return made;
 }
 
-const call = (name: string, args: Bag = {}, id: number | string = 1, meta?: Bag): object => ({
+const call = (name: string, args: JsonObject = {}, id: number | string = 1, meta?: JsonObject): object => ({
   jsonrpc: "2.0",
   id,
   method: "tools/call",
@@ -82,7 +82,7 @@ function steppedClock(): Clock & { step(ms: number): Promise<void> } {
   };
 }
 
-const refusedIn = (reply: Bag | undefined): unknown => bagIn(bagIn(reply, "result"), "_meta")?.["troupe/refused"];
+const refusedIn = (reply: JsonObject | undefined): unknown => objectIn(objectIn(reply, "result"), "_meta")?.["troupe/refused"];
 
 describe("a legacy session over HTTP", () => {
   test("gets an id of 128 bits, answers in JSON and negotiates its revision #gateway.legacy #secure.ids #spec.7.stateful", async () => {
@@ -395,7 +395,7 @@ describe("a legacy reply", () => {
     const events = [await lostAt("confirm", 7), await lostAt("confirm", "é")];
     // As after a crash: the running reply has left events, but no end.
     await using second = gatewayOf(world().source, { sessions, streams });
-    const resumed = async (last: string): Promise<readonly [number, readonly Bag[], string]> => {
+    const resumed = async (last: string): Promise<readonly [number, readonly JsonObject[], string]> => {
       const again = exchangeOf("GET", { ...session.headers, "last-event-id": last });
       const { status } = await second.exchange(again.exchange);
       return [status, again.channel.messages, again.channel.events.at(-1)?.id ?? ""];
@@ -600,7 +600,7 @@ describe("what a POST must be", () => {
     const body: unknown = bodyOf(answer);
     assert.ok(Array.isArray(body));
     assert.deepEqual(
-      body.map((one: Bag) => one["id"]),
+      body.map((one: JsonObject) => one["id"]),
       [1, 2, null],
     );
     assert.equal((await old.post([{ jsonrpc: "2.0", method: "notifications/cancelled" }])).status, 202);
@@ -704,9 +704,10 @@ test("a session's subscriptions are bounded in number and total length", async (
   };
   await using gateway = gatewayOf(world().source, { sessions, limits: { subscriptions: 2, subscriptionLength: 34 } });
   const session = await open(gateway);
-  const ask = async (method: string, params: Bag): Promise<Bag> => bodyOf(await session.post({ jsonrpc: "2.0", id: 1, method, params }));
-  const subscribe = (uri: string): Promise<Bag> => ask("resources/subscribe", { uri });
-  const written = async (run: () => Promise<Bag>): Promise<readonly [boolean, number]> => {
+  const ask = async (method: string, params: JsonObject): Promise<JsonObject> =>
+    bodyOf(await session.post({ jsonrpc: "2.0", id: 1, method, params }));
+  const subscribe = (uri: string): Promise<JsonObject> => ask("resources/subscribe", { uri });
+  const written = async (run: () => Promise<JsonObject>): Promise<readonly [boolean, number]> => {
     const before = puts;
     return ["result" in (await run()), puts - before];
   };

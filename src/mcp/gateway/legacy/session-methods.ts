@@ -1,6 +1,13 @@
 // Owns: the methods that only sessions have, the changes of a session's row that they make, and requests about tasks in the shapes of
 // 2025-11-25. Does not own: a task's life (tasks.ts); the tasks are those of the 2026-07-28 extension.
-import { type Bag, Cancellation, changedSession, isBag, type Json, type SessionChange } from "../../../core/contract/index.ts";
+import {
+  type JsonObject,
+  Cancellation,
+  changedSession,
+  isJsonObject,
+  type Json,
+  type SessionChange,
+} from "../../../core/contract/index.ts";
 import { MAX_URI } from "../../../core/contract/internal.ts";
 import { discoverMembers, initializeMembers, offeredTo } from "../capabilities.ts";
 import { type Core, type Members, methodNotFound } from "../core.ts";
@@ -127,7 +134,7 @@ async function performTaskRequest(one: SessionRequest): Promise<Members> {
   const viewer = session.viewerFor(origin.caller);
   const id = shortText(request.params["taskId"], 256);
   const task = tasks.known(id, viewer);
-  const described = async (): Promise<Bag> => (task === undefined ? tasks.stored(id, viewer) : tasks.describe(task));
+  const described = async (): Promise<JsonObject> => (task === undefined ? tasks.stored(id, viewer) : tasks.describe(task));
   if (request.method === "tasks/result") {
     if (task !== undefined) await untilOver(task, one);
     return resultIn(await described());
@@ -152,14 +159,14 @@ function list(tasks: Tasks, { core, session, request, origin }: SessionRequest):
   return { members: `"tasks":${JSON.stringify(page.map((task) => legacyTask(tasks.describe(task))))}${next}` };
 }
 
-function resultIn(task: Bag): Members {
+function resultIn(task: JsonObject): Members {
   const { taskId = null, status, result, error } = task;
-  if (isBag(error)) throw faultFromWire(error);
-  if (!isBag(result)) throw new Fault("PARAMS", `This task has no result: it is ${JSON.stringify(status)}.`);
+  if (isJsonObject(error)) throw faultFromWire(error);
+  if (!isJsonObject(result)) throw new Fault("PARAMS", `This task has no result: it is ${JSON.stringify(status)}.`);
   const { resultType: _type, _meta: meta, ...members } = result;
   return {
     members: JSON.stringify(members).slice(1, -1),
-    meta: { ...(isBag(meta) ? meta : undefined), [RELATED_TASK]: { taskId } },
+    meta: { ...(isJsonObject(meta) ? meta : undefined), [RELATED_TASK]: { taskId } },
   };
 }
 
@@ -184,7 +191,7 @@ async function askOne(task: Task, key: string, question: Question, request: Sess
   const { session, origin } = request;
   const { settings } = request.core;
   const { _meta: meta, ...shaped } = shapeQuestion(question, session.revision, () => settings.entropy.uuid());
-  const params = { ...shaped, _meta: { ...(isBag(meta) ? meta : undefined), [RELATED_TASK]: { taskId: task.id } } };
+  const params = { ...shaped, _meta: { ...(isJsonObject(meta) ? meta : undefined), [RELATED_TASK]: { taskId: task.id } } };
   const asker = new Cancellation();
   const leave = (): void => asker.abort();
   request.addEventListener("abort", leave);

@@ -1,6 +1,6 @@
 // Owns: one request of an initialized session, from its start to its reply, and what its client is asked on the way. Does not own: the
 // steps of a method (dispatch.ts), those that only sessions have (session-methods.ts), and how the reply is sent.
-import type { Bag, Caller, Json } from "../../../core/contract/index.ts";
+import type { JsonObject, Caller, Json } from "../../../core/contract/index.ts";
 import { hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
 import type { Lists } from "../../source/index.ts";
 import { ActiveRequest, GivenUp } from "../active-requests.ts";
@@ -19,7 +19,7 @@ import { SESSION_METHODS } from "./session-methods.ts";
 
 /** The way out for one request: messages before its reply, and requests to the client. */
 export interface SessionChannel extends OutOfBandChannel {
-  ask(message: Bag): void;
+  ask(message: JsonObject): void;
 }
 
 /** How a request came in. */
@@ -169,7 +169,7 @@ function callOf(one: SessionRequest): Call {
 }
 
 // The call runs again from the top with all answers so far.
-async function askThenRepeat(one: SessionRequest, call: Call, first: Bag): Promise<Members> {
+async function askThenRepeat(one: SessionRequest, call: Call, first: JsonObject): Promise<Members> {
   const { core, session, origin } = one;
   const { rounds, answerLength } = core.settings.limits;
   let answers: Record<string, Json> = {};

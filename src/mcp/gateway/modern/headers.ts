@@ -1,5 +1,5 @@
 // Owns: the headers of a 2026-07-28 request that repeat its body. Does not own: the envelope (envelope.ts).
-import { type Bag, type Exchange, isBag, type Json, type Offer } from "../../../core/contract/index.ts";
+import { type JsonObject, type Exchange, isJsonObject, type Json, type Offer } from "../../../core/contract/index.ts";
 import { memoize, headerParameters, getOwn } from "../../../core/contract/internal.ts";
 import { fromBase64, textOf } from "../../../core/platform/index.ts";
 import { Fault, type Reason } from "../errors.ts";
@@ -74,7 +74,7 @@ export function checkVersionHeader(header: Header, claimed: string): void {
 const mirroredBy = memoize(({ definition }: Offer) => headerParameters(definition["inputSchema"]));
 
 /** Checks that each of these arguments is repeated by its header, and no header without one. Throws `HEADERS`. */
-export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void {
+export function checkParamHeaders(header: Header, offer: Offer, args: JsonObject): void {
   for (const { path, header: name } of mirroredBy(offer)) {
     const value = valueAt(args, path);
     const given = header(name)?.trim();
@@ -87,9 +87,9 @@ export function checkParamHeaders(header: Header, offer: Offer, args: Bag): void
   }
 }
 
-function valueAt(args: Bag, path: readonly string[]): Json | undefined {
+function valueAt(args: JsonObject, path: readonly string[]): Json | undefined {
   let value: Json | undefined = args;
-  for (const key of path) value = isBag(value) ? getOwn(value, key) : undefined;
+  for (const key of path) value = isJsonObject(value) ? getOwn(value, key) : undefined;
   return value;
 }
 

@@ -1,7 +1,7 @@
 // Owns: `subscriptions/listen`: what it asks for, and its notifications until it ends (C8). Does not own: when a list counts as changed
 // (subscription-state.ts).
 import {
-  type Bag,
+  type JsonObject,
   type CancelSignal,
   type Caller,
   type Channel,
@@ -16,7 +16,7 @@ import type { Posture } from "../../source/index.ts";
 import { type Core, type OpenEnded, viewerOf } from "../core.ts";
 import { SUBSCRIPTION_META } from "../envelope.ts";
 import { Fault, inLog } from "../errors.ts";
-import { bagIn, notificationText, type Request, type RequestId } from "../json-rpc.ts";
+import { objectIn, notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import { subscribable, type Target } from "../offers.ts";
 import { modernReply, wholeText } from "../results.ts";
 import { type SubscriptionHost, SubscriptionState } from "../subscription-state.ts";
@@ -73,11 +73,11 @@ export class Listen implements SubscriptionHost, OpenEnded {
     this.#core.openStreams.add(this);
   }
 
-  notify(method: string, params: Bag): void {
+  notify(method: string, params: JsonObject): void {
     this.#channel?.send(this.#text(method, params));
   }
 
-  #text(method: string, params: Bag): string {
+  #text(method: string, params: JsonObject): string {
     return notificationText(method, { _meta: { [SUBSCRIPTION_META]: this.id }, ...params });
   }
 
@@ -108,9 +108,9 @@ export class Listen implements SubscriptionHost, OpenEnded {
     }
   }
 
-  cancelWith(gone: CancelSignal): void {
-    if (gone.aborted) this.cancel();
-    else gone.addEventListener("abort", () => this.cancel(), { once: true });
+  cancelWith(disconnected: CancelSignal): void {
+    if (disconnected.aborted) this.cancel();
+    else disconnected.addEventListener("abort", () => this.cancel(), { once: true });
   }
 
   /** The client cancelled it or has left. */
@@ -141,7 +141,7 @@ export async function listen(core: Core, options: ListenOptions): Promise<Listen
   core.admit();
   core.limit(caller);
   if (core.openStreams.size >= core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
-  const filter = bagIn(request.params, "notifications");
+  const filter = objectIn(request.params, "notifications");
   if (filter === undefined) throw new Fault("PARAMS", "subscriptions/listen needs notifications: what to be told of.");
   const wanted = FILTERS.filter(([member]) => filter[member] === true);
   const uris = await honoured(core, filter, caller, source);
@@ -175,7 +175,7 @@ export async function listen(core: Core, options: ListenOptions): Promise<Listen
 }
 
 // As with URIs, nothing is disclosed about the tasks of others, not even that they exist.
-function tasksIn({ tasks, settings }: Core, filter: Bag, caller: Caller): readonly Task[] {
+function tasksIn({ tasks, settings }: Core, filter: JsonObject, caller: Caller): readonly Task[] {
   const wanted: Json | undefined = filter["taskIds"];
   if (wanted === undefined) return [];
   const most = settings.limits.subscriptions;
@@ -184,7 +184,7 @@ function tasksIn({ tasks, settings }: Core, filter: Bag, caller: Caller): readon
 }
 
 // The requested URIs that this viewer can see. The others are left out of the acknowledgement as if they did not exist.
-async function honoured(core: Core, filter: Bag, caller: Caller, source: Source): Promise<Map<string, Target>> {
+async function honoured(core: Core, filter: JsonObject, caller: Caller, source: Source): Promise<Map<string, Target>> {
   const wanted: Json | undefined = filter["resourceSubscriptions"];
   const found = new Map<string, Target>();
   if (wanted === undefined) return found;

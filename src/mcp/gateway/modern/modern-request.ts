@@ -1,6 +1,14 @@
 // Owns: one request of 2026-07-28 on its way to its reply: envelope and headers, dispatch, and the rounds in which its client is asked for
 // input. Does not own: the steps of a method (dispatch.ts), `subscriptions/listen` (listen.ts), and the transport.
-import { type Bag, type CancelSignal, type Caller, type Exchange, isBag, type Json, type Source } from "../../../core/contract/index.ts";
+import {
+  type JsonObject,
+  type CancelSignal,
+  type Caller,
+  type Exchange,
+  isJsonObject,
+  type Json,
+  type Source,
+} from "../../../core/contract/index.ts";
 import { canonical, getOwn, hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
 import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "../../../core/platform/index.ts";
 import { ActiveRequest, GivenUp } from "../active-requests.ts";
@@ -9,7 +17,7 @@ import { type Call, type Core, methodNotFound, type Outcome, viewerOf, withAnswe
 import { dispatch } from "../dispatch.ts";
 import { callKey, checkServed, claimedVersion, type Envelope, openEnvelope, traceOf } from "../envelope.ts";
 import { Fault, requestFault } from "../errors.ts";
-import { bagIn, EMPTY, type Request } from "../json-rpc.ts";
+import { objectIn, EMPTY, type Request } from "../json-rpc.ts";
 import { observe, type RequestObserver, UNOBSERVED } from "../observer.ts";
 import type { Settings } from "../options.ts";
 import { logTo, type OutOfBandChannel, progressTo } from "../out-of-band.ts";
@@ -27,7 +35,7 @@ export interface ModernOrigin {
   /** Over HTTP only, where headers repeat what the body contains. */
   readonly header?: Exchange["header"];
   /** Over HTTP only: aborted when the client has left. */
-  readonly gone?: CancelSignal;
+  readonly disconnected?: CancelSignal;
 }
 
 /** Checks what must hold of a request before it is performed. Throws faults in the order that clients rely on. */
@@ -68,14 +76,14 @@ export class ModernRequest extends ActiveRequest {
   }
 
   override get aborted(): boolean {
-    return super.aborted || this.origin.gone?.aborted === true;
+    return super.aborted || this.origin.disconnected?.aborted === true;
   }
 
   override addEventListener(type: "abort", listener: () => void): void {
     super.addEventListener(type, listener);
-    if (this.follows || this.origin.gone === undefined) return;
+    if (this.follows || this.origin.disconnected === undefined) return;
     this.follows = true;
-    this.origin.gone.addEventListener("abort", () => this.abort(), { once: true });
+    this.origin.disconnected.addEventListener("abort", () => this.abort(), { once: true });
   }
 
   /** Throws, or rejects with, a `Fault`. */
@@ -132,7 +140,7 @@ function discover({ core, request, origin }: ModernRequest): ModernReply | Promi
   );
 }
 
-function encode(outcome: Outcome, { core, aborted }: ModernRequest, call: Call, answers: Bag | undefined): ModernReply {
+function encode(outcome: Outcome, { core, aborted }: ModernRequest, call: Call, answers: JsonObject | undefined): ModernReply {
   if (aborted) return undefined;
   if (hasOwn(outcome, "needs")) return inputRequired(core, call, outcome.needs, answers ?? EMPTY);
   const hints = cacheHints(core.settings, call.method, call.params, outcome.lasting === true);
@@ -178,11 +186,11 @@ function rememberedIn(core: Core, call: Call): Remembered | "foreign" | undefine
 }
 
 // An answer that was not asked for is ignored. One that was asked for and is missing is asked for again, by the turn itself.
-function answersOf(core: Core, { method, params }: Call, remembered: Remembered | undefined): Bag | undefined {
+function answersOf(core: Core, { method, params }: Call, remembered: Remembered | undefined): JsonObject | undefined {
   const given = params["inputResponses"] ?? undefined;
   // Those of `tasks/update` belong to the task.
   if (given === undefined || method === "tasks/update") return remembered?.answers;
-  const responses = bagIn(params, "inputResponses");
+  const responses = objectIn(params, "inputResponses");
   if (responses === undefined || Object.keys(responses).length > MOST_ANSWERS)
     throw new Fault("PARAMS", `inputResponses is an object of at most ${MOST_ANSWERS} answers.`);
   const answers: [string, Json][] = [];
@@ -194,7 +202,7 @@ function answersOf(core: Core, { method, params }: Call, remembered: Remembered 
   return { ...remembered?.answers, ...Object.fromEntries(answers) };
 }
 
-function inputRequired(core: Core, call: Call, needs: Bag, answers: Bag): ReplyText {
+function inputRequired(core: Core, call: Call, needs: JsonObject, answers: JsonObject): ReplyText {
   const questions = questionsOf(needs);
   const missing = unmet(questions, call.options.can);
   if (missing.length > 0) cannotAsk(call, missing);
@@ -214,7 +222,7 @@ function inputRequired(core: Core, call: Call, needs: Bag, answers: Bag): ReplyT
 /** What a call remembers between its rounds, in its client's hands. */
 interface Remembered {
   /** The answers of earlier rounds, by key. */
-  readonly answers: Bag;
+  readonly answers: JsonObject;
   /** The questions of the last round, by key. */
   readonly asked: Readonly<Record<string, AskMethod>>;
 }
@@ -238,15 +246,15 @@ function openState(settings: Settings, call: Call, state: string): Remembered {
   const signature = utf8Of(sign(settings, payload));
   if (dot === -1 || !sameBytes(utf8Of(state.slice(dot + 1)), signature)) throw rejected("is not one of this server");
   const content: unknown = JSON.parse(textOf(fromBase64(payload)) ?? "null");
-  if (!isBag(content)) throw rejected("is not one of this server");
+  if (!isJsonObject(content)) throw rejected("is not one of this server");
   const { until, of, answers, asked } = content;
   if (typeof until !== "number" || until < settings.clock.now()) throw rejected("has expired");
   if (of !== boundTo(call)) throw rejected("belongs to another request");
-  return { answers: isBag(answers) ? answers : EMPTY, asked: askedIn(asked) };
+  return { answers: isJsonObject(answers) ? answers : EMPTY, asked: askedIn(asked) };
 }
 
 function askedIn(asked: Json | undefined): Record<string, AskMethod> {
-  const found: [string, AskMethod][] = isBag(asked)
+  const found: [string, AskMethod][] = isJsonObject(asked)
     ? Object.entries(asked).flatMap(([key, method]) => (isAskMethod(method) ? [[key, method]] : []))
     : [];
   return Object.fromEntries(found);

@@ -2,7 +2,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import {
   type Clock,
-  isBag,
+  isJsonObject,
   type Json,
   type OptionRule,
   type Rate,
@@ -193,7 +193,7 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
 export const AUTH: OptionRule = ["what authenticator(…) resolves to: `auth: await authenticator(…)`", isAuthenticator];
 
 function isAuthenticator(value: unknown): boolean {
-  if (!isBag(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { check, metadata, scopes, issuers }: Readonly<Record<string, unknown>> = value;
   return typeof check === "function" && typeof metadata === "function" && Array.isArray(scopes) && Array.isArray(issuers);
 }

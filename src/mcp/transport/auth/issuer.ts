@@ -14,7 +14,7 @@ import {
   type JWTPayload,
   type JWTVerifyOptions,
 } from "jose";
-import { type Clock, isBag, TroupeError } from "../../../core/contract/index.ts";
+import { type Clock, isJsonObject, TroupeError } from "../../../core/contract/index.ts";
 import { stripBom } from "../../../core/contract/internal.ts";
 import { isLoopback } from "../listen.ts";
 import { invalid, unavailable, type Verdict } from "./refusals.ts";
@@ -37,10 +37,10 @@ const REMEMBERED_MS = 600_000;
 const COOLDOWN_MS = 30_000;
 const FAILED_MS = 5_000;
 
-const isKey = (value: unknown): value is JWK => isBag(value) && typeof value["kty"] === "string";
+const isKey = (value: unknown): value is JWK => isJsonObject(value) && typeof value["kty"] === "string";
 
 function checkedSet(value: unknown, what: string): JSONWebKeySet {
-  if (isBag(value) && Array.isArray(value["keys"])) {
+  if (isJsonObject(value) && Array.isArray(value["keys"])) {
     const keys: unknown[] = structuredClone(value["keys"]);
     if (keys.length > 0 && keys.every(isKey)) return { keys };
   }
@@ -65,7 +65,7 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
 function holdsKeys(bytes: Buffer): boolean {
   try {
     const set: unknown = JSON.parse(stripBom(bytes.toString()));
-    return isBag(set) && Array.isArray(set["keys"]) && set["keys"].every((key) => isBag(key));
+    return isJsonObject(set) && Array.isArray(set["keys"]) && set["keys"].every((key) => isJsonObject(key));
   } catch {
     return false;
   }

@@ -115,7 +115,7 @@ export class FetchHandler {
       if (exchange.opened === undefined) respond(responseOf(CUT, cors, false));
       // Without this the stream would stay open for as long as the application holds the body.
       exchange.opened?.close();
-      exchange.gone.abort();
+      exchange.disconnected.abort();
     };
     this.#running.add(abort);
     // An async function, so that a handler that throws synchronously does not throw here.
@@ -149,9 +149,9 @@ export class FetchHandler {
     });
     this.#core.streamOpened(exchange, stream, lease);
     const lost = (): void => stream.lose();
-    if (exchange.gone.aborted) lost();
-    else exchange.gone.addEventListener("abort", lost);
-    stream.gone.addEventListener("abort", () => exchange.gone.abort(), { once: true });
+    if (exchange.disconnected.aborted) lost();
+    else exchange.disconnected.addEventListener("abort", lost);
+    stream.disconnected.addEventListener("abort", () => exchange.disconnected.abort(), { once: true });
     respond(new Response(stream.body, { status: 200, headers: { ...EVENTS, ...headers } }));
     return stream;
   }
@@ -161,15 +161,15 @@ type OpenStreamOn = (exchange: FetchExchange, headers: Headers | undefined) => C
 
 /** An exchange whose answer is a web response. */
 class FetchExchange extends HttpExchange {
-  override readonly gone = new Cancellation();
+  override readonly disconnected = new Cancellation();
   readonly #openOn: OpenStreamOn;
 
-  constructor(parts: ExchangeParts, { gone }: WebRequest, openOn: OpenStreamOn) {
+  constructor(parts: ExchangeParts, { disconnected }: WebRequest, openOn: OpenStreamOn) {
     super(parts);
     this.#openOn = openOn;
-    const abort = (): void => this.gone.abort();
-    if (gone.aborted) abort();
-    else gone.addEventListener("abort", abort, { once: true });
+    const abort = (): void => this.disconnected.abort();
+    if (disconnected.aborted) abort();
+    else disconnected.addEventListener("abort", abort, { once: true });
   }
 
   /** Applications mount only MCP, which has no streams of lines. */
@@ -194,7 +194,7 @@ const encoder = new TextEncoder();
 class WebStream implements Channel, OpenStream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #queue: WriteQueue;
-  readonly #gone = new AbortController();
+  readonly #disconnected = new AbortController();
   readonly #onEnd: () => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #flushed: () => void = () => undefined;
@@ -228,8 +228,8 @@ class WebStream implements Channel, OpenStream {
     this.#queue = new SinkWriteQueue(sink, { limits, clock, onDrop });
   }
 
-  get gone(): AbortSignal {
-    return this.#gone.signal;
+  get disconnected(): AbortSignal {
+    return this.#disconnected.signal;
   }
 
   get ready(): boolean {
@@ -256,13 +256,13 @@ class WebStream implements Channel, OpenStream {
 
   evict(): void {
     this.close();
-    this.#gone.abort();
+    this.#disconnected.abort();
   }
 
   /** The client has disconnected. */
   lose(): void {
     this.#end();
-    this.#gone.abort();
+    this.#disconnected.abort();
   }
 
   #end(): void {

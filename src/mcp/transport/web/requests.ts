@@ -15,7 +15,7 @@ export interface WebRequest extends RequestHead {
   /** The path as its client wrote it; undefined if a router may have stripped a prefix. */
   readonly clientPath: string | undefined;
   /** Aborted if the client, or the application's server, abandons the request. */
-  readonly gone: CancelSignal;
+  readonly disconnected: CancelSignal;
   /** Reads the body until `timeout` is aborted. */
   read(limit: number, uploads: UploadBudget, timeout: AbortSignal): Promise<Body>;
 }
@@ -32,7 +32,7 @@ export function fromRequest(request: Request): WebRequest {
     clientPath: undefined,
     peer: undefined,
     headers: new HeaderList(Object.fromEntries(headers), headers.flat()),
-    gone: request.signal,
+    disconnected: request.signal,
     read: (limit, uploads, timeout) => readStream(request, limit, uploads, timeout),
   };
 }
@@ -63,9 +63,9 @@ async function readStream(request: Request, limit: number, uploads: UploadBudget
 
 /** `parsed`: the body as a framework has parsed it. Default: `request.body`, where a framework may have put it. */
 export function fromNode(request: IncomingMessage, response: ServerResponse, parsed: unknown): WebRequest {
-  const gone = new Cancellation();
+  const disconnected = new Cancellation();
   response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
+    if (!response.writableFinished) disconnected.abort();
   });
   // Express passes its `next` function as the third argument.
   const body = parsed === undefined || typeof parsed === "function" ? parsedBody(request) : parsed;
@@ -76,7 +76,7 @@ export function fromNode(request: IncomingMessage, response: ServerResponse, par
     clientPath: pathOf(original(request) ?? request.url ?? "/"),
     headers: headersAsSent(request.rawHeaders),
     peer: request.socket.remoteAddress,
-    gone,
+    disconnected,
     unpacked: body !== undefined,
     read: async (limit, uploads, timeout) => (body === undefined ? readMessage(request, limit, uploads, timeout) : bodyOf(body, limit)),
   };

@@ -182,7 +182,7 @@ describe("a server mounted in an application", () => {
     await reader.read();
     await ready;
     for (let n = 0; n < 7; n += 1) channel.send(part);
-    assert.equal(channel.gone.aborted, true);
+    assert.equal(channel.disconnected.aborted, true);
     await assert.rejects(async () => {
       for (;;) if ((await reader.read()).done) break;
     }, /does not read/);
@@ -197,27 +197,27 @@ describe("a server mounted in an application", () => {
     const channel = await promise;
     channel.send("x".repeat(70_000));
     await clock.advance(30_000);
-    assert.equal(channel.gone.aborted, true);
+    assert.equal(channel.disconnected.aborted, true);
     assert.deepEqual(dropped, [{ event: "client-dropped", door: "web", reason: "blocked" }]);
   });
 
   it("notifies of a client that aborts its request or its stream", async () => {
     const left: string[] = [];
     const door = doorOf((exchange) => {
-      exchange.gone.addEventListener("abort", () => left.push("request"));
+      exchange.disconnected.addEventListener("abort", () => left.push("request"));
       return new Promise(() => undefined);
     });
-    const gone = new AbortController();
-    void door.fetch(post({ signal: gone.signal }));
+    const disconnected = new AbortController();
+    void door.fetch(post({ signal: disconnected.signal }));
     await new Promise((done) => {
       setImmediate(done);
     });
-    gone.abort();
+    disconnected.abort();
     await until("the request is given up", () => left.length === 1);
     const streaming = doorOf(
       opening((channel, exchange) => {
-        channel.gone.addEventListener("abort", () => left.push("stream"));
-        exchange.gone.addEventListener("abort", () => left.push("its request"));
+        channel.disconnected.addEventListener("abort", () => left.push("stream"));
+        exchange.disconnected.addEventListener("abort", () => left.push("its request"));
       }),
     );
     await readerOf(await streaming.fetch(post())).cancel();
@@ -384,6 +384,6 @@ describe("a mounted server on node:http requests", () => {
       return !channel.ready;
     });
     asking.destroy();
-    await until("the client has gone", () => channel.gone.aborted && exchange.gone.aborted);
+    await until("the client has gone", () => channel.disconnected.aborted && exchange.disconnected.aborted);
   });
 });

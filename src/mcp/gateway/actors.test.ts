@@ -36,21 +36,21 @@ const chest = actor("chest", {
   resources: { state: { uri: "chest://state", view: (state) => ({ turns: state.turns }) } },
 });
 
-const bell = actor("bell", {
-  describe: "One bell for all.",
+const counter = actor("counter", {
+  describe: "One counter for all.",
   per: "shared",
   persistence: "memory",
-  initial: () => ({ rung: 0 }),
+  initial: () => ({ count: 0 }),
   tools: {
-    ring: {
-      describe: "Ring it.",
+    increment: {
+      describe: "Adds one.",
       run({ state }) {
-        state.rung += 1;
-        return state.rung;
+        state.count += 1;
+        return state.count;
       },
     },
   },
-  resources: { bell: { uri: "bell://state", view: (state) => state } },
+  resources: { counter: { uri: "counter://state", view: (state) => state } },
 });
 
 interface Wire {
@@ -85,58 +85,58 @@ async function legacy(gateway: Gateway, principal: string): Promise<Wire> {
   await wire.ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } });
   wire.notify("notifications/initialized");
   await wire.ask("tools/list");
-  for (const uri of ["chest://state", "bell://state"]) assert.ok("result" in (await wire.ask("resources/subscribe", { uri })));
+  for (const uri of ["chest://state", "counter://state"]) assert.ok("result" in (await wire.ask("resources/subscribe", { uri })));
   return wire;
 }
 
-const told = (wire: Wire, from = 0): readonly unknown[] =>
+const received = (wire: Wire, from = 0): readonly unknown[] =>
   wire.channel.messages.slice(from).map((message) => {
     const { uri } = Object(message["params"]);
     return uri ?? message["method"] ?? message["id"];
   });
 
-const ring = (wire: Wire, key: string): Promise<JsonObject> =>
-  wire.ask("tools/call", { name: "ring", arguments: {}, _meta: { ...ENVELOPE, "troupe/callId": key } });
+const increment = (wire: Wire, key: string): Promise<JsonObject> =>
+  wire.ask("tools/call", { name: "increment", arguments: {}, _meta: { ...ENVELOPE, "troupe/callId": key } });
 
 test("C8 a viewer is notified of its own actor and of shared ones, before its reply #spec.6.privacy.consent", async () => {
-  const engine = await LocalEngine.start({ kinds: [chest, bell] });
-  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
+  const engine = await LocalEngine.start({ kinds: [chest, counter] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, counter] }));
   const ann = await legacy(gateway, "ann");
   const bob = await legacy(gateway, "bob");
   for (let round = 0; round < 50; round += 1) {
     const [annFrom, bobFrom] = [ann.channel.messages.length, bob.channel.messages.length];
     const reply = await ann.call(round % 2 === 0 ? "open" : "close");
-    const seen = told(ann, annFrom);
+    const seen = received(ann, annFrom);
     assert.deepEqual(new Set(seen), new Set(["notifications/tools/list_changed", "chest://state", reply["id"]]));
     assert.equal(seen.length, 3);
     assert.equal(seen.at(-1), reply["id"]);
     await quiet();
-    assert.deepEqual(told(ann, annFrom), seen);
-    assert.deepEqual(told(bob, bobFrom), []);
+    assert.deepEqual(received(ann, annFrom), seen);
+    assert.deepEqual(received(bob, bobFrom), []);
   }
   const from = ann.channel.messages.length;
-  const rung = await bob.call("ring");
-  assert.deepEqual(rung["result"], { content: [{ type: "text", text: "1" }] });
+  const incremented = await bob.call("increment");
+  assert.deepEqual(incremented["result"], { content: [{ type: "text", text: "1" }] });
   await until(() => ann.channel.messages.length > from);
   await quiet();
-  assert.deepEqual(told(ann, from), ["bell://state"]);
+  assert.deepEqual(received(ann, from), ["counter://state"]);
   const refused = await ann.call("close");
   assert.deepEqual(Object(refused["error"])["code"], -32602, "hidden without a reason: there is no such tool");
   await engine[Symbol.asyncDispose]();
 });
 
 test("law 3: a call from a stale list is decided in the turn #spec.6.control", async () => {
-  const engine = await LocalEngine.start({ kinds: [chest, bell] });
-  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }));
+  const engine = await LocalEngine.start({ kinds: [chest, counter] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, counter] }));
   const ann = join(gateway, "ann", ENVELOPE);
   const list = async (): Promise<unknown> =>
     JSON.parse(JSON.stringify((await ann.ask("tools/list"))["result"]))
       .tools.map(Object)
       .map(({ name }: { name: string }) => name);
-  assert.deepEqual(await list(), ["open", "ring"]);
+  assert.deepEqual(await list(), ["open", "increment"]);
   const opened = await ann.call("open");
   assert.equal(Object(opened["result"])["resultType"], "complete");
-  assert.deepEqual(await list(), ["open", "close", "ring"], "off with a reason stays listed, what was hidden joins");
+  assert.deepEqual(await list(), ["open", "close", "increment"], "off with a reason stays listed, what was hidden joins");
   const again = await ann.call("open");
   assert.match(JSON.stringify(again["result"]), /"It is open\."/);
   assert.deepEqual(Object(Object(Object(again["result"])["_meta"])["troupe/refused"])["code"], "NOT_NOW");
@@ -149,18 +149,18 @@ test("law 3: a call from a stale list is decided in the turn #spec.6.control", a
 });
 
 test("C4 a repeated call with a key gets its first reply, over any connection", async () => {
-  const engine = await LocalEngine.start({ kinds: [chest, bell] });
-  await using gateway = gatewayOf(cast({ engine, kinds: [chest, bell] }), { receipts: true });
+  const engine = await LocalEngine.start({ kinds: [chest, counter] });
+  await using gateway = gatewayOf(cast({ engine, kinds: [chest, counter] }), { receipts: true });
   const [one, two, bob] = [join(gateway, "ann"), join(gateway, "ann"), join(gateway, "bob")];
-  const first = Object((await ring(one, "k"))["result"]);
-  assert.deepEqual(Object(first["_meta"]["troupe/receipt"])["actor"], "bell/main");
+  const first = Object((await increment(one, "k"))["result"]);
+  assert.deepEqual(Object(first["_meta"]["troupe/receipt"])["actor"], "counter/main");
   assert.deepEqual(first["content"], [{ type: "text", text: "1" }]);
-  assert.deepEqual(Object((await ring(two, "k"))["result"])["content"], [{ type: "text", text: "1" }]);
-  assert.deepEqual(Object((await ring(bob, "k"))["result"])["content"], [{ type: "text", text: "2" }]);
+  assert.deepEqual(Object((await increment(two, "k"))["result"])["content"], [{ type: "text", text: "1" }]);
+  assert.deepEqual(Object((await increment(bob, "k"))["result"])["content"], [{ type: "text", text: "2" }]);
   await engine[Symbol.asyncDispose]();
 });
 
-test("a client that cannot be asked learns every capability that is missing", async () => {
+test("a client that cannot answer questions learns every missing capability", async () => {
   const asker = actor("asker", {
     describe: "Asks.",
     per: "shared",
@@ -169,7 +169,7 @@ test("a client that cannot be asked learns every capability that is missing", as
     tools: {
       think: {
         describe: "Asks two things.",
-        run: ({ ask }) => Object.keys(ask({ said: sample({ messages: [], maxTokens: 5 }), where: roots() })).join(),
+        run: ({ ask }) => Object.keys(ask({ thought: sample({ messages: [], maxTokens: 5 }), where: roots() })).join(),
       },
     },
   });
@@ -193,7 +193,7 @@ test("a client that cannot be asked learns every capability that is missing", as
   assert.deepEqual([error["code"], error["data"]], [-32021, { requiredCapabilities: { sampling: {}, roots: {} } }]);
 });
 
-test("a question that another actor raises is not blamed on a client that can be asked", async () => {
+test("a question that another actor raises is not blamed on a client that can answer questions", async () => {
   const asker = actor("asker", {
     describe: "Asks.",
     per: "shared",
@@ -260,7 +260,7 @@ test("a record whose caller chose the mark of content as a name is data", async 
       },
       tags: { describe: "Tags.", view: (state) => state.tags },
       checked: { describe: "Tags.", output: z.record(z.string(), z.array(z.string())), view: (state) => state.tags },
-      shown: { describe: "Shown.", view: (state) => content(["Shown."], state.tags) },
+      summary: { describe: "A summary.", view: (state) => content(["Summary."], state.tags) },
     },
     resources: {
       notes: { uri: "board://notes", view: (state) => state.notes },
@@ -280,6 +280,6 @@ test("a record whose caller chose the mark of content as a name is data", async 
   assert.deepEqual(await read("board://notes"), { uri: "board://notes", ...json, text: JSON.stringify(notes) });
   assert.deepEqual(await read("board://tags"), { uri: "board://tags", ...json, text: JSON.stringify(tags) });
   assert.deepEqual(await read("board://bytes"), { uri: "board://bytes", mimeType: "image/png", blob: "AAAA" });
-  for (const name of ["tags", "checked", "shown"]) assert.deepEqual((await called(name))["structuredContent"], tags);
-  assert.deepEqual((await called("shown"))["content"], [{ type: "text", text: "Shown." }]);
+  for (const name of ["tags", "checked", "summary"]) assert.deepEqual((await called(name))["structuredContent"], tags);
+  assert.deepEqual((await called("summary"))["content"], [{ type: "text", text: "Summary." }]);
 });

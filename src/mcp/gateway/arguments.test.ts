@@ -78,8 +78,8 @@ describe("a tool's arguments", () => {
 
   test("are reported with some of very many allowed values", () => {
     const values = Array.from({ length: 10_000 }, (_, at) => `value ${at}`);
-    const told = validateArguments(taking({ type: "object", properties: { it: { enum: values } } }), { it: "none" })?.message ?? "";
-    assert.match(told, /^Invalid arguments: it must be one of "value 0", "value 1", .*"value 49" and 9950 more\.$/);
+    const message = validateArguments(taking({ type: "object", properties: { it: { enum: values } } }), { it: "none" })?.message ?? "";
+    assert.match(message, /^Invalid arguments: it must be one of "value 0", "value 1", .*"value 49" and 9950 more\.$/);
     const few =
       validateArguments(taking({ type: "object", properties: { it: { enum: values.slice(0, 50) } } }), { it: "none" })?.message ?? "";
     assert.match(few, /"value 49"\.$/);

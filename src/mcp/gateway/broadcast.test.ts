@@ -13,7 +13,7 @@ interface Listener {
   readonly channel: ReadChannel;
   readonly leave: () => void;
   /** How often it was notified of its tools. */
-  told(): number;
+  notifications(): number;
 }
 
 interface Hall extends AsyncDisposable {
@@ -47,7 +47,7 @@ function hall(): Hall {
     async join(era) {
       const { channel, exchange, leave } = exchangeOf(...(era === "legacy" ? await legacy() : modern()));
       assert.equal((await gateway.exchange(exchange)).open, true);
-      return { channel, leave, told: () => channel.messages.filter(({ method }) => method === CHANGED).length };
+      return { channel, leave, notifications: () => channel.messages.filter(({ method }) => method === CHANGED).length };
     },
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };
@@ -60,7 +60,7 @@ const joined = async (at: Hall, era: "legacy" | "modern", count: number): Promis
   return all;
 };
 
-const told = (all: readonly Listener[]): readonly number[] => [...new Set(all.map((one) => one.told()))];
+const countsOf = (all: readonly Listener[]): readonly number[] => [...new Set(all.map((one) => one.notifications()))];
 const change = ({ source }: Hall, name = "door"): void =>
   void source.add({ tools: { [name]: { describe: "A door.", run: () => "Open." } } });
 
@@ -71,10 +71,10 @@ for (const era of ["legacy", "modern"] as const)
       const all = await joined(at, era, MANY);
       change(at);
       await round();
-      const first = all.filter((one) => one.told() > 0).length;
+      const first = all.filter((one) => one.notifications() > 0).length;
       assert.ok(first > 0 && first < MANY / 4, String(first));
       await quiet();
-      assert.deepEqual(told(all), [1]);
+      assert.deepEqual(countsOf(all), [1]);
     });
 
     test("is sent to the others if a client leaves, throws or does not read", async () => {
@@ -89,12 +89,12 @@ for (const era of ["legacy", "modern"] as const)
       for (const name of ["door", "window", "gate"]) change(at, name);
       left.leave();
       await quiet();
-      assert.deepEqual(told(all.slice(3)), [1]);
-      assert.deepEqual([left.told(), slow.told()], [0, 0]);
+      assert.deepEqual(countsOf(all.slice(3)), [1]);
+      assert.deepEqual([left.notifications(), slow.notifications()], [0, 0]);
       assert.match(JSON.stringify(at.logged), /notify-failed/);
       slow.channel.unblock();
       await quiet();
-      assert.deepEqual(told(all.slice(2)), [1]);
+      assert.deepEqual(countsOf(all.slice(2)), [1]);
     });
 
     test("is sent to those that remain if some leave between two slices", async () => {
@@ -103,14 +103,14 @@ for (const era of ["legacy", "modern"] as const)
       change(at);
       await round();
       const leaving = all.slice(-100);
-      assert.deepEqual(told(leaving), [0]);
+      assert.deepEqual(countsOf(leaving), [0]);
       for (const one of leaving) one.leave();
-      const late = await at.join(era);
+      const newcomer = await at.join(era);
       await quiet();
-      assert.deepEqual([told(all.slice(0, -100)), told(leaving), late.told()], [[1], [0], 0]);
+      assert.deepEqual([countsOf(all.slice(0, -100)), countsOf(leaving), newcomer.notifications()], [[1], [0], 0]);
       at.source.remove("tools/door");
       await quiet();
-      assert.deepEqual([told(all.slice(0, -100)), told(leaving), late.told()], [[2], [0], 1]);
+      assert.deepEqual([countsOf(all.slice(0, -100)), countsOf(leaving), newcomer.notifications()], [[2], [0], 1]);
     });
 
     test("that is followed by another between two slices is sent once", async () => {
@@ -118,12 +118,12 @@ for (const era of ["legacy", "modern"] as const)
       const all = await joined(at, era, 400);
       change(at);
       await round();
-      const early = all.filter((one) => one.told() === 1);
+      const early = all.filter((one) => one.notifications() === 1);
       at.source.remove("tools/door");
       await quiet();
-      assert.deepEqual(told(early), [2]);
+      assert.deepEqual(countsOf(early), [2]);
       // The lists are again those they saw last.
-      assert.deepEqual(told(all.filter((one) => !early.includes(one))), [0]);
+      assert.deepEqual(countsOf(all.filter((one) => !early.includes(one))), [0]);
     });
 
     test("does not keep a drain from ending all, though one cannot be ended", async () => {
@@ -149,7 +149,7 @@ for (const era of ["legacy", "modern"] as const)
       await round();
       await at.gateway.drain(0);
       await quiet();
-      for (const one of all) assert.ok(one.told() <= 1);
+      for (const one of all) assert.ok(one.notifications() <= 1);
       assert.deepEqual(
         all.filter((one) => era === "legacy" && !one.channel.ended),
         [],

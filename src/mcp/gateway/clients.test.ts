@@ -214,8 +214,8 @@ describe("the official client v2", () => {
     assert.ok(!tools.some((tool) => tool.name === "shut"), "hidden without a reason: in no list");
     assert.deepEqual((await client.callTool({ name: "look" })).content, [{ type: "text", text: "Shut." }]);
     assert.deepEqual((await client.callTool({ name: "list" })).structuredContent, ["hinge", "handle"]);
-    const asked = await client.callTool({ name: "confirm" });
-    assert.deepEqual(asked.structuredContent, { sure: { action: "accept", content: { yes: true } } });
+    const confirmed = await client.callTool({ name: "confirm" });
+    assert.deepEqual(confirmed.structuredContent, { sure: { action: "accept", content: { yes: true } } });
     const out = await client.callTool({ name: "open" });
     assert.deepEqual(out.structuredContent, { open: true });
     const again = await client.callTool({ name: "open" });
@@ -227,7 +227,7 @@ describe("the official client v2", () => {
     await client.close();
   });
 
-  test("listens, is notified of what it asked for, and sees a drain end its stream #gateway.listen #spec.7.subscriptions", async () => {
+  test("listens, is notified of what it subscribed to, and sees a drain end its stream #gateway.listen #spec.7.subscriptions", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const client = new ClientV2({ name: "v2", version: "1" }, { capabilities: {}, versionNegotiation: { mode: "auto" } });

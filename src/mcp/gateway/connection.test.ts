@@ -58,9 +58,9 @@ const code = (message: JsonObject): unknown => Object(message["error"])["code"];
 describe("a connection", () => {
   test("a progress token has at most 256 characters", async () => {
     await using gateway = gatewayOf(world().source);
-    const old = wire(gateway);
-    const young = wire(gateway);
-    old.send(initialize("2025-11-25", "i"), initialized);
+    const legacyWire = wire(gateway);
+    const modernWire = wire(gateway);
+    legacyWire.send(initialize("2025-11-25", "i"), initialized);
     const params = (length: number): JsonObject => ({
       name: "look",
       arguments: {},
@@ -70,10 +70,10 @@ describe("a connection", () => {
       [256, undefined],
       [257, -32602],
     ] as const) {
-      old.send(request(length, "tools/call", params(length)));
-      young.send(request(length, "tools/call", params(length)));
-      assert.equal(code(await old.reply(length)), expected);
-      assert.equal(code(await young.reply(length)), expected);
+      legacyWire.send(request(length, "tools/call", params(length)));
+      modernWire.send(request(length, "tools/call", params(length)));
+      assert.equal(code(await legacyWire.reply(length)), expected);
+      assert.equal(code(await modernWire.reply(length)), expected);
     }
   });
 
@@ -118,19 +118,19 @@ describe("a connection", () => {
     assert.ok(channel.messages.every((message) => !("method" in message)));
     send(initialized);
     await until(() => channel.messages.some((message) => message["method"] === "notifications/tools/list_changed"));
-    assert.equal(channel.messages.filter((message) => "method" in message).length, 1, "resources were never shown");
+    assert.equal(channel.messages.filter((message) => "method" in message).length, 1, "resources were never listed");
   });
 
   test("C8 a notification precedes the reply to the call that caused it, in both eras", async () => {
     const made = world();
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
-    const old = wire(gateway);
-    const young = wire(gateway);
-    old.send(initialize("2025-11-25", "i"), initialized, request("l", "tools/list"));
-    young.send(modern("w", "subscriptions/listen", { notifications: { toolsListChanged: true } }));
-    await old.reply("l");
+    const legacyWire = wire(gateway);
+    const modernWire = wire(gateway);
+    legacyWire.send(initialize("2025-11-25", "i"), initialized, request("l", "tools/list"));
+    modernWire.send(modern("w", "subscriptions/listen", { notifications: { toolsListChanged: true } }));
+    await legacyWire.reply("l");
     for (let round = 0; round < 40; round += 1) {
-      const [actor, speak] = round % 4 < 2 ? [old, request] : [young, modern];
+      const [actor, speak] = round % 4 < 2 ? [legacyWire, request] : [modernWire, modern];
       const before = actor.channel.messages.length;
       actor.send(speak(round, "tools/call", { name: made.open ? "shut" : "open", arguments: {} }));
       await actor.reply(round);
@@ -138,9 +138,9 @@ describe("a connection", () => {
       assert.equal(methods.indexOf("notifications/tools/list_changed") < methods.indexOf(round), true, JSON.stringify(methods));
       assert.ok(methods.includes("notifications/tools/list_changed"));
       await quiet();
-      const told = (of: Wire): number =>
+      const changesOf = (of: Wire): number =>
         of.channel.messages.filter((message) => message["method"] === "notifications/tools/list_changed").length;
-      assert.deepEqual([told(old), told(young)], [round + 1, round + 1], "once each");
+      assert.deepEqual([changesOf(legacyWire), changesOf(modernWire)], [round + 1, round + 1], "once each");
     }
   });
 
@@ -233,13 +233,13 @@ describe("a connection", () => {
 
   test("concurrent requests and listen requests are bounded", async () => {
     await using gateway = gatewayOf(world().source, { limits: { inFlight: 3, listensPerConnection: 1 } });
-    const old = wire(gateway);
-    old.send(initialize("2025-11-25"), initialized);
-    for (let id = 1; id <= 4; id += 1) old.send(request(id, "tools/call", { name: "slow" }));
-    assert.equal(code(await old.reply(4)), -31429);
-    const young = wire(gateway);
-    young.send(modern(1, "subscriptions/listen", { notifications: {} }), modern(2, "subscriptions/listen", { notifications: {} }));
-    assert.equal(code(await young.reply(2)), -31429);
+    const legacyWire = wire(gateway);
+    legacyWire.send(initialize("2025-11-25"), initialized);
+    for (let id = 1; id <= 4; id += 1) legacyWire.send(request(id, "tools/call", { name: "slow" }));
+    assert.equal(code(await legacyWire.reply(4)), -31429);
+    const modernWire = wire(gateway);
+    modernWire.send(modern(1, "subscriptions/listen", { notifications: {} }), modern(2, "subscriptions/listen", { notifications: {} }));
+    assert.equal(code(await modernWire.reply(2)), -31429);
   });
 
   test("at the end of the input running requests finish, and questions are cancelled", async () => {
@@ -285,7 +285,7 @@ describe("a connection", () => {
       resources: { vault: { describe: "Gold.", uri: "bank://vault", meta: { "troupe/scopes": ["admin"] }, read: () => "gold" } },
     });
     await using gateway = gatewayOf(source);
-    const told = async (openedWith: readonly string[], ...messages: readonly object[]): Promise<number> => {
+    const notificationsAfter = async (openedWith: readonly string[], ...messages: readonly object[]): Promise<number> => {
       const channel = channelDouble();
       const connection = gateway.connect(channel, { principal: "ann", scopes: openedWith });
       for (const message of messages) connection.receive(JSON.stringify(message), { principal: "ann", scopes: ["admin"] });
@@ -295,23 +295,23 @@ describe("a connection", () => {
       await connection.close();
       return notices(channel).length;
     };
-    const old = [initialize("2025-11-25"), initialized, request(1, "resources/subscribe", { uri: "bank://vault" })];
-    const young = modern(1, "subscriptions/listen", { notifications: { resourceSubscriptions: ["bank://vault"] } });
-    assert.deepEqual([await told(["admin"], ...old), await told(["admin"], young)], [1, 1]);
-    assert.deepEqual([await told([], ...old), await told([], young)], [0, 0]);
+    const subscribe = [initialize("2025-11-25"), initialized, request(1, "resources/subscribe", { uri: "bank://vault" })];
+    const listen = modern(1, "subscriptions/listen", { notifications: { resourceSubscriptions: ["bank://vault"] } });
+    assert.deepEqual([await notificationsAfter(["admin"], ...subscribe), await notificationsAfter(["admin"], listen)], [1, 1]);
+    assert.deepEqual([await notificationsAfter([], ...subscribe), await notificationsAfter([], listen)], [0, 0]);
   });
 
   test("a client that leaves cancels its modern calls, but not its legacy calls #gateway.leave.legacy", async () => {
     const made = world();
     made.slowMs = 500;
     await using gateway = gatewayOf(made.source);
-    const old = wire(gateway);
-    old.send(initialize("2025-11-25"), initialized, request(1, "tools/call", { name: "slow" }));
-    const young = wire(gateway);
-    young.send(modern(1, "tools/call", { name: "slow" }));
+    const legacyWire = wire(gateway);
+    legacyWire.send(initialize("2025-11-25"), initialized, request(1, "tools/call", { name: "slow" }));
+    const modernWire = wire(gateway);
+    modernWire.send(modern(1, "tools/call", { name: "slow" }));
     await quiet();
-    old.channel.leave();
-    young.channel.leave();
+    legacyWire.channel.leave();
+    modernWire.channel.leave();
     await gateway.drain(5_000);
     assert.equal(made.calls, 1);
   });

@@ -119,7 +119,7 @@ describe("the dialect apptheory", () => {
       await using served = gateway(profile);
       const begun = await post(served, ask(0, "initialize", { protocolVersion: "2025-06-18" }), BOTH);
       const headers = { ...BOTH, [SESSION]: begun.headers?.[SESSION] ?? "" };
-      const told = async (body: JsonObject): Promise<unknown> => {
+      const errorOf = async (body: JsonObject): Promise<unknown> => {
         const { sent, ...answer } = await post(served, body, headers);
         const [event] = sent.channel.events;
         return (event === undefined ? bodyOf(answer) : JSON.parse(event.text))["error"];
@@ -128,18 +128,21 @@ describe("the dialect apptheory", () => {
       const params = (message: string): JsonObject => ({ code: -32602, message: `Invalid params: ${message}` });
       for (const id of [1.5, {}, true, "x".repeat(300)])
         assert.deepEqual(
-          await told({ jsonrpc: "2.0", id, method: "ping" }),
+          await errorOf({ jsonrpc: "2.0", id, method: "ping" }),
           parse("An id is well-formed text of at most 256 characters or a whole number up to 2^53 - 1, not null."),
         );
       for (const method of [5, "x".repeat(300)])
-        assert.deepEqual(await told({ jsonrpc: "2.0", id: 1, method }), parse(`A method is ${name}`));
+        assert.deepEqual(await errorOf({ jsonrpc: "2.0", id: 1, method }), parse(`A method is ${name}`));
       for (const wrong of [5, "x".repeat(5_000)]) {
-        assert.deepEqual(await told(ask(1, "tools/call", { name: wrong })), params(`tools/call needs a name: ${name}`));
-        assert.deepEqual(await told(ask(1, "prompts/get", { name: wrong })), params(`prompts/get needs a name: ${name}`));
+        assert.deepEqual(await errorOf(ask(1, "tools/call", { name: wrong })), params(`tools/call needs a name: ${name}`));
+        assert.deepEqual(await errorOf(ask(1, "prompts/get", { name: wrong })), params(`prompts/get needs a name: ${name}`));
       }
-      assert.match(JSON.stringify(await told(ask(1, "resources/read", { uri: 5 }))), /Invalid params: resources\/read needs a uri: text/);
+      assert.match(
+        JSON.stringify(await errorOf(ask(1, "resources/read", { uri: 5 }))),
+        /Invalid params: resources\/read needs a uri: text/,
+      );
       for (const missing of [{}, { name: "" }, { name: null }])
-        assert.deepEqual(await told(ask(1, "tools/call", missing)), params("missing tool name"));
+        assert.deepEqual(await errorOf(ask(1, "tools/call", missing)), params("missing tool name"));
     }
   });
 
@@ -148,13 +151,13 @@ describe("the dialect apptheory", () => {
     const params = { name: "steps", _meta: { progressToken: "p" } };
     const { sent } = await post(served, ask(1, "tools/call", params), { "content-type": "application/json", accept: "text/event-stream" });
     assert.match(sent.head()[SESSION] ?? "", /^[0-9a-f]{32}$/);
-    const told = sent.channel.events.map(({ event, text }): readonly [unknown, JsonObject] => [event, JSON.parse(text)]);
+    const events = sent.channel.events.map(({ event, text }): readonly [unknown, JsonObject] => [event, JSON.parse(text)]);
     const progress = (done: number, message: string): JsonObject => ({
       jsonrpc: "2.0",
       method: "notifications/progress",
       params: { progressToken: "p", progress: done, total: 2, message },
     });
-    assert.deepEqual(told, [
+    assert.deepEqual(events, [
       ["progress", { status: "started" }],
       ["message", progress(1, "half")],
       ["progress", { progress: 2, total: 2, message: "whole" }],
@@ -192,7 +195,7 @@ test("cache hints come from the options, else from the dialect, and never for an
     "tools/list": { ttlMs: 1_500.7, cacheScope: "public" },
     "resources/read": { ttlMs: -5 },
   };
-  const keptOf = async (
+  const cacheHintsOf = async (
     profile: NonNullable<GatewayOptions["profile"]>,
     method: string,
     params: JsonObject = {},
@@ -204,12 +207,12 @@ test("cache hints come from the options, else from the dialect, and never for an
     const { ttlMs, cacheScope } = JSON.parse(JSON.stringify(result));
     return [ttlMs, cacheScope];
   };
-  assert.deepEqual(await keptOf("strict", "tools/list", {}, { cacheHints }), [1_500, "public"]);
-  assert.deepEqual(await keptOf("strict", "resources/read", { uri: "file://hello.txt" }, { cacheHints }), [0, "private"]);
-  assert.deepEqual(await keptOf("strict", "server/discover"), [300_000, "public"]);
-  assert.deepEqual(await keptOf("apptheory-v3", "server/discover"), [0, "private"]);
+  assert.deepEqual(await cacheHintsOf("strict", "tools/list", {}, { cacheHints }), [1_500, "public"]);
+  assert.deepEqual(await cacheHintsOf("strict", "resources/read", { uri: "file://hello.txt" }, { cacheHints }), [0, "private"]);
+  assert.deepEqual(await cacheHintsOf("strict", "server/discover"), [300_000, "public"]);
+  assert.deepEqual(await cacheHintsOf("apptheory-v3", "server/discover"), [0, "private"]);
   assert.deepEqual(
-    await keptOf(
+    await cacheHintsOf(
       "apptheory-v3",
       "resources/read",
       { uri: "file://hello.txt", requestState: "x" },

@@ -6,14 +6,14 @@ import { bodyOf, ENVELOPE, exchangeOf, gatewayOf, world } from "./kit.fixture.ts
 
 /*
  * The way of a tools/call: limit, resolve, scopes, validate, act, encode. Each call below fails at one step and at every step
- * after it. The answer says which step refused it; the trace says whether the source was asked to act.
+ * after it. The answer says which step refused it; the trace says whether the source was called to act.
  */
 
 const HEADERS = { accept: "application/json, text/event-stream", "content-type": "application/json" };
 const TOKEN: Caller = { principal: "ann", scopes: ["door"] };
 const NO_TOKEN: Caller = { principal: "bob", scopes: [] };
 
-/** A source that records when it is asked to act and when its tool runs. */
+/** A source that records when it is called to act and when its tool runs. */
 function traced(): { readonly source: Source; readonly trace: string[] } {
   const trace: string[] = [];
   const inner = registry({

@@ -178,7 +178,7 @@ describe("results of 2026-07-28", () => {
     }
   });
 
-  test("follow log messages and progress only if the request asked for them #gateway.logging", async () => {
+  test("follow log messages and progress only if the request enables them #gateway.logging", async () => {
     await using gateway = gatewayOf(world().source);
     const silent = send(gateway, "tools/call", { name: "slow" });
     await silent.answer;
@@ -228,7 +228,7 @@ describe("asking within a call", () => {
     assert.equal(one.result["resultType"], "input_required");
     assert.deepEqual(Object.keys(Object(one.result["inputRequests"])), ["first"]);
     assert.equal("ttlMs" in one.result, false);
-    const two = await call({ inputResponses: { first: accept(1), stray: accept(9) }, requestState: one.result["requestState"] ?? null });
+    const two = await call({ inputResponses: { first: accept(1), unknown: accept(9) }, requestState: one.result["requestState"] ?? null });
     assert.deepEqual(Object.keys(Object(two.result["inputRequests"])), ["second"]);
     const missing = await call({ inputResponses: {}, requestState: two.result["requestState"] ?? null });
     assert.deepEqual(Object.keys(Object(missing.result["inputRequests"])), ["second"]);
@@ -385,8 +385,8 @@ test("subscriptions/listen takes a token of the rate limit for each resource", a
   };
   await using gateway = gatewayOf(counting, { rateLimit: { perSecond: 0.001, burst: 10 } });
   const uris = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `door://none/${n}`);
-  const listen = (asked: readonly string[]) =>
-    send(gateway, "subscriptions/listen", { notifications: { resourceSubscriptions: asked } }).answer;
+  const listen = (requested: readonly string[]) =>
+    send(gateway, "subscriptions/listen", { notifications: { resourceSubscriptions: requested } }).answer;
   assert.equal((await listen(["door://state", "door://state", ...uris(5)])).status, 200);
   assert.ok(looked <= 1, `it looked ${looked} times`);
   assert.equal((await listen(uris(5))).status, 429);
@@ -443,7 +443,7 @@ describe("a call of 2026-07-28", () => {
     source.add({
       tools: {
         guarded: { describe: "For some.", meta, run: () => "in" },
-        hidden: { describe: "For nobody.", meta, when: () => false, run: () => "in" },
+        hidden: { describe: "For none.", meta, when: () => false, run: () => "in" },
       },
       resources: { file: { describe: "For some.", uri: "file://{who}", meta, complete, read: () => "text" } },
       prompts: { ask: { describe: "For some.", arguments: [{ name: "who" }], meta, complete, get: () => "text" } },
@@ -464,9 +464,9 @@ describe("a call of 2026-07-28", () => {
       { type: "ref/resource", uri: "file://{who}" },
       { type: "ref/prompt", name: "ask" },
     ]) {
-      const asked = ["completion/complete", { ref, argument: { name: "who", value: "" } }] as const;
-      assert.equal((await send(gateway, ...asked, one).answer).status, 403, ref.type);
-      assert.deepEqual(Object((await ask(gateway, ...asked, both)).result["completion"])["values"], ["alice", "bob"], ref.type);
+      const completion = ["completion/complete", { ref, argument: { name: "who", value: "" } }] as const;
+      assert.equal((await send(gateway, ...completion, one).answer).status, 403, ref.type);
+      assert.deepEqual(Object((await ask(gateway, ...completion, both)).result["completion"])["values"], ["alice", "bob"], ref.type);
     }
   });
 

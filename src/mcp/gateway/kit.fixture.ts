@@ -28,24 +28,24 @@ export function sessionsDouble(): SessionStore & { readonly rows: Map<string, Se
 }
 
 export function streamsDouble(): StreamStore {
-  const kept = new Map<string, { readonly id: string; readonly stream: string; readonly message: Json }[]>();
+  const stored = new Map<string, { readonly id: string; readonly stream: string; readonly message: Json }[]>();
   return {
     async append(session, stream, message) {
-      const of = kept.get(session) ?? [];
-      kept.set(session, of);
+      const of = stored.get(session) ?? [];
+      stored.set(session, of);
       const id = `e${of.length + 1}`;
       of.push({ id, stream, message });
       return id;
     },
     async after(session, eventId) {
-      const of = kept.get(session) ?? [];
+      const of = stored.get(session) ?? [];
       const at = of.findIndex((event) => event.id === eventId);
       const found = of[at];
       if (found === undefined) return undefined;
       return { stream: found.stream, messages: of.slice(at + 1).filter((event) => event.stream === found.stream) };
     },
     async delete(session) {
-      kept.delete(session);
+      stored.delete(session);
     },
     async [Symbol.asyncDispose]() {},
   };
@@ -150,7 +150,7 @@ export function world(): World {
         fails: {
           describe: "Throws.",
           run() {
-            throw new Error("secret of the house");
+            throw new Error("secret detail");
           },
         },
         region: {

@@ -19,7 +19,7 @@ const thinker = () =>
         describe: "Asks the client's model, and where it works.",
         run: (_args, { ask }) =>
           ask({
-            said: {
+            thought: {
               method: "sampling/createMessage",
               params: { messages: [{ role: "user", content: { type: "text", text: "What?" } }], maxTokens: 9 },
             },
@@ -48,7 +48,7 @@ class InMemory implements Transport {
   }
 }
 
-test("a legacy client is asked for sampling and roots, and the call runs again with both #gateway.needs.sampling #gateway.needs.roots #spec.6.sampling.control", async () => {
+test("a legacy client receives sampling and roots requests, and the call runs again with both #gateway.needs.sampling #gateway.needs.roots #spec.6.sampling.control", async () => {
   await using gateway = gatewayOf(thinker());
   const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { sampling: {}, roots: {} } });
   client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
@@ -57,27 +57,27 @@ test("a legacy client is asked for sampling and roots, and the call runs again w
   });
   client.setRequestHandler(ListRootsRequestSchema, () => ROOTS);
   await client.connect(new InMemory(gateway));
-  assert.deepEqual((await client.callTool({ name: "think", arguments: {} })).structuredContent, { said: SAMPLED, where: ROOTS });
+  assert.deepEqual((await client.callTool({ name: "think", arguments: {} })).structuredContent, { thought: SAMPLED, where: ROOTS });
   await client.close();
 });
 
-test("a client without the capability is not asked to sample, and learns what is missing #spec.6.sampling.approve", async () => {
+test("a client without the capability receives no sampling request, and learns what is missing #spec.6.sampling.approve", async () => {
   await using gateway = gatewayOf(thinker());
   const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { roots: {} } });
-  let asked = 0;
+  let requests = 0;
   client.setRequestHandler(ListRootsRequestSchema, () => {
-    asked += 1;
+    requests += 1;
     return ROOTS;
   });
   await client.connect(new InMemory(gateway));
-  const told = await client.callTool({ name: "think", arguments: {} });
-  assert.equal(told.isError, true);
-  assert.match(JSON.stringify(told.content), /sampling/);
-  assert.equal(asked, 0);
+  const result = await client.callTool({ name: "think", arguments: {} });
+  assert.equal(result.isError, true);
+  assert.match(JSON.stringify(result.content), /sampling/);
+  assert.equal(requests, 0);
   await client.close();
 });
 
-test("a client of 2025-06-18 is asked nothing if one of the forms is newer", async () => {
+test("a client of 2025-06-18 receives no question if one of the forms is newer", async () => {
   const form = (field: object): JsonObject => ({ message: "m", requestedSchema: { type: "object", properties: { f: { ...field } } } });
   const asks = registry({
     tools: {
@@ -117,14 +117,14 @@ test("a client of 2026-07-28 gets both questions in one input_required result", 
     };
     return Object(bodyOf(await gateway.exchange(exchangeOf("POST", headers, body).exchange))["result"]);
   };
-  const asked = await call({});
-  assert.equal(asked["resultType"], "input_required");
+  const first = await call({});
+  assert.equal(first["resultType"], "input_required");
   assert.deepEqual(
-    Object.values(Object(asked["inputRequests"])).map((one) => Object(one)["method"]),
+    Object.values(Object(first["inputRequests"])).map((one) => Object(one)["method"]),
     ["sampling/createMessage", "roots/list"],
   );
-  const done = await call({ inputResponses: { said: SAMPLED, where: ROOTS }, requestState: asked["requestState"] });
-  assert.deepEqual(done["structuredContent"], { said: SAMPLED, where: ROOTS });
+  const done = await call({ inputResponses: { thought: SAMPLED, where: ROOTS }, requestState: first["requestState"] });
+  assert.deepEqual(done["structuredContent"], { thought: SAMPLED, where: ROOTS });
 });
 
 test("an unknown question is the author's mistake, which is logged and not disclosed", async () => {

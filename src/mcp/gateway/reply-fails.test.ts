@@ -6,7 +6,7 @@ import { bodyOf, channelDouble, ENVELOPE, exchangeOf, gatewayOf, until, world } 
 
 const BROKEN: JsonObject = {
   get open(): Json {
-    throw new RangeError("secret of the house");
+    throw new RangeError("secret detail");
   },
 };
 const REPLIES: Readonly<Record<string, Reply>> = { "its content": { ok: BROKEN }, "its meta": { ok: { [CONTENT]: [], meta: BROKEN } } };
@@ -65,11 +65,11 @@ describe("a reply that cannot be serialised", () => {
     for (const [part, reply] of Object.entries(REPLIES))
       for (const now of [true, false])
         test(`${way}: ${part}, ${now ? "at once" : "later"}: is an error to its client, and logged once`, async () => {
-          const said: Parameters<Log>[] = [];
-          await using made = gatewayOf(sourceOf(reply, now), { log: (...one) => void said.push(one) });
+          const logged: Parameters<Log>[] = [];
+          await using made = gatewayOf(sourceOf(reply, now), { log: (...one) => void logged.push(one) });
           const { error } = await ask(made);
           assert.deepEqual(error, { code: -32603, message: "Something failed inside the server; its log says what." });
-          const errors = said.filter(([level]) => level === "error");
+          const errors = logged.filter(([level]) => level === "error");
           assert.equal(errors.length, 1);
           const { event, method, error: name } = Object(errors[0]?.[1]);
           assert.deepEqual({ event, method, name }, { event: "request-failed", method: "tools/call", name: "RangeError" });
@@ -78,19 +78,19 @@ describe("a reply that cannot be serialised", () => {
 
   test("calls that fail alike are logged once in 5 s, with a count of the others", async () => {
     const clock = new SimulatedClock();
-    const said: unknown[] = [];
+    const logged: unknown[] = [];
     await using made = gatewayOf(
       {
         ...sourceOf({ ok: null }, false),
         act: () => Promise.reject(new StoreError("STORE_FULL", "The disk is full.")),
       },
-      { clock, log: (_level, data) => void said.push(data) },
+      { clock, log: (_level, data) => void logged.push(data) },
     );
     const ask = WAYS["HTTP, 2026-07-28"];
     for (let n = 0; n < 20; n += 1) await ask?.(made);
     await clock.advance(5_000);
     await ask?.(made);
     const line = { event: "request-failed", method: "tools/call", error: "STORE_FULL", why: "The disk is full." };
-    assert.deepEqual(said, [line, { ...line, unsaid: 19 }]);
+    assert.deepEqual(logged, [line, { ...line, unsaid: 19 }]);
   });
 });

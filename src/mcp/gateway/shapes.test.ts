@@ -39,7 +39,7 @@ const tool = {
   annotations: { readOnlyHint: true },
   icons: [{ src: "data:," }],
   _meta: { "a/b": 1 },
-  inner: "never shown",
+  inner: "never sent",
 };
 
 describe("a definition", () => {
@@ -200,7 +200,7 @@ test("a list that follows the state continues after the last entry read", () => 
     assert.throws(() => turned(entries("a", "b", "c"), cursor), /start again/);
 });
 
-test("what a client can be asked depends on its capabilities and its revision", () => {
+test("the questions a client supports depend on its capabilities and its revision", () => {
   assert.deepEqual(declared({ elicitation: {}, sampling: {}, roots: {} }, true), ["elicitation", "sampling", "roots"]);
   assert.deepEqual(declared({ elicitation: { url: {} }, sampling: { tools: {} } }, true), [
     "elicitation.url",
@@ -236,7 +236,7 @@ test("a question has the parameters of each revision", () => {
 });
 
 test("a form has the choices of each revision, and is not sent if it has none", () => {
-  const asked = (field: Json, revision: Revision): Json | undefined => {
+  const formField = (field: Json, revision: Revision): Json | undefined => {
     const params = { message: "m", requestedSchema: { type: "object", properties: { f: field }, required: ["f"] } };
     const [question] = questionsOf({ q: { method: "elicitation/create", params } }).values();
     assert.ok(question);
@@ -251,9 +251,9 @@ test("a form has the choices of each revision, and is not sent if it has none", 
       { const: "b", title: "B" },
     ],
   };
-  assert.deepEqual(asked(titled, "2025-06-18"), { type: "string", title: "T", enum: ["a", "b"], enumNames: ["A", "B"] });
-  for (const revision of ["2025-11-25", "2026-07-28"] as const) assert.deepEqual(asked(titled, revision), titled);
+  assert.deepEqual(formField(titled, "2025-06-18"), { type: "string", title: "T", enum: ["a", "b"], enumNames: ["A", "B"] });
+  for (const revision of ["2025-11-25", "2026-07-28"] as const) assert.deepEqual(formField(titled, revision), titled);
   const several = { type: "array", items: { type: "string", enum: ["a", "b"] } };
-  assert.throws(() => asked(several, "2025-06-18"), { kind: "CAPABILITY", message: /a list \(f\), .*newer client/ });
-  assert.deepEqual(asked(several, "2025-11-25"), several);
+  assert.throws(() => formField(several, "2025-06-18"), { kind: "CAPABILITY", message: /a list \(f\), .*newer client/ });
+  assert.deepEqual(formField(several, "2025-11-25"), several);
 });

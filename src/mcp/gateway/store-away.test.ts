@@ -8,15 +8,15 @@ const ACCEPT = { accept: "application/json, text/event-stream", "content-type": 
 const INITIALIZE = { jsonrpc: "2.0", id: "first", method: "initialize", params: { protocolVersion: "2025-11-25" } };
 
 function failing() {
-  const kept = sessionsDouble();
+  const stored = sessionsDouble();
   const state = { away: false };
   const unless = <T>(run: () => Promise<T>): Promise<T> =>
-    state.away ? Promise.reject(new StoreError("STORE_IO", "the disk is gone")) : run();
+    state.away ? Promise.reject(new StoreError("STORE_IO", "the disk is unavailable")) : run();
   const sessions: SessionStore = {
-    ...kept,
-    put: (row) => unless(() => kept.put(row)),
-    get: (id) => unless(() => kept.get(id)),
-    delete: (id) => unless(() => kept.delete(id)),
+    ...stored,
+    put: (row) => unless(() => stored.put(row)),
+    get: (id) => unless(() => stored.get(id)),
+    delete: (id) => unless(() => stored.delete(id)),
   };
   return { sessions, state };
 }
@@ -42,9 +42,9 @@ test("while the store fails a session is answered 503 with the request's id, and
     [null, await ask("DELETE")],
   ] as const) {
     assert.deepEqual([answer.status, answer.headers?.["retry-after"]], [503, "1"]);
-    const said = bodyOf(answer);
+    const body = bodyOf(answer);
     assert.deepEqual(
-      [said["id"], said["error"]],
+      [body["id"], body["error"]],
       [id, { code: -31503, message: "The server's sessions are out of reach; try again in a moment.", data: { code: "STORE_IO" } }],
     );
   }
@@ -59,20 +59,20 @@ test("while the store fails a session is answered 503 with the request's id, and
 });
 
 test("a session's change is stored as a change, and again if it failed", async () => {
-  const kept = sessionsDouble();
+  const stored = sessionsDouble();
   let puts = 0;
   let isDown = false;
   const sessions: SessionStore = {
-    ...kept,
+    ...stored,
     async put(row) {
       puts += 1;
-      await kept.put(row);
+      await stored.put(row);
     },
     async change(id, change) {
       if (isDown) throw new StoreError("STORE_FULL", "The disk is full.");
-      const row = kept.rows.get(id);
-      if (row !== undefined) kept.rows.set(id, changedSession(row, change));
-      return kept.rows.get(id);
+      const row = stored.rows.get(id);
+      if (row !== undefined) stored.rows.set(id, changedSession(row, change));
+      return stored.rows.get(id);
     },
   };
   await using gateway = gatewayOf(world().source, { sessions });
@@ -82,7 +82,7 @@ test("a session's change is stored as a change, and again if it failed", async (
     bodyOf(
       await gateway.exchange(exchangeOf("POST", { ...ACCEPT, "mcp-session-id": id }, { jsonrpc: "2.0", id: 1, method, params }).exchange),
     );
-  const row = () => kept.rows.get(id);
+  const row = () => stored.rows.get(id);
   assert.deepEqual((await ask("logging/setLevel", { level: "debug" }))["result"], {});
   assert.equal(row()?.logLevel, "debug");
   isDown = true;

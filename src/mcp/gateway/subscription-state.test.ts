@@ -16,15 +16,15 @@ const catalogue: Catalogue = { tools: ["a", "b", "c"].map(offer), resources: [],
 
 interface Stage {
   readonly host: SubscriptionHost;
-  readonly told: string[];
+  readonly notifications: string[];
   channel(): Channel;
   off: readonly OfferRef[];
   change(off: readonly OfferRef[]): void;
   /** The same, with the surface, for as long as that is current. */
   hand(off: readonly OfferRef[]): void;
-  flag(shown: () => Surface | undefined): void;
+  flag(takeSurface: () => Surface | undefined): void;
   /** How often its surface was read. */
-  asked: number;
+  surfaceReads: number;
   /** The offers it was watched for, and whether for their contents. */
   readonly watched: (readonly [only: OfferRef | undefined, contents: boolean | undefined])[];
   touch(uri: string): void;
@@ -34,13 +34,13 @@ interface Stage {
 
 /** A source whose surface takes time, and a record of its notifications. */
 function stage(): Stage {
-  const told: string[] = [];
+  const notifications: string[] = [];
   const dirty = new Set<Parameters<Source["watch"]>[1]>();
   const surfaceOf = (off: readonly OfferRef[]): Surface => ({ catalogue, off: Object.fromEntries(off.map((ref) => [ref, true as const])) });
   const uris = new Map<string, () => void>();
   const made: Stage = {
-    told,
-    channel: () => Object.assign(channelDouble(), { send: (text: string) => void told.push(text) }),
+    notifications,
+    channel: () => Object.assign(channelDouble(), { send: (text: string) => void notifications.push(text) }),
     off: [],
     change(off) {
       made.off = off;
@@ -50,17 +50,17 @@ function stage(): Stage {
       made.off = off;
       for (const run of dirty) run(undefined, () => (made.off === off ? surfaceOf(off) : undefined));
     },
-    flag(shown) {
-      for (const run of dirty) run(undefined, shown);
+    flag(takeSurface) {
+      for (const run of dirty) run(undefined, takeSurface);
     },
-    asked: 0,
+    surfaceReads: 0,
     watched: [],
     touch: (uri) => uris.get(uri)?.(),
     listening: () => dirty.size + uris.size,
     host: {
       source: {
         async surface(): Promise<Surface> {
-          made.asked += 1;
+          made.surfaceReads += 1;
           const surface = surfaceOf(made.off);
           await new Promise((resolve) => setImmediate(resolve));
           return surface;
@@ -98,15 +98,15 @@ test("C8 a client that leaves while its lists are read is notified when it retur
   const settled = audience.settle();
   audience.detach(first);
   await settled;
-  assert.deepEqual(made.told, []);
+  assert.deepEqual(made.notifications, []);
   await audience.start(second);
   await quiet();
-  assert.deepEqual(made.told, ["tools", "u"]);
+  assert.deepEqual(made.notifications, ["tools", "u"]);
   audience.stop();
   made.change([]);
   made.touch("resources/u");
   await quiet();
-  assert.deepEqual(made.told, ["tools", "u"]);
+  assert.deepEqual(made.notifications, ["tools", "u"]);
 });
 
 test("C8 a subscription is silent while the token on the stream lacks its scope", async () => {
@@ -120,16 +120,16 @@ test("C8 a subscription is silent while the token on the stream lacks its scope"
   await audience.start(made.channel());
   made.touch("resources/u");
   await quiet();
-  assert.deepEqual(made.told, ["u"]);
+  assert.deepEqual(made.notifications, ["u"]);
   audience.setViewer(other);
   await audience.start(made.channel());
   made.touch("resources/u");
   await quiet();
-  assert.deepEqual(made.told, ["u"]);
+  assert.deepEqual(made.notifications, ["u"]);
   audience.setViewer(admin);
   made.touch("resources/u");
   await quiet();
-  assert.deepEqual(made.told, ["u", "u"]);
+  assert.deepEqual(made.notifications, ["u", "u"]);
   audience.stop();
 });
 
@@ -166,7 +166,7 @@ test("C8 a list is notified exactly when it differs from what the client saw las
           .join();
       const known = { tools: "", prompts: "" };
       for (const { kind, off } of steps) {
-        const before = made.told.length;
+        const before = made.notifications.length;
         if (kind === "change") made.change(off);
         if (kind === "hand") made.hand(off);
         if (kind === "list") {
@@ -177,9 +177,9 @@ test("C8 a list is notified exactly when it differs from what the client saw las
         if (kind === "wait" || kind === "change") await quiet();
         if (kind === "settle") await audience.settle();
         await quiet();
-        const told = made.told.slice(before).toSorted();
+        const sent = made.notifications.slice(before).toSorted();
         const changed = (["prompts", "tools"] as const).filter((list) => known[list] !== view(list));
-        assert.deepEqual(told, changed);
+        assert.deepEqual(sent, changed);
         known.tools = view("tools");
         known.prompts = view("prompts");
       }
@@ -193,52 +193,52 @@ test("C8 a change that carries the surface is notified without reading it again"
   const made = stage();
   const audience = new SubscriptionState(made.host, { scopes: [] });
   await audience.start(made.channel());
-  const { asked } = made;
+  const { surfaceReads } = made;
   made.hand(["tools/a"]);
   await quiet();
-  assert.deepEqual(made.told, ["tools"]);
-  assert.equal(made.asked, asked);
+  assert.deepEqual(made.notifications, ["tools"]);
+  assert.equal(made.surfaceReads, surfaceReads);
   made.hand(["tools/b"]);
   made.change(["prompts/p"]);
   await quiet();
-  assert.deepEqual(made.told.slice(1).toSorted(), ["prompts", "tools"]);
-  assert.equal(made.asked, asked + 1);
+  assert.deepEqual(made.notifications.slice(1).toSorted(), ["prompts", "tools"]);
+  assert.equal(made.surfaceReads, surfaceReads + 1);
   // The flag is older than the list the client was sent.
   made.hand(["tools/b", "prompts/p"]);
   made.off = ["prompts/p"];
   audience.recordList(listed({ catalogue, off: { "prompts/p": true } }, "dynamic"), "tools");
   await quiet();
-  assert.equal(made.told.length, 3);
-  assert.equal(made.asked, asked + 2);
+  assert.equal(made.notifications.length, 3);
+  assert.equal(made.surfaceReads, surfaceReads + 2);
   // The surface that came with the flag is no longer available.
   made.hand(["tools/a"]);
   made.off = ["tools/b", "prompts/p"];
   await quiet();
-  assert.equal(made.told.length, 4);
-  assert.equal(made.asked, asked + 3);
+  assert.equal(made.notifications.length, 4);
+  assert.equal(made.surfaceReads, surfaceReads + 3);
   audience.stop();
 });
 
-test("C8 for a client that does not read only flags are kept, and no surface", async () => {
+test("C8 for a client that does not read only flags are stored, and no surface", async () => {
   const made = stage();
   const audience = new SubscriptionState(made.host, { scopes: [] });
   const [first, second] = [made.channel(), made.channel()];
   await audience.start(first);
-  const { asked } = made;
+  const { surfaceReads } = made;
   let looks = 0;
-  const shown = (): undefined => void (looks += 1);
+  const takeSurface = (): undefined => void (looks += 1);
   const ready = { now: false };
   Object.defineProperty(first, "ready", { get: () => ready.now });
-  made.flag(shown);
+  made.flag(takeSurface);
   await quiet();
-  made.flag(shown);
+  made.flag(takeSurface);
   await quiet();
   audience.detach(first);
-  made.flag(shown);
+  made.flag(takeSurface);
   made.off = ["tools/a"];
   await audience.start(second);
   await quiet();
-  assert.deepEqual([looks, made.asked, made.told], [0, asked + 1, ["tools"]]);
+  assert.deepEqual([looks, made.surfaceReads, made.notifications], [0, surfaceReads + 1, ["tools"]]);
   audience.stop();
 });
 
@@ -264,13 +264,13 @@ test("C8 a client without a stream is not watched for once it has flags", async 
   await quiet();
   await audience.start(made.channel());
   await quiet();
-  assert.deepEqual(made.told.splice(0), ["tools", "prompts", "u"]);
+  assert.deepEqual(made.notifications.splice(0), ["tools", "prompts", "u"]);
   assert.equal(made.listening(), 3);
   made.touch("resources/u");
   made.touch("resources/v");
   made.change([]);
   await quiet();
-  assert.deepEqual(made.told.splice(0), ["tools", "prompts", "u", "v"]);
+  assert.deepEqual(made.notifications.splice(0), ["tools", "prompts", "u", "v"]);
   audience.stop();
   assert.equal(made.listening(), 0);
 });
@@ -285,10 +285,10 @@ test("C8 a client whose lists cannot be read is notified of those it saw", async
   made.change(["tools/a"]);
   made.touch("resources/u");
   await audience.settle();
-  assert.deepEqual(made.told.toSorted(), ["prompts", "resources", "tools", "u"]);
-  made.told.length = 0;
+  assert.deepEqual(made.notifications.toSorted(), ["prompts", "resources", "tools", "u"]);
+  made.notifications.length = 0;
   made.host.source.surface = surface;
   made.change(["tools/a"]);
   await audience.settle();
-  assert.deepEqual(made.told, ["tools"]);
+  assert.deepEqual(made.notifications, ["tools"]);
 });

@@ -81,8 +81,8 @@ describe("a source that answers synchronously", () => {
 });
 
 describe("an actor in memory", () => {
-  const shelf = actor("shelf", {
-    describe: "A shelf.",
+  const library = actor("library", {
+    describe: "A library.",
     persistence: "memory",
     state: z.object({ books: z.number().default(0) }),
     tools: {
@@ -95,12 +95,12 @@ describe("an actor in memory", () => {
       },
       take: { describe: "Takes a book.", when: ({ books }) => books > 0, run: () => null },
     },
-    resources: { state: { uri: "shelf://state", view: (state) => state } },
+    resources: { state: { uri: "library://state", view: (state) => state } },
   });
 
   test("is listed in the same tick, with its current state, on a stream and over HTTP", async () => {
-    await using engine = await LocalEngine.start({ kinds: [shelf] });
-    await using gateway = gatewayOf(cast({ engine, kinds: [shelf] }));
+    await using engine = await LocalEngine.start({ kinds: [library] });
+    await using gateway = gatewayOf(cast({ engine, kinds: [library] }));
     const channel = channelDouble();
     const connection = gateway.connect(channel, { principal: "local", scopes: [] });
     // The first request waits until the lists that changes are compared with are known.

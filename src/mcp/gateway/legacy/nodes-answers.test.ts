@@ -6,14 +6,14 @@ import { quiet, type Sent, until } from "../kit.fixture.ts";
 import { begin, bob, call, type Cluster, cluster, type RoamingClient } from "./cluster.fixture.ts";
 
 // Responses and cancellations of a client that reach another node than the one they are for.
-interface Asked {
+interface PendingCall {
   readonly sent: Sent;
   readonly answer: Promise<unknown>;
   readonly id: string;
 }
 
 /** A call at that node that waits for its client. */
-async function asked(client: RoamingClient, at: number): Promise<Asked> {
+async function pendingCall(client: RoamingClient, at: number): Promise<PendingCall> {
   const { sent, answer } = client.sent(at, call("confirm", `c${at}`));
   await until(() => sent.channel.messages.length === 1);
   const id = sent.channel.messages[0]?.["id"];
@@ -41,7 +41,7 @@ describe("a response to a node's request", () => {
     await using nodes = cluster(3);
     const client = await begin(nodes, 0);
     for (const at of [0, 1, 2]) {
-      const { sent, answer, id } = await asked(client, 1);
+      const { sent, answer, id } = await pendingCall(client, 1);
       assert.match(id, /^ask-b{16}-[0-9a-f]{16}$/);
       assert.equal((await client.post(at, yes(id))).status, 202);
       await answer;
@@ -70,7 +70,7 @@ describe("a response to a node's request", () => {
     await using nodes = cluster(2);
     const client = await begin(nodes, 0);
     const other = await begin(nodes, 0, { caller: bob });
-    const { sent, answer, id } = await asked(client, 0);
+    const { sent, answer, id } = await pendingCall(client, 0);
     for (const at of [0, 1]) {
       assert.equal((await other.post(at, yes(id))).status, 202);
       assert.equal((await client.post(at, yes(id), bob)).status, 404);
@@ -106,7 +106,7 @@ describe("a response to a node's request", () => {
   test("that is too long is not passed on, and its call fails", async () => {
     await using nodes = cluster(2, { limits: { answerLength: 1_000 } });
     const client = await begin(nodes, 0);
-    const { sent, answer, id } = await asked(client, 0);
+    const { sent, answer, id } = await pendingCall(client, 0);
     const long = { jsonrpc: "2.0", id, result: { action: "accept", content: { yes: "y".repeat(5_000) } } };
     assert.equal((await client.post(1, long)).status, 202);
     await answer;
@@ -127,7 +127,7 @@ describe("a response to a node's request", () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
-    const { answer, id } = await asked(client, 0);
+    const { answer, id } = await pendingCall(client, 0);
     nodes.net.lose(() => true);
     const posted = client.post(1, yes(id));
     await quiet();
@@ -141,7 +141,7 @@ describe("a response to a node's request", () => {
     const clock = new SimulatedClock();
     await using nodes = cluster(2, { clock });
     const client = await begin(nodes, 0);
-    const { id } = await asked(client, 0);
+    const { id } = await pendingCall(client, 0);
     nodes.kill(0);
     const posted = client.post(1, yes(id));
     assert.equal((await inTime(clock, posted)).status, 202);

@@ -50,7 +50,7 @@ async function balanced(joined?: readonly Peers[]) {
 }
 
 describe("an official client whose every request goes to another node", () => {
-  test("v1 is asked, is notified though its node has died, and ends its session #cluster.clients.any-node", async () => {
+  test("v1 answers questions, is notified though its node has died, and ends its session #cluster.clients.any-node", async () => {
     await using server = await balanced();
     const client = new ClientV1(INFO, { capabilities: { elicitation: {} } });
     client.setRequestHandler(ElicitRequestSchema, () => ({ action: "accept" as const, content: { yes: true } }));
@@ -88,8 +88,8 @@ describe("an official client whose every request goes to another node", () => {
 
   test("v1 is notified though half of the hints between nodes are lost #cluster.clients.once-too-often", async () => {
     const members = new MemoryMembers(systemClock);
-    let told = 0;
-    const drop = (): boolean => (told += 1) % 2 === 0;
+    let hints = 0;
+    const drop = (): boolean => (hints += 1) % 2 === 0;
     const secret = new Uint8Array(32);
     // Short heartbeats, since only they show that something was lost.
     const limits = { heartbeatMs: 100, gapMs: 10 };
@@ -116,11 +116,11 @@ describe("an official client whose every request goes to another node", () => {
       await until(() => known.includes("shut") === opened && updated > before);
     }
     assert.equal(server.nodes.world.calls, 10);
-    assert.ok(told > 0);
+    assert.ok(hints > 0);
     await client.close();
   });
 
-  test("v2 works in both eras, and is asked in both #cluster.clients.any-node", async () => {
+  test("v2 works in both eras, and answers questions in both #cluster.clients.any-node", async () => {
     for (const mode of ["legacy" as const, { pin: "2026-07-28" } as const]) {
       await using server = await balanced();
       const client = new ClientV2(INFO, { capabilities: { elicitation: {} }, versionNegotiation: { mode } });

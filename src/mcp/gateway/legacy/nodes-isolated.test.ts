@@ -94,7 +94,7 @@ describe("nodes that share only the stores", () => {
     await clock.advance(30_000);
     await nodes.streams.append(client.id, `${dead}-"seven"`, null);
     await clock.advance(50_000);
-    assert.equal(named.sent.channel.ended, false, "it has said that it lives");
+    assert.equal(named.sent.channel.ended, false, "it has reported that it is alive");
     await clock.advance(30_000);
     await until(() => named.sent.channel.ended && unnamed.sent.channel.ended);
     const message = named.sent.channel.messages[0];

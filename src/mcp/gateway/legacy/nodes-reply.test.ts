@@ -32,7 +32,7 @@ const progress = (sent: Sent): readonly unknown[] =>
   );
 
 /** Its messages in the store, in order. */
-async function kept({ streams }: Cluster, client: RoamingClient, after: string): Promise<readonly string[]> {
+async function storedIds({ streams }: Cluster, client: RoamingClient, after: string): Promise<readonly string[]> {
   return ((await streams.after(client.id, after))?.messages ?? []).map(({ id }) => id);
 }
 
@@ -51,7 +51,7 @@ describe("the rest of a reply, resumed at another node", () => {
     await until(() => sent.channel.ended);
     await answer;
     assert.match(JSON.stringify(sent.channel.messages.at(-1)), /"second":\{/);
-    assert.deepEqual(idsOf(sent.channel.events), await kept(nodes, client, last));
+    assert.deepEqual(idsOf(sent.channel.events), await storedIds(nodes, client, last));
     const again = await client.get(1, last);
     assert.equal(again.sent.channel.ended, true);
     assert.deepEqual(again.sent.channel.events, sent.channel.events);
@@ -62,7 +62,7 @@ describe("the rest of a reply, resumed at another node", () => {
     const source = registry({
       tools: {
         walk: {
-          describe: "Goes on when it is told to.",
+          describe: "Takes a step each time it is released.",
           async run(_args, context) {
             for (let step = 1; step <= 4; step += 1) {
               context.progress(step, 5);
@@ -116,7 +116,7 @@ describe("the rest of a reply, resumed at another node", () => {
     assert.equal(sent.channel.ended, false);
     await clock.advance(10_000);
     await until(() => sent.channel.ended);
-    assert.deepEqual(idsOf(sent.channel.events), await kept(nodes, client, last));
+    assert.deepEqual(idsOf(sent.channel.events), await storedIds(nodes, client, last));
   });
 
   test("of a dead node ends with what was stored #cluster.clients.resume", async () => {
@@ -152,7 +152,7 @@ describe("the rest of a reply, resumed at another node", () => {
       [first, second].map(({ sent }) => sent.channel.messages.length),
       [1, 2],
     );
-    assert.deepEqual(idsOf(third.sent.channel.events), await kept(nodes, client, last));
+    assert.deepEqual(idsOf(third.sent.channel.events), await storedIds(nodes, client, last));
   });
 
   test("resumed again at the same node goes to the new connection", async () => {
@@ -171,7 +171,7 @@ describe("the rest of a reply, resumed at another node", () => {
     await client.post(0, answerTo(question(second.sent, 1)));
     await answer;
     await until(() => second.sent.channel.ended);
-    assert.deepEqual(idsOf(second.sent.channel.events), await kept(nodes, client, last));
+    assert.deepEqual(idsOf(second.sent.channel.events), await storedIds(nodes, client, last));
   });
 
   test("ends with its session, and when its call is cancelled", async () => {

@@ -11,8 +11,8 @@ const subscribe = request("resources/subscribe", DOOR);
 const unsubscribe = request("resources/unsubscribe", DOOR);
 const setLevel = (level: string): JsonObject => request("logging/setLevel", { level });
 const truth = async (answer: Promise<Json | undefined>): Promise<boolean | undefined> => {
-  const said = await answer;
-  return said === undefined || typeof said === "boolean" ? said : true;
+  const reply = await answer;
+  return reply === undefined || typeof reply === "boolean" ? reply : true;
 };
 const updates = (channel: ReadChannel): number =>
   channel.messages.filter((message) => message["method"] === "notifications/resources/updated").length;

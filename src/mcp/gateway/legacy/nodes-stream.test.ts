@@ -7,8 +7,8 @@ import { begin, call, cluster, request } from "./cluster.fixture.ts";
 // The standalone stream of a session that several nodes serve, and its notifications.
 const LIST = request("tools/list");
 const ALL = ["tools", "resources", "prompts"].map((list) => `notifications/${list}/list_changed`);
-const told = (channel: ReadChannel): readonly unknown[] => channel.messages.map((message) => message["method"]);
-const tools = (channel: ReadChannel): number => told(channel).filter((method) => method === ALL[0]).length;
+const methodsOf = (channel: ReadChannel): readonly unknown[] => channel.messages.map((message) => message["method"]);
+const tools = (channel: ReadChannel): number => methodsOf(channel).filter((method) => method === ALL[0]).length;
 
 describe("the standalone stream", () => {
   test("the newest GET takes over the stream, whichever node it reaches #cluster.clients.one-stream", async () => {
@@ -91,7 +91,7 @@ describe("C8 after seeing lists at several nodes a client is notified", () => {
     const { sent } = await client.get(0);
     for (const at of [0, 1, 1, 0]) await client.post(at, LIST);
     await quiet();
-    assert.deepEqual(told(sent.channel), []);
+    assert.deepEqual(methodsOf(sent.channel), []);
     nodes.world.set(true);
     await until(() => tools(sent.channel) === 1);
     for (const at of [0, 1, 1, 0]) await client.post(at, LIST);
@@ -129,10 +129,10 @@ describe("C8 after seeing lists at several nodes a client is notified", () => {
     worlds[1]?.set(true);
     await client.post(1, LIST);
     await quiet();
-    assert.deepEqual(told(sent.channel), []);
+    assert.deepEqual(methodsOf(sent.channel), []);
     nodes.net.gap();
-    await until(() => told(sent.channel).length === 3);
-    assert.deepEqual(told(sent.channel), ALL);
+    await until(() => methodsOf(sent.channel).length === 3);
+    assert.deepEqual(methodsOf(sent.channel), ALL);
   });
 
   test("when it comes to a node that cannot know what it saw #cluster.clients.gone", async () => {
@@ -145,8 +145,8 @@ describe("C8 after seeing lists at several nodes a client is notified", () => {
     nodes.world.set(true);
     nodes.world.set(false);
     const second = await client.get(1);
-    await until(() => told(second.sent.channel).length === 4);
-    assert.deepEqual(new Set(told(second.sent.channel)), new Set([...ALL, "notifications/resources/updated"]));
+    await until(() => methodsOf(second.sent.channel).length === 4);
+    assert.deepEqual(new Set(methodsOf(second.sent.channel)), new Set([...ALL, "notifications/resources/updated"]));
     // Also if it began there and was sent a list elsewhere, in whichever order.
     const other = await begin(nodes, 1);
     await other.post(2, LIST);
@@ -161,12 +161,12 @@ describe("C8 after seeing lists at several nodes a client is notified", () => {
     const first = await client.get(0);
     first.sent.leave();
     const second = await client.get(1);
-    await until(() => told(second.sent.channel).length === 3);
+    await until(() => methodsOf(second.sent.channel).length === 3);
     await client.post(0, LIST);
     await client.post(0, call("open"));
     await until(() => tools(second.sent.channel) === 2);
     const back = await client.get(0, second.sent.channel.events[0]?.id ?? "");
-    await until(() => told(back.sent.channel).length === 3);
+    await until(() => methodsOf(back.sent.channel).length === 3);
     assert.equal(second.sent.channel.ended, true);
   });
 });

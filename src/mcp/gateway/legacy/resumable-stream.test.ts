@@ -52,7 +52,7 @@ test("C8 events and stored messages are bounded separately", async () => {
   const { channel, stream } = open(streamsDouble());
   const long = "x".repeat(70_000);
   stream.event("progress", long);
-  assert.equal(stream.ready, true, "the message that says the same is told too");
+  assert.equal(stream.ready, true, "the equivalent message is still sent");
   stream.send(long);
   assert.equal(stream.ready, false);
   stream.event("progress", long);

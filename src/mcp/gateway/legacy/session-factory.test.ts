@@ -127,7 +127,7 @@ describe("initialize that names a session", () => {
 
 describe("a session belongs to its principal", () => {
   const source = (): GatewayOptions["source"] => registry({ tools: { who: { run: (_args, { viewer }) => viewer.principal ?? null } } });
-  const said = (answer: Answer): unknown => JSON.stringify(bodyOf(answer)["result"] ?? null);
+  const resultOf = (answer: Answer): unknown => JSON.stringify(bodyOf(answer)["result"] ?? null);
 
   for (const how of ["reject", "reissue", "adopt"] as const)
     test(`another principal that knows its id does not get it, with ${how}`, async () => {
@@ -137,9 +137,9 @@ describe("a session belongs to its principal", () => {
       const before = sessions.rows.get(issued);
       const answer = await send(gateway, who, issued, BOB);
       if (how === "reject") assert.equal(answer.status, 404);
-      else assert.match(String(said(answer)), /bob/);
+      else assert.match(String(resultOf(answer)), /bob/);
       assert.deepEqual(sessions.rows.get(issued), before);
-      assert.match(String(said(await send(gateway, who, issued))), /ada/);
+      assert.match(String(resultOf(await send(gateway, who, issued))), /ada/);
       assert.equal((await send(gateway, undefined, issued, { scopes: [] }, "DELETE")).status, 404);
       assert.equal(sessions.rows.get(issued)?.principal, "ada");
     });
@@ -157,7 +157,7 @@ describe("a session belongs to its principal", () => {
       assert.equal(sessions.rows.get(inside), row);
     }
     assert.equal((await send(gateway, undefined, FOREIGN, BOB, "DELETE")).status, 204);
-    assert.match(String(said(await send(gateway, who, FOREIGN, ADA))), /ada/);
+    assert.match(String(resultOf(await send(gateway, who, FOREIGN, ADA))), /ada/);
   });
 });
 

@@ -166,20 +166,20 @@ describe("a legacy session over HTTP", () => {
     await using gateway = gatewayOf(world().source);
     const session = await open(gateway);
     const { "mcp-session-id": id, ...bare } = session.headers;
-    const asked = { jsonrpc: "2.0", id: "r", method: "ping" };
+    const ping = { jsonrpc: "2.0", id: "r", method: "ping" };
     const of = async (headers: Readonly<Record<string, string>>, body: unknown): Promise<readonly unknown[]> => {
       const answer = await gateway.exchange(exchangeOf("POST", headers, body).exchange);
       return [answer.status, bodyOf(answer)["id"]];
     };
-    const initialize = { ...asked, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {} } };
-    const long = { ...asked, params: { text: "x".repeat(70_000) } };
+    const initialize = { ...ping, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {} } };
+    const long = { ...ping, params: { text: "x".repeat(70_000) } };
     assert.deepEqual(
       [
-        await of(bare, asked),
-        await of({ ...bare, "mcp-session-id": "nobody's" }, asked),
-        await of({ ...session.headers, "mcp-protocol-version": "1999-01-01" }, asked),
+        await of(bare, ping),
+        await of({ ...bare, "mcp-session-id": "unknown" }, ping),
+        await of({ ...session.headers, "mcp-protocol-version": "1999-01-01" }, ping),
         await of(session.headers, initialize),
-        await of(session.headers, [asked]),
+        await of(session.headers, [ping]),
         await of(bare, { jsonrpc: "2.0", method: "notifications/initialized" }),
         await of(bare, long),
       ],
@@ -193,7 +193,7 @@ describe("a legacy session over HTTP", () => {
         [400, null],
       ],
     );
-    assert.equal((await of(session.headers, asked))[0], 200, String(id));
+    assert.equal((await of(session.headers, ping))[0], 200, String(id));
   });
 
   test("survives a restart with its subscriptions and log level #sessions.restart #spec.7.state.sessions", async () => {
@@ -209,7 +209,7 @@ describe("a legacy session over HTTP", () => {
     assert.equal((await second.exchange(exchangeOf("POST", session.headers, call("look"), bob).exchange)).status, 404);
     const slow = exchangeOf("POST", session.headers, call("slow"), ann);
     await second.exchange(slow.exchange);
-    assert.equal(slow.opened(), false, "the log level was kept");
+    assert.equal(slow.opened(), false, "the log level was restored");
     const stream = exchangeOf("GET", session.headers, undefined, ann);
     await second.exchange(stream.exchange);
     made.set(true);
@@ -223,15 +223,15 @@ describe("a legacy session over HTTP", () => {
     await first[Symbol.asyncDispose]();
     await using second = gatewayOf(world().source, { sessions });
     await second.exchange(exchangeOf("POST", session.headers, { jsonrpc: "2.0", id: 1, method: "prompts/list" }, ann).exchange);
-    const told = async (): Promise<readonly unknown[]> => {
+    const methodsOnStream = async (): Promise<readonly unknown[]> => {
       const stream = exchangeOf("GET", session.headers, undefined, ann);
       await second.exchange(stream.exchange);
       const methods = stream.channel.messages.map((message) => message["method"]);
       stream.channel.close();
       return methods;
     };
-    assert.deepEqual(await told(), ["notifications/tools/list_changed", "notifications/resources/list_changed"]);
-    assert.deepEqual(await told(), []);
+    assert.deepEqual(await methodsOnStream(), ["notifications/tools/list_changed", "notifications/resources/list_changed"]);
+    assert.deepEqual(await methodsOnStream(), []);
   });
 
   test("C8 after a restart the client is notified once of each subscription", async () => {
@@ -244,15 +244,15 @@ describe("a legacy session over HTTP", () => {
     await using second = gatewayOf(made.source, { sessions });
     // Before its client listens again, which starts the watch.
     made.set(true);
-    const told = async (): Promise<readonly unknown[]> => {
+    const updatesOnStream = async (): Promise<readonly unknown[]> => {
       const stream = exchangeOf("GET", session.headers, undefined, ann);
       await second.exchange(stream.exchange);
       const { messages } = stream.channel;
       stream.channel.close();
       return messages.flatMap(({ method, params }) => (method === "notifications/resources/updated" ? [params] : []));
     };
-    assert.deepEqual(await told(), [{ uri: "door://state" }]);
-    assert.deepEqual(await told(), []);
+    assert.deepEqual(await updatesOnStream(), [{ uri: "door://state" }]);
+    assert.deepEqual(await updatesOnStream(), []);
   });
 
   test("expires when idle, is touched at most every ttl/10, and an open stream keeps it #sessions.idle #spec.6.trust.desktop #spec.7.state.sessions", async () => {
@@ -262,14 +262,14 @@ describe("a legacy session over HTTP", () => {
     const counted = { ...sessions, touch: (...given: Parameters<typeof sessions.touch>) => ((touched += 1), sessions.touch(...given)) };
     await using gateway = gatewayOf(world().source, { sessions: counted, clock, sessionTtlMs: 100_000, rateLimit: false });
     const idle = await open(gateway);
-    const kept = await open(gateway);
-    const stream = exchangeOf("GET", kept.headers);
+    const listening = await open(gateway);
+    const stream = exchangeOf("GET", listening.headers);
     await gateway.exchange(stream.exchange);
     for (let call_ = 0; call_ < 50; call_ += 1) await idle.post(call("look"));
     assert.equal(touched, 0);
     for (let round = 0; round < 12; round += 1) await clock.step(10_001);
     assert.equal((await idle.post(call("look"))).status, 404);
-    assert.equal((await kept.post(call("look"))).status, 200);
+    assert.equal((await listening.post(call("look"))).status, 200);
     assert.equal(sessions.rows.has(idle.id), false);
   });
 
@@ -318,8 +318,8 @@ describe("a legacy session over HTTP", () => {
     await clock.step(ttl + 1);
     assert.equal((await client.post(call("look"))).status, 404, "here it is known to the millisecond");
     await using other = open_();
-    const late = exchangeOf("POST", reader.headers, call("look"));
-    assert.equal((await other.exchange(late.exchange)).status, 200, "elsewhere the row is all there is");
+    const elsewhere = exchangeOf("POST", reader.headers, call("look"));
+    assert.equal((await other.exchange(elsewhere.exchange)).status, 200, "elsewhere the row is all there is");
     await clock.step(1.1 * ttl + 1);
     const last = exchangeOf("POST", client.headers, call("look"));
     assert.equal((await other.exchange(last.exchange)).status, 404);
@@ -427,17 +427,17 @@ describe("a legacy reply", () => {
     const made = world();
     await using gateway = gatewayOf(made.source);
     const session = await open(gateway, { capabilities: { elicitation: {} } });
-    const asked = session.sent(call("confirm"));
-    await until(() => asked.sent.channel.messages.length === 1);
-    const question = asked.sent.channel.messages[0];
+    const confirm = session.sent(call("confirm"));
+    await until(() => confirm.sent.channel.messages.length === 1);
+    const question = confirm.sent.channel.messages[0];
     assert.equal(question?.["method"], "elicitation/create");
     assert.equal(made.calls, 0);
     assert.equal(
       (await session.post({ jsonrpc: "2.0", id: question?.["id"], result: { action: "accept", content: { yes: true } } })).status,
       202,
     );
-    await asked.answer;
-    assert.match(JSON.stringify(asked.sent.channel.messages.at(-1)), /"yes":true/);
+    await confirm.answer;
+    assert.match(JSON.stringify(confirm.sent.channel.messages.at(-1)), /"yes":true/);
     assert.equal(made.calls, 1);
   });
 
@@ -447,11 +447,11 @@ describe("a legacy reply", () => {
     const clock = steppedClock();
     await using gateway = gatewayOf(made.source, { clock });
     const session = await open(gateway, { capabilities: { elicitation: {} } });
-    const asked = session.sent(call("confirm"));
-    await until(() => asked.sent.channel.messages.length === 1);
+    const confirm = session.sent(call("confirm"));
+    await until(() => confirm.sent.channel.messages.length === 1);
     await gateway.drain(60_000);
-    await asked.answer;
-    const [, cancelled, reply] = asked.sent.channel.messages;
+    await confirm.answer;
+    const [, cancelled, reply] = confirm.sent.channel.messages;
     assert.equal(cancelled?.["method"], "notifications/cancelled");
     assert.match(JSON.stringify(reply), /The server is closing: call again in a moment\. Nothing was applied\..*"isError":true/);
     assert.deepEqual(refusedIn(reply), { code: "DRAINING", applied: false });
@@ -471,16 +471,16 @@ describe("a legacy reply", () => {
       () => undefined,
     ];
     for (const [id, make] of answers.entries()) {
-      const asked = session.sent(call("confirm", {}, id));
-      await until(() => asked.sent.channel.messages.length === 1);
-      const answer = make(asked.sent.channel.messages[0]?.["id"]);
+      const confirm = session.sent(call("confirm", {}, id));
+      await until(() => confirm.sent.channel.messages.length === 1);
+      const answer = make(confirm.sent.channel.messages[0]?.["id"]);
       if (answer === undefined) await clock.step(11 * 60_000);
       else await session.post(answer);
-      await asked.answer;
-      const told = asked.sent.channel.messages.at(-1);
-      assert.match(JSON.stringify(told), /"isError":true/);
+      await confirm.answer;
+      const reply = confirm.sent.channel.messages.at(-1);
+      assert.match(JSON.stringify(reply), /"isError":true/);
       const code = answer === undefined ? "DEADLINE" : "CANNOT_ASK";
-      assert.deepEqual(refusedIn(told), { code, applied: false });
+      assert.deepEqual(refusedIn(reply), { code, applied: false });
     }
     assert.equal(made.calls, 0);
   });

@@ -52,7 +52,7 @@ describe("C8 a stream's notifications of tasks", () => {
     let sent = 0;
     const send = (): void => {
       sent += 1;
-      throw new Error("It is gone.");
+      throw new Error("It is closed.");
     };
     const channel = Object.assign(channelDouble(), { send });
     const tasks = [taskOf("one"), taskOf("two")];

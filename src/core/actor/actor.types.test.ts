@@ -105,7 +105,7 @@ test("types: state, arguments with their defaults, replies and messages are infe
 });
 
 const counting = z.object({ n: z.number().default(0) });
-const bell = actor("bell", {
+const chime = actor("chime", {
   describe: "No message of it has an `input`.",
   state: counting,
   messages: {
@@ -144,13 +144,13 @@ const mute = actor("mute", { describe: "No messages.", state: counting });
 const deaf = actor("deaf", { describe: "An empty list of them.", state: counting, messages: {} });
 
 test("types: messages are sent by name also where none has an input", () => {
-  const at = bell.at("a");
+  const at = chime.at("a");
   assert.deepEqual(
     [at.nudge(), at.wait({ a: 1 }), at.rung(null, { start: 1 })],
     [
-      { to: "bell/a", action: "nudge", args: null },
-      { to: "bell/a", action: "wait", args: { a: 1 } },
-      { to: "bell/a", action: "rung", args: null, start: 1 },
+      { to: "chime/a", action: "nudge", args: null },
+      { to: "chime/a", action: "wait", args: { a: 1 } },
+      { to: "chime/a", action: "rung", args: null, start: 1 },
     ],
   );
   assert.deepEqual(gong.at("a").nudge(), { to: "gong/a", action: "nudge", args: null });
@@ -211,7 +211,7 @@ test("a message's reply is parsed by its `output` schema; one that does not fit 
   await using engine = await LocalEngine.start({ kinds: [kind], store: memoryStore() });
   const ask = () => engine.call(kind.at("a").ask(null, { start: null }));
   await assert.rejects(ask(), { code: "CRASHED", applied: false });
-  value = { n: 1, stray: 2 };
+  value = { n: 1, extra: 2 };
   assert.deepEqual(await ask(), { ok: { n: 1 } });
 });
 
@@ -249,7 +249,7 @@ export const mustNotCompile = {
     actor("a", {
       describe: "",
       state,
-      // @ts-expect-error -- nobody reads that, whether beside an `output` or without
+      // @ts-expect-error -- messages know no such member, with an `output` or without it
       messages: { x: { output: z.number(), secrets: ["a"], run: () => 1 } },
     }),
   asyncRun: () =>
@@ -336,7 +336,7 @@ export const mustNotCompile = {
   // @ts-expect-error -- a player must be named
   missingMessageArgument: () => room.at("a").arrive({}),
   // @ts-expect-error -- nor does a kind whose messages have no input know others
-  unknownBareMessage: () => bell.at("a").nudged(),
+  unknownBareMessage: () => chime.at("a").nudged(),
   // @ts-expect-error -- its tools are no messages
   toolAsMessage: () => gong.at("a").ring({ times: 1 }),
   // @ts-expect-error -- without messages there is nothing to send

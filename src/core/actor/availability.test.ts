@@ -26,7 +26,7 @@ const shop = actor("shop", {
     vault: { describe: "Vault.", when: () => false, view: () => "gold" },
   },
   resources: {
-    shelf: { uri: "shop://{alias}/shelf/{item}", choices: { item: (state) => state.goods }, view: (_state, { args }) => args.item },
+    aisle: { uri: "shop://{alias}/aisle/{item}", choices: { item: (state) => state.goods }, view: (_state, { args }) => args.item },
     office: { uri: "shop://{alias}/office", when: (state) => !state.open || "Not while the shop is open.", view: () => "papers" },
   },
   prompts: {
@@ -75,9 +75,9 @@ test("law 3: a call of a hidden offer gets the same reply as one that does not e
 test("law 3: an argument that is not among its choices is refused; they are listed #actors.choices", () => {
   const stage = rehearse(shop, { viewer: { principal: "ann", scopes: [] } });
   assert.deepEqual(stage.surface()?.choices?.["tools/buy"], { item: ["bread", "salt"], also: ["bread", "salt"] });
-  const told = refusal(stage.turn("tools/buy", { item: "gold" }).reply);
-  assert.deepEqual([told.code, told.message], ["INVALID", 'Invalid arguments: item: must be one of "bread", "salt".']);
-  assert.deepEqual(told.data, { issues: [{ path: "item", message: 'must be one of "bread", "salt"' }] });
+  const refused = refusal(stage.turn("tools/buy", { item: "gold" }).reply);
+  assert.deepEqual([refused.code, refused.message], ["INVALID", 'Invalid arguments: item: must be one of "bread", "salt".']);
+  assert.deepEqual(refused.data, { issues: [{ path: "item", message: 'must be one of "bread", "salt"' }] });
   assert.equal(refusal(stage.turn("tools/buy", { item: "salt", also: ["bread", "gold"] }).reply).code, "INVALID");
   assert.deepEqual(stage.turn("tools/buy", { item: "salt", also: ["bread"] }).reply, { ok: "salt" });
   assert.equal(refusal(stage.turn("tools/buy", { item: "salt" }).reply).message, 'Invalid arguments: item: must be one of "bread".');
@@ -89,9 +89,9 @@ test("law 3: an argument that is not among its choices is refused; they are list
 
 test("law 3: choices apply to variables of resources and arguments of prompts too #actors.choices #spec.7.validation.uris", () => {
   const stage = rehearse(shop);
-  assert.deepEqual(stage.view("resources/shelf", { item: "salt" }), { ok: "salt" });
-  assert.equal(refusal(stage.view("resources/shelf", { item: "gold" })).code, "INVALID");
-  assert.deepEqual(refusal(stage.view("resources/shelf", {})).data, { issues: [{ path: "item", message: "is required" }] });
+  assert.deepEqual(stage.view("resources/aisle", { item: "salt" }), { ok: "salt" });
+  assert.equal(refusal(stage.view("resources/aisle", { item: "gold" })).code, "INVALID");
+  assert.deepEqual(refusal(stage.view("resources/aisle", {})).data, { issues: [{ path: "item", message: "is required" }] });
   assert.equal(refusal(stage.view("prompts/ad", { item: "gold" })).code, "INVALID");
 });
 
@@ -101,7 +101,7 @@ test("a prompt's arguments arrive as text and are parsed as the schema says #spe
   assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: true }), { ok: "salt! 1" });
   assert.equal(refusal(stage.view("prompts/ad", { item: "salt", loud: "very" })).code, "INVALID");
   assert.equal(refusal(stage.view("prompts/ad", { item: "salt", times: "" })).code, "INVALID");
-  assert.deepEqual(stage.view("prompts/plain", { who: "ann", stray: "x" }), { ok: "ann -" });
+  assert.deepEqual(stage.view("prompts/plain", { who: "ann", extra: "x" }), { ok: "ann -" });
   assert.deepEqual(refusal(stage.view("prompts/plain", { how: "x" })).data, { issues: [{ path: "who", message: "is required" }] });
   assert.deepEqual(refusal(stage.view("prompts/plain", { who: 1 })).data, { issues: [{ path: "who", message: "must be text" }] });
   assert.equal(refusal(stage.view("prompts/plain", null)).code, "INVALID");
@@ -117,13 +117,13 @@ test("the choices of an offer with scopes are listed only for viewers that have 
       take: { describe: "", input, scopes: ["staff"], choices, run() {} },
       ask: { describe: "", input, choices, run() {} },
     },
-    resources: { shelf: { uri: "shop://{item}", scopes: ["staff"], choices, view: () => "" } },
+    resources: { aisle: { uri: "shop://{item}", scopes: ["staff"], choices, view: () => "" } },
     prompts: { ad: { describe: "", input, scopes: ["staff"], choices, view: () => "" } },
   });
   const given = { item: ["bread"] };
-  const shownTo = (scopes: readonly string[]) => guarded.surface({ goods: ["bread"] }, { scopes }).choices;
-  assert.deepEqual(shownTo([]), { "tools/ask": given });
-  assert.deepEqual(shownTo(["staff"]), { "tools/take": given, "tools/ask": given, "resources/shelf": given, "prompts/ad": given });
+  const choicesFor = (scopes: readonly string[]) => guarded.surface({ goods: ["bread"] }, { scopes }).choices;
+  assert.deepEqual(choicesFor([]), { "tools/ask": given });
+  assert.deepEqual(choicesFor(["staff"]), { "tools/take": given, "tools/ask": given, "resources/aisle": given, "prompts/ad": given });
 });
 
 test("a constant surface is one frozen, shared object; a varying one is computed", () => {
@@ -153,14 +153,15 @@ test("active links are in the surface, and the kinds of all links in the catalog
   assert.deepEqual(stage.surface()?.links, { "": "room/hall" });
 });
 
-test("a link may give a reason why it is off, and must lead to a kind it declares", () => {
+test("a link may give a reason why it is off, and must point to a kind it declares", () => {
   const clerk = actor("clerk", {
     describe: "",
     initial: () => ({ at: "" }),
     links: {
       desk: {
         kinds: ["desk"],
-        to: ({ at }) => (at === "" ? { off: "Submit it first." } : at === "gone" ? undefined : `${at === "safe" ? "safe" : "desk"}/main`),
+        to: ({ at }) =>
+          at === "" ? { off: "Submit it first." } : at === "missing" ? undefined : `${at === "safe" ? "safe" : "desk"}/main`,
       },
     },
     messages: { moved: { input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
@@ -169,7 +170,7 @@ test("a link may give a reason why it is off, and must lead to a kind it declare
   assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, { desk: "Submit it first." }]);
   stage.turn("moved", { to: "here" });
   assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [{ desk: "desk/main" }, undefined]);
-  stage.turn("moved", { to: "gone" });
+  stage.turn("moved", { to: "missing" });
   assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, undefined]);
   const heard: string[] = [];
   for (let time = 0; time < 2; time += 1)
@@ -183,9 +184,9 @@ test("a refusal thrown by `when` refuses the turn", () => {
   const shy = actor("shy", {
     describe: "",
     initial: () => ({}),
-    tools: { go: { describe: "", when: () => refuse("Ask nobody.", { code: "SHY" }), run() {} } },
+    tools: { go: { describe: "", when: () => refuse("Do not ask.", { code: "SHY" }), run() {} } },
   });
-  assert.deepEqual(refusal(rehearse(shy).turn("tools/go").reply), { code: "SHY", message: "Ask nobody." });
+  assert.deepEqual(refusal(rehearse(shy).turn("tools/go").reply), { code: "SHY", message: "Do not ask." });
 });
 
 const half = actor("half", {
@@ -231,8 +232,8 @@ test("law 3: a throwing `when`, `choices` or link disables its own offer; report
   const stage = rehearse(half);
   const [state, viewer] = [stage.state, { scopes: [] }];
   const surface = half.surface(state, viewer, listen);
-  const said = { "tools/throws": "This tool is out of order.", "tools/refuses": "The author says no." };
-  assert.deepEqual(surface.off, { ...said, "resources/picky": "This resource is out of order." });
+  const reasons = { "tools/throws": "This tool is out of order.", "tools/refuses": "The author says no." };
+  assert.deepEqual(surface.off, { ...reasons, "resources/picky": "This resource is out of order." });
   assert.deepEqual(surface.choices, { "tools/good": { item: ["bread"] } });
   assert.deepEqual(surface.links, { side: "room/side" });
   assert.deepEqual(stage.turn("tools/good", { item: "bread" }).reply, { ok: "done" });
@@ -269,12 +270,12 @@ test("law 3: a `when`, `choices` or link with a wrong result is out of order, wi
   const surface = odd.surface({}, { scopes: [] }, (error) => heard.push(error));
   assert.deepEqual(Object.keys(surface.off), ["tools/count", "tools/wait", "tools/pick", "tools/mixed"]);
   assert.deepEqual([new Set(Object.values(surface.off)), surface.links], [new Set(["This tool is out of order."]), undefined]);
-  const told = heard.map((error) => error.message).join("\n");
-  assert.match(told, /tools\/count.+its `when` gave a number: give true, false, or the reason it is off as text/);
-  assert.match(told, /tools\/wait.+its `when` gave a promise: give true/);
-  assert.match(told, /tools\/pick.+its `choices\.a` gave text: give a list of texts/);
-  assert.match(told, /tools\/mixed.+its `choices\.a` gave a list that holds a number: give a list of texts/);
-  assert.match(told, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, \{ off: why \} or undefined/);
+  const messages = heard.map((error) => error.message).join("\n");
+  assert.match(messages, /tools\/count.+its `when` gave a number: give true, false, or the reason it is off as text/);
+  assert.match(messages, /tools\/wait.+its `when` gave a promise: give true/);
+  assert.match(messages, /tools\/pick.+its `choices\.a` gave text: give a list of texts/);
+  assert.match(messages, /tools\/mixed.+its `choices\.a` gave a list that holds a number: give a list of texts/);
+  assert.match(messages, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, \{ off: why \} or undefined/);
 
   const stage = rehearse(odd);
   assert.throws(() => stage.turn("tools/count"), { code: "OUT_OF_ORDER", message: /`when` gave a number/ });

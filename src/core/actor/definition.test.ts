@@ -400,13 +400,13 @@ test("a schema without a JSON Schema is refused with advice", () => {
     badDefinition(/is a function: pass a schema/),
   );
   assert.throws(() => untyped({ tools: { x: { describe: "", input: [], run() {} } } }), badDefinition(/is no schema/));
-  for (const [input, told] of [
+  for (const [input, reason] of [
     [{ message: { type: "string" } }, /input has no word of JSON Schema: pass \{ type: "object"/],
     [{ properties: { a: "string" } }, /input is no JSON Schema .+: \/properties\/a is no schema/],
     [{ properties: { a: null } }, /: \/properties\/a is no schema/],
     [{ properties: { a: { type: "strin" } } }, /: \/properties\/a\/type is "strin", none of string, /],
   ] as const)
-    assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), badDefinition(told));
+    assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), badDefinition(reason));
   // JSON leaves it out.
   assert.doesNotThrow(() => untyped({ tools: { x: { describe: "", input: { properties: { a: undefined } }, run() {} } } }));
   // Clients never see the schema of a message or a state, so it need not be convertible.
@@ -447,28 +447,28 @@ test("the error for a schema whose check throws names that cause, not only async
 
 test("an invalid `x-mcp-header` is refused with its path: clients would drop the tool", () => {
   const input = z.object({ a: z.object({ b: z.number().meta({ "x-mcp-header": "B" }) }) });
-  const told = badDefinition(/^thing: tools\/x, input: \/properties\/a\/properties\/b\/x-mcp-header is on what has not the type/);
-  assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), told);
+  const reason = badDefinition(/^thing: tools\/x, input: \/properties\/a\/properties\/b\/x-mcp-header is on what has not the type/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), reason);
 });
 
 test("a secret argument must not be repeated in a header", () => {
   const input = z.object({ a: z.object({ b: z.string().meta({ "x-mcp-header": "B" }) }), c: z.string() });
-  const told = badDefinition(/^thing: tools\/x: the argument "a\.b" is `secret`, and `x-mcp-header` would repeat it in a header/);
-  assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["a"], run() {} } } }), told);
+  const reason = badDefinition(/^thing: tools\/x: the argument "a\.b" is `secret`, and `x-mcp-header` would repeat it in a header/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["a"], run() {} } } }), reason);
   untyped({ tools: { x: { describe: "", input, secret: ["c"], run() {} } } });
 });
 
 test("a schema of an unknown dialect is refused; all drafts of JSON Schema are accepted", () => {
   const dialect = (name: string) => ({ $schema: name, type: "object", properties: {} });
-  const told = badDefinition(/^thing: tools\/x, input is of a dialect that is not read here, "https:\/\/a\.example\/own": write it in/);
-  assert.throws(() => untyped({ tools: { x: { describe: "", input: dialect("https://a.example/own"), run() {} } } }), told);
+  const reason = badDefinition(/^thing: tools\/x, input is of a dialect that is not read here, "https:\/\/a\.example\/own": write it in/);
+  assert.throws(() => untyped({ tools: { x: { describe: "", input: dialect("https://a.example/own"), run() {} } } }), reason);
   assert.throws(() => fromJsonSchema(dialect("https://a.example/own")), badDefinition(/^fromJsonSchema\(\) is of a dialect/));
   for (const known of ["draft-07/schema#", "draft/2019-09/schema", "draft/2020-12/schema#", "schema"])
     untyped({ tools: { x: { describe: "", input: dialect(`https://json-schema.org/${known}`), run() {} } } });
 });
 
 test("a resource's URI template must have a scheme and only supported RFC 6570 forms", () => {
-  const wrong: readonly (readonly [uri: string, told: RegExp])[] = [
+  const wrong: readonly (readonly [uri: string, reason: RegExp])[] = [
     ["x:a b", /x:a b has signs that no URI has/],
     ["x://straße/{a}", /signs that no URI has/],
     ["x:{?a}", /\{\?a\} is of RFC 6570 more than is read here: use \{name\}, or \{\+name\} for what may hold slashes/],
@@ -481,7 +481,7 @@ test("a resource's URI template must have a scheme and only supported RFC 6570 f
     ["no-scheme/{a}", /no URI: begin with a scheme, as in notes:\/\/no-scheme\/\{a\}/],
     ["", /there is no URI/],
   ];
-  for (const [uri, told] of wrong) assert.throws(() => untyped({ resources: { x: { uri, view() {} } } }), badDefinition(told), uri);
+  for (const [uri, reason] of wrong) assert.throws(() => untyped({ resources: { x: { uri, view() {} } } }), badDefinition(reason), uri);
 });
 
 test("a variable may occur once in a URI template; `{alias}` may repeat", () => {
@@ -570,7 +570,7 @@ test("a TypeError in a handler reports how the state does not fit its schema", (
   // As an engine reads it from a store, unchecked.
   const old: { items: string[] } = Object.freeze(JSON.parse('{"things":3}'));
   const message = (action: string): Message => ({ id: "m", to: "box/a", action, args: {}, at: 0, seed: "00".repeat(16) });
-  const said =
+  const misfit =
     /threw TypeError, and the state it was given does not fit its schema \(it lacks items\): what is new in a state needs `version` and `migrate`\./;
   const thrown = (act: () => unknown): unknown => {
     try {
@@ -581,13 +581,16 @@ test("a TypeError in a handler reports how the state does not fit its schema", (
   };
   const put = thrown(() => kind.receive(old, message("tools/put")));
   assert.ok(put instanceof TroupeError && put.code === "BAD_TURN" && put.cause instanceof TypeError);
-  assert.match(put.message, said);
+  assert.match(put.message, misfit);
   assert.match(put.message, /^tools\/put /);
-  assert.throws(() => kind.view?.(old, "tools/count", {}, { scopes: [] }), { code: "BAD_TURN", message: said });
-  assert.throws(() => kind.receive(old, message("tools/take")), { code: "BAD_TURN", message: said });
-  const told: TroupeError[] = [];
-  kind.surface(old, { scopes: [] }, (error) => told.push(error));
-  assert.match(told[0]?.message ?? "", /its `when` threw TypeError, and the state it was given does not fit its schema \(it lacks items\)/);
+  assert.throws(() => kind.view?.(old, "tools/count", {}, { scopes: [] }), { code: "BAD_TURN", message: misfit });
+  assert.throws(() => kind.receive(old, message("tools/take")), { code: "BAD_TURN", message: misfit });
+  const errors: TroupeError[] = [];
+  kind.surface(old, { scopes: [] }, (error) => errors.push(error));
+  assert.match(
+    errors[0]?.message ?? "",
+    /its `when` threw TypeError, and the state it was given does not fit its schema \(it lacks items\)/,
+  );
   const other: { items: string[] } = Object.freeze(JSON.parse('{"items":{"a":1}}'));
   assert.throws(() => kind.receive(other, message("tools/put")), { message: /does not fit its schema \(items: .*array/ });
   const nested = actor("box", {

@@ -45,7 +45,7 @@ for (let level = 0; level < 20_000; level += 1) deep = [deep];
 const cycle: State = { n: 1 };
 cycle["self"] = [cycle];
 
-const wrong: readonly (readonly [what: string, value: unknown, told: RegExp])[] = [
+const wrong: readonly (readonly [what: string, value: unknown, reason: RegExp])[] = [
   ["NaN", Number.NaN, /^state\.n is NaN/],
   ["undefined", undefined, /^state\.n is undefined/],
   ["a Date", new Date(0), /^state\.n is a Date/],
@@ -77,7 +77,7 @@ const wrong: readonly (readonly [what: string, value: unknown, told: RegExp])[] 
   ["what is nested too deep", deep, /is nested deeper than 128/],
 ];
 
-for (const [what, value, told] of wrong)
+for (const [what, value, reason] of wrong)
   test(`a value that is not JSON is refused with its path, the state unchanged: ${what}`, async () => {
     for (const initial of [FLAT, DEEP]) {
       await using stage = await staged(initial);
@@ -85,7 +85,7 @@ for (const [what, value, told] of wrong)
       for (const put of [(state: State) => (state["n"] = value), (state: State) => Object.assign(state, { o: 1, n: value })])
         await assert.rejects(
           stage.turn(put),
-          (error: EngineError) => error.code === "STATE_NOT_JSON" && (assert.match(error.message, told), true),
+          (error: EngineError) => error.code === "STATE_NOT_JSON" && (assert.match(error.message, reason), true),
         );
       assert.equal(await stage.state(), before);
     }
@@ -204,7 +204,7 @@ test("C3 unfrozen parts of an assigned frozen object are frozen with the state",
     assert.match(before, /"tags":\["x"/);
     assertFrozen(next);
     try {
-      given.tags.push("late");
+      given.tags.push("later");
       given.more.part = 9;
     } catch (error) {
       assert.ok(error instanceof TypeError);
@@ -300,10 +300,10 @@ test("a value that is not JSON is refused in place of an object or array too", a
     [(state) => unseen(state["list"]).push(hidden({ id: 3 })), /^state\.list\[2\]\.hid is hidden/],
     [(state) => (state["list"] = Object.assign([{ id: 1 }], { extra: 1 })), /^state\.list\.extra stands in a list/],
   ];
-  for (const [put, told] of puts) {
+  for (const [put, reason] of puts) {
     await using stage = await staged(DEEP);
     await stage.turn(() => undefined);
-    await assert.rejects(stage.turn(put), { code: "STATE_NOT_JSON", message: told });
+    await assert.rejects(stage.turn(put), { code: "STATE_NOT_JSON", message: reason });
     assert.deepEqual(await stage.state(), DEEP);
   }
 });
@@ -313,7 +313,7 @@ test("a value that is not JSON is refused inside a frozen value with drafts or w
   const symbol = (value: object) => Object.defineProperty(value, Symbol("x"), { value: 1 });
   const getter = (value: object) => Object.defineProperty(value, "now", { get: () => 1, enumerable: true });
   const listOf = (length: number, ...items: readonly unknown[]) => Object.assign([...items], { length });
-  const moves: readonly (readonly [given: (state: State) => object, told: RegExp])[] = [
+  const moves: readonly (readonly [given: (state: State) => object, reason: RegExp])[] = [
     [({ part }) => listOf(2, part), /^state\.n\[1\] is undefined/],
     [({ part }) => Object.assign([part], { extra: 1 }), /^state\.n\.extra stands in a list/],
     [({ part }) => hidden({ part }), /^state\.n\.hid is hidden/],
@@ -321,10 +321,10 @@ test("a value that is not JSON is refused inside a frozen value with drafts or w
     [({ part }) => getter({ part }), /^state\.n\.now is a getter/],
     [({ part }) => Object.defineProperty({}, "part", { value: part }), /^state\.n\.part is hidden/],
   ];
-  for (const [given, told] of moves) {
+  for (const [given, reason] of moves) {
     await using stage = await staged(DEEP);
     await stage.turn(() => undefined);
-    const refused = { code: "STATE_NOT_JSON", message: told };
+    const refused = { code: "STATE_NOT_JSON", message: reason };
     await assert.rejects(
       stage.turn((state) => (state["n"] = Object.freeze(given(state)))),
       refused,
@@ -381,12 +381,12 @@ test("the error for cloning a draft says how to copy it", async () => {
 
 test("a draft is printed as what it holds, in logs too", async () => {
   await using stage = await staged(DEEP);
-  const shown: string[] = [];
+  const printed: string[] = [];
   await stage.turn((state) => {
     state["n"] = 2;
-    shown.push(inspect(state, { depth: 5 }), inspect(state["list"]), inspect([state["part"]], { depth: 5 }));
+    printed.push(inspect(state, { depth: 5 }), inspect(state["list"]), inspect([state["part"]], { depth: 5 }));
   });
-  assert.deepEqual(shown, [inspect({ ...DEEP, n: 2 }, { depth: 5 }), inspect(DEEP["list"]), inspect([DEEP["part"]], { depth: 5 })]);
+  assert.deepEqual(printed, [inspect({ ...DEEP, n: 2 }, { depth: 5 }), inspect(DEEP["list"]), inspect([DEEP["part"]], { depth: 5 })]);
 });
 
 test("a part moved between two places that share an object keeps its own value", async () => {
@@ -431,14 +431,14 @@ test("-0 becomes 0, as in JSON text", async () => {
 
 test("the draft of a turn that threw is revoked too", async () => {
   await using stage = await staged(FLAT);
-  let kept: State = {};
+  let retained: State = {};
   await assert.rejects(
     stage.turn((state) => {
-      kept = state;
+      retained = state;
       throw new RangeError("crash");
     }),
   );
-  assert.throws(() => (kept["n"] = 9), { name: "TypeError", message: /revoked/ });
+  assert.throws(() => (retained["n"] = 9), { name: "TypeError", message: /revoked/ });
 });
 
 test("C3 a forged hint, or one about another state, does not prevent checks of a state", async () => {

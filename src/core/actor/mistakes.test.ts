@@ -20,7 +20,7 @@ const clumsy = (run: (ctx: Context) => unknown, tool: object = {}) =>
   });
 const stageOf = (run: (ctx: Context) => unknown, tool: object = {}) => rehearse(clumsy(run, tool));
 
-const mistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown, told: RegExp, tool?: object])[] = [
+const mistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown, reason: RegExp, tool?: object])[] = [
   ["an async run", async () => 1, /^tools\/act returned a promise: a turn is synchronous.+Use `work` for what waits\.$/],
   ["a reply that is no JSON", () => ({ at: new Date(0) }), /^What tools\/act replied is not JSON: \/at is a Date \(use .+\)\.$/],
   ["a reply that is no text either", () => 10n, /^What tools\/act replied is not JSON: it is a bigint \(use its text\)\.$/],
@@ -48,16 +48,16 @@ const mistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown
   ],
 ];
 
-for (const [what, run, told, tool] of mistakes) {
+for (const [what, run, reason, tool] of mistakes) {
   test(`a mistake in a turn has a code and a sentence: ${what}`, () => {
     assert.throws(
       () => stageOf(run, tool).turn("tools/act"),
-      (error) => error instanceof TroupeError && error.code === "BAD_TURN" && (assert.match(error.message, told), true),
+      (error) => error instanceof TroupeError && error.code === "BAD_TURN" && (assert.match(error.message, reason), true),
     );
   });
 }
 
-const unasked: readonly (readonly [what: string, run: (ctx: Context) => unknown, told: RegExp])[] = [
+const furtherMistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown, reason: RegExp])[] = [
   ["a wake without a word", ({ wake }) => wake?.("w"), /^wake\("w"\): `at` or `afterMs` must be a number of milliseconds\.$/],
   ["a wake at no time", ({ wake }) => wake?.("w", { afterMs: Number.NaN, action: "beat" }), /^wake\("w"\): `at` or `afterMs`/],
   [
@@ -95,11 +95,11 @@ const unasked: readonly (readonly [what: string, run: (ctx: Context) => unknown,
   ["nothing to ask", ({ ask }) => ask?.(undefined), /^ask\(\): pass questions by name\.$/],
 ];
 
-for (const [what, run, told] of unasked) {
+for (const [what, run, reason] of furtherMistakes) {
   test(`a mistake with the context has a code and a sentence: ${what}`, () => {
     assert.throws(
       () => stageOf(run).turn("tools/act"),
-      (error) => error instanceof TroupeError && error.code === "BAD_TURN" && (assert.match(error.message, told), true),
+      (error) => error instanceof TroupeError && error.code === "BAD_TURN" && (assert.match(error.message, reason), true),
     );
   });
 }
@@ -130,27 +130,27 @@ test("a timer repeats no more often than the kind's policy allows", () => {
 });
 
 test("reading the state after the turn throws TURN_OVER", () => {
-  let kept: { readonly state: unknown } | undefined;
+  let retained: { readonly state: unknown } | undefined;
   const stage = stageOf((ctx) => {
     ctx.state.list.push(1);
-    kept = ctx;
+    retained = ctx;
   });
   stage.turn("tools/act");
-  assert.throws(() => kept?.state, { code: "TURN_OVER" });
+  assert.throws(() => retained?.state, { code: "TURN_OVER" });
 });
 
 test("a message to an invalid id is BAD_ID, with advice on how ids are made", () => {
-  for (const to of [undefined, null, 3, {}, "nobody"])
+  for (const to of [undefined, null, 3, {}, "no-slash"])
     assert.throws(() => keyOf(unseen(to)?.valueOf()), { code: "BAD_ID", message: /make ids with `kind\.id\(key\)`/ });
 });
 
 test("errors for writing to revoked drafts and frozen values point to the author's code", () => {
-  let kept: { list: unknown[] } | undefined;
-  const keeping = (use: (kept: { list: unknown[] }, ctx: Context) => void): (() => void) => {
-    kept = undefined;
+  let retained: { list: unknown[] } | undefined;
+  const keeping = (use: (retained: { list: unknown[] }, ctx: Context) => void): (() => void) => {
+    retained = undefined;
     const kind = clumsy((ctx) => {
-      if (kept !== undefined) use(kept, ctx);
-      kept = ctx.state;
+      if (retained !== undefined) use(retained, ctx);
+      retained = ctx.state;
       ctx.state.list.push(2);
     });
     const message = { id: "m", to: kind.id("a"), action: "tools/act", args: {}, at: 0, seed: "00", viewer: { scopes: [] } };
@@ -184,7 +184,7 @@ test("a mistake in work has a code and a sentence", async () => {
   await assert.rejects(stageOf(async () => 10n).work("tools/wait"), { code: "BAD_TURN", message: /What tools\/wait replied is not JSON/ });
 });
 
-const wrong: readonly (readonly [what: string, definition: object, told: RegExp])[] = [
+const wrong: readonly (readonly [what: string, definition: object, reason: RegExp])[] = [
   [
     "`when` as a value",
     { tools: { a: { describe: "A.", when: true, run: () => 1 } } },
@@ -212,11 +212,11 @@ const wrong: readonly (readonly [what: string, definition: object, told: RegExp]
   ["a resource without a URI", { resources: { a: { view: () => 1 } } }, /odd: resources\/a needs `uri`/],
 ];
 
-for (const [what, definition, told] of wrong) {
+for (const [what, definition, reason] of wrong) {
   test(`a wrong definition is BAD_DEFINITION, and says where: ${what}`, () => {
     assert.throws(
       () => actor("odd", { describe: "Odd.", initial: () => ({}), ...definition }),
-      (error) => error instanceof TroupeError && error.code === "BAD_DEFINITION" && (assert.match(error.message, told), true),
+      (error) => error instanceof TroupeError && error.code === "BAD_DEFINITION" && (assert.match(error.message, reason), true),
     );
   });
 }
@@ -235,15 +235,15 @@ test("answering the id of a sent message is refused and names the id to use", ()
     describe: "Asks.",
     initial: () => ({}),
     messages: {
-      told: { replies: true, run: ({ args, answer }) => answer(args.of, args.reply) },
+      replied: { replies: true, run: ({ args, answer }) => answer(args.of, args.reply) },
       passed: { replies: true, run: ({ args, answer }) => answer("the call", args.reply) },
       done: { input: z.object({ of: z.string() }), run: ({ args, answer }) => answer(args.of, "done") },
     },
   });
   const stage = rehearse(kind);
-  const said = { of: "m1", to: "child/x", reply: { ok: 1 } };
-  assert.throws(() => stage.turn("told", said), { code: "BAD_TURN", message: /^answer\(\): .+`message\.id`\.$/ });
-  stage.turn("passed", said);
+  const args = { of: "m1", to: "child/x", reply: { ok: 1 } };
+  assert.throws(() => stage.turn("replied", args), { code: "BAD_TURN", message: /^answer\(\): .+`message\.id`\.$/ });
+  stage.turn("passed", args);
   stage.turn("done", { of: "m1" });
   assert.deepEqual(stage.answered, { "the call": { ok: 1 }, m1: { ok: "done" } });
 });

@@ -36,7 +36,7 @@ const chest = actor("chest", {
         return `${colour.action} ${state.colour}`;
       },
     },
-    think: { describe: "Ask the model.", run: ({ ask }) => ask({ said: sample({ messages: [], maxTokens: 5 }), where: roots() }) },
+    think: { describe: "Ask the model.", run: ({ ask }) => ask({ thought: sample({ messages: [], maxTokens: 5 }), where: roots() }) },
     clash: { describe: "Uses the reserved key.", confirm: "Sure?", run: ({ ask }) => ask({ confirm: elicit("Again?") }) },
   },
 });
@@ -51,8 +51,8 @@ function refusal(given: Reply | "later" | undefined): { readonly code: string; r
 
 test("a tool with `confirm` asks the client, and runs once it is confirmed #spec.6.tools.consent", () => {
   const stage = rehearse(chest);
-  const asked = stage.turn("tools/burn", { coins: 5 }, can);
-  assert.deepEqual(asked, {
+  const turn = stage.turn("tools/burn", { coins: 5 }, can);
+  assert.deepEqual(turn, {
     reply: {
       needs: {
         confirm: {
@@ -80,7 +80,7 @@ test("C3 a declined, cancelled or unticked confirmation is a refusal without a t
   assert.equal(stage.state.gold, 5);
 });
 
-test("without a question, or a client that can be asked, a tool runs at once", () => {
+test("a tool runs at once if it has no question or its client cannot answer one", () => {
   const stage = rehearse(chest);
   assert.deepEqual(stage.turn("tools/burn", { coins: 2 }, can).reply, { ok: 3 });
   assert.deepEqual(stage.turn("tools/burn", { coins: 3 }).reply, { ok: 0 });
@@ -88,8 +88,8 @@ test("without a question, or a client that can be asked, a tool runs at once", (
 
 test("work is confirmed before it starts", async () => {
   const stage = rehearse(chest);
-  const asked = await stage.work("tools/sink", {}, can);
-  assert.ok(typeof asked.reply === "object" && "needs" in asked.reply);
+  const turn = await stage.work("tools/sink", {}, can);
+  assert.ok(typeof turn.reply === "object" && "needs" in turn.reply);
   await stage.work("tools/sink", {}, { ...can, answers: { confirm: accepted({ confirm: true }) } });
   assert.equal(stage.state.gold, 0);
 });
@@ -149,13 +149,13 @@ test("`ask` is refused if the client lacks a capability, which is named", () => 
   const { reply } = stage.turn("tools/think", {}, { can: ["sampling", "roots"] });
   assert.deepEqual(reply, {
     needs: {
-      said: { method: "sampling/createMessage", params: { messages: [], maxTokens: 5 } },
+      thought: { method: "sampling/createMessage", params: { messages: [], maxTokens: 5 } },
       where: { method: "roots/list", params: {} },
     },
   });
-  const said = { role: "assistant", model: "m", content: { type: "text", text: "Hm." } };
-  assert.deepEqual(stage.turn("tools/think", {}, { answers: { said, where: { roots: [] } } }).reply, {
-    ok: { said: { ...said, text: "Hm." }, where: { roots: [] } },
+  const thought = { role: "assistant", model: "m", content: { type: "text", text: "Hm." } };
+  assert.deepEqual(stage.turn("tools/think", {}, { answers: { thought, where: { roots: [] } } }).reply, {
+    ok: { thought: { ...thought, text: "Hm." }, where: { roots: [] } },
   });
 });
 
@@ -235,7 +235,7 @@ test("a form may have every field that MCP allows", () => {
 
 const at = (property: object) => ({ type: "object", properties: { fine: { type: "string" }, at: property } });
 
-const unfit: readonly (readonly [what: string, schema: object, told: RegExp])[] = [
+const unfit: readonly (readonly [what: string, schema: object, reason: RegExp])[] = [
   [
     "an object in it",
     z.object({ at: z.object({ street: z.string() }) }),
@@ -246,7 +246,7 @@ const unfit: readonly (readonly [what: string, schema: object, told: RegExp])[] 
   ["text or null", z.object({ at: z.string().nullable() }), /, at: its type is \["string","null"\]\.|, at: it is a union/],
   ["a record", z.object({ at: z.record(z.string(), z.string()) }), /, at: it is an object\./],
   ["anything", z.object({ at: z.any() }), /, at: it is a union, a reference, or has no type\./],
-  ["a format nobody knows", z.object({ at: z.uuid() }), /, at: its format is none of email, uri, date, date-time\./],
+  ["an unknown format", z.object({ at: z.uuid() }), /, at: its format is none of email, uri, date, date-time\./],
   [
     "a union of objects",
     z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
@@ -259,15 +259,15 @@ const unfit: readonly (readonly [what: string, schema: object, told: RegExp])[] 
   ["a boolean for a schema", { properties: { at: true } }, /, at: it has no schema\./],
 ];
 
-for (const [what, schema, told] of unfit)
+for (const [what, schema, reason] of unfit)
   test(`a form that MCP does not allow is refused when it is created: ${what}`, () => {
-    assert.throws(() => elicit("?", schema), { code: "BAD_DEFINITION", message: told });
+    assert.throws(() => elicit("?", schema), { code: "BAD_DEFINITION", message: reason });
   });
 
 // ── the client's model and folders ───────────────────────────────────────────
 
 const question = sample({ messages: [{ role: "user", content: { type: "text", text: "Well?" } }], maxTokens: 9, temperature: 0 });
-const textBlock = (said: string): Json => ({ type: "text", text: said });
+const textBlock = (text: string): Json => ({ type: "text", text });
 
 test("the model's answer is returned unchanged and typed, with its text added", () => {
   assert.equal(question.request.params["temperature"], 0);

@@ -107,8 +107,8 @@ test("a read-only state compares, prints and iterates like plain objects and arr
 });
 
 test("a part of the state that a view returns is not copied", () => {
-  const kind = actor("shelf", {
-    describe: "A shelf.",
+  const kind = actor("larder", {
+    describe: "A larder.",
     initial: () => ({ goods: [{ name: "bread" }], place: { room: "kitchen" } }),
     tools: {
       all: { describe: "All.", view: (state) => state },
@@ -144,19 +144,19 @@ test("every way of writing to a read-only state is refused and changes nothing",
 });
 
 test("a retained part of a read-only state can be assigned to a later draft and found", () => {
-  let kept: unknown;
-  const part = (): Open => Object(kept);
-  const kind = actor("shelf", {
-    describe: "A shelf.",
+  let retained: unknown;
+  const part = (): Open => Object(retained);
+  const kind = actor("larder", {
+    describe: "A larder.",
     initial: () => ({ goods: [{ n: 1 }, { n: 2 }], put: null as unknown }),
     tools: {
-      keep: { describe: "Keep.", view: (state) => void (kept = state.goods) },
-      set: { describe: "Set.", run: ({ state }) => void (state.put = kept) },
+      keep: { describe: "Keep.", view: (state) => void (retained = state.goods) },
+      set: { describe: "Set.", run: ({ state }) => void (state.put = retained) },
       inside: { describe: "Inside.", run: ({ state }) => void (state.put = { deep: [part()["0"]] }) },
-      frozen: { describe: "Frozen.", run: ({ state }) => void (state.put = Object.freeze({ deep: kept })) },
+      frozen: { describe: "Frozen.", run: ({ state }) => void (state.put = Object.freeze({ deep: retained })) },
       push: { describe: "Push.", run: ({ state }) => void state.goods.push(Object(part()["1"])) },
       write: { describe: "Write.", run: ({ state }) => void ((state.put = part()["0"]), (Object(state.put).n = 3)) },
-      writeInside: { describe: "Write.", run: ({ state }) => void ((state.put = { deep: kept }), (Object(state.put).deep[0].n = 4)) },
+      writeInside: { describe: "Write.", run: ({ state }) => void ((state.put = { deep: retained }), (Object(state.put).deep[0].n = 4)) },
       writePushed: { describe: "Write.", run: ({ state }) => void (state.goods.push(Object(part()["0"])), (Object(state.goods[2]).n = 5)) },
       find: {
         describe: "Find.",

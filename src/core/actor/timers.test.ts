@@ -29,7 +29,7 @@ const stageOf = (set: (ctx: Context) => unknown) =>
     }),
   );
 
-const refused: readonly (readonly [what: string, set: (ctx: Context) => unknown, told: RegExp])[] = [
+const refused: readonly (readonly [what: string, set: (ctx: Context) => unknown, reason: RegExp])[] = [
   [
     "arguments of another name",
     ({ wake }) => wake("w", { afterMs: 1, action: "due", args: { titel: "x" } }),
@@ -43,9 +43,9 @@ const refused: readonly (readonly [what: string, set: (ctx: Context) => unknown,
   ],
 ];
 
-for (const [what, set, told] of refused)
+for (const [what, set, reason] of refused)
   test(`a timer with an invalid message is refused when it is set: ${what}`, () => {
-    assert.throws(() => stageOf(set).turn("tools/set"), { code: "BAD_TURN", message: told });
+    assert.throws(() => stageOf(set).turn("tools/set"), { code: "BAD_TURN", message: reason });
   });
 
 test("a timer stores its arguments as they were given", () => {

@@ -178,7 +178,7 @@ test("a turn reports progress of a deferred reply; the commit refuses invalid pr
           report(state.of, done, total, text);
         },
       },
-      told: { replies: true, run: ({ report, args }) => report(args.of, 1) },
+      replied: { replies: true, run: ({ report, args }) => report(args.of, 1) },
     },
   });
   const stage = rehearse(kind);
@@ -188,24 +188,24 @@ test("a turn reports progress of a deferred reply; the commit refuses invalid pr
   assert.deepEqual(stage.turn("tick", { done: 2, total: 3, text: "two" }).report, { [of]: { done: 2, total: 3, text: "two" } });
   for (const step of [{}, { done: "1" }, { done: 1, total: "2" }, { done: 1, text: 3 }])
     assert.throws(() => stage.turn("tick", step), { code: "BAD_TURN", message: /report is by the ids of messages, each `\{ done/ });
-  assert.throws(() => stage.turn("told", { of: "m1", to: "a/b", reply: { ok: null } }), {
+  assert.throws(() => stage.turn("replied", { of: "m1", to: "a/b", reply: { ok: null } }), {
     code: "BAD_TURN",
     message: /^report\(\): this is the id/,
   });
 });
 
 test("after the turn its context cannot write anywhere", () => {
-  const kept: RunContext<State, { what: Json }>[] = [];
+  const contexts: RunContext<State, { what: Json }>[] = [];
   const states: State[] = [];
   const kind = kindThat((context) => {
-    kept.push(context);
+    contexts.push(context);
     states.push(context.state);
     context.state.n = 1;
   });
   const first: Message = { id: "1", to: "thing/x", action: "tools/act", args: {}, at: 1, seed: "0" };
   const turn = turnOf(kind.receive(kind.initial("x", first), first));
-  for (const context of kept) {
-    for (const late of [
+  for (const context of contexts) {
+    for (const write of [
       () => context.send("other/x", "ping"),
       () => context.wake("w", { afterMs: 1, action: "tick" }),
       () => context.cancel("w"),
@@ -216,7 +216,7 @@ test("after the turn its context cannot write anywhere", () => {
       () => context.later(),
       () => context.ask({}),
     ]) {
-      assert.throws(late, { code: "TURN_OVER" });
+      assert.throws(write, { code: "TURN_OVER" });
     }
   }
   for (const state of states) assert.throws(() => (state.n = 99), TypeError);
@@ -312,14 +312,14 @@ test("arguments that do not fit are refused INVALID, with paths and what was exp
     messages: { tell: { input: z.object({ text: z.string() }), run() {} } },
   });
   const stage = rehearse(kind);
-  const told = refusal(stage.turn("tools/zod", { by: "x", to: {} }).reply);
-  assert.equal(told.code, "INVALID");
-  assert.match(told.message, /^Invalid arguments: by: .*expected number.*; to\.x: .*expected string.*\.$/);
+  const invalid = refusal(stage.turn("tools/zod", { by: "x", to: {} }).reply);
+  assert.equal(invalid.code, "INVALID");
+  assert.match(invalid.message, /^Invalid arguments: by: .*expected number.*; to\.x: .*expected string.*\.$/);
   assert.match(refusal(stage.turn("tools/zod", null).reply).message, /by: .*; to: /);
-  const json = refusal(stage.turn("tools/json", { by: "x", kind: "c", to: {}, stray: 1 }).reply);
+  const json = refusal(stage.turn("tools/json", { by: "x", kind: "c", to: {}, extra: 1 }).reply);
   assert.deepEqual(json.data, {
     issues: [
-      { path: "stray", message: "is not known" },
+      { path: "extra", message: "is not known" },
       { path: "by", message: "must be integer" },
       { path: "kind", message: 'must be one of "a", "b"' },
       { path: "to.x", message: "is required" },
@@ -333,19 +333,19 @@ test("arguments that do not fit are refused INVALID, with paths and what was exp
 });
 
 test("a reply is parsed by its `output` schema; one that does not fit is a crash", () => {
-  let value: unknown = { n: 1, stray: true };
+  let value: unknown = { n: 1, extra: true };
   const kind = actor("thing", {
     describe: "",
     initial: () => ({}),
     tools: {
       act: { describe: "", output: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }, run: () => reply(value) },
-      zod: { describe: "", output: z.object({ n: z.number() }), view: () => ({ n: 2, stray: true }) },
+      zod: { describe: "", output: z.object({ n: z.number() }), view: () => ({ n: 2, extra: true }) },
       rich: { describe: "", output: z.object({ n: z.number() }), view: () => content(["two"], { n: 2 }) },
       poor: { describe: "", output: z.object({ n: z.number() }), view: () => content(["two"]) },
     },
   });
   const stage = rehearse(kind);
-  assert.deepEqual(stage.turn("tools/act").reply, { ok: { n: 1, stray: true } });
+  assert.deepEqual(stage.turn("tools/act").reply, { ok: { n: 1, extra: true } });
   assert.deepEqual(stage.view("tools/zod"), { ok: { n: 2 } });
   assert.deepEqual(stage.view("tools/rich"), { ok: { "troupe/content": [{ type: "text", text: "two" }], structured: { n: 2 } } });
   assert.throws(() => stage.view("tools/poor"), /What tools\/poor replied is not its `output`/);

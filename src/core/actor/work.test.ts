@@ -78,8 +78,8 @@ test("work writes to its draft across awaits, and ends in a turn #actors.work.pr
     record({ aborted: signal.aborted });
     return "done";
   }, heard);
-  const { dirty: _dirty, ...shown } = turn;
-  assert.deepEqual(shown, {
+  const { dirty: _dirty, ...rest } = turn;
+  assert.deepEqual(rest, {
     state: { n: 1, list: [7] },
     reply: { ok: "done" },
     send: [{ to: "other/z", action: "done", args: null }],
@@ -105,7 +105,7 @@ test("a call in work to a missing actor returns a refusal; other faults are thro
     assert.deepEqual(reply, { ok: `{"refused":{"code":"${code}","message":"There is no such actor."}}` });
   }
   for (const fault of [
-    new EngineError("DEADLINE", "Late."),
+    new EngineError("DEADLINE", "Timed out."),
     new EngineError("ACTOR_STOPPED", "Applied, then stopped.", { applied: "unknown" }),
   ])
     await assert.rejects(
@@ -152,14 +152,14 @@ test("law 3: an unavailable action or invalid arguments are refused before work 
 });
 
 test("after work, neither its context nor its draft can write #actors.work.fence", async () => {
-  const kept: WorkContext<State, { url: string }>[] = [];
+  const contexts: WorkContext<State, { url: string }>[] = [];
   const drafts: State[] = [];
   const turn = await run(async (context) => {
-    kept.push(context);
+    contexts.push(context);
     drafts.push(context.state);
     context.state.list.push(1);
   });
-  for (const context of kept) {
+  for (const context of contexts) {
     assert.throws(() => context.progress(1), { code: "TURN_OVER" });
     assert.throws(() => context.log("info", null), { code: "TURN_OVER" });
     assert.throws(() => context.send("other/x", "ping"), { code: "TURN_OVER" });

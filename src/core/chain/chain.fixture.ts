@@ -17,7 +17,7 @@ import { wakeId } from "./messages.ts";
 export interface Counter {
   readonly n: number;
   readonly log: readonly string[];
-  readonly asked?: string;
+  readonly askId?: string;
 }
 
 /** Counts, logs, sends, asks, replies later, works, and has a secret argument. `more` makes it another program. */
@@ -39,9 +39,9 @@ export const counter = (more = 0, version = 1): Behaviour<Counter> => ({
       case "tell":
         return { send: [{ to: "counter/other", action: "add", args: { by } }], reply: { ok: null } };
       case "later":
-        return { state: { ...state, asked: message.id }, reply: "later" };
+        return { state: { ...state, askId: message.id }, reply: "later" };
       case "answer":
-        return { answer: state.asked === undefined ? {} : { [state.asked]: { ok: state.n } }, reply: { ok: null } };
+        return { answer: state.askId === undefined ? {} : { [state.askId]: { ok: state.n } }, reply: { ok: null } };
       case "login":
         return { state: { ...state, n: state.n + by }, record: { sent: `token=${JSON.stringify(args["password"])};`, n: 1 } };
       case "fetch":
@@ -125,12 +125,12 @@ export async function richChain(): Promise<readonly ChainEvent[]> {
   await scribe.tell("add", { by: 5 }, { start: null });
   await scribe.tell("add", {}, { cause: "ab".repeat(32) });
   await scribe.tell("tell", { by: 2 });
-  await scribe.tell("later", {}, { from: "counter/asker", replyAs: "told" });
+  await scribe.tell("later", {}, { from: "counter/asker", replyAs: "done" });
   await scribe.tell("fetch");
   await scribe.tell("answer");
   await scribe.tell("add", { by: 3 }, { full: true });
   await scribe.tell("login", { password: "hunter2!" });
-  await scribe.tell("add", { by: 4 }, { from: "counter/asker", replyAs: "told" });
+  await scribe.tell("add", { by: 4 }, { from: "counter/asker", replyAs: "done" });
   await scribe.tell("wake");
   await scribe.tell("end");
   await scribe.tell("add", { by: 7 }, { start: null });

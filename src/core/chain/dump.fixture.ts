@@ -142,7 +142,7 @@ export const world: World = {
     { message: messageTo("door/a", "m.1"), failures: 2 },
     { message: messageTo("a/x", "m.2"), failures: 0 },
   ],
-  letters: [{ message: messageTo("gone/x", "m.0"), why: "NO_ACTOR", at: 7 }],
+  letters: [{ message: messageTo("none/x", "m.0"), why: "NO_ACTOR", at: 7 }],
 };
 
 export async function linesFrom(from: World, kind?: string): Promise<readonly string[]> {

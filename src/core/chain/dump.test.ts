@@ -109,7 +109,7 @@ describe("a changed export is refused with the reason, and no partial actor is s
       resealed(changed(1, '"createdAt":1000', '"createdAt":1001')),
       /said to begin at 1001, and began at 1000/,
     ],
-    ["a status nobody knows", resealed(changed(1, '"live"', '"lively"')), /Line 2 is not in the one form/],
+    ["an unknown status", resealed(changed(1, '"live"', '"lively"')), /Line 2 is not in the one form/],
     ["a time no calendar has", resealed(changed(1, /"lastMessageAt":\d+/u, '"lastMessageAt":100000000000000000')), /Line 2 is not/],
     ["a count that has no next", resealed(changed(1, '"messageCount":3', '"messageCount":9007199254740991')), /Line 2 is not/],
     [
@@ -135,8 +135,8 @@ describe("a changed export is refused with the reason, and no partial actor is s
     ["an event after a reply", resealed(lines.toSpliced(6, 0, lines[4] ?? "")), /An event comes after a reply/],
     ["an end that is missing", resealed(without(at('{"end":"a/'))), /where the end of this actor is missing/],
     ["an end of another", resealed(changed(at('{"end":"a/'), '"seq":3', '"seq":4')), /The line of its end is of/],
-    ["an end of nobody", resealed(lines.toSpliced(1, 0, lines[at('{"end":"a/')] ?? "")), /An end stands of no actor/],
-    ["an event of nobody", resealed(lines.toSpliced(1, 0, lines[2] ?? "")), /An event stands of no actor/],
+    ["an end without an actor", resealed(lines.toSpliced(1, 0, lines[at('{"end":"a/')] ?? "")), /An end stands of no actor/],
+    ["an event without an actor", resealed(lines.toSpliced(1, 0, lines[2] ?? "")), /An event stands of no actor/],
     ["an actor twice", resealed([...lines.slice(0, 8), ...lines.slice(1)]), /stands after a\/%E2%98%83/, 1],
     ["an actor missing", resealed(lines.toSpliced(1, 7)), /other counts/, 2],
     ["an actor's id", resealed(changed(1, '"a/%E2%98%83"', '"a/%e2%98%83"')), /Line 2 is not in the one form/],
@@ -153,7 +153,7 @@ describe("a changed export is refused with the reason, and no partial actor is s
     ["the counts", resealed(changed(at('{"total"'), '"events":24', '"events":25')), /The last line stands with other counts/, 3],
     ["no last line", lines.slice(0, -1), /cut off after line/, 3],
     ["a line after the last", [...lines, lines[1] ?? ""], /after the last line/, 3],
-    ["a kind of line nobody knows", resealed(lines.toSpliced(1, 0, '{"blob":1}')), /Line 2 is of a kind this version does not know.*newer/],
+    ["an unknown kind of line", resealed(lines.toSpliced(1, 0, '{"blob":1}')), /Line 2 is of a kind this version does not know.*newer/],
     ["bytes that are no text", lines, /Line 2 is no text/],
   ];
   for (const [title, to, says, actors = 0] of cases)
@@ -165,10 +165,10 @@ describe("a changed export is refused with the reason, and no partial actor is s
       assert.match(error.message, says);
       assert.equal(importer.actors.length, actors);
       assert.equal(progress.kept.actors, actors);
-      for (const kept of importer.actors)
+      for (const imported of importer.actors)
         assert.deepEqual(
-          kept,
-          world.actors.find(({ actor }) => actor.id === kept.actor.id),
+          imported,
+          world.actors.find(({ actor }) => actor.id === imported.actor.id),
         );
     });
 
@@ -249,8 +249,8 @@ test("an export refuses a broken chain, unordered actors and a line that is too 
   await assert.rejects(linesFrom({ ...world, actors: [second, first] }), { code: "STORE_CORRUPT" });
   await assert.rejects(linesFrom({ ...world, actors: [{ ...first, actor: { ...first.actor, seq: 4 } }] }), /said to end at event 4/);
   await assert.rejects(
-    linesFrom({ ...world, actors: [actorOf("door/late", [{}, { at: 1e17 }, {}])] }),
-    /door\/late, event 2: No calendar has its time/,
+    linesFrom({ ...world, actors: [actorOf("door/dated", [{}, { at: 1e17 }, {}])] }),
+    /door\/dated, event 2: No calendar has its time/,
   );
   const large = actorOf("door/large", [{ state: "x".repeat(LONGEST_LINE) }]);
   await assert.rejects(linesFrom({ ...world, actors: [large] }), { code: "STORE_FULL" });
@@ -269,8 +269,8 @@ test("C7 an import with any byte changed, removed or added is refused, its start
     { numRuns: 600 },
   );
   await fc.assert(
-    fc.asyncProperty(places, fc.nat({ max: 40 }), fc.uint8Array({ maxLength: 8 }), async (place, gone, put) => {
-      const bytes = Buffer.concat([whole.subarray(0, place), put, whole.subarray(place + gone)]);
+    fc.asyncProperty(places, fc.nat({ max: 40 }), fc.uint8Array({ maxLength: 8 }), async (place, removed, put) => {
+      const bytes = Buffer.concat([whole.subarray(0, place), put, whole.subarray(place + removed)]);
       fc.pre(!bytes.equals(whole));
       const { error, importer } = await read(bytes);
       assert.ok(error instanceof StoreError);

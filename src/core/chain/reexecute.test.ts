@@ -70,7 +70,7 @@ test("a turn that throws now, or has no effect now, is a mismatch", async () => 
 test("an old event without effect, as of an undone write, is no mismatch", async () => {
   const picky = counter();
   const undone = (state: unknown): Turn<unknown> => ({ state: structuredClone(state), reply: { ok: 7 } });
-  const kept = (): Turn<unknown> => ({ reply: { ok: 7 } });
+  const unchanged = (): Turn<unknown> => ({ reply: { ok: 7 } });
   const other = (): Turn<unknown> => ({ reply: { ok: 8 } });
   const heard = (how: (state: unknown) => Turn<unknown>): Behaviour => ({
     ...picky,
@@ -81,7 +81,7 @@ test("an old event without effect, as of an undone write, is no mismatch", async
   await scribe.tell("add");
   await scribe.tell("add");
   assert.equal(scribe.events.length, 3);
-  assert.deepEqual(reexecute(heard(kept), scribe.events).mismatches, []);
+  assert.deepEqual(reexecute(heard(unchanged), scribe.events).mismatches, []);
   assert.deepEqual(reexecute(heard(other), scribe.events).mismatches, [{ seq: 2, what: "nothing" }]);
 });
 
@@ -115,7 +115,7 @@ function fail(): never {
 
 test("states at two events, and their differences #chain.state-at #chain.diff", () => {
   assert.deepEqual(stateAt(chain, 2).state, { n: 6, log: ["5 at 1000", "1 at 2000"] });
-  assert.deepEqual(stateAt(chain.slice(6), 9).state, { n: 114, log: ["5 at 1000", "1 at 2000", "3 at 7000", "4 at 9000"], asked: "m4" });
+  assert.deepEqual(stateAt(chain.slice(6), 9).state, { n: 114, log: ["5 at 1000", "1 at 2000", "3 at 7000", "4 at 9000"], askId: "m4" });
   assert.throws(() => stateAt(chain, 14), { code: "STORE_CORRUPT" });
   assert.throws(() => stateAt(chain.slice(7), 9), { code: "STORE_CORRUPT" });
   assert.throws(() => stateAt(chain, 0), { code: "STORE_CORRUPT" });
@@ -124,9 +124,9 @@ test("states at two events, and their differences #chain.state-at #chain.diff", 
     { path: "/n", before: 5, after: 6 },
     { path: "/log/1", after: "1 at 2000" },
   ]);
-  assert.deepEqual(diffStates({ "a/b": { "~": 1 }, gone: [1] }, { "a/b": { "~": 2 }, came: null }), [
+  assert.deepEqual(diffStates({ "a/b": { "~": 1 }, removed: [1] }, { "a/b": { "~": 2 }, came: null }), [
     { path: "/a~1b/~0", before: 1, after: 2 },
-    { path: "/gone", before: [1] },
+    { path: "/removed", before: [1] },
     { path: "/came", after: null },
   ]);
   assert.deepEqual(diffStates({ a: 1 }, { a: 1 }), []);

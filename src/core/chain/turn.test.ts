@@ -34,12 +34,12 @@ const sendsOf = (turn: Turn<unknown>): readonly (readonly [string, unknown])[] =
 test("sends, replies and the `ended` message carry the trace of their cause", () => {
   const own = { traceparent: "00-3-4-01" };
   const send = [
-    { to: "bell/c", action: "ring", args: null },
-    { to: "bell/d", action: "ring", args: null, trace: own },
+    { to: "gong/c", action: "ring", args: null },
+    { to: "gong/d", action: "ring", args: null, trace: own },
   ] as const;
   assert.deepEqual(sendsOf({ send, stop: "worn out" }), [
-    ["bell/c", message.trace],
-    ["bell/d", own],
+    ["gong/c", message.trace],
+    ["gong/d", own],
     ["hand/b", message.trace],
     ["hand/b", message.trace],
   ]);
@@ -50,7 +50,7 @@ cyclic.self = cyclic;
 let deep: unknown = null;
 for (let level = 0; level < 200; level += 1) deep = [deep];
 
-for (const [what, value, told] of [
+for (const [what, value, reason] of [
   ["undefined", undefined, /reply\.ok is undefined/],
   ["a function inside", { act: () => 1 }, /reply\.ok\.act is a function/],
   ["NaN", [1, Number.NaN], /reply\.ok\[1\] is NaN/],
@@ -61,18 +61,18 @@ for (const [what, value, told] of [
   test(`a reply, record or emitted line that is not JSON is BAD_TURN with a reason: ${what}`, () => {
     const at = { code: "BAD_TURN", name: "TroupeError" };
     const unchecked = (turn: object): Turn<unknown> => turn;
-    assert.throws(() => sendsOf(unchecked({ reply: { ok: value } })), { ...at, message: told });
+    assert.throws(() => sendsOf(unchecked({ reply: { ok: value } })), { ...at, message: reason });
     assert.throws(() => sendsOf(unchecked({ reply: { refused: { code: "NO", message: "No.", data: { value } } } })), at);
     assert.throws(() => sendsOf(unchecked({ reply: { needs: { value } } })), at);
     assert.throws(() => sendsOf(unchecked({ answer: { m: { ok: value } } })), at);
     assert.throws(() => sendsOf(unchecked({ emit: [1, value] })), { ...at, message: /emit\[1\]/ });
     assert.throws(() => sendsOf(unchecked({ state: 1, record: { value } })), { ...at, message: /record/ });
-    assert.throws(() => sendsOf(unchecked({ send: [{ to: "bell/c", action: "ring", args: null, start: { value } }] })), /start/);
+    assert.throws(() => sendsOf(unchecked({ send: [{ to: "gong/c", action: "ring", args: null, start: { value } }] })), /start/);
   });
 
 test("a reply of another form is BAD_TURN with a reason", () => {
   const at = { code: "BAD_TURN", name: "TroupeError", message: /`ok`, `refused` or `needs`/ };
-  class Told {
+  class GetterReply {
     readonly value = 5;
     get ok(): number {
       return this.value;
@@ -80,7 +80,18 @@ test("a reply of another form is BAD_TURN with a reason", () => {
   }
   const inherits: unknown = Object.create({ ok: 5 });
   const refuses = Object.assign(Object(inherits), { refused: { code: "NO", message: "No." } });
-  for (const reply of [{}, "later?", 7, [], { refused: "no" }, { refused: { code: "NO" } }, { needs: 1 }, new Told(), inherits, refuses])
+  for (const reply of [
+    {},
+    "later?",
+    7,
+    [],
+    { refused: "no" },
+    { refused: { code: "NO" } },
+    { needs: 1 },
+    new GetterReply(),
+    inherits,
+    refuses,
+  ])
     assert.throws(() => sendsOf(Object({ reply })), at, JSON.stringify(reply));
   assert.deepEqual(sendsOf({ reply: { refused: { code: "NO", message: "No." } } }), []);
   assert.deepEqual(sendsOf({ reply: { needs: {} } }), []);
@@ -88,8 +99,8 @@ test("a reply of another form is BAD_TURN with a reason", () => {
 
 test("a reply is read only once, so the checked value is stored; null is the same as none", () => {
   const { base, now } = begun(false);
-  const { replyAs: _, ...told } = message;
-  const job = { message: told, key: undefined, wake: undefined };
+  const { replyAs: _, ...withoutReplyAs } = message;
+  const job = { message: withoutReplyAs, key: undefined, wake: undefined };
   let reads = 0;
   const moody: Turn<unknown> = {
     state: 1,

@@ -125,7 +125,7 @@ const bob = { principal: "bob", scopes: [] };
 const full = (): Error => new RangeError("full");
 const text = (length: number): string => JSON.stringify("x".repeat(length - 2));
 
-/** Runs until it is told to end. */
+/** Runs until the returned function is called. */
 function held(messages: InFlightMemoryBudget, message: string | Uint8Array, caller: Caller = ada): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const during = messages.during(message, caller, () => promise);
@@ -161,7 +161,7 @@ describe("messages that are being worked on", () => {
     }
   });
 
-  it("are told apart by where they come from, where nobody says who it is", async () => {
+  it("are counted per peer where the caller has no principal", async () => {
     const messages = new InFlightMemoryBudget(20_000, full);
     const here = { peer: "192.0.2.1", scopes: [] };
     const end = held(messages, text(10_000), here);

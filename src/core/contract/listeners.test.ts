@@ -29,8 +29,8 @@ test("a listener that re-subscribes as the same object is notified once", () => 
   listeners.add(one);
   listeners.add(other);
   const heard: object[] = [];
-  tell(listeners, (told) => {
-    heard.push(told);
+  tell(listeners, (listener) => {
+    heard.push(listener);
     for (const all of [one, other]) {
       listeners.delete(all);
       listeners.add(all);
@@ -41,16 +41,16 @@ test("a listener that re-subscribes as the same object is notified once", () => 
 
 test("a listener that re-subscribes as a new object whenever notified is notified once", () => {
   const listeners = new Listeners<object>();
-  let told = 0;
+  let notifications = 0;
   const come = (): void => listeners.add({});
   come();
   for (const expected of [1, 2, 3]) {
     tell(listeners, (one) => {
-      told += 1;
+      notifications += 1;
       listeners.delete(one);
       come();
     });
-    assert.equal(told, expected);
+    assert.equal(notifications, expected);
   }
   assert.equal(listeners.none, false);
 });

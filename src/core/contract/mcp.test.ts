@@ -3,11 +3,11 @@ import { checkScopes, missingScopes, scopesOf } from "./internal.ts";
 import type { Json } from "./json.ts";
 import { test } from "node:test";
 
-const asked = (scopes: Json) => scopesOf({ _meta: { "troupe/scopes": scopes } });
+const scopesFrom = (scopes: Json) => scopesOf({ _meta: { "troupe/scopes": scopes } });
 
 test("scopesOf returns each scope of an offer once, and none without a list", () => {
-  assert.deepEqual(asked(["admin", "write", "admin"]), ["admin", "write"]);
-  for (const none of [asked([]), scopesOf({}), scopesOf({ _meta: {} }), scopesOf({ _meta: null })]) assert.deepEqual(none, []);
+  assert.deepEqual(scopesFrom(["admin", "write", "admin"]), ["admin", "write"]);
+  for (const none of [scopesFrom([]), scopesOf({}), scopesOf({ _meta: {} }), scopesOf({ _meta: null })]) assert.deepEqual(none, []);
 });
 
 const WRONG: readonly Json[] = [
@@ -28,7 +28,7 @@ const WRONG: readonly Json[] = [
 test("an invalid list of scopes opens nothing, and checkScopes rejects it", () => {
   for (const wrong of WRONG) {
     const name = JSON.stringify(wrong);
-    assert.equal(missingScopes(asked(wrong), ["admin", "a", "b", "", name]).length, 1, name);
+    assert.equal(missingScopes(scopesFrom(wrong), ["admin", "a", "b", "", name]).length, 1, name);
     assert.throws(() => checkScopes({ "troupe/scopes": wrong }, "tools/x"), {
       code: "BAD_DEFINITION",
       message: /^tools\/x: scopes are a list/,

@@ -26,7 +26,7 @@ test("random bytes are never handed out twice", () => {
 
 const HOUR = 3_600_000;
 
-test("settled time follows a clock that nobody sets", async () => {
+test("settled time follows a clock that is never set", async () => {
   const clock = new SimulatedClock();
   assert.equal(settledNow(clock), clock.now());
   await clock.advance(25 * HOUR);

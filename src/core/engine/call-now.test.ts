@@ -23,14 +23,18 @@ const inMemory = (gate?: () => Promise<unknown>): Behaviour<Tally> =>
 const opened = (): Promise<LocalEngine> =>
   LocalEngine.start({ kinds: [inMemory()], clock: new SimulatedClock(), entropy: new SimulatedEntropy(3) });
 
-type Told = readonly ["ok", Reply] | readonly ["threw", ...unknown[]];
-const thrown = (error: unknown): Told => {
+type Outcome = readonly ["ok", Reply] | readonly ["threw", ...unknown[]];
+const thrown = (error: unknown): Outcome => {
   assert.ok(error instanceof EngineError);
   return ["threw", error.code, error.applied, error.message, error.data];
 };
 
 /** Also returns whether it was returned synchronously. */
-const toldNow = async (engine: LocalEngine, outgoing: Outgoing, options?: CallOptions): Promise<readonly [spot: boolean, told: Told]> => {
+const outcomeNow = async (
+  engine: LocalEngine,
+  outgoing: Outgoing,
+  options?: CallOptions,
+): Promise<readonly [spot: boolean, outcome: Outcome]> => {
   let answer: Reply | Promise<Reply>;
   try {
     answer = engine.callNow(outgoing, options);
@@ -41,7 +45,7 @@ const toldNow = async (engine: LocalEngine, outgoing: Outgoing, options?: CallOp
   return [false, await answer.then((reply) => ["ok", reply] as const, thrown)];
 };
 
-const told = (engine: LocalEngine, outgoing: Outgoing, options?: CallOptions): Promise<Told> =>
+const outcomeOf = (engine: LocalEngine, outgoing: Outgoing, options?: CallOptions): Promise<Outcome> =>
   engine.call(outgoing, options).then((reply) => ["ok", reply] as const, thrown);
 
 const left = new Cancellation();
@@ -55,12 +59,12 @@ const ON_THE_SPOT: readonly (readonly [what: string, outgoing: Outgoing, options
   ["needs", say("needs")],
   ["crashed", say("throw")],
   ["no JSON", say("not-json")],
-  ["late before it came", say("add", { deadline: 1 })],
+  ["past its deadline on arrival", say("add", { deadline: 1 })],
   ["cancelled before", say("add"), { signal: left }],
   ["unknown action", say("never")],
   ["unknown kind", say("add", { to: "never/a" })],
   ["no id", say("add", { to: "tally/%" })],
-  ["unborn", { to: "tally/nobody", action: "add", args: null }],
+  ["not started", { to: "tally/missing", action: "add", args: null }],
   ["stopped", say("stop", { args: { reason: "over" } })],
   ["after the stop", { to: A, action: "add", args: null }],
   ["another life", say("add")],
@@ -70,8 +74,8 @@ test("callNow returns what call resolves to, synchronously if nothing has to be 
   await using engine = await opened();
   await using other = await opened();
   for (const [what, outgoing, options] of ON_THE_SPOT) {
-    const [spot, now] = await toldNow(engine, outgoing, options);
-    assert.deepEqual(now, await told(other, outgoing, options), what);
+    const [spot, now] = await outcomeNow(engine, outgoing, options);
+    assert.deepEqual(now, await outcomeOf(other, outgoing, options), what);
     assert.equal(spot, true, what);
   }
   const [now, then] = [await engine.read(A), await other.read(A)];
@@ -82,20 +86,20 @@ test("callNow returns what call resolves to, synchronously if nothing has to be 
 test("callNow returns a promise if something has to be awaited: the disk, a key, work, a deferred reply", async () => {
   const gate = Promise.withResolvers<void>();
   await using engine = await LocalEngine.start({
-    kinds: [inMemory(() => gate.promise), tallyKind("kept")],
+    kinds: [inMemory(() => gate.promise), tallyKind("durable")],
     store: memoryStore(),
     clock: new SimulatedClock(),
   });
-  assert.deepEqual(await toldNow(engine, say("add", { to: "kept/a" })), [false, ["ok", { ok: 1 }]]);
-  assert.deepEqual(await toldNow(engine, say("add"), { key: "k" }), [false, ["ok", { ok: 1 }]]);
-  assert.deepEqual(await toldNow(engine, say("add"), { key: "k" }), [false, ["ok", { ok: 1 }]]);
-  const later = toldNow(engine, say("later"));
-  assert.deepEqual(await toldNow(engine, say("answer", { args: { value: 7 } })), [true, ["ok", { ok: null }]]);
+  assert.deepEqual(await outcomeNow(engine, say("add", { to: "durable/a" })), [false, ["ok", { ok: 1 }]]);
+  assert.deepEqual(await outcomeNow(engine, say("add"), { key: "k" }), [false, ["ok", { ok: 1 }]]);
+  assert.deepEqual(await outcomeNow(engine, say("add"), { key: "k" }), [false, ["ok", { ok: 1 }]]);
+  const later = outcomeNow(engine, say("later"));
+  assert.deepEqual(await outcomeNow(engine, say("answer", { args: { value: 7 } })), [true, ["ok", { ok: null }]]);
   assert.deepEqual(await later, [false, ["ok", { ok: 7 }]]);
 
-  const working = toldNow(engine, say("work"));
-  const busy = toldNow(engine, say("add"));
-  const refused = await toldNow(engine, say("add"));
+  const working = outcomeNow(engine, say("work"));
+  const busy = outcomeNow(engine, say("add"));
+  const refused = await outcomeNow(engine, say("add"));
   assert.deepEqual(refused.slice(0, 1), [true]);
   assert.deepEqual(refused[1].slice(0, 3), ["threw", "MAILBOX_FULL", false]);
   gate.resolve();

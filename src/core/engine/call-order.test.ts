@@ -264,7 +264,7 @@ test("C2 a busy actor hands over the next turn before the last is durable, invis
   assert.deepEqual([outcomes, changes, (await engine.read(A))?.state], [['1 {"ok":1}'], [1], { n: 1, log: ["begun a"] }]);
   await store.handed[2]?.commit().catch(() => undefined);
   await settle();
-  assert.deepEqual(outcomes, ['1 {"ok":1}'], "the third cannot land before the second");
+  assert.deepEqual(outcomes, ['1 {"ok":1}'], "the third cannot be committed before the second");
   store.held = false;
   store.handed[1]?.fail();
   await Promise.all(calls);

@@ -74,7 +74,7 @@ describe("C3 a caller that cancels", () => {
       const leaving = new AbortController();
       const deadline = how === "deadline" ? { deadline: clock.now() + 20 } : {};
       const stopped = engine.call({ to: A, action: "stop", args: null, ...deadline }, { signal: leaving.signal });
-      await until("its children are asked for", () => store.waiting > 0);
+      await until("its children are requested", () => store.waiting > 0);
       if (how === "cancel") leaving.abort();
       else await clock.advance(40);
       open();

@@ -37,14 +37,14 @@ test("a damaged row is skipped, reported once and found by the file's check; oth
     damage(directory, "UPDATE actor SET rest = substr(rest, 5), status = 'x' WHERE key = 'b'");
     await clock.advance(2_000);
 
-    const told: (readonly [string, FaultContext])[] = [];
+    const faults: (readonly [string, FaultContext])[] = [];
     await using store = sqliteStore({ directory, clock });
     await using engine = await LocalEngine.start({
       kinds,
       store,
       clock,
       onFault: (error, context) =>
-        told.push([error instanceof Error ? `${String(Reflect.get(error, "code"))} ${error.message}` : "", context]),
+        faults.push([error instanceof Error ? `${String(Reflect.get(error, "code"))} ${error.message}` : "", context]),
     });
     for (let round = 0; round < 20; round += 1) await clock.advance(1_000);
     await until("the last has all", async () =>
@@ -52,10 +52,10 @@ test("a damaged row is skipped, reported once and found by the file's check; oth
     );
     await engine.call(say("tally/d", "wake", { name: "w", at: clock.now() + 100 }));
     await clock.advance(1_000);
-    assert.equal((await engine.read("tally/d"))?.seq, 2, "and whoever comes later is woken");
+    assert.equal((await engine.read("tally/d"))?.seq, 2, "and a wake set afterwards fires");
 
     const of = (pattern: RegExp, where: FaultContext["where"]) =>
-      told.filter(([error, context]) => pattern.test(error) && context.where === where);
+      faults.filter(([error, context]) => pattern.test(error) && context.where === where);
     assert.equal(of(/^STORE_CORRUPT.*message m0/, "outbox").length, 1);
     for (const actor of ["tally/a", "tally/b"]) {
       const [first, ...more] = of(new RegExp(`^STORE_CORRUPT.*${actor}`), "wake");

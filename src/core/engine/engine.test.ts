@@ -48,7 +48,7 @@ test("a crash is reported to the operator with its cause, and counted #spec.7.er
 });
 
 test("a behaviour that returns a promise crashes the message, whatever the promise resolves to", async () => {
-  const late = tallyKind(
+  const asynchronous = tallyKind(
     "tally",
     { persistence: "memory" },
     {},
@@ -57,7 +57,7 @@ test("a behaviour that returns a promise crashes the message, whatever the promi
       receive: async (state) => ({ state }),
     },
   );
-  await using engine = await LocalEngine.start({ kinds: [late] });
+  await using engine = await LocalEngine.start({ kinds: [asynchronous] });
   await assert.rejects(engine.call(say("add")), { code: "CRASHED", applied: false });
 });
 
@@ -104,7 +104,7 @@ test("cells of actors that never started are dropped", async () => {
 });
 
 test("start-up makes the same store requests with ten actors and a thousand #engine.start-up", async () => {
-  const asked: number[] = [];
+  const counts: number[] = [];
   for (const actors of [10, 1_000]) {
     const clock = new SimulatedClock();
     const inner = memoryStore({ clock });
@@ -127,10 +127,10 @@ test("start-up makes the same store requests with ten actors and a thousand #eng
       clock,
     });
     await clock.advance(1_000);
-    asked.push(count);
+    counts.push(count);
     assert.equal(engine.health("tally/1"), undefined);
   }
-  assert.equal(asked[0], asked[1]);
+  assert.equal(counts[0], counts[1]);
 });
 
 test("snapshots are written often enough that loading an actor reads little", async () => {
@@ -234,11 +234,11 @@ test("a failed actor is announced, and its timers wait for its restart", async (
 test("due timers of a kind that is not served are not read, and fire once it is served again", async () => {
   const clock = new SimulatedClock();
   const store = memoryStore({ clock });
-  const gone = tallyKind("gone");
+  const unserved = tallyKind("unserved");
   const set = { action: "wake", args: { name: "w", at: clock.now() + 1 }, start: null };
   {
-    await using engine = await LocalEngine.start({ kinds: [gone], store, clock });
-    for (let key = 0; key < 200; key += 1) await engine.call({ to: `gone/${key}`, ...set });
+    await using engine = await LocalEngine.start({ kinds: [unserved], store, clock });
+    for (let key = 0; key < 200; key += 1) await engine.call({ to: `unserved/${key}`, ...set });
   }
   await clock.advance(10);
   const met: ActorId[] = [];
@@ -255,9 +255,9 @@ test("due timers of a kind that is not served are not read, and fire once it is 
     assert.equal((await engine.read(A))?.seq, 2);
     assert.deepEqual(new Set(met), new Set([A]));
   }
-  await using engine = await LocalEngine.start({ kinds: [gone], store, clock });
+  await using engine = await LocalEngine.start({ kinds: [unserved], store, clock });
   await clock.advance(10);
-  assert.equal((await engine.read("gone/199"))?.seq, 2);
+  assert.equal((await engine.read("unserved/199"))?.seq, 2);
 });
 
 test("a cycle of waits over three actors is refused while others go on", async () => {
@@ -289,7 +289,7 @@ test("C4 work that runs again makes the same calls and gets the same replies", a
   const kinds = [tallyKind("tally"), asker];
   const first = await LocalEngine.start({ kinds, store });
   await first.send({ to: "asker/main", action: "ask", args: null, start: null });
-  await until("it has asked", async () => (await first.read(B)) !== undefined);
+  await until("its request has arrived", async () => (await first.read(B)) !== undefined);
   await first[Symbol.asyncDispose]();
   crashing = false;
   await using second = await LocalEngine.start({ kinds, store });

@@ -44,7 +44,7 @@ test("a fork is muted: its sends are recorded but not delivered, and its state i
   assert.equal((await engine.read(FORK))?.seq, before, "wakes stay with the origin");
 });
 
-for (const persistence of ["kept", "dropped"] as const)
+for (const persistence of ["retained", "dropped"] as const)
   test(`a fork is muted in all its lives (its cell ${persistence} in between), unless it was forked unmuted #chain.fork`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
@@ -78,8 +78,8 @@ for (const persistence of ["kept", "dropped"] as const)
       await assert.rejects(now.call({ to, action: "throw", args: null }), { code: "CRASHED" });
     }
     await settle(20);
-    const told = JSON.stringify((await now.read(ORIGIN))?.state);
-    assert.match(told, /failed tally\/heard/);
-    assert.doesNotMatch(told, /failed tally\/fork/);
+    const originState = JSON.stringify((await now.read(ORIGIN))?.state);
+    assert.match(originState, /failed tally\/heard/);
+    assert.doesNotMatch(originState, /failed tally\/fork/);
     assert.deepEqual((await store.load(FORK))?.row.muted, true);
   });

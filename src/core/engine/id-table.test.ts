@@ -64,7 +64,7 @@ test("ids with the same hash are found", () => {
     table.add(thing);
     map.set(id, thing);
   }
-  same(table, map, [...alike, ...others, "room/nobody"]);
+  same(table, map, [...alike, ...others, "room/missing"]);
   for (const id of alike.filter((_, n) => n % 2 === 0)) {
     const thing = map.get(id);
     if (thing !== undefined) table.delete(thing);
@@ -73,7 +73,7 @@ test("ids with the same hash are found", () => {
   same(table, map, [...alike, ...others]);
 });
 
-/** 2 to the power of `pairs` texts of one FNV-1a: from each state two steps are looked for that lead to the same next one. */
+/** 2 to the power of `pairs` texts of one FNV-1a: from each state it looks for two steps with the same next state. */
 function collisions(pairs: number): string[] {
   let state = 0x81_1c_9d_c5;
   let texts = [""];

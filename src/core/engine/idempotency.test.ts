@@ -7,7 +7,7 @@ import { tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 interface Desk {
-  readonly asked: readonly string[];
+  readonly requests: readonly string[];
 }
 
 /** Answers when the test wants it to. */
@@ -15,11 +15,11 @@ const desk: Behaviour<Desk> = {
   kind: "desk",
   version: 1,
   policy: DEFAULT_POLICY,
-  initial: () => ({ asked: [] }),
+  initial: () => ({ requests: [] }),
   receive(state, message) {
-    if (message.action === "ask") return { state: { asked: [...state.asked, message.id] }, reply: "later" };
-    const [first = ""] = state.asked;
-    return { state: { asked: state.asked.slice(1) }, answer: { [first]: { ok: "here you are" } } };
+    if (message.action === "ask") return { state: { requests: [...state.requests, message.id] }, reply: "later" };
+    const [first = ""] = state.requests;
+    return { state: { requests: state.requests.slice(1) }, answer: { [first]: { ok: "here you are" } } };
   },
 };
 
@@ -42,7 +42,7 @@ test("C4 a retry during the commit of the reply gets that reply, and is not appl
   const answered = engine.call({ to: "desk/main", action: "answer", args: null });
   assert.deepEqual(await engine.call(ask, { key: "k" }), { ok: "here you are" });
   await answered;
-  assert.deepEqual((await engine.read("desk/main"))?.state, { asked: [] });
+  assert.deepEqual((await engine.read("desk/main"))?.state, { requests: [] });
   await engine[Symbol.asyncDispose]();
 });
 
@@ -74,7 +74,7 @@ test("the actor that took a keyed call is found by kind, viewer and key, also af
     await engine.call({ to: "desk/main", action: "answer", args: null });
     await call;
   }
-  assert.deepEqual(receipts, [2], "a late reply proves the turn that gave it");
+  assert.deepEqual(receipts, [2], "a deferred reply proves the turn that gave it");
   await using engine = await LocalEngine.start({ kinds: [desk], store });
   assert.equal(await engine.keyed("desk", ann, "k"), "desk/main");
   assert.equal(await engine.keyed("door", ann, "k"), undefined);

@@ -76,7 +76,7 @@ test("looking up missing actors retains no memory", async () => {
   const clock = new SimulatedClock();
   await using engine = await LocalEngine.start({ kinds: [tallyKind("tally")], store: memoryStore({ clock }), clock });
   const before = clock.pending;
-  for (let n = 0; n < 100; n += 1) assert.equal(await engine.read(`tally/nobody-${n}`), undefined);
+  for (let n = 0; n < 100; n += 1) assert.equal(await engine.read(`tally/missing-${n}`), undefined);
   assert.equal(clock.pending, before);
   await engine.call(say("add"));
   assert.equal(clock.pending, before + 1, "only who is there is looked after");

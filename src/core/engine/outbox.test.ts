@@ -48,7 +48,7 @@ for (const memory of [false, true]) {
       [report, report, { ...report, letter: letter?.message.id }],
     );
     await until("what was behind arrives", async () => (await logOf(engine, B)).includes("behind"));
-    assert.equal(await engine.letter("nobody", "drop"), false);
+    assert.equal(await engine.letter("unknown", "drop"), false);
     assert.equal(await engine.letter(letter?.message.id ?? "", "replay"), true);
     await clock.advance(2_000);
     assert.equal((await engine.letters()).length, 1);

@@ -12,7 +12,7 @@ const say = (action: string, more: Partial<Outgoing> = {}): Outgoing => ({ to: A
 
 const opened = (store?: Store): Promise<LocalEngine> =>
   LocalEngine.start({
-    kinds: [tallyKind("tally", { persistence: "memory" }), ...(store === undefined ? [] : [tallyKind("kept")])],
+    kinds: [tallyKind("tally", { persistence: "memory" }), ...(store === undefined ? [] : [tallyKind("durable")])],
     ...(store === undefined ? {} : { store }),
     clock: new SimulatedClock(),
     entropy: new SimulatedEntropy(3),
@@ -60,18 +60,18 @@ test("law 2: readNow of an actor on disk is a promise until it is loaded, and sh
   });
   {
     await using before = await opened(store);
-    await before.call(say("add", { to: "kept/a" }));
+    await before.call(say("add", { to: "durable/a" }));
   }
   await using engine = await opened(slow);
-  const first = engine.readNow("kept/a");
+  const first = engine.readNow("durable/a");
   assert.ok(first instanceof Promise);
   assert.equal((await first)?.seq, 1);
   held = true;
-  const call = engine.call(say("add", { to: "kept/a" }));
-  assert.equal(spot(engine, "kept/a")?.seq, 1);
+  const call = engine.call(say("add", { to: "durable/a" }));
+  assert.equal(spot(engine, "durable/a")?.seq, 1);
   gate.resolve();
   await call;
-  assert.equal(spot(engine, "kept/a")?.seq, 2);
+  assert.equal(spot(engine, "durable/a")?.seq, 2);
 });
 
 test("actors in memory and on disk are listed in pages of any size, each once, in order", async () => {

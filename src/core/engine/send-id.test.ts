@@ -10,7 +10,7 @@ import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const B: ActorId = "tally/b";
-const state = z.object({ asked: z.record(z.string(), z.string()).default({}), heard: z.array(z.string()).default([]) });
+const state = z.object({ questions: z.record(z.string(), z.string()).default({}), heard: z.array(z.string()).default([]) });
 
 const asker = actor("asker", {
   describe: "Asks, and knows which answer is to what.",
@@ -19,17 +19,17 @@ const asker = actor("asker", {
     ask: {
       describe: "Asks twice.",
       run({ state: draft, send, key }) {
-        draft.asked[send(B, "add", { by: 1 }, { start: null, replyAs: "answered" })] = `${key}: first`;
-        draft.asked[send(B, "refuse", null, { replyAs: "answered" })] = `${key}: second`;
-        return "asked";
+        draft.questions[send(B, "add", { by: 1 }, { start: null, replyAs: "answered" })] = `${key}: first`;
+        draft.questions[send(B, "refuse", null, { replyAs: "answered" })] = `${key}: second`;
+        return "sent";
       },
     },
     work: {
       describe: "Asks out of work.",
       async work({ state: draft, send, call }) {
         await call(B, "get", null, { start: null });
-        draft.asked[send(B, "get", null, { replyAs: "answered" })] = "out of work";
-        return "asked";
+        draft.questions[send(B, "get", null, { replyAs: "answered" })] = "out of work";
+        return "sent";
       },
     },
   },
@@ -37,7 +37,7 @@ const asker = actor("asker", {
     answered: {
       replies: true,
       run({ state: draft, args }) {
-        draft.heard.push(`${draft.asked[args.of] ?? "?"} ${JSON.stringify(args.reply)}`);
+        draft.heard.push(`${draft.questions[args.of] ?? "?"} ${JSON.stringify(args.reply)}`);
       },
     },
   },
@@ -75,7 +75,7 @@ for (const persistence of ["disk", "memory"] as const)
 test("a rehearsal returns the ids of sent messages too", () => {
   const stage = rehearse(asker, { key: "k" });
   stage.turn("tools/ask");
-  const [first = "", second = ""] = Object.keys(stage.state.asked);
+  const [first = "", second = ""] = Object.keys(stage.state.questions);
   assert.notEqual(first, second);
   stage.turn("answered", { of: second, to: B, reply: { ok: 7 } });
   assert.deepEqual(stage.state.heard, ['k: second {"ok":7}']);

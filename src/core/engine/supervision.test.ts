@@ -98,12 +98,12 @@ for (const persistence of ["disk", "memory"] as const)
     // The lane from parent to child is held up by a send that fails.
     await engine.call(say("send", { args: { to: CHILD, action: "throw", start: null } }));
     await engine.call(bear(CHILD));
-    await engine.call(bear("child/late", "work"));
+    await engine.call(bear("child/second", "work"));
     await settle(20);
     await engine.stop(A, "done");
     gate.resolve();
     await clock.advance(5_000);
-    assert.deepEqual([await engine.read(CHILD), await engine.read("child/late")], [undefined, undefined]);
+    assert.deepEqual([await engine.read(CHILD), await engine.read("child/second")], [undefined, undefined]);
     assert.deepEqual((await engine.letters()).map(({ message, why }) => `${message.action} ${why.slice(0, 13)}`).toSorted(), [
       "add ACTOR_STOPPED",
       "throw ACTOR_STOPPED",

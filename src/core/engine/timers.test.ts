@@ -200,11 +200,11 @@ for (const [what, answer] of [
   test(`a drained engine reads no more due timers and reports nothing, even if the store answers later: ${what}`, async () => {
     const clock = new SimulatedClock();
     const store = memoryStore({ clock });
-    const late = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     let requests = 0;
     store.due = async () => {
       requests += 1;
-      await late.promise;
+      await released.promise;
       return answer();
     };
     const faults: unknown[] = [];
@@ -212,7 +212,7 @@ for (const [what, answer] of [
     await clock.advance(1);
     assert.equal(requests, 1);
     await engine[Symbol.asyncDispose]();
-    late.resolve();
+    released.resolve();
     await clock.advance(60_000);
     assert.equal(requests, 1);
     assert.deepEqual(faults, []);
@@ -238,7 +238,7 @@ test("very many due timers fire in small portions, and stopped actors do not sta
     return answer;
   };
   let figures: (() => Figures) | undefined;
-  const observer = { shows: (said: () => Figures) => ((figures = said), () => undefined) };
+  const observer = { shows: (read: () => Figures) => ((figures = read), () => undefined) };
   await using engine = await LocalEngine.start({ kinds, store, clock, observer });
   for (let ms = 0; ms < MANY; ms += 1) await clock.advance(1);
   assert.equal(await engine.count({ live: true }), 0);

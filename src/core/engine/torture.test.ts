@@ -36,8 +36,8 @@ test(`C2 C4 C5 over ${SEEDS} seeds of faults and crashes at every await: acknowl
     for (const place of done.places) places.add(place);
   }
   assert.ok(crashes >= 1_000, `${crashes} crashes`);
-  for (const asked of ["load", "commit", "settle", "remembered", "undelivered", "due", "event"])
-    for (const when of ["before", "after"]) assert.ok(places.has(`${when} ${asked}`), `crashed ${when} ${asked}`);
+  for (const operation of ["load", "commit", "settle", "remembered", "undelivered", "due", "event"])
+    for (const when of ["before", "after"]) assert.ok(places.has(`${when} ${operation}`), `crashed ${when} ${operation}`);
   assert.ok(acknowledged >= SEEDS * 15, `${acknowledged} acknowledged`);
   assert.ok(letters >= SEEDS, `${letters} dead letters`);
 });

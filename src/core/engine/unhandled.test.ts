@@ -8,7 +8,7 @@ import { LocalEngine } from "./index.ts";
 
 const heard = z.object({ heard: z.array(z.string()).default([]) });
 
-const shelf = actor("shelf", {
+const library = actor("library", {
   describe: "Takes books.",
   per: "link",
   state: heard,
@@ -30,10 +30,10 @@ const reader = actor("reader", {
     say: {
       input: z.object({ action: z.string(), args: z.json(), replyAs: z.string().optional() }),
       run({ args: { action, args, replyAs }, send }) {
-        send(shelf.id("a"), action, args, { start: null, ...(replyAs !== undefined && { replyAs }) });
+        send(library.id("a"), action, args, { start: null, ...(replyAs !== undefined && { replyAs }) });
       },
     },
-    told: {
+    replied: {
       replies: true,
       run({ state, args }) {
         if ("refused" in args.reply) state.heard.push(args.reply.refused.code);
@@ -46,7 +46,7 @@ for (const persistence of ["disk", "memory"] as const)
   test(`C5 a send that its receiver does not handle is logged, unless its sender gets a reply (${persistence})`, async () => {
     const reported: string[] = [];
     await using engine = await LocalEngine.start({
-      kinds: [twice(reader), twice(shelf)].map((kind) => ({ ...kind, policy: { ...kind.policy, persistence } })),
+      kinds: [twice(reader), twice(library)].map((kind) => ({ ...kind, policy: { ...kind.policy, persistence } })),
       store: memoryStore(),
       onFault: (error, { where, actor: of, action }) => reported.push(`${where} ${of} ${action} ${String(error)}`),
     });
@@ -55,25 +55,22 @@ for (const persistence of ["disk", "memory"] as const)
     const heardBy = async (id: `${string}/${string}`): Promise<unknown> => (await engine.read(id))?.state;
     await say("taek", { title: "Emma" });
     await say("take", { titel: "Emma" });
-    await say("take", { titel: "Emma" }, "told");
-    await say("taek", {}, "told");
+    await say("take", { titel: "Emma" }, "replied");
+    await say("taek", {}, "replied");
     await say("take", { title: "Emma" });
-    await until("all is said", async () => JSON.stringify(await heardBy("shelf/a")) === '{"heard":["Emma"]}');
-    await until(
-      "refusals that were asked for",
-      async () => JSON.stringify(await heardBy("reader/r")) === '{"heard":["INVALID","UNKNOWN"]}',
-    );
+    await until("all messages are handled", async () => JSON.stringify(await heardBy("library/a")) === '{"heard":["Emma"]}');
+    await until("the requested refusals", async () => JSON.stringify(await heardBy("reader/r")) === '{"heard":["INVALID","UNKNOWN"]}');
     // Its parent has no `ended`, and need not have.
     await say("end", {});
-    await until("it has ended", async () => (await engine.read("shelf/a"))?.status === "stopped");
+    await until("it has ended", async () => (await engine.read("library/a"))?.status === "stopped");
     await engine.call(reader.at("r").say({ action: "take", args: { title: "last" } }));
-    await until("and begun anew", async () => JSON.stringify(await heardBy("shelf/a")) === '{"heard":["last"]}');
+    await until("and begun anew", async () => JSON.stringify(await heardBy("library/a")) === '{"heard":["last"]}');
     assert.equal(reported.length, 2, reported.join("\n"));
     assert.match(
       reported[0] ?? "",
-      /^outbox shelf\/a taek EngineError: shelf\/a refused "taek" of reader\/r \(UNKNOWN\).+`messages`\..+`replyAs`/,
+      /^outbox library\/a taek EngineError: library\/a refused "taek" of reader\/r \(UNKNOWN\).+`messages`\..+`replyAs`/,
     );
-    assert.match(reported[1] ?? "", /^outbox shelf\/a take EngineError: .+\(INVALID\).+do not fit at title: send what its `input` takes/);
+    assert.match(reported[1] ?? "", /^outbox library\/a take EngineError: .+\(INVALID\).+do not fit at title: send what its `input` takes/);
     assert.ok(!reported.join().includes("Emma"), "only the paths of arguments are reported");
   });
 

@@ -51,9 +51,9 @@ test("a chain of nested calls may be deeper than the stack: cancelling the first
   };
   await using engine = await LocalEngine.start({ kinds: [link] });
   const leaves = new AbortController();
-  const asked = engine.call({ to: "link/1", action: "wait", args: null, start: null }, { signal: leaves.signal });
+  const outcome = engine.call({ to: "link/1", action: "wait", args: null, start: null }, { signal: leaves.signal });
   await until("the last waits", () => deepest === LENGTH);
   leaves.abort();
-  await assert.rejects(asked, { code: "CANCELLED" });
+  await assert.rejects(outcome, { code: "CANCELLED" });
   await until("all have heard", () => aborted === LENGTH);
 });

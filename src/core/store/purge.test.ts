@@ -10,7 +10,7 @@ import { until } from "../../testing/index.ts";
 import { ChainWriter } from "../../testing/conformance/index.ts";
 import { sqliteExporter, sqliteStore, type SqliteOptions } from "./index.ts";
 
-const SECRET = "the-secret-nobody-may-find";
+const SECRET = "the-secret-that-was-erased";
 
 class Place {
   readonly path = mkdtempSync(join(tmpdir(), "troupe-remover-"));

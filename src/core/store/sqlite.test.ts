@@ -658,7 +658,7 @@ test("a reader next to a server sees commits at once and writes nothing", async 
 
 test("erased bodies are no longer in the files #chain.erase #spec.6.by-design", async () => {
   using directory = temporary();
-  const secret = "the-secret-nobody-may-find";
+  const secret = "the-secret-that-was-erased";
   await using store = sqliteStore({ directory: directory.path });
   const a = new ChainWriter("door/a");
   for (let turn = 0; turn < 20; turn += 1)

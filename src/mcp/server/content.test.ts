@@ -32,7 +32,7 @@ test("results, failures, contents and messages", () => {
     ],
     structured: { n: 1 },
   });
-  assert.deepEqual(failure("Too late."), { [CONTENT]: [{ type: "text", text: "Too late." }], isError: true });
+  assert.deepEqual(failure("Too slow."), { [CONTENT]: [{ type: "text", text: "Too slow." }], isError: true });
   assert.deepEqual(blob(bytes), { [BLOB]: "AQL/" });
   assert.deepEqual(contents([{ uri: "a://b", text: "t" }]), { [CONTENT]: [{ type: "resource", resource: { uri: "a://b", text: "t" } }] });
   assert.deepEqual(messages([message("user", "Hi."), message("assistant", text("Ho."))], "Talk."), {

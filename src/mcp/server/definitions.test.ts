@@ -9,7 +9,7 @@ const handler = (): string => "x";
 const object = (properties: object): object => ({ type: "object", properties });
 
 type List = "tools" | "resources" | "prompts";
-type Wrong = readonly [what: string, definition: unknown, told: RegExp];
+type Wrong = readonly [what: string, definition: unknown, reason: RegExp];
 
 async function refused(list: List, wrong: readonly Wrong[], code = "BAD_DEFINITION"): Promise<void> {
   await using server = createServer("definitions", "1");
@@ -119,7 +119,7 @@ test("a member that would make clients refuse the whole list is refused by its n
   await using server = createServer("definitions", "1");
   const annotations = { audience: ["user", "assistant"], priority: 0, lastModified: "2026-01-31T12:00:00+01:00" };
   server.resources.register({ name: "x", uri: "x://x", size: 0, annotations }, handler);
-  server.tools.register({ name: "x", annotations: { title: "X", readOnlyHint: true, ownHint: "kept" } }, handler);
+  server.tools.register({ name: "x", annotations: { title: "X", readOnlyHint: true, ownHint: "own" } }, handler);
   assert.deepEqual([server.resources.list()[0]?.["annotations"], server.tools.size], [annotations, 1]);
 });
 
@@ -159,9 +159,9 @@ test("an invalid URI and an unsupported template are refused", () =>
       ["two at once", "x://{a,b}", /more than is read here/],
       ["half a brace", "x://{a", /a brace without its partner/],
       ["one twice", "x://{a}/{a}", /\{a\} is there twice/],
-    ].map(([what, uri, told]): Wrong => [
+    ].map(([what, uri, reason]): Wrong => [
       String(what),
       { name: "r", ...(uri !== undefined && { uri }) },
-      told instanceof RegExp ? told : /^$/,
+      reason instanceof RegExp ? reason : /^$/,
     ]),
   ));

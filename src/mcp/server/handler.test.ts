@@ -21,7 +21,7 @@ test("a handler knows its caller, and progress and emitted data share one counte
     return { who };
   });
   const steps: unknown[] = [];
-  const options: CallOptions = { onProgress: (done, total, said) => steps.push([done, total, said]) };
+  const options: CallOptions = { onProgress: (done, total, message) => steps.push([done, total, message]) };
   assert.deepEqual(await server.source.act(viewer, "tools/t", {}, options), { ok: { who: viewer } });
   assert.match(id, /^[0-9a-f-]{36}$/);
   assert.deepEqual(steps, [
@@ -44,10 +44,10 @@ test("a handler's log lines reach the client, and the server's log with run id a
     log("info", { step: 1 });
     log("warning", "two", "mine");
   });
-  const told: unknown[] = [];
-  for (const _ of [1, 2]) await server.source.act(viewer, "tools/t", {}, { onLog: (...line) => told.push(line) });
+  const clientLines: unknown[] = [];
+  for (const _ of [1, 2]) await server.source.act(viewer, "tools/t", {}, { onLog: (...line) => clientLines.push(line) });
   assert.equal(new Set(ids).size, 2);
-  assert.deepEqual(told.slice(0, 2), [
+  assert.deepEqual(clientLines.slice(0, 2), [
     ["info", { step: 1 }, undefined],
     ["warning", "two", "mine"],
   ]);
@@ -67,8 +67,8 @@ test("a handler is aborted when its caller disconnects, and at its time limit", 
   });
   const disconnected = new AbortController();
   const left = server.source.act(viewer, "tools/t", {}, { signal: disconnected.signal });
-  const late = server.source.act(viewer, "tools/t", {}, {});
-  const both = [assert.rejects(left, { code: "CANCELLED" }), assert.rejects(late, { code: "WORK_TIMEOUT" })];
+  const timedOut = server.source.act(viewer, "tools/t", {}, {});
+  const both = [assert.rejects(left, { code: "CANCELLED" }), assert.rejects(timedOut, { code: "WORK_TIMEOUT" })];
   await clock.advance(500);
   disconnected.abort();
   await clock.advance(500);
@@ -177,16 +177,16 @@ test("a timeout is reported to log and onError, and so is a later error that is 
 
 test("a handler's error after its caller disconnected is not reported", async () => {
   const clock = new SimulatedClock();
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   await using server = createServer("s", "1", {
     clock,
     handlerMs: 1_000,
-    log: (...line) => told.push(line),
-    onError: (error) => told.push(error),
+    log: (...line) => reported.push(line),
+    onError: (error) => reported.push(error),
   });
   server.tools.register({ name: "t" }, async () => {
     await new Promise<void>((resolve) => clock.after(1_500, resolve));
-    throw new RangeError("late");
+    throw new RangeError("delayed");
   });
   const disconnected = new AbortController();
   const left = assert.rejects(server.source.act(viewer, "tools/t", {}, { signal: disconnected.signal }), { code: "CANCELLED" });
@@ -194,5 +194,5 @@ test("a handler's error after its caller disconnected is not reported", async ()
   disconnected.abort();
   await left;
   await clock.advance(2_000);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });

@@ -113,17 +113,17 @@ test("an authenticator that was not awaited is refused", async () => {
 });
 
 test("a failure in a mounted server is answered 500, and the application continues", async () => {
-  const told: unknown[] = [];
+  const logged: unknown[] = [];
   await using server = createServer("broken", "1", {
     ready: () => {
       throw new RangeError("of the application's own");
     },
-    log: (_level, data) => void told.push(data),
+    log: (_level, data) => void logged.push(data),
   });
   const ready = await server.fetch(new Request("http://localhost/readyz"));
   assert.equal(ready.status, 500);
   assert.doesNotMatch(await ready.text(), /application's own/);
-  assert.deepEqual(told, [{ event: "exchange-failed", door: "web", name: "RangeError" }]);
+  assert.deepEqual(logged, [{ event: "exchange-failed", door: "web", name: "RangeError" }]);
 
   // A request that throws as soon as it is looked at.
   const torn = httpServer((request, response) => {
@@ -136,7 +136,7 @@ test("a failure in a mounted server is answered 500, and the application continu
   });
   await using loopback = await onLoopback(torn);
   assert.equal((await fetch(`${loopback.url}/mcp`)).status, 500);
-  assert.equal(told.length, 2);
+  assert.equal(logged.length, 2);
 });
 
 function initialize(): Request {

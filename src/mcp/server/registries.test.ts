@@ -6,8 +6,9 @@ import type { Json, OfferRef, Reply, Viewer } from "../../core/contract/index.ts
 import { registry } from "../source/index.ts";
 import { createServer, type Server } from "./index.ts";
 
-const nobody: Viewer = { scopes: [] };
-const act = (server: Server, ref: OfferRef, args: Json = {}, viewer = nobody): Promise<Reply> => server.source.act(viewer, ref, args, {});
+const anonymous: Viewer = { scopes: [] };
+const act = (server: Server, ref: OfferRef, args: Json = {}, viewer = anonymous): Promise<Reply> =>
+  server.source.act(viewer, ref, args, {});
 
 describe("a server's registries", () => {
   it("count items, list them in order of registration, and unregister them #apptheory.properties.order", async () => {
@@ -80,11 +81,11 @@ describe("a server's registries", () => {
     assert.deepEqual(await act(server, "tools/secret", {}, ana), { ok: "42" });
     assert.deepEqual(await act(server, "tools/secret"), await act(server, "tools/none"));
     assert.deepEqual(await act(server, "tools/shop"), { refused: { code: "NOT_NOW", message: "It opens at nine." } });
-    const told: unknown[] = [];
-    server.source.watch(ana, (ref) => told.push(ref));
+    const notifications: unknown[] = [];
+    server.source.watch(ana, (ref) => notifications.push(ref));
     open = true;
     server.relist();
-    assert.deepEqual(told, [undefined]);
+    assert.deepEqual(notifications, [undefined]);
     assert.deepEqual(await act(server, "tools/shop"), { ok: "Welcome." });
   });
 
@@ -109,18 +110,18 @@ describe("a server's registries", () => {
         `tools/throws ${text} threw RangeError: mend it, the rest works.`,
         `tools/waits ${text} gave a promise: give true, false, or as text the reason it is off.`,
         `tools/nothing ${text} gave undefined: give true, false, or as text the reason it is off.`,
-      ].map((said) => JSON.stringify(["error", { event: "registry-fault", code: "OUT_OF_ORDER", text: said }])),
+      ].map((sentence) => JSON.stringify(["error", { event: "registry-fault", code: "OUT_OF_ORDER", text: sentence }])),
     );
   });
 
   it("notify listeners of each change, and of a resource's content", async () => {
     await using server = createServer("s", "1");
-    const told: unknown[] = [];
-    const undo = server.source.watch(nobody, (ref) => told.push(ref ?? "lists"));
+    const notifications: unknown[] = [];
+    const undo = server.source.watch(anonymous, (ref) => notifications.push(ref ?? "lists"));
     server.resources.register({ name: "n", uri: "n://{id}" }, ({ id }) => id);
     server.resources.changed("n", { id: "1" });
     server.resources.unregister("n");
-    assert.deepEqual(told, ["lists", "resources/n", "lists"]);
+    assert.deepEqual(notifications, ["lists", "resources/n", "lists"]);
     assert.throws(() => server.resources.changed("n"), { code: "BAD_NAME" });
     undo();
   });
@@ -131,10 +132,10 @@ describe("a server's registries", () => {
     server.resources.register({ name: "n", uri: "n://{id}", complete: { id: begins(["a", "ab", "b"]) } }, ({ id }) => id);
     server.prompts.register(
       { name: "p", arguments: [{ name: "who" }], complete: { who: begins(["Ana", "Bo"]) } },
-      ({ who }) => who ?? "nobody",
+      ({ who }) => who ?? "anonymous",
     );
-    assert.deepEqual(await server.source.complete?.(nobody, "resources/n", "id", "a", {}), ["a", "ab"]);
-    assert.deepEqual(await server.source.complete?.(nobody, "prompts/p", "who", "B", {}), ["Bo"]);
+    assert.deepEqual(await server.source.complete?.(anonymous, "resources/n", "id", "a", {}), ["a", "ab"]);
+    assert.deepEqual(await server.source.complete?.(anonymous, "prompts/p", "who", "B", {}), ["Bo"]);
   });
 
   it("are merged with other sources, whose names must differ", async () => {
@@ -148,7 +149,7 @@ describe("a server's registries", () => {
     assert.deepEqual(await act(server, "tools/own"), { refused: { code: "REFUSED", message: "Not today." } });
     assert.equal(server.tools.size, 1);
     server.tools.register({ name: "theirs" }, () => "mine");
-    await assert.rejects(async () => server.source.surface(nobody), {
+    await assert.rejects(async () => server.source.surface(anonymous), {
       code: "NAME_COLLISION",
       message: /the registry "s" and by the registry "other"/,
     });

@@ -7,7 +7,7 @@ import { content, contents, createServer, failure, image, text } from "./index.t
 const viewer = { scopes: [] };
 const NUMBER = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
 
-function told() {
+function resultsServer() {
   const lines: string[] = [];
   const heard: unknown[] = [];
   const server = createServer("results", "1", {
@@ -25,7 +25,7 @@ function told() {
 }
 
 test("a result that does not match the output schema is reported to log and onError, not to the caller", async () => {
-  const { server, tool, lines, heard, call } = told();
+  const { server, tool, lines, heard, call } = resultsServer();
   await using _ = server;
   tool("field", NUMBER, () => ({ n: "secret" }));
   tool("text", NUMBER, () => "secret");
@@ -49,7 +49,7 @@ test("a result that does not match the output schema is reported to log and onEr
 });
 
 test("a valid result is sent as transformed by its schema; a failure is not checked", async () => {
-  const { server, tool, call } = told();
+  const { server, tool, call } = resultsServer();
   await using _ = server;
   tool("plain", NUMBER, () => ({ n: 1, more: true }));
   tool("made", z.object({ n: z.number().default(5) }), () => ({ unasked: "secret" }));
@@ -66,7 +66,7 @@ test("a valid result is sent as transformed by its schema; a failure is not chec
 });
 
 test("a result in MCP's own format is refused with a hint at content() and failure()", async () => {
-  const { server, tool, heard, call } = told();
+  const { server, tool, heard, call } = resultsServer();
   await using _ = server;
   const blocks = [{ type: "text", text: "Out of stock." }];
   tool("failed", undefined, () => ({ content: blocks, isError: true }));
@@ -89,7 +89,7 @@ test("a result in MCP's own format is refused with a hint at content() and failu
 });
 
 test("a block that clients cannot read is reported to log and onError with its place and member", async () => {
-  const { server, tool, lines, heard, call } = told();
+  const { server, tool, lines, heard, call } = resultsServer();
   await using _ = server;
   const link = { type: "resource_link", uri: "x://x", name: "x" };
   const wrong: Readonly<Record<string, readonly [block: object, why: RegExp]>> = {
@@ -125,7 +125,7 @@ test("a block that clients cannot read is reported to log and onError with its p
 });
 
 test("a value that is not JSON is refused by its path and reported to log and onError", async () => {
-  const { server, tool, lines, heard, call } = told();
+  const { server, tool, lines, heard, call } = resultsServer();
   await using _ = server;
   const loop: { self?: object } = {};
   loop.self = loop;
@@ -160,11 +160,11 @@ test("a value that is not JSON is refused by its path and reported to log and on
 });
 
 test("values that JSON omits or converts are as in JSON.stringify", async () => {
-  const { server, tool, call } = told();
+  const { server, tool, call } = resultsServer();
   await using _ = server;
   class Point {
     readonly x = 1;
-    readonly said = (): number => this.x;
+    readonly getX = (): number => this.x;
   }
   const value = {
     at: new Date(0),

@@ -15,11 +15,11 @@ test("a session's time to live is the option, else MCP_SESSION_TTL_MINUTES, else
 
 test("an invalid MCP_SESSION_TTL_MINUTES counts as 60 and is logged #apptheory.sessions.ttl", () => {
   for (const given of ["", "0", "-5", "1.5", "1e3", "abc", "5m", "9".repeat(400)]) {
-    const told: unknown[] = [];
-    const log = (level: string, data: unknown): void => void told.push([level, data]);
+    const logged: unknown[] = [];
+    const log = (level: string, data: unknown): void => void logged.push([level, data]);
     assert.equal(sessionTtl({ env: { MCP_SESSION_TTL_MINUTES: given }, log }), 60 * MINUTE_MS, given);
-    assert.equal(told.length, 1, given);
-    assert.match(JSON.stringify(told), /^\[\["warning",.*session-ttl-refused.*MCP_SESSION_TTL_MINUTES/);
+    assert.equal(logged.length, 1, given);
+    assert.match(JSON.stringify(logged), /^\[\["warning",.*session-ttl-refused.*MCP_SESSION_TTL_MINUTES/);
   }
 });
 

@@ -15,8 +15,9 @@ import {
 import { takesMisfits } from "../schema/index.ts";
 import { frozenOf } from "./containers.ts";
 import type { RunContext, ViewContext, WorkContext } from "./context.ts";
-import type { AnyMessage, AnyPrompt, AnyResource, AnyTool, Choices, Confirm, PromptArgument, When } from "./definition.ts";
+import type { AnyMessage, AnyPrompt, AnyResource, AnyTool, Choices, PromptArgument, When } from "./definition.ts";
 import { checkMessageName, checkOfferName } from "./names.ts";
+import type { Confirm } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
 import { asObjectSchema, type Check, compileCheck, compileInput, toJsonSchema } from "./schema.ts";
 import { toJson } from "./to-json.ts";

@@ -76,7 +76,7 @@ export function wrongResult(what: string, property: string, given: unknown, want
 export type Misfit = (error: unknown, state: unknown) => string | undefined;
 
 const MOST_LOOKS = 10_000;
-const MOST_SHOWN = 8;
+const MAX_REPORTED = 8;
 
 export const misfitOf =
   (check: Check): Misfit =>
@@ -102,7 +102,7 @@ function missingDefaults(state: unknown, filled: unknown): readonly string[] {
     if (isObject(one) && isObject(other)) queue.push([path, one, other]);
   };
   visit("", state, filled);
-  for (let looks = 0; queue.length > 0 && looks < MOST_LOOKS && found.length < MOST_SHOWN; looks += 1) {
+  for (let looks = 0; queue.length > 0 && looks < MOST_LOOKS && found.length < MAX_REPORTED; looks += 1) {
     const [path, one, other] = queue.shift() ?? ["", {}, {}];
     for (const [name, value] of Object.entries(other)) {
       const at = path === "" ? name : `${path}.${name}`;
@@ -111,7 +111,7 @@ function missingDefaults(state: unknown, filled: unknown): readonly string[] {
       else found.push(at);
     }
   }
-  return found.slice(0, MOST_SHOWN);
+  return found.slice(0, MAX_REPORTED);
 }
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

@@ -46,7 +46,7 @@ function choicesFor(action: Action, name: string, given: unknown): readonly stri
   throw wrongResult(action.name, `choices.${name}`, given, "a list of texts");
 }
 
-const CHOICES_SHOWN = 50;
+const MAX_LISTED_CHOICES = 50;
 
 /** The refusal of an argument that is not among its choices; it lists them. */
 export function outOfChoice(action: Action, state: unknown, args: unknown, viewer: Viewer): Reply | undefined {
@@ -57,12 +57,12 @@ export function outOfChoice(action: Action, state: unknown, args: unknown, viewe
     const allowed = choicesFor(action, name, choose(state, viewer));
     const values: readonly unknown[] = Array.isArray(given) ? given : [given];
     if (areAmong(values, allowed)) continue;
-    const shown = allowed
-      .slice(0, CHOICES_SHOWN)
+    const listed = allowed
+      .slice(0, MAX_LISTED_CHOICES)
       .map((item) => JSON.stringify(item))
       .join(", ");
-    const more = allowed.length > CHOICES_SHOWN ? ` and ${allowed.length - CHOICES_SHOWN} more` : "";
-    const message = allowed.length === 0 ? "there is nothing to choose from now" : `must be one of ${shown}${more}`;
+    const more = allowed.length > MAX_LISTED_CHOICES ? ` and ${allowed.length - MAX_LISTED_CHOICES} more` : "";
+    const message = allowed.length === 0 ? "there is nothing to choose from now" : `must be one of ${listed}${more}`;
     return invalid([{ path: name, message }]);
   }
   return undefined;

@@ -254,7 +254,7 @@ const ARRAYS: CopyStrategy = {
   checkKey(key) {
     // An array's last index is the one below 4294967295.
     if (typeof key === "symbol" || String(Number(key) >>> 0) !== key || key === "4294967295")
-      throw badTurn(`A list holds items only, and ${JSON.stringify(String(key))} is no place in it: keep an object beside it.`);
+      throw badTurn(`A list holds items only, and ${JSON.stringify(String(key))} is no place in it: store an object alongside it.`);
   },
 
   changesKeys: (key) => key === "length",

@@ -14,7 +14,7 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import type { Question } from "./questions.ts";
-import type { Later } from "./turn-context.ts";
+import type { Later } from "./replies.ts";
 
 /** What a turn may reply: a domain value, JSON at run time. Not a promise: `run` is synchronous, `work` waits. */
 export type Value = string | number | boolean | null | undefined | void | (object & { readonly then?: never });
@@ -99,7 +99,7 @@ export interface RunContext<S, A> {
   readonly from: ActorId | undefined;
   readonly message: Message;
   readonly answers: JsonObject;
-  /** Whether the client can be asked: `elicitation`, `sampling`, `roots`. */
+  /** Whether the client has the capability: `elicitation`, `sampling`, `roots`. */
   readonly can: (name: string) => boolean;
   /** Leaves with the commit, first in, first out per receiver (C5). Returns its id, which is `of` in the reply that `replyAs` requests. */
   readonly send: Send<string>;
@@ -121,7 +121,7 @@ export interface RunContext<S, A> {
   /** To watchers after the commit, at most once; never stored. */
   readonly emit: (what: unknown) => void;
   /**
-   * Returns the answers, or ends this turn: the client is asked, and the call runs again from the top. Refuses `CANNOT_ASK` if the client
+   * Returns the answers, or ends this turn: the client gets the questions, and the call runs again from the top. Refuses `CANNOT_ASK` if the client
    * lacks the capability: check `can` first.
    */
   readonly ask: <Q extends Readonly<Record<string, Question<unknown> | RawQuestion>>>(questions: Q) => Answers<Q>;

@@ -16,7 +16,8 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import type { EndedArgs, FailedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context.ts";
-import type { Later } from "./turn-context.ts";
+import type { Confirm } from "./questions.ts";
+import type { Later } from "./replies.ts";
 
 /** True: on. Text: off, for this reason. False: hidden, as if it did not exist. */
 export type Availability = boolean | string;
@@ -34,9 +35,9 @@ export interface First {
 
 /** Joins another actor's surface. */
 export interface Link<S> {
-  /** The kinds it may lead to. */
+  /** The kinds of actors it may point to. */
   readonly kinds: readonly string[];
-  /** `off`: the link leads nowhere now; what is offered there is refused (`NOT_NOW`) for this reason. Undefined: the same, but hidden. */
+  /** `off`: the link has no target now; what is offered there is refused (`NOT_NOW`) for this reason. Undefined: the same, but hidden. */
   readonly to: (state: Frozen<S>, viewer: Viewer) => ActorId | { readonly off: string } | undefined;
 }
 
@@ -88,7 +89,7 @@ interface ToolBase<S, I, A> extends Offered<S> {
   readonly annotations?: ToolAnnotations;
   /** Arguments that are `[redacted]` in the chain and never logged. Messages that wait for delivery hold them in clear. */
   readonly secret?: readonly string[];
-  /** A question to confirm before it runs, if the client can be asked; undefined: none is needed. */
+  /** A question to confirm before it runs, if the client supports elicitation; undefined: none is needed. */
   readonly confirm?: string | ((state: Frozen<S>, args: A, viewer: Viewer) => string | undefined);
   /**
    * For a slow tool (`work`, or `later()`): its call can be a task, which the client polls and can cancel. "required": clients that
@@ -281,9 +282,6 @@ interface AnyOffer {
   readonly meta?: JsonObject;
   readonly scopes?: readonly string[];
 }
-
-// The type of a method, whose parameters are compared bivariantly: so every inferred definition is assignable to it.
-export type Confirm = string | { ask(state: unknown, args: unknown, viewer: Viewer): string | undefined }["ask"];
 
 interface AnyHandlers {
   run?(ctx: RunContext<object, unknown>): unknown;

@@ -242,7 +242,7 @@ class DraftNode implements ProxyHandler<object>, Changes {
   }
 
   setPrototypeOf(): boolean {
-    throw badTurn("A state holds plain objects and lists: a prototype is not kept.");
+    throw badTurn("A state holds plain objects and lists: a prototype is not stored.");
   }
 
   #drafted(key: string, value: object): unknown {

@@ -36,6 +36,5 @@ export type {
 export { actorId, keyOf } from "./names.ts";
 export { elicit, type Elicited, type Question, type Root, type Roots, roots, type Sampled, type Sampling, sample } from "./questions.ts";
 export { type Random, seeded } from "./random.ts";
-export { type Blob, blob, content, type Refusal, refuse } from "./replies.ts";
+export { type Blob, blob, content, type Later, type Refusal, refuse } from "./replies.ts";
 export { fromJsonSchema } from "./schema.ts";
-export type { Later } from "./turn-context.ts";

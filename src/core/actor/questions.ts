@@ -3,7 +3,6 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type JsonObject, isJsonObject, isList, type Json, type Message, type Reply, TroupeError, type Viewer } from "../contract/index.ts";
 import { isTexts, memoize } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
-import type { Action } from "./actions.ts";
 import { whereMade } from "./author-errors.ts";
 import { refuse, refused } from "./replies.ts";
 import { asObjectSchema, type Check, compileCheck, toJsonSchema } from "./schema.ts";
@@ -121,9 +120,18 @@ function notAForm(name: string, why: string): TroupeError {
 const CONFIRM_KEY = "confirm";
 const CONFIRM_FORM = { type: "object", properties: { confirm: { type: "boolean", title: "Confirm" } }, required: ["confirm"] };
 
+/** The text of the question, or its function. A method's type compares parameters bivariantly, so every inferred definition is assignable. */
+export type Confirm = string | { ask(state: unknown, args: unknown, viewer: Viewer): string | undefined }["ask"];
+
 /** The question of an action's `confirm`, or the refusal (without a trace, C3) if the person did not confirm. Undefined: continue. */
-export function unconfirmed(action: Action, state: unknown, args: unknown, viewer: Viewer, message: Message): Reply | undefined {
-  // A client that cannot be asked has its own way to confirm a destructive tool.
+export function unconfirmed(
+  action: { readonly confirm: Confirm | undefined },
+  state: unknown,
+  args: unknown,
+  viewer: Viewer,
+  message: Message,
+): Reply | undefined {
+  // A client without elicitation has its own way to confirm a destructive tool.
   if (action.confirm === undefined || message.can?.includes("elicitation") !== true) return undefined;
   const text = typeof action.confirm === "string" ? action.confirm : action.confirm(state, args, viewer);
   if (text === undefined) return undefined;

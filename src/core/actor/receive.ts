@@ -10,9 +10,9 @@ import { frozenOf } from "./containers.ts";
 import { keyOf } from "./names.ts";
 import { unconfirmed } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
-import { checkContent, refused, unknownAction } from "./replies.ts";
+import { checkContent, Later, refused, unknownAction } from "./replies.ts";
 import { toJson } from "./to-json.ts";
-import { ANONYMOUS, Later, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
+import { ANONYMOUS, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
 
 /** The actions of a kind, and what turns need of its policy. */
 export type Actions = ReadonlyMap<string, Action> & Pick<Policy, "minEveryMs"> & { readonly misfit: Misfit };

@@ -1,4 +1,4 @@
-// Owns: what author code replies with: content blocks, bytes, refusals. Does not own: the reply's way to a client (mcp/gateway).
+// Owns: what author code replies with: content blocks, bytes, refusals, or a promise of a later reply. Does not own: the reply's way to a client (mcp/gateway).
 import { type JsonObject, BLOB, CONTENT, type Content, isJsonObject, type Json, type Reply } from "../contract/index.ts";
 import { invalidInBlock, isContent, REFUSAL } from "../contract/internal.ts";
 import { badTurn } from "./author-errors.ts";
@@ -28,6 +28,14 @@ export function checkContent(value: Json, name: string): Json {
     if (wrong !== undefined) throw badTurn(`${name} has a block no client can read, /${at}: ${wrong}.`);
   }
   return value;
+}
+
+/** What `ctx.later()` returns: a later turn answers the caller, and the mailbox continues. */
+export class Later {
+  readonly #mark = true;
+  static is(value: unknown): boolean {
+    return value instanceof Later && value.#mark;
+  }
 }
 
 /** What `refuse` throws: the turn leaves no trace, and its caller gets the reason (C3). */

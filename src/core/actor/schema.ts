@@ -27,10 +27,10 @@ export function compileCheck(schema: object, where: string): Check {
 }
 
 /**
- * A validator of a tool's arguments; clients see the schema `shown`. An author's own checks (zod's `refine`) are written for values that
+ * A validator of a tool's arguments; clients see `clientSchema`. An author's own checks (zod's `refine`) are written for values that
  * fit it: if one throws on a value that does not, that is the caller's mistake.
  */
-export function compileInput(schema: object, shown: JsonObject, where: string): Check {
+export function compileInput(schema: object, clientSchema: JsonObject, where: string): Check {
   const check = compileCheck(schema, where);
   if (!takesMisfits(schema)) return check;
   let fits: Check | undefined;
@@ -38,7 +38,7 @@ export function compileInput(schema: object, shown: JsonObject, where: string): 
     try {
       return check(value);
     } catch (error) {
-      fits ??= jsonSchemaCheck(shown, where);
+      fits ??= jsonSchemaCheck(clientSchema, where);
       const { issues } = fits(value);
       if (issues === undefined) throw error;
       return { issues };
@@ -80,7 +80,7 @@ function standardCheck(schema: StandardSchemaV1, where: string): Check {
     const result = validate(value);
     if (result instanceof Promise) {
       void result.catch(() => undefined);
-      // If a check of the author's throws, a library may try again asynchronously, so the two cannot be told apart here.
+      // If a check of the author's throws, a library may try again asynchronously, so the two cannot be distinguished here.
       throw new TroupeError(
         "BAD_DEFINITION",
         `${where} validates asynchronously, or a check in it throws of this value: a turn cannot wait. Check what waits in \`work\`, and let checks return false.`,

@@ -30,16 +30,8 @@ import { type Draft, openDraft } from "./draft.ts";
 import { keyOf } from "./names.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
-import { refuse } from "./replies.ts";
+import { Later, refuse } from "./replies.ts";
 import { toJson } from "./to-json.ts";
-
-/** What `ctx.later()` returns: a later turn answers the caller, and the mailbox continues. */
-export class Later {
-  readonly #mark = true;
-  static is(value: unknown): boolean {
-    return value instanceof Later && value.#mark;
-  }
-}
 
 /** What a turn needs of its kind: the actions, and a limit of the policy. */
 export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> & Pick<Policy, "minEveryMs">;
@@ -48,7 +40,7 @@ export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> & Pick
 export const ANONYMOUS: Viewer = Object.freeze({ scopes: Object.freeze([]) });
 const NO_ANSWERS: JsonObject = Object.freeze({});
 
-/** Thrown by `ask` if an answer is missing: the turn leaves no trace, and the client is asked (C3). */
+/** Thrown by `ask` if an answer is missing: the turn leaves no trace, and the client gets the questions (C3). */
 export class Needs {
   readonly requests: JsonObject;
   constructor(requests: JsonObject) {
@@ -237,7 +229,7 @@ export class TurnContext implements RunContext<object, unknown> {
     const { action, args } = this.message;
     if (this.#kind.get(action)?.replies !== true || !isJsonObject(args) || args["of"] !== messageId) return;
     throw badTurn(
-      `${word}(): this is the id of the message that was sent, whose reply is here. Who waits is told under the id of the call that returned \`later()\`: keep its \`message.id\`.`,
+      `${word}(): this is the id of the message that was sent, whose reply is here. The caller that waits gets it under the id of the call that returned \`later()\`: keep its \`message.id\`.`,
     );
   }
 

@@ -113,7 +113,7 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
     const where = `${kind}: links/${JSON.stringify(prefix)}`;
     checkType(where, "", link, "an object");
     checkProperties(where, link, LINK);
-    requireProperties(where, link, ["kinds", "to"], "the kinds it may lead to, and the function that says where it leads");
+    requireProperties(where, link, ["kinds", "to"], "the kinds it may point to, and the function that returns its target");
   }
 }
 

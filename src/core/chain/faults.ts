@@ -84,7 +84,7 @@ export const fromStore = (error: unknown): EngineError => {
 };
 
 /** By contract a store's own error means that nothing was stored; any other error leaves that open. */
-export const saysNothingKept = (error: unknown): boolean => error instanceof StoreError;
+export const isCertainlyNotStored = (error: unknown): boolean => error instanceof StoreError;
 
 /** A mistake of the author's, found after the turn: the sentence goes to the caller and to the log. */
 export const isAuthors = (error: TroupeError): boolean => error.code === "STATE_NOT_JSON";

@@ -21,7 +21,7 @@ import {
   needsSnapshot,
 } from "../chain/internal.ts";
 import type { ActorId, Clock, EngineError, Entry, Json, Message, Row, Snapshot, Status, Store, Stored } from "../contract/index.ts";
-import { LazySnapshot, MemoryEvent } from "./events.ts";
+import { LazySnapshot, MemoryEvent } from "./lazy-heads.ts";
 
 const NONE: readonly number[] = [];
 

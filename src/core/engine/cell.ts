@@ -3,13 +3,15 @@
 // and fails (lifecycle.ts), how others learn of a turn (events.ts), delivery, timers.
 import { type Base, faults, messagesOf, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
 import { type ActorId, EngineError, type Json, type Message, type Reply, type Snapshot, type Turn, type Work } from "../contract/index.ts";
+import type { CommitWithCallback } from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
-import { announce, announceStored, publishNow, replyWithoutEvent } from "./events.ts";
+import { announce, announceStored, type EventOps, publishNow, replyWithoutEvent } from "./events.ts";
 import { failTask, Job, type Task } from "./job.ts";
 import {
   crashed,
   ifParentLives,
   isSentByParent,
+  type LifecycleOps,
   loadState,
   refused,
   start,
@@ -18,10 +20,10 @@ import {
   stopInStore,
 } from "./lifecycle.ts";
 import { Mailbox } from "./mailbox.ts";
-import type { CellOps } from "./ops.ts";
+import type { SlowTurn } from "./fault-reports.ts";
 import { type Ancestors, NO_ACTORS, stopChildrenMessage } from "./supervision.ts";
 import { failDropped, PendingCommit, UncommittedTurns } from "./uncommitted.ts";
-import { WorkRun } from "./work.ts";
+import { type WorkOps, WorkRun } from "./work.ts";
 
 /** Why the next message waits while no turn runs. */
 type Phase =
@@ -44,6 +46,29 @@ const UNTIL_HALF_COMMITTED: Phase = { is: "awaiting-commits", atMost: MAX_UNCOMM
 /** A slower turn is reported: it delays all actors, since they share one event loop. */
 const SLOW_MS = 100;
 const NO_MESSAGES: readonly Message[] = [];
+
+/** What a cell and its parts need of the engine. */
+export interface CellOps extends EventOps, LifecycleOps, WorkOps {
+  /** Hands an entry to the store; its `CommitCallbacks` learn the outcome later. */
+  readonly commit: CommitWithCallback | undefined;
+  /** How long a keyed reply is remembered. */
+  readonly keyMs: number;
+  /** The engine waits for all cells to become idle. */
+  readonly draining: boolean;
+  /** A failed write may have been stored: messages and timers that only the store knows are read from it, in order. */
+  readonly rereadStore: () => void;
+  /** The actor's timers or its expiry have changed. */
+  timersChanged(cell: Cell): void;
+  /** A memory actor has started. */
+  started(cell: Cell): void;
+  /** A memory actor has stopped: once for each start. */
+  stopped(cell: Cell): void;
+  /** Nothing runs or waits in a cell that is not live, or in any cell while draining. */
+  idle(cell: Cell): void;
+  /** Another cell will represent the actor. */
+  forget(cell: Cell): void;
+  slow(turn: SlowTurn): void;
+}
 
 export class Cell {
   readonly id: ActorId;
@@ -118,6 +143,11 @@ export class Cell {
       if (waited === undefined) return;
       await waited;
     }
+  }
+
+  /** Notifies the engine that the actor's timers or its expiry have changed. */
+  timersChanged(): void {
+    this.ops.timersChanged(this);
   }
 
   // ── C1: one message at a time ─────────────────────────────────────────────
@@ -289,8 +319,9 @@ export class Cell {
     const event = this.actor.applyInMemory(plan);
     if (plan.born) this.ops.started(this);
     const sent = plan.sends.length === 0 ? NO_MESSAGES : messagesOf(plan, this.ops.clock.now(), undefined);
-    if (plan.stop === undefined) announce(this, job, plan, event, sent);
-    else stopInMemory(this, job, plan, event, sent, ancestors);
+    if (plan.stop === undefined) return announce(this, job, plan, event, sent);
+    this.ops.stopped(this);
+    stopInMemory(this, job, plan, event, sent, ancestors);
   }
 
   /** The next turn may run before the store has answered. */

@@ -6,7 +6,7 @@ import type { ActorId, CallOptions, CancelSignal, Clock, Entropy, Message } from
 import type { Cell } from "./cell.ts";
 import { Cancellation, type CancellationHost, type DeferredReplies, Job } from "./job.ts";
 import { restart, stop } from "./lifecycle.ts";
-import type { OnFault } from "./ops.ts";
+import type { OnFault } from "./fault-reports.ts";
 import type { Outbox } from "./outbox.ts";
 import type { CellDirectory, Registry } from "./registry.ts";
 import { type Ancestors, NO_ACTORS } from "./supervision.ts";

@@ -5,7 +5,7 @@ import type { ActorId, CallOptions, Clock, Message, Remembered, Reply, Store } f
 import { settledNow, safeCall } from "../contract/internal.ts";
 import { callHash, type CallKey, faults, pendingReply, scopedKey } from "../chain/internal.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { fromStore, type OnFault } from "./ops.ts";
+import { fromStore, type OnFault } from "./fault-reports.ts";
 import type { CellDirectory } from "./registry.ts";
 import { type DeferredReplies, Job } from "./job.ts";
 

@@ -43,12 +43,12 @@ import {
 } from "../contract/internal.ts";
 import { faults, innerKey, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState } from "./actor-state.ts";
-import { Cell } from "./cell.ts";
+import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { IdempotencyCache } from "./idempotency.ts";
 import { DeferredReplies, Job } from "./job.ts";
 import { append } from "./lifecycle.ts";
-import { type CellOps, type FaultContext, fromStore, type OnFault, type SlowTurn } from "./ops.ts";
+import { type FaultContext, fromStore, type OnFault, type SlowTurn } from "./fault-reports.ts";
 import { Outbox } from "./outbox.ts";
 import { Eviction, Passivation, usedHeapShare } from "./passivation.ts";
 import { type Health, KEY_MS, prune, type Pruned, type Pruning, Queries } from "./queries.ts";
@@ -265,7 +265,7 @@ export class LocalEngine implements Engine {
     try {
       await store.enqueue(message);
     } catch (error) {
-      if (!faults.saysNothingKept(error)) this.#rereadStore();
+      if (!faults.isCertainlyNotStored(error)) this.#rereadStore();
       const fault = faults.fromStore(error);
       throw (fault.code === "STORE_IO" ? unserialisableError(message.to, message) : undefined) ?? fault;
     }

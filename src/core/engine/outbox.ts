@@ -3,7 +3,7 @@
 import type { Clock, Damaged, EngineError, DeadLetter, Message, Reply, OutboxAck, Store } from "../contract/index.ts";
 import { answerMessage, askerOf, atMostBytes, faults, missingActorReply, unhandledMessage } from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
-import { damageReporter, fromStore, type OnFault } from "./ops.ts";
+import { damageReporter, fromStore, type OnFault } from "./fault-reports.ts";
 import { Job } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
 

@@ -140,7 +140,7 @@ export class Eviction {
   }
 }
 
-/** What V8 adds to its limit for young objects by default. */
+/** What V8 adds to its limit for the new space by default. */
 const NEW_SPACE_BYTES = 192 * 1_048_576;
 
 /** The share of the old-object heap in use, 0 to 1, garbage included. V8 reports neither part alone. */

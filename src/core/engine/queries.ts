@@ -14,7 +14,7 @@ import {
 import { compareIds, kindOf } from "../contract/internal.ts";
 import { rawState, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
-import { fromStore } from "./ops.ts";
+import { fromStore } from "./fault-reports.ts";
 import type { CellDirectory, Registry } from "./registry.ts";
 
 const PAGE = 256;

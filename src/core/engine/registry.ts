@@ -14,9 +14,8 @@ import {
 } from "../contract/index.ts";
 import { compareIds, kindOf, MultiMap } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
-import type { OnFault } from "./ops.ts";
+import type { OnFault } from "./fault-reports.ts";
 import { IdTable } from "./id-table.ts";
-import type { Eviction, Passivation } from "./passivation.ts";
 
 /** The cells of this process, with the indexes that a store has for actors on disk. */
 export class Registry {
@@ -130,8 +129,10 @@ const uidOf = ({ actor: { extra, life } }: Cell): string => extra.uid ?? life;
 export interface DirectoryHost {
   readonly store: Store | undefined;
   readonly registry: Registry;
-  readonly passivation: Passivation;
-  readonly eviction: Eviction;
+  /** Drops cells that become idle; `addBriefly`: soon. */
+  readonly passivation: { add(cell: Cell): void; addBriefly(cell: Cell): void };
+  /** Drops cells when there are too many; `made`: there is one more. */
+  readonly eviction: { made(): void };
   make(kind: Kind, id: ActorId, memory: boolean): Cell;
   readonly fault: OnFault;
 }

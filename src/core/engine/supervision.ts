@@ -1,15 +1,23 @@
 // Owns: stopping an actor's children with it, and whether the parent of a new child lives.
 // Does not own: how one actor stops or restarts (lifecycle.ts).
 import { OK_NULL, faults, type Plan } from "../chain/internal.ts";
-import type { ActorId, Message, Store } from "../contract/index.ts";
+import type { ActorId, Message, Status, Store } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
-import type { OnFault } from "./ops.ts";
+import type { OnFault } from "./fault-reports.ts";
 import type { Job } from "./job.ts";
-import type { Registry } from "./registry.ts";
+
+/** The part of a cell that tells whether its actor lives. */
+interface KnownActor {
+  readonly actor: { readonly status: Status | "not-started"; readonly life: string };
+  readonly loading: Promise<void> | undefined;
+  /** Its turns that the store has not answered for. */
+  readonly uncommitted: { whenEmpty(): Promise<void> } | undefined;
+}
 
 export interface SupervisionHost {
   readonly store: Store | undefined;
-  readonly registry: Registry;
+  /** The actors in memory. */
+  readonly registry: { get(id: ActorId): KnownActor | undefined; children(id: ActorId): readonly ActorId[] };
   /** Whether actors of this kind may be in the store. */
   mayBeStored(kind: string): boolean;
   stop(id: ActorId, reason: string, ancestors: Ancestors): Promise<void>;

@@ -6,7 +6,7 @@ import { faults, OK_NULL, unhandledMessage, wakeId } from "../chain/internal.ts"
 import { settledNow } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
 import { Job, type OnEnd } from "./job.ts";
-import { damageReporter, type OnFault } from "./ops.ts";
+import { damageReporter, type OnFault } from "./fault-reports.ts";
 import { NO_ACTORS } from "./supervision.ts";
 
 const MAX_FAILURES = 3;

@@ -170,7 +170,7 @@ export async function failDropped(
 /** A store that failed with an error of unknown origin may have stored the entry. */
 async function isStored(store: Store | undefined, { outcome, error, entry }: PendingCommit): Promise<boolean | "unknown"> {
   if (outcome === "committed") return true;
-  if (faults.saysNothingKept(error)) return false;
+  if (faults.isCertainlyNotStored(error)) return false;
   try {
     return (await store?.event(entry.event.id)) !== undefined;
   } catch {

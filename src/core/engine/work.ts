@@ -2,12 +2,19 @@
 // Does not own: the turn it ends with (cell.ts).
 import { faults } from "../chain/internal.ts";
 import { EngineError } from "../contract/index.ts";
-import type { ActorId, Context, Log, Outgoing, Progress, Reply, Turn, Work } from "../contract/index.ts";
+import type { ActorId, Clock, Context, Log, Outgoing, Progress, Reply, Turn, Work } from "../contract/index.ts";
 import { safeCall } from "../contract/internal.ts";
+import type { OnFault } from "./fault-reports.ts";
 import type { Job } from "./job.ts";
-import type { CellOps } from "./ops.ts";
 
-type WorkOps = Pick<CellOps, "clock" | "waits" | "callFrom" | "fault">;
+/** What work needs of the engine. */
+export interface WorkOps {
+  readonly clock: Clock;
+  readonly waits: WaitForGraph;
+  /** A call that work makes. Where that work may run again, the same call gets the same reply. */
+  callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply>;
+  readonly fault: OnFault;
+}
 
 /** Called when a run ends, except by `end`. */
 export interface WorkEnds {

@@ -1,0 +1,46 @@
+// Owns: how faults are reported, to the operator (onFault) and to callers (EngineError).
+// Does not own: what the errors say (chain/faults.ts).
+import { faults } from "../chain/internal.ts";
+import type { ActorId, Damaged } from "../contract/index.ts";
+
+/** Where a fault happened whose details no caller gets. */
+export interface FaultContext {
+  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "store" | "outbox" | "wake" | "idle";
+  readonly actor?: ActorId;
+  readonly action?: string;
+  /** The id of the message that became a dead letter. */
+  readonly letter?: string;
+}
+
+export type OnFault = (error: unknown, context: FaultContext) => void;
+
+/** A turn that blocked the event loop for more than 100 ms. */
+export interface SlowTurn {
+  readonly actor: ActorId;
+  readonly action: string;
+  readonly ms: number;
+}
+
+/** At most this many damaged rows of one file are reported. */
+const MAX_DAMAGE_REPORTS = 10_000;
+
+/** Reports each damaged row to the operator once, however often the store reads it. */
+export function damageReporter(fault: OnFault, where: FaultContext["where"]): Damaged {
+  const reported = new Set<string>();
+  return (error, actor) => {
+    if (reported.size >= MAX_DAMAGE_REPORTS || reported.has(error.message)) return;
+    reported.add(error.message);
+    fault(error, actor === undefined ? { where } : { where, actor });
+  };
+}
+
+/** Awaits a store's answer. Throws only `EngineError`. */
+export async function fromStore<T>(answer: Promise<T>): Promise<T>;
+export async function fromStore<T>(answer: Promise<T> | undefined): Promise<T | undefined>;
+export async function fromStore<T>(answer: Promise<T> | undefined): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw faults.fromStore(error);
+  }
+}

@@ -188,6 +188,52 @@ void test("no file needs one that needs it, itself or by others", () => {
   assert.deepEqual(rings, []);
 });
 
+/** Groups of files that import each other, directly or through others (Tarjan's strongly connected components). */
+function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const indexes = new Map<string, number>();
+  const stack: string[] = [];
+  const cycles: string[][] = [];
+  /** Returns the lowest index on the stack that the file reaches. */
+  const visit = (file: string): number => {
+    const index = indexes.size;
+    const place = stack.length;
+    indexes.set(file, index);
+    stack.push(file);
+    let lowest = index;
+    for (const target of graph.get(file) ?? []) {
+      const known = indexes.get(target);
+      if (known === undefined) lowest = Math.min(lowest, visit(target));
+      else if (stack.includes(target)) lowest = Math.min(lowest, known);
+    }
+    if (lowest === index) cycles.push(stack.splice(place));
+    return lowest;
+  };
+  for (const file of graph.keys()) if (!indexes.has(file)) visit(file);
+  return cycles.filter((cycle) => cycle.length > 1);
+}
+
+void test("cyclesOf finds the files that import each other", () => {
+  const graph = new Map([
+    ["a", ["b", "d"]],
+    ["b", ["c"]],
+    ["c", ["a"]],
+    ["d", ["e", "c"]],
+    ["e", []],
+    ["f", ["a", "f"]],
+  ]);
+  assert.deepEqual(
+    cyclesOf(graph).map((cycle) => cycle.toSorted()),
+    [["a", "b", "c", "d"]],
+  );
+});
+
+void test("no cycle of type imports has more than four files", () => {
+  const checked = files.filter((file) => /^(core|mcp|bridges\/embed)\//.test(file) && !file.startsWith("mcp/gateway/"));
+  const graph = new Map(checked.map((file) => [file, imports(file).map(({ target }) => target)]));
+  const large = cyclesOf(graph).filter((cycle) => cycle.length > 4);
+  assert.deepEqual(large, []);
+});
+
 void test("ARCHITECTURE.md carries both tables #repository.imports", () => {
   const lines = readFileSync(join(root, "ARCHITECTURE.md"), "utf8").split("\n");
   const carries = (row: string | undefined, name: string, allowed: readonly string[]): void => {

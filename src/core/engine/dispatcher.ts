@@ -81,7 +81,9 @@ export class Dispatcher {
 
   async stop(id: ActorId, reason: string, ancestors: Ancestors): Promise<void> {
     const cell = this.#host.cells.existing(id);
-    await cell.loaded();
+    // Not `loaded()`, which takes longer: who stops an actor from a watcher stops it before the messages of that same commit arrive.
+    await cell.loading;
+    if (cell.lost) throw cell.lost;
     const job = this.#own(id, "stop", { reason });
     stop(cell, job, reason, ancestors);
     await job.promise();

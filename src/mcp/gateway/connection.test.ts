@@ -181,6 +181,7 @@ describe("a connection", () => {
 
   test("a cancelled modern request gets no reply, and an id is used once at a time #gateway.cancel", async () => {
     const made = world();
+    made.slowMs = 10_000;
     await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
     const { send, channel, reply } = wire(gateway);
     send(modern(1, "tools/call", { name: "slow" }), modern("l", "subscriptions/listen", { notifications: { toolsListChanged: true } }));

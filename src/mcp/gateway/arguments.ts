@@ -3,16 +3,10 @@ import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
 import { type JsonObject, isJsonObject, type Json, type Offer, type Surface } from "../../core/contract/index.ts";
 import { closestMatch, getOwn, MAX_URI, memoize } from "../../core/contract/internal.ts";
 import { compilerFor, judgesMisfits } from "../../core/schema/index.ts";
-import type { Call, Method, Outcome } from "./core.ts";
-import { Fault } from "./errors.ts";
+import type { Call, Method, Outcome } from "./call.ts";
+import { Fault, type ValidationError } from "./errors.ts";
 import { objectIn, EMPTY, shortText } from "./json-rpc.ts";
 import { explainMissing, indexOf, requireScopes, type Target } from "./offers.ts";
-
-/** What is wrong with a tool's arguments: a sentence, and an issue with its path (`a.0.b`) for each value that does not match the schema. */
-export interface ValidationError {
-  readonly message: string;
-  readonly data?: { readonly issues: Json };
-}
 
 // Checking stops at the first issue, which bounds its time. Once there is one, short arguments are checked for all.
 const SHORT_ARGUMENTS = 16_384;

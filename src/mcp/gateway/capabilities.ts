@@ -2,8 +2,8 @@
 import type { JsonObject, Catalogue, Json, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import { andThen } from "../../core/contract/internal.ts";
 import type { ServerInfo, Settings } from "./options.ts";
-import { has, LATEST_MODERN, type LegacyRevision, type Revision } from "./revision.ts";
-import { offersTasks, TASKS } from "./tasks.ts";
+import { has, LATEST_MODERN, type LegacyRevision, type Revision, TASKS } from "./revision.ts";
+import { offersTasks } from "./tasks.ts";
 
 /** The kinds of offers that are not empty. */
 export interface Offered {

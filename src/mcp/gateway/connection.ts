@@ -20,7 +20,7 @@ import {
   type RequestId,
 } from "./json-rpc.ts";
 import { newSession } from "./legacy/session-factory.ts";
-import { type Answered, answeredText, handleNotification, type SessionChannel, SessionRequest } from "./legacy/session-request.ts";
+import { type Answered, answeredText, type SessionChannel, SessionRequest } from "./legacy/session-request.ts";
 import { Session, SessionNotices } from "./legacy/session.ts";
 import { listen, type Listen } from "./modern/listen.ts";
 import { type ModernOrigin, type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
@@ -170,7 +170,7 @@ export class StreamConnection implements Connection {
         this.#core.settings.log("error", { event: "listen-failed", ...inLog(error) });
       });
     }
-    handleNotification(session, notification);
+    session.handleNotification(notification);
   }
 
   #request(request: Request, caller: Caller): MaybeReply | Promise<MaybeReply> {

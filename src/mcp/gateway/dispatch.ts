@@ -2,17 +2,18 @@
 // resources and prompts differ in (kinds.ts), the other methods (lists.ts, arguments.ts, tasks.ts), and the reply's shape in each era.
 import type { JsonObject, Caller, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
 import { hasOwn, isContent, andThen, andThenElse } from "../../core/contract/internal.ts";
-import { complete, type ValidationError } from "./arguments.ts";
-import { type Call, type Core, type Method, methodNotFound, type Outcome, type Refusal } from "./core.ts";
-import { Fault } from "./errors.ts";
+import { complete } from "./arguments.ts";
+import { type Call, type Method, methodNotFound, type Outcome, type Refusal } from "./call.ts";
+import type { Core } from "./core.ts";
+import { Fault, type ValidationError } from "./errors.ts";
 import { objectIn } from "./json-rpc.ts";
 import { type Kind, prompt, resource, tool, withHandlerErrors } from "./kinds.ts";
 import { listMethods } from "./lists.ts";
 import { explainMissing, indexOf, missingIn, requireScopes, scopeFault, type Target } from "./offers.ts";
 import type { Settings } from "./options.ts";
 import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./questions.ts";
-import { eraOf, has } from "./revision.ts";
-import { knowsTasks, needsTasks, offersTasks, type Tasks, TASKS } from "./tasks.ts";
+import { eraOf, has, TASKS } from "./revision.ts";
+import { knowsTasks, needsTasks, offersTasks, type Tasks } from "./tasks.ts";
 
 const RECEIPT_META = "troupe/receipt";
 

@@ -1,6 +1,5 @@
 // Owns: why a request has no result: the kinds of faults, their numbers in each era, and errors as answers. Does not own: their messages.
-import { type Answer, type JsonObject, type Json, TroupeError } from "../../core/contract/index.ts";
-import type { Core } from "./core.ts";
+import { type Answer, type JsonObject, type Json, type Log, TroupeError } from "../../core/contract/index.ts";
 import type { RequestId } from "./json-rpc.ts";
 import type { Era } from "./revision.ts";
 
@@ -64,6 +63,12 @@ export class Fault extends Error {
     if (extra?.reason !== undefined) this.reason = extra.reason;
     if (extra?.about !== undefined) this.about = extra.about;
   }
+}
+
+/** What is wrong with a tool's arguments: a sentence, and an issue with its path (`a.0.b`) for each value that does not match the schema. */
+export interface ValidationError {
+  readonly message: string;
+  readonly data?: { readonly issues: Json };
 }
 
 type Wire = readonly [code: number, status: number];
@@ -219,11 +224,16 @@ export function faultAnswer(fault: Fault, era: Era, id: RequestId | null, overri
   return { status, ...(headers === undefined ? undefined : { headers }), body };
 }
 
+/** Where faults are logged. */
+interface Logging {
+  readonly settings: { readonly log: Log };
+}
+
 /**
  * The fault of an exchange that failed before its method ran. If a store failed, it was that of the sessions: nothing is wrong with the
  * request and nothing was done, so the client should try again.
  */
-export function exchangeFault({ settings }: Core, error: unknown): Fault {
+export function exchangeFault({ settings }: Logging, error: unknown): Fault {
   const away = error instanceof TroupeError && error.code.startsWith("STORE_");
   const fault = away
     ? new Fault("UNAVAILABLE", "The server's sessions are out of reach; try again in a moment.", {
@@ -236,7 +246,7 @@ export function exchangeFault({ settings }: Core, error: unknown): Fault {
 }
 
 /** The fault of a request. Details that its client must not see are logged, wherever on the way it failed. */
-export function requestFault({ settings }: Pick<Core, "settings">, method: string, error: unknown): Fault {
+export function requestFault({ settings }: Logging, method: string, error: unknown): Fault {
   const fault = faultOf(error);
   // A fault that was thrown as one has been logged already.
   if (fault.kind === "INTERNAL" && fault !== error) settings.log("error", { event: "request-failed", method, ...inLog(error) });

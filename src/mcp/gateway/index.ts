@@ -1,8 +1,7 @@
 export { createGateway } from "./gateway.ts";
 export type { FaultKind } from "./errors.ts";
 export type { Rate } from "../../core/contract/index.ts";
-export type { CacheHint } from "./results.ts";
 export type { ProfileName, UnknownSession } from "./dialects.ts";
-export type { GatewayOptions, Limits, ServerInfo } from "./options.ts";
+export type { CacheHint, GatewayOptions, Limits, ServerInfo } from "./options.ts";
 export { refusal, refusalText } from "./errors.ts";
 export { LEGACY_REVISIONS, MODERN_REVISIONS } from "./revision.ts";

@@ -2,9 +2,7 @@
 import { type JsonObject, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { getOwn, tooManyValues } from "../../core/contract/internal.ts";
 import { textOf } from "../../core/platform/index.ts";
-import type { ValidationError } from "./arguments.ts";
-import { Fault, type Reason } from "./errors.ts";
-import type { Limits } from "./options.ts";
+import { Fault, type Reason, type ValidationError } from "./errors.ts";
 
 export type RequestId = string | number;
 
@@ -63,8 +61,16 @@ const malformed = (
   fault: new Fault(kind, message, more),
 });
 
+/** The bounds of one message. */
+interface MessageLimits {
+  readonly messageBytes: number;
+  readonly depth: number;
+  readonly values: number;
+  readonly members: number;
+}
+
 /** Reads one frame, or the body of one POST. Never throws: what cannot be read is returned as `malformed`. */
-export function decode(frame: Uint8Array | string, limits: Limits): Incoming | Batch {
+export function decode(frame: Uint8Array | string, limits: MessageLimits): Incoming | Batch {
   if (frame.length > limits.messageBytes) return malformed("TOO_LARGE", `A message may have ${limits.messageBytes} bytes.`);
   const excess = tooManyValues(frame, limits);
   if (excess !== undefined) return malformed("TOO_LARGE", `${excess}; send less at once.`);

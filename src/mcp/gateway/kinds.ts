@@ -1,9 +1,9 @@
 // Owns: what tools, resources and prompts differ in on the way of a request. Does not own: the order of its steps (dispatch.ts).
 import { type JsonObject, isJsonObject, isList, type Json, TroupeError } from "../../core/contract/index.ts";
 import { MAX_URI } from "../../core/contract/internal.ts";
-import { hintUnknownNames, validateArguments, type ValidationError } from "./arguments.ts";
-import { type Call, type Members, type Refusal, REFUSED_META } from "./core.ts";
-import { failureData, Fault, faultOf, type Reason } from "./errors.ts";
+import { hintUnknownNames, validateArguments } from "./arguments.ts";
+import { type Call, type Members, type Refusal, REFUSED_META } from "./call.ts";
+import { failureData, Fault, faultOf, type Reason, type ValidationError } from "./errors.ts";
 import { EMPTY, inexactIntegersIn, shortText } from "./json-rpc.ts";
 import type { OfferIndex, Target } from "./offers.ts";
 import { promptMembers, resourceMembers, toolError, toolMembers } from "./results.ts";

@@ -4,14 +4,15 @@ import { type JsonObject, type Catalogue, isJsonObject, isList, type Json, type 
 import { memoize, andThen, wellFormed } from "../../core/contract/internal.ts";
 import { sha256Base64url, utf8Of } from "../../core/platform/index.ts";
 import { type Entry, hidesOffers, listed, type Lists } from "../source/index.ts";
-import { type Call, type Method, type Outcome, postureFor } from "./core.ts";
+import type { Call, Method, Outcome, SerialisedMembers } from "./call.ts";
+import { postureFor } from "./core.ts";
 import { Fault } from "./errors.ts";
 import { missingOffersMeta } from "./offers.ts";
 import type { Settings } from "./options.ts";
 import { type Feature, has, type Revision } from "./revision.ts";
 
 /** One page of a list as the members of its result, which are serialised once and written as they are. */
-export class Page {
+export class Page implements SerialisedMembers {
   /** Undefined: the first page. */
   readonly cursor: string | undefined;
   readonly text: string;

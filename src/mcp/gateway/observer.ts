@@ -1,7 +1,8 @@
 // Owns: reporting requests to the observer, if there is one. Does not own: what an observer does with them (hosts/telemetry).
 import type { JsonObject, Caller, Observation, ObservedFailure, ObservedRequest } from "../../core/contract/index.ts";
 import { MAX_URI, omitUndefined, safeCall, andThenElse } from "../../core/contract/internal.ts";
-import type { Core, Members } from "./core.ts";
+import type { Members } from "./call.ts";
+import type { Core } from "./core.ts";
 import { claimedVersion, traceOf } from "./envelope.ts";
 import { type Fault, faultOf, inLog, wireError } from "./errors.ts";
 import { objectIn, type Request, shortText } from "./json-rpc.ts";

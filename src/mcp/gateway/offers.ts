@@ -25,7 +25,7 @@ import {
   type Template,
   templatesOf,
 } from "../../core/contract/internal.ts";
-import type { Refusal } from "./core.ts";
+import type { Refusal } from "./call.ts";
 import { Fault, faultOf, inLog } from "./errors.ts";
 
 /** The offer that a name or URI stands for. */

@@ -28,8 +28,7 @@ import { checkNeeded, omitUndefined, rateLimitedLog, VALUE_LIMITS } from "../../
 import { fromHex } from "../../core/platform/index.ts";
 import type { Posture } from "../source/index.ts";
 import { type Dialect, DIALECTS, type ProfileName, type UnknownSession } from "./dialects.ts";
-import type { CacheableMethod, CacheHint } from "./results.ts";
-import { TASKS } from "./tasks.ts";
+import { TASKS } from "./revision.ts";
 
 /** The server's name: MCP's `Implementation`. */
 export interface ServerInfo {
@@ -86,6 +85,23 @@ export interface Limits {
   /** Tasks in all, including those that are done. One principal may have half of them, of which `inFlight` may run at once. Default 10,000. */
   readonly tasks: number;
 }
+
+/** How long a result may be cached, and whether for one caller or for all. */
+export interface CacheHint {
+  /** Milliseconds; a negative number counts as 0. Default 0. */
+  readonly ttlMs?: number;
+  /** `public` only where the result is the same for every caller. Default `private`. */
+  readonly cacheScope?: "public" | "private";
+}
+
+/** Methods whose results carry a cache hint. */
+export type CacheableMethod =
+  | "server/discover"
+  | "tools/list"
+  | "resources/list"
+  | "resources/templates/list"
+  | "prompts/list"
+  | "resources/read";
 
 export interface GatewayOptions {
   readonly source: Source;

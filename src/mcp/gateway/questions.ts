@@ -2,7 +2,7 @@
 // the question (legacy/session-request.ts, modern/modern-request.ts, task.ts).
 import { type JsonObject, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { capabilityNeeded, EXTENSION, isExtensionMethod } from "../../core/contract/internal.ts";
-import { type Call, type Members, type Refusal, REFUSED_META } from "./core.ts";
+import { type Call, type Members, type Refusal, REFUSED_META } from "./call.ts";
 import { Fault, InternalError } from "./errors.ts";
 import { shortText } from "./json-rpc.ts";
 import { toolError } from "./results.ts";

@@ -2,10 +2,9 @@
 // lists (lists.ts) and errors (errors.ts).
 import { type JsonObject, BLOB, CONTENT, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { isBlob, isContent, memoize, wellFormed } from "../../core/contract/internal.ts";
-import type { Members } from "./core.ts";
+import type { Members, SerialisedMembers } from "./call.ts";
 import type { RequestId } from "./json-rpc.ts";
-import type { Page } from "./lists.ts";
-import type { Settings } from "./options.ts";
+import type { CacheableMethod, Settings } from "./options.ts";
 import { has, type Revision } from "./revision.ts";
 
 const TEXT_HEAD = '"content":[{"type":"text","text":';
@@ -119,7 +118,7 @@ function messageOf(message: Json, revision: Revision): Json {
 /** A complete JSON-RPC response around members that are text already; a page is not copied into it. */
 export interface ReplyText {
   readonly head: string;
-  readonly members: string | Page;
+  readonly members: string | SerialisedMembers;
   readonly tail: string;
 }
 
@@ -176,23 +175,6 @@ export function wholeText(reply: string | ReplyText): string {
 export function pieces({ head, members, tail }: ReplyText): string | readonly (string | Uint8Array)[] {
   return typeof members === "string" ? head + members + tail : [head, members.before(tail)];
 }
-
-/** How long a result may be cached, and whether for one caller or for all. */
-export interface CacheHint {
-  /** Milliseconds; a negative number counts as 0. Default 0. */
-  readonly ttlMs?: number;
-  /** `public` only where the result is the same for every caller. Default `private`. */
-  readonly cacheScope?: "public" | "private";
-}
-
-/** Methods whose results carry a cache hint. */
-export type CacheableMethod =
-  | "server/discover"
-  | "tools/list"
-  | "resources/list"
-  | "resources/templates/list"
-  | "prompts/list"
-  | "resources/read";
 
 // The catalogue changes only with the code, so what depends on it alone is valid for a while.
 const CATALOGUE_TTL_MS = 60_000;

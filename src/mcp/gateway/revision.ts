@@ -1,4 +1,4 @@
-// Owns: the revisions of MCP, and the features that they differ in. Does not own: the shapes those features take.
+// Owns: the revisions of MCP, the features that they differ in, and the name of its extension for tasks. Does not own: the shapes those features take.
 /** Revisions with an initialize handshake, oldest first. */
 export const LEGACY_REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
 /** Revisions whose requests carry their own envelope. */
@@ -11,6 +11,9 @@ export type Era = "legacy" | "modern";
 
 export const LATEST_LEGACY: LegacyRevision = "2025-11-25";
 export const LATEST_MODERN: ModernRevision = "2026-07-28";
+
+/** The extension by which a call may go on after it was answered (SEP-2663). */
+export const TASKS = "io.modelcontextprotocol/tasks";
 
 interface Span {
   readonly since: Revision;

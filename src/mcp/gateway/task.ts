@@ -1,7 +1,7 @@
 // Owns: the life of one task: its status, questions and result, and its description. Does not own: which tasks there are (tasks.ts).
 import { type JsonObject, Cancellation, isJsonObject, type Json, type Progress } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
-import { type Call, type Members, withAnswers } from "./core.ts";
+import { type Call, type Members, withAnswers } from "./call.ts";
 import { type Fault, type FaultOverrides, wireError } from "./errors.ts";
 import { type Question, questionsOf, shapeQuestion } from "./questions.ts";
 

@@ -2,16 +2,16 @@
 // one task (task.ts), and the methods of 2025-11-25 (legacy/session-methods.ts).
 import { type JsonObject, type Catalogue, isJsonObject, type Json, type Viewer } from "../../core/contract/index.ts";
 import { EXTENSION, hasOwn, isTexts, missingScopes, memoize, getOwn, settledNow } from "../../core/contract/internal.ts";
-import { type Call, type Core, type Members, type Method, methodNotFound, type Outcome } from "./core.ts";
+import type { PendingReplies, WorkCounter } from "./active-requests.ts";
+import { type Call, type Members, type Method, methodNotFound, type Outcome } from "./call.ts";
 import { Fault, inLog, requestFault } from "./errors.ts";
 import { objectIn, shortText } from "./json-rpc.ts";
 import { requireScopes, type Target } from "./offers.ts";
+import type { Settings } from "./options.ts";
 import { checkAnswer, questionsOf, unmet } from "./questions.ts";
-import { eraOf } from "./revision.ts";
+import { eraOf, TASKS } from "./revision.ts";
 import { errorOf, legacyTask, Task } from "./task.ts";
 
-/** The extension by which a call may go on after it was answered (SEP-2663). */
-export const TASKS = "io.modelcontextprotocol/tasks";
 const DECLARED = EXTENSION + TASKS;
 
 const MOST_ANSWERS = 64;
@@ -55,7 +55,12 @@ interface Counts {
   size: number;
 }
 
-type TaskCore = Pick<Core, "settings" | "work" | "pending">;
+/** What the tasks of a gateway share with its other requests. */
+interface TaskCore {
+  readonly settings: Settings;
+  readonly work: WorkCounter;
+  readonly pending: PendingReplies;
+}
 
 /** The tasks of this process, each known to its owner only. */
 export class Tasks {

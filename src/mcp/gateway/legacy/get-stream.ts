@@ -7,7 +7,7 @@ import { isResponse, type RequestId } from "../json-rpc.ts";
 import { has } from "../revision.ts";
 import { streamHeaders } from "./post-channel.ts";
 import { ownerLost, nodeIn, replyMark, requestIn } from "./remote-replies.ts";
-import { RETRY_MS } from "./resumable-stream.ts";
+import { RETRY_MS, type StreamOwner } from "./resumable-stream.ts";
 import { sessionUnknown } from "./session-factory.ts";
 import type { Session } from "./session.ts";
 
@@ -102,12 +102,6 @@ async function restOf(
 ): Promise<readonly { readonly id: string; readonly message: Json }[]> {
   const missed = await settings.streams.after(session.row.id, last);
   return missed?.messages.filter(({ message }) => message !== null) ?? [];
-}
-
-/** What writes to a stream. */
-export interface StreamOwner {
-  /** Called once at the end of the stream, whatever ended it. `inner`: the channel behind it. */
-  streamEnded(stream: Channel, inner: Channel): void;
 }
 
 /** An event stream that stays open until its client, a drain or another stream ends it, and counts as open until then. */

@@ -17,9 +17,7 @@ import type { Settings } from "../options.ts";
 import { Throttle } from "../scheduling.ts";
 import { fingerprintOf } from "../subscription-state.ts";
 import { RemoteReplies, FOLLOW, REPLY, nodeIn } from "./remote-replies.ts";
-import { handleNotification } from "./session-request.ts";
 import type { Session } from "./session.ts";
-import type { Sessions } from "./sessions.ts";
 
 // The truth about a session is in the two stores; nodes only send each other hints to read them, and requests. A node that sends the id of a
 // session has found it for its own principal.
@@ -39,6 +37,13 @@ const GAP_MS = 1_000;
 /** Delays before each attempt to pass on a response: the node may have been busy. */
 const AGAIN_MS = [0, 100, 300];
 
+/** The sessions in this node's memory. */
+interface LiveSessions {
+  all(): Iterable<Session>;
+  live(id: string): Session | undefined;
+  drop(session: Session): void;
+}
+
 /** What one node does for sessions that several nodes serve. */
 export class Nodes {
   readonly rows: SharedRows;
@@ -48,7 +53,7 @@ export class Nodes {
   readonly #gaps: Throttle;
   readonly #undo: readonly (() => void)[];
 
-  constructor(peers: Peers, settings: Settings, sessions: Sessions) {
+  constructor(peers: Peers, settings: Settings, sessions: LiveSessions) {
     this.#peers = peers;
     this.#settings = settings;
     this.replies = new RemoteReplies(peers, settings);
@@ -141,7 +146,7 @@ export class Nodes {
 function deliver(session: Session, message: JsonObject | undefined): boolean {
   const incoming = classify(message ?? null);
   if (incoming.kind === "response") return session.clientRequests.settle(incoming);
-  return incoming.kind === "notification" && handleNotification(session, incoming);
+  return incoming.kind === "notification" && session.handleNotification(incoming);
 }
 
 // A gap makes all rows uncertain at once, and the store has other work to do.
@@ -150,7 +155,7 @@ const READ_AT_ONCE = 8;
 /** Keeps the rows in memory up to date with the store, since other nodes write them too. */
 export class SharedRows {
   readonly #settings: Settings;
-  readonly #sessions: Sessions;
+  readonly #sessions: LiveSessions;
   readonly #notify: (session: string) => void;
   readonly #waiting = new Set<Session>();
   /** Reads and writes of a row run one after the other, so that the row in memory is the one read or written last. */
@@ -159,7 +164,7 @@ export class SharedRows {
   /** Counts the hints received, so that a row that was read meanwhile is known to be uncertain. */
   hints = 0;
 
-  constructor(settings: Settings, sessions: Sessions, notify: (session: string) => void) {
+  constructor(settings: Settings, sessions: LiveSessions, notify: (session: string) => void) {
     this.#settings = settings;
     this.#sessions = sessions;
     this.#notify = notify;

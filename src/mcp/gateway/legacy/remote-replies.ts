@@ -4,9 +4,7 @@ import { type Channel, isJsonObject, type Json, type Peers, type Clock, type Str
 import { errorText, Fault, inLog } from "../errors.ts";
 import { isResponse, type RequestId, shortText } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
-import type { StreamOwner } from "./get-stream.ts";
-import { RemoteReader, ALIVE_MS } from "./resumable-stream.ts";
-import type { Session } from "./session.ts";
+import { ALIVE_MS, RemoteReader, type ResumableStream, type StreamOwner } from "./resumable-stream.ts";
 
 /** Request: follow a reply that runs there, and be notified when it grows. */
 export const FOLLOW = "session/follow";
@@ -22,6 +20,12 @@ const SILENT_MS = 4 * ALIVE_MS;
 
 const keyOf = (session: string, stream: string): string => JSON.stringify([session, stream]);
 
+/** A session whose replies are read. */
+interface StreamSession {
+  readonly row: { readonly id: string };
+  stream(name: string): ResumableStream | undefined;
+}
+
 /** Replies that run at one node and are read at another. */
 export class RemoteReplies {
   readonly #peers: Peers;
@@ -35,7 +39,7 @@ export class RemoteReplies {
   }
 
   /** Sends the rest of a reply that runs at another node. Settles when what there is so far was sent; the channel is closed at its end. */
-  async follow(session: Session, stream: string, last: string, open: (owner: StreamOwner) => Channel): Promise<void> {
+  async follow(session: StreamSession, stream: string, last: string, open: (owner: StreamOwner) => Channel): Promise<void> {
     const { streams, log, clock } = this.#settings;
     const failed = (error: unknown): void => log("error", { event: "replay-failed", ...inLog(error) });
     const key = keyOf(session.row.id, stream);
@@ -54,7 +58,7 @@ export class RemoteReplies {
   }
 
   /** Notifies that node of the reply from now on. False: it does not run here. */
-  async sendTo(session: Session, name: string, to: string): Promise<boolean> {
+  async sendTo(session: StreamSession, name: string, to: string): Promise<boolean> {
     const stream = session.stream(name);
     if (stream === undefined) return false;
     const about = { session: session.row.id, stream: name };

@@ -16,6 +16,12 @@ export const ALIVE_MS = 15_000;
 /** Where a stream is sent to. */
 export type StreamTarget = Pick<Channel, "ready" | "send" | "close"> & Partial<Pick<Channel, "disconnected">>;
 
+/** What writes to a stream. */
+export interface StreamOwner {
+  /** Called once at the end of the stream, whatever ended it. `inner`: the channel behind it. */
+  streamEnded(stream: Channel, inner: Channel): void;
+}
+
 export interface EventStreamOptions {
   readonly settings: Settings;
   readonly session: string;

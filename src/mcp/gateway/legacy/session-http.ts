@@ -13,7 +13,7 @@ import { isLegacyRevision } from "../revision.ts";
 import { openGetStream } from "./get-stream.ts";
 import { PostChannel } from "./post-channel.ts";
 import { SESSION, sessionCalled, SessionFactory, sessionRequired, sessionUnknown } from "./session-factory.ts";
-import { answeredText, handleNotification, SessionRequest } from "./session-request.ts";
+import { answeredText, SessionRequest } from "./session-request.ts";
 import type { Session } from "./session.ts";
 import { Sessions } from "./sessions.ts";
 
@@ -160,7 +160,7 @@ export class SessionHttp {
 /** Passes on what gets no reply. What nothing here waits for may be for another node; to send it there costs as much as a call. */
 function pass(core: Core, session: Session, { caller }: Exchange, incoming: Response | Notification): Promise<void> | undefined {
   const isResponse = incoming.kind === "response";
-  const here = isResponse ? session.clientRequests.settle(incoming) : handleNotification(session, incoming);
+  const here = isResponse ? session.clientRequests.settle(incoming) : session.handleNotification(incoming);
   if (here || session.nodes === undefined) return undefined;
   core.limit(caller, session.viewerFor(caller));
   if (isResponse) return session.nodes.passResponse(session, incoming);

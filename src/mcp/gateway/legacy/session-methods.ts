@@ -10,7 +10,8 @@ import {
 } from "../../../core/contract/index.ts";
 import { MAX_URI } from "../../../core/contract/internal.ts";
 import { discoverMembers, initializeMembers, offeredTo } from "../capabilities.ts";
-import { type Core, type Members, methodNotFound } from "../core.ts";
+import { type Members, methodNotFound } from "../call.ts";
+import type { Core } from "../core.ts";
 import { Fault, faultFromWire } from "../errors.ts";
 import { type Request, shortText } from "../json-rpc.ts";
 import { subscribable } from "../offers.ts";

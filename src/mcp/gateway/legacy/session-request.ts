@@ -4,11 +4,12 @@ import type { JsonObject, Caller, Json } from "../../../core/contract/index.ts";
 import { hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
 import type { Lists } from "../../source/index.ts";
 import { ActiveRequest, GivenUp } from "../active-requests.ts";
-import { type Call, type Core, draining, type Members, type Outcome, REFUSED_META, withAnswers } from "../core.ts";
+import { type Call, type Members, type Outcome, REFUSED_META, withAnswers } from "../call.ts";
+import { type Core, draining } from "../core.ts";
 import { dispatch } from "../dispatch.ts";
 import { callKey, metaOf, traceOf } from "../envelope.ts";
 import { errorText, Fault, requestFault } from "../errors.ts";
-import type { Notification, Request } from "../json-rpc.ts";
+import type { Request } from "../json-rpc.ts";
 import { observe, type RequestObserver } from "../observer.ts";
 import { logTo, type OutOfBandChannel, progressTo } from "../out-of-band.ts";
 import { cannotAsk, checkAnswer, questionsOf, shapeQuestion, unmet } from "../questions.ts";
@@ -217,16 +218,6 @@ function unanswered(call: Call, error: unknown): Members {
   const why = { code, applied: false };
   if (call.method === "tools/call") return { members: toolError(`${error.message} Nothing was applied.`), meta: { [REFUSED_META]: why } };
   throw error instanceof Fault ? error : new Fault("REFUSED", error.message, { data: why });
-}
-
-/** Handles a notification; `notifications/cancelled` aborts a request, which then gets no reply. False: no such request runs here. */
-export function handleNotification(session: Session, notification: Notification): boolean {
-  if (notification.method !== "notifications/cancelled") return true;
-  const { requestId } = notification.params;
-  if (typeof requestId !== "string" && typeof requestId !== "number") return true;
-  const active = session.active.get(requestId);
-  active?.abort();
-  return active !== undefined;
 }
 
 export function answeredText({ settings }: Core, request: Request, answered: Exclude<Answered, undefined>): string | ReplyText {

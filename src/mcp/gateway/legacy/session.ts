@@ -18,7 +18,7 @@ import { ActiveRequests } from "../active-requests.ts";
 import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
 import { inLog } from "../errors.ts";
-import { notificationText } from "../json-rpc.ts";
+import { type Notification, notificationText } from "../json-rpc.ts";
 import { indexOf } from "../offers.ts";
 import type { Settings } from "../options.ts";
 import { isLogLevel } from "../out-of-band.ts";
@@ -26,9 +26,8 @@ import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../re
 import { Throttle } from "../scheduling.ts";
 import { EVERY_LIST, SubscriptionState, type SubscriptionHost } from "../subscription-state.ts";
 import { ClientRequests } from "./client-requests.ts";
-import type { StreamOwner } from "./get-stream.ts";
 import type { Nodes } from "./nodes.ts";
-import type { ResumableStream } from "./resumable-stream.ts";
+import type { ResumableStream, StreamOwner } from "./resumable-stream.ts";
 
 /** Two nodes may list different things, if their releases differ: how often their client may be notified of that. */
 const RECHECK_MS = 10_000;
@@ -136,6 +135,16 @@ export class Session implements StreamOwner {
 
   removeStream(stream: ResumableStream): void {
     this.#streams?.delete(stream.name);
+  }
+
+  /** `notifications/cancelled` aborts a request, which then gets no reply. False: no such request runs here. */
+  handleNotification({ method, params }: Notification): boolean {
+    if (method !== "notifications/cancelled") return true;
+    const { requestId } = params;
+    if (typeof requestId !== "string" && typeof requestId !== "number") return true;
+    const active = this.active.get(requestId);
+    active?.abort();
+    return active !== undefined;
   }
 
   get logLevel(): LogLevel {

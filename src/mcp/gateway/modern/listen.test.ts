@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { registry } from "../../source/index.ts";
-import type { Call } from "../core.ts";
+import type { Call } from "../call.ts";
 import { channelDouble } from "../kit.fixture.ts";
 import { Task } from "../task.ts";
 import { TaskNotices } from "./listen.ts";

@@ -13,7 +13,8 @@ import { canonical, getOwn, hasOwn, andThen, andThenElse } from "../../../core/c
 import { base64urlOf, fromBase64, hmacSha256, sameBytes, sha256Base64url, textOf, utf8Of } from "../../../core/platform/index.ts";
 import { ActiveRequest, GivenUp } from "../active-requests.ts";
 import { discoverMembers } from "../capabilities.ts";
-import { type Call, type Core, methodNotFound, type Outcome, viewerOf, withAnswers } from "../core.ts";
+import { type Call, methodNotFound, type Outcome, withAnswers } from "../call.ts";
+import { type Core, viewerOf } from "../core.ts";
 import { dispatch } from "../dispatch.ts";
 import { callKey, checkServed, claimedVersion, type Envelope, openEnvelope, traceOf } from "../envelope.ts";
 import { Fault, requestFault } from "../errors.ts";

@@ -259,7 +259,7 @@ export class TurnContext implements RunContext<object, unknown> {
       const list = unable.join(", ");
       refuse(
         from === undefined
-          ? `This must ask you something, and your client cannot be asked (${list}).`
+          ? `This must ask you something, which your client does not support (${list}).`
           : `${to} must ask the client something (${list}), and a message from ${from} cannot carry the question: call ${to} directly.`,
         { code: "CANNOT_ASK", data: { capability: first, capabilities: unable } },
       );

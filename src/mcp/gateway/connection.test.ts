@@ -257,7 +257,7 @@ describe("a connection", () => {
     await close();
     const text = JSON.stringify(channel.messages);
     assert.match(text, /"text":"done"/);
-    assert.match(text, /The client has gone/);
+    assert.match(text, /The client has disconnected/);
     assert.equal(made.calls, 1);
   });
 

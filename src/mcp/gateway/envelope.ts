@@ -39,7 +39,7 @@ export function traceOf(meta: JsonObject | undefined): JsonObject | undefined {
   return found;
 }
 
-/** What a client declared that it can be asked, by the names of `Call.options.can`. */
+/** The requests that a client declared it can answer, by the names of `Call.options.can`. */
 export function canOf(
   capabilities: JsonObject,
   allows: { readonly elicitation: boolean; readonly modes: boolean; readonly samplingTools: boolean; readonly extensions?: boolean },

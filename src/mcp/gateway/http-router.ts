@@ -160,12 +160,12 @@ function modernExchange(core: Core, source: Source, exchange: Exchange, request:
   }
 }
 
-const GONE: Answer = Object.freeze({ status: 499 });
+const DISCONNECTED: Answer = Object.freeze({ status: 499 });
 
-/** Without a reply the client has left. */
+/** Undefined instead of a reply: the client has disconnected. */
 function modernAnswer(reply: ModernReply, core: Core, channel: ModernPostChannel): Answer {
   core.silentCalls.delete(channel);
-  return reply === undefined ? GONE : { status: 200, body: pieces(reply) };
+  return reply === undefined ? DISCONNECTED : { status: 200, body: pieces(reply) };
 }
 
 function modernFailed(error: unknown, core: Core, channel: ModernPostChannel, request: Request): Answer {

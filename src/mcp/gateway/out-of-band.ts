@@ -31,7 +31,7 @@ export function logTo(channel: OutOfBandChannel, from: { readonly logLevel: LogL
   };
 }
 
-/** Sends `notifications/progress` if the request asked for it; a step that does not go forward is not sent. Throws `PARAMS`. */
+/** Sends `notifications/progress` if the request has a token for it; a step that does not go forward is not sent. Throws `PARAMS`. */
 export function progressTo(
   channel: OutOfBandChannel,
   params: JsonObject,

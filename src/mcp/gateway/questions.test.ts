@@ -135,7 +135,7 @@ test("an unknown question is the author's mistake, which is logged and not discl
   await client.connect(new InMemory(gateway));
   await assert.rejects(client.callTool({ name: "think", arguments: {} }), (error: Error) => !/nope|secret/.test(error.message));
   const line = lines.find((one) => one.includes("BAD_TURN")) ?? "";
-  assert.match(line, /What is asked as \\"sure\\" is no request .+ its method is \\"nope\/x\\", not elicitation\/create/);
+  assert.match(line, /The question \\"sure\\" is no request .+ its method is \\"nope\/x\\", not elicitation\/create/);
   assert.doesNotMatch(line, /secret/);
   await client.close();
 });

@@ -1,4 +1,4 @@
-// Owns: what a client is asked in the middle of a call, in the shape of its revision, and the check of its answer. Does not own: sending
+// Owns: the questions to a client in the middle of a call, in the shape of its revision, and the check of its answers. Does not own: sending
 // the question (legacy/session-request.ts, modern/modern-request.ts, task.ts).
 import { type JsonObject, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { capabilityNeeded, EXTENSION, isExtensionMethod } from "../../core/contract/internal.ts";
@@ -8,7 +8,7 @@ import { shortText } from "./json-rpc.ts";
 import { toolError } from "./results.ts";
 import { eraOf, has, type Revision } from "./revision.ts";
 
-/** What a client may be asked in the middle of a call. */
+/** The methods of the questions to a client in the middle of a call. */
 export type AskMethod = "elicitation/create" | "sampling/createMessage" | "roots/list" | ExtensionMethod;
 type ExtensionMethod = `${string}.${string}/${string}/${string}`;
 
@@ -36,7 +36,7 @@ export const unmet = (questions: ReadonlyMap<string, Question>, can: readonly st
 
 function noQuestion(key: string, request: Json | undefined): string {
   const method = isJsonObject(request) ? JSON.stringify(request["method"])?.slice(0, 100) : undefined;
-  return `What is asked as ${JSON.stringify(key.slice(0, 100))} is no request a client can be sent: its method is ${method ?? "missing"}, not elicitation/create, sampling/createMessage, roots/list, or an extension's own.`;
+  return `The question ${JSON.stringify(key.slice(0, 100))} is no request that can be sent to a client: its method is ${method ?? "missing"}, not elicitation/create, sampling/createMessage, roots/list, or an extension's own.`;
 }
 
 export function isAskMethod(method: Json | undefined): method is AskMethod {
@@ -117,7 +117,10 @@ function shapeField(name: string, field: Json, revision: Revision): Json {
   return { ...rest, enum: titled.map((one) => one["const"] ?? null), enumNames: titled.map((one) => one["title"] ?? null) };
 }
 
-/** Tells the client of a tool, in its result, that it cannot be asked. Throws `CAPABILITY` where the error can carry what is missing. */
+/**
+ * Reports in a tool's result that its client did not declare the capabilities to answer. Throws `CAPABILITY` where the error can carry
+ * what is missing.
+ */
 export function cannotAsk(call: Call, missing: readonly string[]): Members {
   const message = `This needs a client that can be asked (${missing.join(", ")}), and this one did not declare it.`;
   if (call.method !== "tools/call" || eraOf(call.revision) === "modern")
@@ -125,7 +128,7 @@ export function cannotAsk(call: Call, missing: readonly string[]): Members {
   return { members: toolError(message), meta: { [REFUSED_META]: { code: "CAPABILITY" } } };
 }
 
-// An author may refuse with this code; it has the same effect as a question that the client cannot be asked.
+// An author may refuse with this code; it has the same effect as a question that the client cannot answer.
 export const CANNOT_ASK = "CANNOT_ASK";
 
 const MOST_NAMED = 64;

@@ -36,7 +36,7 @@ export const fingerprintOf = memoize((entries: readonly Entry[]) => sha256Base64
 type SeenList = readonly Entry[] | string;
 type Seen = { readonly [list in keyof Lists]?: SeenList };
 
-// Replaced, never changed: clients that were shown the same lists share one object.
+// Replaced, never changed: clients that received the same lists share one object.
 const NOTHING_SEEN: Seen = Object.freeze({});
 
 function differs(was: SeenList, is: readonly Entry[]): boolean {
@@ -45,7 +45,7 @@ function differs(was: SeenList, is: readonly Entry[]): boolean {
   return was !== is && (was.length !== is.length || textOf(was) !== textOf(is));
 }
 
-// Very many clients that were shown the same are notified in sequence, so the last result is nearly always needed again.
+// Very many clients that received the same lists are notified in sequence, so the last result is nearly always needed again.
 let lastCompared: { readonly was: Seen; readonly is: Lists; readonly changed: readonly ListName[] } | undefined;
 
 function changedBetween(was: Seen, is: Lists): readonly ListName[] {
@@ -227,8 +227,8 @@ export class SubscriptionState implements Job {
     for (let round = 0; round < 2 && this.pending; round += 1) await (this.#flushing ?? this.#flush());
   }
 
-  #see(list: keyof Lists, shown: SeenList): void {
-    if (this.#seen[list] !== shown) this.#seen = { ...this.#seen, [list]: shown };
+  #see(list: keyof Lists, entries: SeenList): void {
+    if (this.#seen[list] !== entries) this.#seen = { ...this.#seen, [list]: entries };
   }
 
   #release(): void {
@@ -238,7 +238,7 @@ export class SubscriptionState implements Job {
     this.#dropSurface();
   }
 
-  // C8: for a client that cannot be notified for now, only flags are kept, and no surface.
+  // C8: for a client that cannot be notified for now, only flags are retained, and no surface.
   #dropSurface(): void {
     if (this.#dirtyLists !== false) this.#dirtyLists = true;
   }
@@ -292,13 +292,13 @@ export class SubscriptionState implements Job {
     this.#schedule();
   }
 
-  #onChange(ref?: OfferRef, shown?: Shown): void {
-    if (ref === undefined) this.#dirty(shown);
+  #onChange(ref?: OfferRef, current?: Shown): void {
+    if (ref === undefined) this.#dirty(current);
   }
 
-  #dirty(shown?: Shown): void {
+  #dirty(current?: Shown): void {
     const canSend = this.#channel !== undefined && this.#undoReady === undefined;
-    this.#dirtyLists = (canSend ? shown : undefined) ?? true;
+    this.#dirtyLists = (canSend ? current : undefined) ?? true;
     this.#schedule();
   }
 
@@ -342,9 +342,9 @@ export class SubscriptionState implements Job {
   }
 
   /** Undefined: it cannot be read now. */
-  #surface(shown?: Shown): Surface | undefined | Promise<Surface | undefined> {
+  #surface(current?: Shown): Surface | undefined | Promise<Surface | undefined> {
     try {
-      const surface = shown?.() ?? this.#source.surface(this.#viewer);
+      const surface = current?.() ?? this.#source.surface(this.#viewer);
       return surface instanceof Promise ? surface.catch((error: unknown) => this.#failed(error)) : surface;
     } catch (error) {
       return this.#failed(error);

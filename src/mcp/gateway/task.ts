@@ -109,7 +109,7 @@ export class Task extends Cancellation {
     this.#changed();
   }
 
-  /** Whether a client of 2025-11-25 is being asked now. One request asks at a time, the one that began last. */
+  /** Whether a request of a client of 2025-11-25 asks its questions now. One request asks at a time, the one that began last. */
   get isAsking(): boolean {
     return this.#asker !== undefined;
   }

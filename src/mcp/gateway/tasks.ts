@@ -119,7 +119,7 @@ export class Tasks {
           .finally(() => signal?.removeEventListener("abort", disconnected))
           .then(resolve, reject);
       });
-      // It may be done while a slow store is still writing; its questions are asked by the task then.
+      // It may be done while a slow store is still writing; the task asks its questions then.
       outcome.finally(undo).then((one) => (isTask && hasOwn(one, "needs") ? undefined : resolve(one)), reject);
     });
   }
@@ -146,9 +146,9 @@ export class Tasks {
     const { id, owner, scopes, over } = task;
     const until = clock.now() + (over ? task.ttlMs : LONGEST_MS);
     const needed = scopes.length === 0 ? "" : `,"${SCOPES}":${JSON.stringify(scopes)}`;
-    const told = `{${this.#membersOf(task)}${needed}}`;
+    const text = `{${this.#membersOf(task)}${needed}}`;
     try {
-      await taskStore.put({ id, ...(owner === undefined ? undefined : { principal: owner }), told, over, until });
+      await taskStore.put({ id, ...(owner === undefined ? undefined : { principal: owner }), told: text, over, until });
       if (over) await taskStore.expire(settledNow(clock));
     } catch (error) {
       log("error", { event: "task-not-kept", ...inLog(error) });
@@ -190,7 +190,7 @@ export class Tasks {
     task.fail(requestFault(this.#core, "tools/call", error), this.#core.settings.dialect.faults);
   }
 
-  /** Fails a task that has shown no progress for too long: its client would otherwise poll forever. */
+  /** Fails a task that has made no progress for too long: its client would otherwise poll forever. */
   #giveUpLater(task: Task, afterMs: number): void {
     const { clock, taskTtlMs } = this.#core.settings;
     clock.after(afterMs, () => {
@@ -264,11 +264,11 @@ export class Tasks {
     if (row === undefined || row.principal !== principal || row.until <= clock.now())
       throw new Fault("PARAMS", "There is no task of this taskId: its time is over, or it never was.");
     const stored: unknown = JSON.parse(row.told);
-    if (!isJsonObject(stored)) throw new Fault("INTERNAL", "What was kept of this task cannot be read.");
+    if (!isJsonObject(stored)) throw new Fault("INTERNAL", "What was stored of this task cannot be read.");
     const { [SCOPES]: scopes, ...task } = stored;
     if (isTexts(scopes)) requireScopes(scopes, held);
     if (row.over) return task;
-    const { inputRequests: _asked, ...rest } = task;
+    const { inputRequests: _requests, ...rest } = task;
     return { ...rest, status: "failed", error: errorOf(LOST, dialect.faults) };
   }
 
@@ -322,7 +322,7 @@ export class Tasks {
     return this.known(shortText(call.params["taskId"], 256), call.viewer);
   }
 
-  // Answers to questions that were not asked, or are answered already, are ignored.
+  // Answers to no open question are ignored.
   #answersIn(call: Call, task: Task): JsonObject {
     const given = objectIn(call.params, "inputResponses");
     if (given === undefined || Object.keys(given).length > MOST_ANSWERS)

@@ -37,7 +37,7 @@ export class ClientRequests {
 
   /** Sends a request and waits for its response. Rejects with `NoAnswer`; if it gives up, the client is notified. */
   ask(method: string, params: JsonObject, send: (message: JsonObject) => void, signal: CancelSignal | undefined): Promise<Json> {
-    if (this.#closed) return Promise.reject(new NoAnswer("CANCELLED", "The client has gone."));
+    if (this.#closed) return Promise.reject(new NoAnswer("CANCELLED", "The client has disconnected."));
     if (signal?.aborted) return Promise.reject(new NoAnswer("CANCELLED", "The call was cancelled."));
     if (this.#closing.aborted) return Promise.reject(new NoAnswer("DRAINING", CLOSING));
     const id = `ask-${nodeMark(this.#settings)}`;
@@ -87,7 +87,7 @@ export class ClientRequests {
 
   close(): void {
     this.#closed = true;
-    for (const { fail } of this.#waiting.values()) fail(new NoAnswer("CANCELLED", "The client has gone."));
+    for (const { fail } of this.#waiting.values()) fail(new NoAnswer("CANCELLED", "The client has disconnected."));
   }
 }
 

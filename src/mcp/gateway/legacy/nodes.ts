@@ -27,7 +27,7 @@ const TOPIC = {
   /** Hint or request: a message of the client for what runs at another node. */
   message: "session/message",
   /** Hint: the client was sent a list. */
-  shown: "session/shown",
+  list: "session/shown",
   /** Request: another node has the standalone stream now; release it. */
   listen: "session/listen",
 } as const;
@@ -77,7 +77,7 @@ export class Nodes {
         return undefined;
       }),
       on(TOPIC.message, (session, message) => deliver(session, objectIn(message, "message"))),
-      on(TOPIC.shown, (session, message) => {
+      on(TOPIC.list, (session, message) => {
         session.recordListElsewhere(message["list"], shortText(message["as"], 64) ?? "");
         return undefined;
       }),
@@ -114,8 +114,8 @@ export class Nodes {
   }
 
   /** The client was sent a list by this node. */
-  notifyShown(session: Session, list: keyof Lists, entries: readonly Entry[]): void {
-    this.#peers.tell(TOPIC.shown, { session: session.row.id, list, as: fingerprintOf(entries) });
+  notifyListSent(session: Session, list: keyof Lists, entries: readonly Entry[]): void {
+    this.#peers.tell(TOPIC.list, { session: session.row.id, list, as: fingerprintOf(entries) });
   }
 
   /** Makes this the node of the standalone stream. */

@@ -30,7 +30,7 @@ export class PostChannel implements SessionChannel, SilentCall {
   since = 0;
   /** It was answered: what a handler still reports is dropped. */
   #over = false;
-  /** What the dialect makes of progress, whether or not the client asked for it. */
+  /** What the dialect makes of progress, whether or not the client requested it. */
   readonly event: ((name: string, data: Json) => void) | undefined;
 
   /** `request`: undefined for a batch. */

@@ -15,7 +15,7 @@ export const REPLY = "session/reply";
 const CHECK_MS = 10_000;
 /** How often the store is polled for a reply whose node cannot be reached. */
 const POLL_MS = 1_000;
-/** A process that has shown no sign of life for this long counts as dead. */
+/** A process without a sign of life for this long counts as dead. */
 const SILENT_MS = 4 * ALIVE_MS;
 
 const keyOf = (session: string, stream: string): string => JSON.stringify([session, stream]);

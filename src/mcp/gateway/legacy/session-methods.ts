@@ -172,7 +172,7 @@ function resultIn(task: JsonObject): Members {
 }
 
 /**
- * Waits for the task's end, and meanwhile asks its client what it needs, if that client can be asked. Of several requests the newest
+ * Waits for the task's end, and meanwhile asks its client what it needs, if that client can answer. Of several requests the newest
  * asks, since an older one may have lost its connection. Ends early when the request is cancelled.
  */
 async function untilOver(task: Task, request: SessionRequest): Promise<void> {

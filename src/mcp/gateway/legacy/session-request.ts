@@ -1,4 +1,4 @@
-// Owns: one request of an initialized session, from its start to its reply, and what its client is asked on the way. Does not own: the
+// Owns: one request of an initialized session, from its start to its reply, and the questions to its client on the way. Does not own: the
 // steps of a method (dispatch.ts), those that only sessions have (session-methods.ts), and how the reply is sent.
 import type { JsonObject, Caller, Json } from "../../../core/contract/index.ts";
 import { hasOwn, andThen, andThenElse } from "../../../core/contract/internal.ts";
@@ -178,9 +178,9 @@ async function askThenRepeat(one: SessionRequest, call: Call, first: JsonObject)
   for (let round = 0; round < rounds; round += 1) {
     const questions = questionsOf(needs);
     const missing = unmet(questions, session.can);
-    if (missing.length > 0) return notAsked(core, call, missing);
+    if (missing.length > 0) return refuseToAsk(core, call, missing);
     try {
-      // All are shaped before the first is sent: no one is asked in vain.
+      // All are shaped before the first is sent: the client answers none in vain.
       const shaped = Array.from(questions, ([key, question]) => {
         return { key, ...question, params: shapeQuestion(question, session.revision, () => core.settings.entropy.uuid()) };
       });
@@ -202,11 +202,11 @@ async function askThenRepeat(one: SessionRequest, call: Call, first: JsonObject)
 function recordListsOf(session: Session, caller: Caller): (lists: Lists, list: keyof Lists) => void {
   return (lists, list) => {
     session.subscriptionsFor(caller).recordList(lists, list);
-    session.nodes?.notifyShown(session, list, lists[list]);
+    session.nodes?.notifyListSent(session, list, lists[list]);
   };
 }
 
-function notAsked(core: Core, call: Call, missing: readonly string[]): Members {
+function refuseToAsk(core: Core, call: Call, missing: readonly string[]): Members {
   if (!core.settings.dialect.handlerErrors) return cannotAsk(call, missing);
   throw new Fault("INVALID_REQUEST", `This needs a client that can be asked (${missing.join(", ")}).`, { reason: "input-required" });
 }

@@ -41,7 +41,7 @@ const CHANGED: Readonly<Record<ListName, readonly string[]>> = {
   prompts: SMALL_IDS.map((id) => changed("prompts", id)),
 };
 
-/** One open `subscriptions/listen`: it is acknowledged first, then notified of what it asked for and of nothing else (C8). */
+/** One open `subscriptions/listen`: it is acknowledged first, then notified of what it requested and of nothing else (C8). */
 export class Listen implements SubscriptionHost, OpenEnded {
   readonly id: RequestId;
   readonly subscriptions: SubscriptionState;
@@ -142,7 +142,7 @@ export async function listen(core: Core, options: ListenOptions): Promise<Listen
   core.limit(caller);
   if (core.openStreams.size >= core.settings.limits.listens) throw new Fault("BUSY", "Too many streams are open; close one first.");
   const filter = objectIn(request.params, "notifications");
-  if (filter === undefined) throw new Fault("PARAMS", "subscriptions/listen needs notifications: what to be told of.");
+  if (filter === undefined) throw new Fault("PARAMS", "subscriptions/listen needs notifications: what to be notified of.");
   const wanted = FILTERS.filter(([member]) => filter[member] === true);
   const uris = await honoured(core, filter, caller, source);
   const tasks = tasksIn(core, filter, caller);
@@ -203,7 +203,7 @@ async function honoured(core: Core, filter: JsonObject, caller: Caller, source: 
   return found;
 }
 
-/** Notifies a stream of the tasks it asked for. Each notification has the status at the time the stream can be written to (C8). */
+/** Notifies a stream of the tasks it requested. Each notification has the status at the time the stream can be written to (C8). */
 export class TaskNotices {
   readonly #channel: Channel;
   readonly #textOf: (task: Task) => string;

@@ -1,4 +1,4 @@
-// Owns: one request of 2026-07-28 on its way to its reply: envelope and headers, dispatch, and the rounds in which its client is asked for
+// Owns: one request of 2026-07-28 on its way to its reply: envelope and headers, dispatch, and the rounds in which it asks its client for
 // input. Does not own: the steps of a method (dispatch.ts), `subscriptions/listen` (listen.ts), and the transport.
 import {
   type JsonObject,
@@ -186,7 +186,7 @@ function rememberedIn(core: Core, call: Call): Remembered | "foreign" | undefine
   }
 }
 
-// An answer that was not asked for is ignored. One that was asked for and is missing is asked for again, by the turn itself.
+// An answer to no question is ignored. The turn itself repeats a question that has no answer.
 function answersOf(core: Core, { method, params }: Call, remembered: Remembered | undefined): JsonObject | undefined {
   const given = params["inputResponses"] ?? undefined;
   // Those of `tasks/update` belong to the task.
@@ -196,9 +196,9 @@ function answersOf(core: Core, { method, params }: Call, remembered: Remembered 
     throw new Fault("PARAMS", `inputResponses is an object of at most ${MOST_ANSWERS} answers.`);
   const answers: [string, Json][] = [];
   for (const [key, answer] of Object.entries(responses)) {
-    const asked = getOwn(remembered?.asked, key);
-    if (remembered !== undefined && asked === undefined) continue;
-    answers.push([key, checkAnswer(key, answer, asked, core.settings.limits.answerLength)]);
+    const question = getOwn(remembered?.questions, key);
+    if (remembered !== undefined && question === undefined) continue;
+    answers.push([key, checkAnswer(key, answer, question, core.settings.limits.answerLength)]);
   }
   return { ...remembered?.answers, ...Object.fromEntries(answers) };
 }
@@ -214,8 +214,8 @@ function inputRequired(core: Core, call: Call, needs: JsonObject, answers: JsonO
       { method: question.method, params: shapeQuestion(question, call.revision, () => core.settings.entropy.uuid()) },
     ]),
   );
-  const asked = Object.fromEntries(entries.map(([key, { method }]) => [key, method]));
-  const requestState = sealState(core.settings, call, { answers, asked });
+  const methods = Object.fromEntries(entries.map(([key, { method }]) => [key, method]));
+  const requestState = sealState(core.settings, call, { answers, questions: methods });
   const members = `"inputRequests":${JSON.stringify(inputRequests)},"requestState":"${requestState}"`;
   return modernReply(call.id, { members }, "input_required", "", core.serverMeta);
 }
@@ -224,17 +224,17 @@ function inputRequired(core: Core, call: Call, needs: JsonObject, answers: JsonO
 interface Remembered {
   /** The answers of earlier rounds, by key. */
   readonly answers: JsonObject;
-  /** The questions of the last round, by key. */
-  readonly asked: Readonly<Record<string, AskMethod>>;
+  /** The methods of the questions of the last round, by key. */
+  readonly questions: Readonly<Record<string, AskMethod>>;
 }
 
 /**
  * Signed, not encrypted: the client gave these answers itself. It is valid for one principal, one request and a limited time, and can be
  * used more than once: what must happen only once needs a key.
  */
-function sealState(settings: Settings, call: Call, { answers, asked }: Remembered): string {
+function sealState(settings: Settings, call: Call, { answers, questions }: Remembered): string {
   const until = settings.clock.now() + settings.limits.stateMs;
-  const payload = base64urlOf(utf8Of(JSON.stringify({ until, of: boundTo(call), answers, asked })));
+  const payload = base64urlOf(utf8Of(JSON.stringify({ until, of: boundTo(call), answers, asked: questions })));
   return `${payload}.${sign(settings, payload)}`;
 }
 
@@ -251,12 +251,12 @@ function openState(settings: Settings, call: Call, state: string): Remembered {
   const { until, of, answers, asked } = content;
   if (typeof until !== "number" || until < settings.clock.now()) throw rejected("has expired");
   if (of !== boundTo(call)) throw rejected("belongs to another request");
-  return { answers: isJsonObject(answers) ? answers : EMPTY, asked: askedIn(asked) };
+  return { answers: isJsonObject(answers) ? answers : EMPTY, questions: methodsIn(asked) };
 }
 
-function askedIn(asked: Json | undefined): Record<string, AskMethod> {
-  const found: [string, AskMethod][] = isJsonObject(asked)
-    ? Object.entries(asked).flatMap(([key, method]) => (isAskMethod(method) ? [[key, method]] : []))
+function methodsIn(questions: Json | undefined): Record<string, AskMethod> {
+  const found: [string, AskMethod][] = isJsonObject(questions)
+    ? Object.entries(questions).flatMap(([key, method]) => (isAskMethod(method) ? [[key, method]] : []))
     : [];
   return Object.fromEntries(found);
 }

@@ -32,7 +32,7 @@ export class FakeEngine implements Engine {
   reads = 0;
   listeners = 0;
   /** Announce only after the reply, as an engine on other machines may. */
-  lateMs: number | undefined;
+  delayMs: number | undefined;
   failReads = false;
   readonly #kinds: ReadonlyMap<string, Behaviour>;
   readonly #topics = new Map<string, Set<(change: Change) => void>>();
@@ -116,8 +116,8 @@ export class FakeEngine implements Engine {
     const tell = (): void => {
       for (const listener of this.#topics.get(id) ?? []) listener(change);
     };
-    if (this.lateMs === undefined) tell();
-    else setTimeout(tell, this.lateMs);
+    if (this.delayMs === undefined) tell();
+    else setTimeout(tell, this.delayMs);
   }
 
   #changeOf(id: ActorId): Change {

@@ -19,15 +19,15 @@ describe("an AgenticService served inside an application", () => {
     const [theirs, ours] = MemoryV1.createLinkedPair();
     await using served = await serve(service, { transport: ours, info: { name: "lamp", version: "1.2.3" } });
     const client = new ClientV1({ name: "v1", version: "1" });
-    let told = 0;
-    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (told += 1));
+    let notifications = 0;
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (notifications += 1));
     await client.connect(theirs);
     const tools = named(client);
     assert.equal(client.getServerVersion()?.name, "lamp");
     assert.deepEqual(await tools(), ["switch_on"]);
     const done = await client.callTool({ name: "switch_on", arguments: {} });
-    assert.deepEqual([done.content, done.isError], [[{ type: "text", text: "" }], false], "said, not left out");
-    await until("the list has changed", () => told === 1);
+    assert.deepEqual([done.content, done.isError], [[{ type: "text", text: "" }], false], "empty text is sent, not left out");
+    await until("the list has changed", () => notifications === 1);
     assert.deepEqual(await tools(), ["switch_off"]);
     await client.close();
     await served.closed;
@@ -98,28 +98,28 @@ describe("an action that never ends", () => {
     const served = await serve(service, { transport: ours });
     const client = new ClientV2({ name: "v2", version: "1" });
     await client.connect(theirs);
-    const said = client.callTool({ name: "hang", arguments: {} }).then(
+    const outcome = client.callTool({ name: "hang", arguments: {} }).then(
       () => "a result",
       (error: unknown) => String(error),
     );
     await started.promise;
     assert.ok(service.listeners() > 0);
-    return { service, served, client, said };
+    return { service, served, client, outcome };
   };
 
   test("retains nothing of a disconnected client", async () => {
-    const { service, served, client, said } = await stuck();
+    const { service, served, client, outcome } = await stuck();
     await client.close();
     await served.closed;
     assert.equal(service.listeners(), 0);
-    assert.match(await said, /closed/i);
+    assert.match(await outcome, /closed/i);
   });
 
   test("is awaited within the grace period of a close, and its caller gets an error", async () => {
-    const { service, served, said } = await stuck();
+    const { service, served, outcome } = await stuck();
     await served.close({ graceMs: 0 });
     assert.equal(service.listeners(), 0);
-    assert.match(await said, /whether it was applied is not known/);
+    assert.match(await outcome, /whether it was applied is not known/);
   });
 });
 

@@ -107,7 +107,7 @@ describe("a changed export is refused with the reason, and no partial actor is s
     [
       "a row with another beginning",
       resealed(changed(1, '"createdAt":1000', '"createdAt":1001')),
-      /said to begin at 1001, and began at 1000/,
+      /should begin at 1001, and began at 1000/,
     ],
     ["an unknown status", resealed(changed(1, '"live"', '"lively"')), /Line 2 is not in the one form/],
     ["a time no calendar has", resealed(changed(1, /"lastMessageAt":\d+/u, '"lastMessageAt":100000000000000000')), /Line 2 is not/],
@@ -126,7 +126,7 @@ describe("a changed export is refused with the reason, and no partial actor is s
     ["an event's header", changed(3, '"at":1001', '"at":1002'), /event 2: The header of event 2 was changed.*CHANGED/],
     ["an event's form", changed(3, '"header":{', '"heeder":{'), /after event 1: Line 4 is no event/],
     ["an event that is missing", resealed(without(3)), /event 2: Event 2 was expected, event 3 came.*ORDER/],
-    ["the last event missing", resealed(without(4)), /event 2: a\/%E2%98%83 is said to end at event 3/],
+    ["the last event missing", resealed(without(4)), /event 2: a\/%E2%98%83 should end at event 3/],
     ["an event of another actor", resealed(lines.with(3, lines[at('{"actor":"a-b/c"') + 2] ?? "")), /is of a-b\/c, not of a\/.*FOREIGN/],
     ["a body that is missing", resealed(changed(2, /,"body":\{.*\}\}$/u, "}")), /event 1: The body of event 1 is missing.*ERASED/],
     ["a reply", changed(5, '"until":9', '"until":8'), /after event 3: Line \d+ has a sum/],
@@ -247,7 +247,7 @@ test("an export refuses a broken chain, unordered actors and a line that is too 
   const broken = { ...first, events: first.events.map((event) => ({ ...event, body: event.body?.replace("[2]", "[7]") ?? "" })) };
   await assert.rejects(linesFrom({ ...world, actors: [broken] }), /a\/%E2%98%83, event 2: The body of event 2 was changed/);
   await assert.rejects(linesFrom({ ...world, actors: [second, first] }), { code: "STORE_CORRUPT" });
-  await assert.rejects(linesFrom({ ...world, actors: [{ ...first, actor: { ...first.actor, seq: 4 } }] }), /said to end at event 4/);
+  await assert.rejects(linesFrom({ ...world, actors: [{ ...first, actor: { ...first.actor, seq: 4 } }] }), /should end at event 4/);
   await assert.rejects(
     linesFrom({ ...world, actors: [actorOf("door/dated", [{}, { at: 1e17 }, {}])] }),
     /door\/dated, event 2: No calendar has its time/,

@@ -339,7 +339,7 @@ interface PendingPatch {
   readonly bytes: number;
 }
 
-/** Patches are applied late, since the next whole state makes them unnecessary; at these limits at once, to bound the memory. */
+/** Patches are applied only when needed, since the next whole state makes them unnecessary; at these limits at once, to bound the memory. */
 const MOST_PATCHES = 4_096;
 const MOST_PATCH_BYTES = 16 * 1_048_576;
 
@@ -397,12 +397,12 @@ class ActorCheck {
     const { id, row, seq, head } = this.#actor;
     const wrong = (why: string): StoreError => flawed(this.#seq, why);
     if (seq !== this.#seq || head !== verdict.head)
-      throw wrong(`${id} is said to end at event ${seq}, ${head.slice(0, 12)}…; its chain ends at event ${this.#seq}: events are missing.`);
+      throw wrong(`${id} should end at event ${seq}, ${head.slice(0, 12)}…; its chain ends at event ${this.#seq}: events are missing.`);
     if (row.life !== this.#life) throw wrong(`Its row is of the life ${row.life}, its last event of the life ${this.#life}.`);
     if (row.version !== this.#version)
       throw wrong(`Its row is of state version ${row.version}, its last event of version ${this.#version}.`);
     if (row.uid !== this.#uid) throw wrong(`Its uid is ${row.uid}, and its chain begins with the life ${this.#uid}.`);
-    if (row.createdAt !== this.#bornAt) throw wrong(`Its life is said to begin at ${row.createdAt}, and began at ${this.#bornAt}.`);
+    if (row.createdAt !== this.#bornAt) throw wrong(`Its life should begin at ${row.createdAt}, and began at ${this.#bornAt}.`);
     this.#applyPatches();
     const state = this.#state;
     if (state === undefined) throw wrong("No event holds a whole state to begin from.");

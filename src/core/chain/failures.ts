@@ -29,7 +29,7 @@ const MOST_PATHS = 8;
 /**
  * The error to log for a send or a wake that its receiver does not know (`UNKNOWN`) or cannot read (`INVALID`). A refusal is an
  * outcome like any other, but here no caller waits for it. Reports paths, never values. Undefined if the message was handled, or if
- * its sender asked for the answer.
+ * its sender requested the reply.
  */
 export function unhandledMessage({ to, from, action, args, replyAs }: Message, reply: Reply | undefined): EngineError | undefined {
   if (reply === undefined || !hasOwn(reply, "refused") || (replyAs !== undefined && from !== undefined)) return undefined;
@@ -59,7 +59,7 @@ function pathsOf(data: unknown): string {
 
 /** The window in which crashes are counted if a kind sets none. */
 const DEFAULT_WINDOW_MS = 3_600_000;
-/** No more crashes are remembered. Without a bound the count is only shown to people. */
+/** No more crashes are remembered. Without a bound the count is only for people to read. */
 const MOST_REMEMBERED = 1_000;
 
 interface CrashBound {

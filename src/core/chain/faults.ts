@@ -71,7 +71,7 @@ export const stateNewer = (id: ActorId, version: number, known: number): EngineE
 export const notApplied = (id: ActorId, cause: unknown): EngineError =>
   fault("NOT_APPLIED", `A commit before this call of ${id} failed, so it was not applied: call again.`, { cause });
 export const outcomeUnknown = (id: ActorId, cause: unknown): EngineError =>
-  fault("OUTCOME_UNKNOWN", `The store did not say whether the call of ${id} was kept: read the actor before calling again.`, {
+  fault("OUTCOME_UNKNOWN", `The store did not report whether the call of ${id} was stored: read the actor before calling again.`, {
     applied: "unknown",
     cause,
   });

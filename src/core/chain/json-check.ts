@@ -107,7 +107,9 @@ function findWrong(
     const hidden = value.findIndex((_item, index) => isHidden(value, index));
     if (hidden >= 0) return { path: `${path}[${hidden}]`, why: HIDDEN };
     const extra = Object.keys(value)[value.length];
-    return extra === undefined ? undefined : { path: path + step(extra), why: "stands in a list beside its items: keep an object instead" };
+    return extra === undefined
+      ? undefined
+      : { path: path + step(extra), why: "stands in a list but is not an item: use an object instead" };
   }
   for (const key of Object.getOwnPropertyNames(value)) {
     if (!isPlainAt(value, key))

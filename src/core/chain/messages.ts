@@ -81,7 +81,7 @@ export const scopedKey = (viewer: Viewer | undefined, from: ActorId | undefined,
  * C4: the key of the nth call of work, the same whenever that work runs again. A repeated keyed call is another message each time, but its
  * key stays the same. If the work then makes another call instead, its key differs, so it does not get the first one's reply.
  */
-export function innerKey(work: Message, outerKey: CallKey | undefined, n: number, action: string, shown: Json): string {
+export function innerKey(work: Message, outerKey: CallKey | undefined, n: number, action: string, redactedArgs: Json): string {
   const outer = outerKey === undefined ? work.id : sha256(`${work.to}\n${outerKey.key}`).slice(0, 32);
-  return `work ${outer}.${n} ${callHash(action, shown)}`;
+  return `work ${outer}.${n} ${callHash(action, redactedArgs)}`;
 }

@@ -101,7 +101,7 @@ export class Verifier {
       this.#flaw = {
         code: "ERASED",
         seq: this.#gap,
-        message: `The body of event ${this.#gap} is missing and no whole state follows it: the state cannot be told.`,
+        message: `The body of event ${this.#gap} is missing and no whole state follows it: the state is unknown.`,
       };
     const actor = this.#actor ?? this.#options.actor;
     for (const receipt of this.#options.receipts ?? []) {

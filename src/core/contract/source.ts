@@ -36,9 +36,9 @@ export type Shown = () => Surface | undefined;
 
 /**
  * Sets a dirty flag: the listener requests the surface when it can send (C8). `ref`: the content of that offer is stale; without it, the
- * lists are. `shown`, if given, returns the surface then without computing it, or undefined, and `surface` is called.
+ * lists are. `surfaceNow`, if given, returns the surface then without computing it, or undefined, and `surface` is called.
  */
-export type Dirty = (ref?: OfferRef, shown?: Shown) => void;
+export type Dirty = (ref?: OfferRef, surfaceNow?: Shown) => void;
 
 /**
  * One offer with its arguments: the subject of a subscription to a resource whose URI contains a handle, since the viewer alone does not

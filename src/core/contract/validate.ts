@@ -223,8 +223,8 @@ export function invalidMessageReply(error: unknown, message: Brought): Extract<R
   const [, within] = /^args\.?(.*)$/s.exec(unfit.path) ?? [];
   const { path, why } = { ...unfit, path: within ?? unfit.path };
   const what = within === undefined ? "message" : "arguments";
-  const said = path === "" ? why : `${path}: ${why}`;
-  return { refused: { code: "INVALID", message: `Invalid ${what}: ${said}.`, data: { issues: [{ path, message: why }] } } };
+  const reason = path === "" ? why : `${path}: ${why}`;
+  return { refused: { code: "INVALID", message: `Invalid ${what}: ${reason}.`, data: { issues: [{ path, message: why }] } } };
 }
 
 /** The error for the sender of a message that cannot be serialised. Undefined: it can. */

@@ -291,6 +291,6 @@ function lossOf(path: string, event: LogLoss["event"], frames?: number, commits?
     ...(frames === undefined ? [] : [`${frames} changed pages that were on the disk are lost`]),
     ...(commits === undefined ? [] : [`at least ${commits} commits lie behind the damage`]),
   ];
-  const message = `The server before was killed, and ${how} (${log}): turns it acknowledged last ${count.length === 0 ? "may be missing" : `are missing; ${count.join(", ")}`}. Restore the log with the store of that time, or go on without them; then remove ${basename(alarm)} beside it, which keeps this until then.`;
+  const message = `The server before was killed, and ${how} (${log}): turns it acknowledged last ${count.length === 0 ? "may be missing" : `are missing; ${count.join(", ")}`}. Restore the log with the store of that time, or go on without them; then remove ${basename(alarm)} next to it, which keeps this until then.`;
   return { event, log, alarm, ...omitUndefined({ frames, commits }), message };
 }

@@ -239,7 +239,7 @@ export class Calls {
       call !== undefined && call.about.ref === ref && call.about.principal === viewer.principal && sameJson(call.about.args, args);
     if (same) return call.next(options);
     // A handler must not run again with the answers of another run.
-    return { refused: { code: "NOT_NOW", message: "What was asked is not waited for any more: call again from the beginning." } };
+    return { refused: { code: "NOT_NOW", message: "The question is no longer pending: call again from the beginning." } };
   }
 
   /** The options of a running call. */
@@ -252,7 +252,7 @@ export class Calls {
     const capability = capabilityOf(method, params);
     if (capability === undefined) return false;
     const call = within === undefined ? undefined : this.#running.get(within);
-    if (call === undefined) return this.#refuse(id, `Client cannot be asked outside of a call: ${method}`);
+    if (call === undefined) return this.#refuse(id, `No requests to the client outside of a call: ${method}`);
     if (call.options.can?.includes(capability) !== true) return this.#refuse(id, `Client does not support ${capability}`);
     const { entropy, options } = this.#own;
     if (this.#pending.size >= (options.maxAsking ?? 1_000)) return this.#refuse(id, "Too many calls wait for their clients already");

@@ -164,7 +164,7 @@ class MountedServers implements Source, AsyncDisposable {
   async #open(viewer: Viewer): Promise<MountedServer> {
     const { clock = systemClock, entropy = systemEntropy, listMs = 10_000, onFault } = this.#options;
     const made = Promise.resolve(this.#make(viewer));
-    // A server that is made too late is closed.
+    // A server that is made after the timeout is closed.
     const onTimeout = (): void => void made.then((server) => server.close()).catch((error: unknown) => onFault?.(error));
     const server = await inTime({ clock, ms: listMs, onTimeout }, "was not made", made);
     return new MountedServer(server, this.#options, viewer, entropy.uuid());

@@ -183,10 +183,10 @@ export class Lists {
 
   // Lists that change while they are read are read again, at most twice.
   async #read(): Promise<Listed> {
-    const said = await this.#own.connected().catch((error: unknown) => {
+    const initialized = await this.#own.connected().catch((error: unknown) => {
       throw faultOf(error, "initialize");
     });
-    const capabilities = isJsonObject(said["capabilities"]) ? said["capabilities"] : {};
+    const capabilities = isJsonObject(initialized["capabilities"]) ? initialized["capabilities"] : {};
     for (let round = 0; ; round += 1) {
       this.#stale = false;
       try {

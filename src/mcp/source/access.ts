@@ -15,7 +15,7 @@ import { base64urlOf, fromBase64, fromHex, hmacSha256, sameBytes, sha256Hex, utf
  * | `shared` | the actor `main` | everyone |
  * | `user`, with a principal | the actor of that principal | that principal |
  * | `user`, without one; `handle` | the actor of a handle | any caller with the handle; of an actor with an owner, its owner alone |
- * | `link`, absent | none by its key | any caller who may address an actor whose links lead there now |
+ * | `link`, absent | none by its key | any caller who may address an actor that links there now |
  *
  * Anything else answers as if it did not exist. An operator (the control socket, Theater) addresses any actor by its id.
  *

@@ -1,4 +1,4 @@
-// Owns: what a viewer is shown of one actor, computed once per state. Does not own: the actors that links lead to (link-graph.ts).
+// Owns: what a viewer sees of one actor, computed once per state. Does not own: the actors that it links to (link-graph.ts).
 
 import { sha256Hex } from "../../core/platform/index.ts";
 import {
@@ -31,7 +31,7 @@ export const sameState = (a: Edition, b: Edition): boolean =>
 const withoutState = (edition: Edition): Edition =>
   edition.seq === 0 || edition.persistence === "memory" ? edition : { seq: edition.seq, head: edition.head };
 
-/** What a viewer is shown of an actor: at its last durable state, or at the state that a root which does not exist yet would begin with. */
+/** What a viewer sees of an actor: at its last durable state, or at the state that a root which does not exist yet would begin with. */
 export class ActorView {
   readonly id: ActorId;
   readonly surface: Surface;
@@ -144,7 +144,7 @@ export class ActorViews {
     return undefined;
   }
 
-  // A behaviour that is not an actor() may link to what is not an id: there is no such actor, and its own lists are shown.
+  // A behaviour that is not an actor() may link to what is not an id: there is no such actor, and its own lists are used.
   #noActor(id: ActorId, error: unknown): undefined {
     if (!(error instanceof TroupeError) || error.code !== "BAD_ID") throw error;
     this.#options.onFault(error, id);

@@ -140,7 +140,7 @@ export class CallRouter {
     return tooMany;
   }
 
-  /** Follows the links as they are now, not as a list showed them (law 3). `look`: reads the target too. Text: why links lead nowhere. */
+  /** Follows the links as they are now, not as a list showed them (law 3). `look`: reads the target too. Text: why no link has a target. */
   async resolve(roots: ViewerRoots, planned: PlannedOffer, look: boolean): Promise<Target | string | undefined> {
     let why: string | undefined;
     for (const route of planned.routes) {

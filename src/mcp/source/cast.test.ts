@@ -332,7 +332,7 @@ describe("cast: links", () => {
     assert.deepEqual(await source.complete?.(ana, "tools/none", "item", "", {}), []);
   });
 
-  it("lists all planned actors, and reports links that lead to more than the limit", async () => {
+  it("lists all planned actors, and reports links to more than the limit", async () => {
     const kinds = Array.from({ length: 400 }, (_, at) =>
       actor(`kind${at}`, {
         describe: "One of many.",
@@ -467,7 +467,7 @@ describe("cast: kinds whose catalogues are not known ahead", () => {
     }),
   };
 
-  it("are shown by their state, are not treated as static, and are not followed in cycles #sources.links", async () => {
+  it("are listed by their state, are not treated as static, and are not followed in cycles #sources.links", async () => {
     const linked = { ...counter, per: "link" as const };
     const { source, engine } = serve([guest, linked]);
     engine.put("counter/other", { count: 3 });

@@ -108,7 +108,7 @@ interface ViewerGroup {
   readonly subscriptions: Subscriptions;
 }
 
-/** What an offer is called with: the roots that lead to its actor, and the arguments without a handle. */
+/** What an offer is called with: the roots from which its actor is reached, and the arguments without a handle. */
 interface Origin {
   readonly roots: ViewerRoots;
   readonly args: Json;

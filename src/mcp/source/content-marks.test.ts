@@ -5,7 +5,7 @@ import { LocalEngine } from "../../core/engine/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { quiet } from "../../../test/source/world.ts";
 import { cast } from "./index.ts";
-import { MembersShown } from "./content-marks.ts";
+import { MemberMarks } from "./content-marks.ts";
 
 import assert from "node:assert/strict";
 import * as z from "zod";
@@ -39,8 +39,8 @@ const PLACES = {
 
 test("C8 members are not compared across lives of an actor, whose numbers begin again", () => {
   for (const copies of [false, true]) {
-    const shown = new MembersShown(copies);
-    const isSame = (seq: number): boolean => shown.isSame("resources/talk", { id: "board/a", seq, state: { words: 0 } }, ["words"]);
+    const members = new MemberMarks(copies);
+    const isSame = (seq: number): boolean => members.isSame("resources/talk", { id: "board/a", seq, state: { words: 0 } }, ["words"]);
     assert.deepEqual([isSame(10), isSame(10), isSame(11), isSame(2), isSame(4)], [false, true, true, false, false]);
   }
 });

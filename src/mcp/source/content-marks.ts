@@ -107,8 +107,8 @@ export class SubscribedContent implements ContentOf {
   }
 
   /**
-   * Notes what it shows at a state. `isEveryTurn`: it was noted after each turn so far. Where not, a state in between may have shown
-   * something else, which its subscriber may have read.
+   * Notes what it shows at a state. `isEveryTurn`: it was noted after each turn so far. Where not, a state in between may have had
+   * other content, which its subscriber may have read.
    */
   note(mark: string | undefined, { id, seq }: Pick<ActorState, "id" | "seq">, isEveryTurn: boolean): void {
     if (mark === undefined) return this.markChanged();
@@ -143,7 +143,7 @@ interface SeenMembers {
  * Where states are objects of this process, members are compared by identity, since a turn leaves those that it does not write; that
  * takes no time, however large they are. Where each look reads a copy (`copies`), their digests are compared.
  */
-export class MembersShown {
+export class MemberMarks {
   readonly #seen = new Map<OfferRef, SeenMembers>();
   readonly #markOf: (value: unknown) => unknown;
 

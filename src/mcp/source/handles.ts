@@ -186,7 +186,7 @@ export function handleOffers(kind: string, expireMs: number): { readonly start: 
       action: "start",
       readOnly: false,
       definition: {
-        description: `Start a new ${kind} and get its handle, which the other tools ask for. It is kept until ${life} have passed without a call; whoever knows the handle can use it.`,
+        description: `Start a new ${kind} and get its handle, which the other tools ask for. It is kept until ${life} have passed without a call; anyone who knows the handle can use it.`,
         inputSchema: { type: "object", properties: {}, additionalProperties: false },
         outputSchema: { type: "object", properties: { handle, kept: { type: "string" } }, required: ["handle", "kept"] },
         annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },

@@ -70,7 +70,7 @@ describe("a source whose engine reads synchronously", () => {
     const undo = source.watch(ana, (ref) => flags.push(ref ?? "lists"));
     await quiet();
     flags.length = 0;
-    engine.lateMs = 0;
+    engine.delayMs = 0;
     engine.put("gate/ana", { open: false });
     assert.deepEqual(names(hereOf(source)), ["knock"]);
     engine.put("gate/ana", { open: true });
@@ -197,9 +197,9 @@ describe("a source whose engine reads synchronously", () => {
       });
       const engine = new QuickEngine([hub, room, chime]);
       for (let n = 0; n < 300; n += 1) engine.put(`room/${n}`, {});
-      const shown = names(hereOf(cast({ engine, kinds: [hub, room, chime] })));
-      assert.ok(shown.includes("ring"));
-      assert.equal(shown.length, 255);
+      const listed = names(hereOf(cast({ engine, kinds: [hub, room, chime] })));
+      assert.ok(listed.includes("ring"));
+      assert.equal(listed.length, 255);
     });
   });
 });

@@ -28,13 +28,13 @@ import {
 } from "./plan.ts";
 import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
 
-/** A slot that an actor has, and what the viewer is shown of it. */
+/** A slot that an actor has, and what the viewer sees of it. */
 export interface GraphNode {
   readonly slot: Slot;
   readonly view: ActorView;
 }
 
-interface ShownResource {
+interface ResolvedResource {
   readonly view: ActorView;
   readonly route: Route;
 }
@@ -76,7 +76,7 @@ export class LinkGraph {
   }
 
   /** The actor that a resource shows; undefined: it is off. */
-  resource(ref: OfferRef): ShownResource | undefined {
+  resource(ref: OfferRef): ResolvedResource | undefined {
     for (const route of this.#offers.get(ref)?.routes ?? []) {
       const view = this.#at.get(route.slot);
       if (view !== undefined) return offNow(view.surface, route.inner) === undefined ? { view, route } : undefined;
@@ -109,9 +109,9 @@ export class LinkGraph {
   readers(): ReadonlyMap<OfferRef, Reader> {
     const readers = new Map<OfferRef, Reader>();
     for (const ref of readersOf(this.surface.catalogue)) {
-      const shown = this.resource(ref);
-      const reads = shown?.route.offer.reads;
-      if (reads !== undefined && shown !== undefined) readers.set(ref, { view: shown.view, reads });
+      const resource = this.resource(ref);
+      const reads = resource?.route.offer.reads;
+      if (reads !== undefined && resource !== undefined) readers.set(ref, { view: resource.view, reads });
     }
     return readers;
   }
@@ -144,7 +144,7 @@ export interface LinkGraphsOptions {
   readonly onFault: OnFault;
 }
 
-/** States decide where links lead, so their number is limited. Roots are not: there are only so many kinds. */
+/** States decide what is linked, so the number of actors is limited. Roots are not: there are only so many kinds. */
 const MAX_ACTORS = 256;
 
 /** Follows links, and joins the surfaces of the actors it reaches. */

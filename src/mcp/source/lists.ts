@@ -194,7 +194,7 @@ const withoutHidden = memoize((surface: Surface): Surface => {
 /** Whether a surface hides offers: off without a reason. */
 export const hidesOffers = memoize(({ off }: Surface): boolean => Object.values(off).includes(true));
 
-function shownOf(surface: Surface, posture: Posture): Surface {
+function listedSurface(surface: Surface, posture: Posture): Surface {
   if (posture === "dynamic") return surface;
   if (hidesOffers(surface)) return withoutHidden(surface);
   return listsValues(surface.catalogue) ? whole(surface) : bare(surface.catalogue);
@@ -205,12 +205,12 @@ function shownOf(surface: Surface, posture: Posture): Surface {
  * must not be changed, so their serialised text can be cached by identity.
  */
 export function listed(surface: Surface, posture: Posture): Lists {
-  return dynamicLists(shownOf(surface, posture));
+  return dynamicLists(listedSurface(surface, posture));
 }
 
 /** Which of the three lists a client would find changed. No list shows reasons or empty choices. */
 export function changedLists(before: Surface, after: Surface, posture: Posture): readonly ListName[] {
-  const [one, other] = [shownOf(before, posture), shownOf(after, posture)];
+  const [one, other] = [listedSurface(before, posture), listedSurface(after, posture)];
   if (one === other) return [];
   // For listed values a fingerprint is too strict: it has duplicates, and values that are not listed for want of a valid URI.
   if (one.catalogue === other.catalogue && !listsValues(one.catalogue)) {

@@ -98,12 +98,12 @@ describe("merge: a source that fails", () => {
     assert.equal(state.requests, requests);
   });
 
-  it("notifies viewers who were shown less once it is available again", async () => {
+  it("notifies viewers of incomplete lists once it is available again", async () => {
     const { source: frail, state } = fragile("frail");
     const source = merge(own(), frail);
     const flags: (OfferRef | undefined)[] = [];
     const undo = source.watch(viewer, (ref) => flags.push(ref));
-    const other = source.watch({ principal: "ada", scopes: [] }, () => assert.fail("ada was never shown less"));
+    const other = source.watch({ principal: "ada", scopes: [] }, () => assert.fail("ada never got an incomplete list"));
     await source.surface(viewer);
     await source.surface(viewer);
     assert.deepEqual(flags, []);

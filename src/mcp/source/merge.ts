@@ -1,4 +1,4 @@
-// Owns: several sources shown as one. Does not own: prefixes (prefix.ts), or what a source offers.
+// Owns: several sources joined into one. Does not own: prefixes (prefix.ts), or what a source offers.
 
 import {
   type JsonObject,
@@ -143,7 +143,7 @@ class MergedSource implements Source {
   }
 
   watch(viewer: Viewer, dirty: Dirty, only?: ContentOf, contents?: boolean): () => void {
-    // Without `shown`, which is one source's surface and not the merged one.
+    // Without `surfaceNow`, which is one source's surface and not the merged one.
     const onDirty = (ref?: OfferRef): void => dirty(ref);
     const undos: (() => void)[] = [];
     const undo = (): void => {
@@ -301,11 +301,11 @@ function sameParts<T>(a: readonly T[], b: readonly T[]): boolean {
 
 type Notify = () => void;
 
-/** The sources that failed to say what they offer, and the watchers that were shown less because of it. */
+/** The sources whose surface could not be read, and the watchers whose lists are incomplete because of it. */
 class UnavailableSources {
   readonly #faults = new Map<Source, TroupeError>();
   readonly #watchers = new MultiMap<string, Notify>();
-  /** How many sources were missing in what it was shown last; absent: none. */
+  /** How many sources were missing from the surface that it last received; absent: none. */
   readonly #missing = new Map<Notify, number>();
 
   /** Undefined: its last request succeeded, or there was none. */
@@ -325,7 +325,7 @@ class UnavailableSources {
     this.#faults.delete(source);
   }
 
-  /** Notifies watchers of this viewer who were shown less than now: a source that is available again need not do so itself. */
+  /** Notifies watchers of this viewer whose last surface missed more sources than now: a source that is available again need not do so itself. */
   noteMissing(viewer: Viewer, missing: number): void {
     if (missing === 0 && this.#missing.size === 0) return;
     for (const dirty of this.#watchers.get(keyOf(viewer)) ?? []) {

@@ -1,4 +1,4 @@
-// Owns: which offers a root's kinds and links can lead to, before any state is read. Does not own: states (actor-view.ts).
+// Owns: which offers can be reached from a root by kinds and links, before any state is read. Does not own: states (actor-view.ts).
 
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
 import { scopesOf } from "../../core/contract/internal.ts";
@@ -90,7 +90,7 @@ export function slotBelow(parent: Slot, link: string, behaviour: Behaviour, name
   return { behaviour, parent, link, path, alias: aliasOf(behaviour, path), handled, depth: depth + 1, children: [] };
 }
 
-/** The slot with those that its planned links lead to. */
+/** The slot with those of its planned links. */
 function withChildren(slot: Slot, options: PlanOptions): Slot {
   const links = slot.behaviour.catalogue?.links ?? {};
   const children: Slot[] = [];
@@ -104,7 +104,7 @@ function withChildren(slot: Slot, options: PlanOptions): Slot {
           `${slot.behaviour.kind} links to the kind ${kind}, which this cast does not have: add it to \`kinds\`.`,
         );
       }
-      // A kind is joined once on a path: a room reached through a room is not shown again.
+      // A kind is joined once on a path: a room reached through a room is not listed again.
       if (pathTo(parent).some((above) => above.behaviour === behaviour)) continue;
       if (parent.depth >= MAX_DEPTH)
         throw new TroupeError("BAD_DEFINITION", `${kind} is more than ${MAX_DEPTH} links away: link to it from nearer.`);
@@ -148,7 +148,7 @@ function withAlias(definition: Offer["definition"], alias: string): Offer["defin
   return definition;
 }
 
-/** Drops a name that only repeats the offer's own, so that the joined name is shown. */
+/** Drops a name that only repeats the offer's own, so that the joined name is displayed. */
 export function withoutName(definition: Offer["definition"], own: string): Offer["definition"] {
   if (definition["name"] !== own) return definition;
   const { name: _name, ...rest } = definition;

@@ -107,7 +107,7 @@ type Answers<Q extends Questions> = { readonly [K in keyof Q]: Q[K] extends Read
 class Needs extends Error {
   readonly needs: JsonObject;
   constructor(needs: JsonObject) {
-    super("The client is asked first.");
+    super("The client has to answer first.");
     this.needs = needs;
   }
 }

@@ -72,7 +72,7 @@ export interface Registry extends Source {
 
 /** For the caller, which may be a model: nothing about the failure itself, and what to do now. */
 const FAILED =
-  "failed inside the server, with arguments that fit. What it did until then may stay: look before you call it again, and if it fails again, tell whoever runs the server.";
+  "failed inside the server, with arguments that fit. What it did until then may stay: look before you call it again, and if it fails again, report it to the operator of the server.";
 
 interface Listener {
   readonly dirty: Dirty;

@@ -136,7 +136,7 @@ describe("C8 viewers who agree share surfaces and looks", () => {
     const flags = new Map<string, (() => Surface | undefined) | undefined>();
     const handed = (name: string): Surface | undefined => flags.get(name)?.();
     const subscribe = (of: Source, viewer: Viewer, name: string): (() => void) =>
-      of.watch(viewer, (ref, shown) => ref === undefined && flags.set(name, shown));
+      of.watch(viewer, (ref, surfaceNow) => ref === undefined && flags.set(name, surfaceNow));
     const undo = [
       subscribe(source, ana, "ana"),
       subscribe(source, bob, "bob"),
@@ -199,23 +199,23 @@ describe("C8 viewers who agree share surfaces and looks", () => {
     assert.deepEqual(await names(source, { principal: "bob", scopes: [] }), []);
   });
 
-  it("C8 a first state that holds its viewer or message is shown to no other viewer", async () => {
+  it("C8 a first state that holds its viewer or message is visible to no other viewer", async () => {
     const begin = (initial: Behaviour["initial"]): Behaviour => ({
       ...gate,
       initial,
       surface: () => ({ catalogue: gate.catalogue, off: {} }),
     });
-    const shown = (source: Source, principal: string): Promise<unknown> =>
+    const contentFor = (source: Source, principal: string): Promise<unknown> =>
       source.act({ principal, scopes: [] }, "resources/state", {}, {}).then((reply) => JSON.stringify(reply));
     for (const initial of [(_: string, { viewer }: Message) => ({ viewer }), (_: string, first: Message) => ({ first })]) {
       const kind: Behaviour = { ...begin(initial), view: (state) => ({ ok: JSON.parse(JSON.stringify(state)) }) };
       const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
       await source.surface({ principal: "ana", scopes: [] });
-      assert.match(String(await shown(source, "bob")), /"principal":"bob"/);
+      assert.match(String(await contentFor(source, "bob")), /"principal":"bob"/);
     }
   });
 
-  it("C8 an actor with an owner is not shown to another subscriber", async () => {
+  it("C8 an actor with an owner is not visible to another subscriber", async () => {
     const engine = new FakeEngine([gate]);
     const source = cast({ engine, kinds: [gate] });
     const [ana, bob]: readonly Viewer[] = viewers(2);
@@ -337,7 +337,7 @@ describe("C8 a list that was read between two changes", () => {
     assert.ok(ana);
     const watcher = listen(source, ana);
     await quiet();
-    engine.lateMs = 2;
+    engine.delayMs = 2;
     engine.put(main, { open: false, owner: "" });
     assert.deepEqual(await names(source, ana), []);
     engine.put(main, { open: true, owner: "" });
@@ -613,7 +613,7 @@ for (const [how, Engine] of [
       assert.deepEqual(await notifiedAfter([{ books: ["a"] }, {}, {}]), ["books count lettera", "books count lettera", ""]);
     });
 
-    it("C8 is not notified where an actor starts with the state that was shown", async () => {
+    it("C8 is not notified where an actor starts with the state that was read", async () => {
       assert.deepEqual(await notifiedAfter([{}, { books: ["b"] }], false), ["", "books count letterb"]);
     });
   });

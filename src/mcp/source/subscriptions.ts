@@ -62,12 +62,12 @@ export class Subscribers {
     return this.#ofContents?.list().flatMap(({ content }) => content ?? []) ?? [];
   }
 
-  /** `shown`: says what they are shown, once they can be sent it. `since`: skips those who subscribed before that look. */
-  notifyLists(shown?: Shown, since = -1): void {
-    // Both snapshots come first: whoever subscribes while others are notified has seen the current state.
+  /** `surfaceNow`: returns their surface when they can receive it. `since`: skips those who subscribed before that look. */
+  notifyLists(surfaceNow?: Shown, since = -1): void {
+    // Both snapshots come first: a subscriber that is added while others are notified has seen the current state.
     const [lists, contents] = [this.#ofLists.list(), this.#ofContents?.list()];
-    this.#notify(this.#ofLists, lists, undefined, since, shown);
-    if (this.#ofContents !== undefined && contents !== undefined) this.#notify(this.#ofContents, contents, undefined, since, shown);
+    this.#notify(this.#ofLists, lists, undefined, since, surfaceNow);
+    if (this.#ofContents !== undefined && contents !== undefined) this.#notify(this.#ofContents, contents, undefined, since, surfaceNow);
   }
 
   notifyContents(refs: readonly OfferRef[], since = -1): void {
@@ -80,13 +80,13 @@ export class Subscribers {
     for (const { dirty, content } of this.all()) notify(dirty, content?.ref, this.#onFault);
   }
 
-  #notify(among: Listeners<Subscriber>, list: readonly Subscriber[], ref: OfferRef | undefined, since: number, shown?: Shown): void {
+  #notify(among: Listeners<Subscriber>, list: readonly Subscriber[], ref: OfferRef | undefined, since: number, surfaceNow?: Shown): void {
     for (const subscriber of list) {
       const { dirty, content } = subscriber;
       if (!among.has(subscriber, list) || subscriber.since < since) continue;
       if (content !== undefined && !(content.ref === ref && content.takeChanged())) continue;
-      if (shown === undefined) notify(dirty, ref, this.#onFault);
-      else safeCall(() => dirty(ref, shown), this.#onFault);
+      if (surfaceNow === undefined) notify(dirty, ref, this.#onFault);
+      else safeCall(() => dirty(ref, surfaceNow), this.#onFault);
     }
   }
 }

@@ -37,7 +37,7 @@ const lamp = actor("lamp", {
 });
 
 /** What happens during a call by ana that changes a list, in order: she and bob subscribe to lists and contents. */
-async function traceOf(Fake: typeof FakeEngine, lateMs?: number): Promise<readonly string[]> {
+async function traceOf(Fake: typeof FakeEngine, delayMs?: number): Promise<readonly string[]> {
   const trace: string[] = [];
   class Traced extends Fake {
     override watch(topic: ActorId, listener: (change: Change) => void): () => void {
@@ -64,7 +64,7 @@ async function traceOf(Fake: typeof FakeEngine, lateMs?: number): Promise<readon
   for (const viewer of [ana, bob]) source.watch(viewer, (ref) => trace.push(`${viewer.principal} ${ref ?? "lists"}`));
   await quiet();
   trace.length = 0;
-  engine.lateMs = lateMs;
+  engine.delayMs = delayMs;
   await source.act(ana, "tools/flip", {}, {});
   trace.push("reply");
   await new Promise((resolve) => setTimeout(resolve, 5));
@@ -131,7 +131,7 @@ for (const [how, Fake] of ENGINES)
 
     it("C8 a change that the first look saw before it was announced is notified of", async () => {
       const { source, engine } = world({}, Fake);
-      engine.lateMs = 1;
+      engine.delayMs = 1;
       const watcher = listen(source, ana);
       engine.put("room/hall", { items: ["bone"], dark: false });
       await quiet();
@@ -187,10 +187,10 @@ for (const [how, Fake] of ENGINES)
       assert.deepEqual(watcher.flags, ["resources/me"]);
     });
 
-    it("C8 the notification precedes the reply, however late the engine announces #sources.flags", async () => {
-      for (const lateMs of [undefined, 1]) {
+    it("C8 the notification precedes the reply, however long the engine delays #sources.flags", async () => {
+      for (const delayMs of [undefined, 1]) {
         const { source, engine } = world({}, Fake);
-        engine.lateMs = lateMs;
+        engine.delayMs = delayMs;
         const watcher = listen(source, ana);
         await quiet();
         await source.act(ana, "tools/pick_up", { item: "torch" }, {});
@@ -336,12 +336,12 @@ async function contentsOf(source: Source, engine: FakeEngine, viewer: Viewer): P
   const at = typeof state === "object" && state !== null && "room" in state && typeof state.room === "string" ? state.room : "hall";
   const here = await engine.read(`room/${at}`);
   const { off } = await source.surface(viewer);
-  const shown = (ref: OfferRef, text: string): string => (off[ref] === undefined ? text : "off");
+  const contentOf = (ref: OfferRef, text: string): string => (off[ref] === undefined ? text : "off");
   const roomHead = `${at} ${here?.head}`;
   return {
     "resources/me": self?.head ?? "",
-    "resources/things": shown("resources/things", roomHead),
-    "resources/light": shown("resources/light", roomHead),
+    "resources/things": contentOf("resources/things", roomHead),
+    "resources/light": contentOf("resources/light", roomHead),
   };
 }
 

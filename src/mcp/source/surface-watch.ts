@@ -3,7 +3,7 @@
 import type { ActorId, Change, Engine, OfferRef, Shown, Surface } from "../../core/contract/index.ts";
 import { isStatic } from "../../core/contract/internal.ts";
 import type { OnFault } from "./actor-view.ts";
-import { type ActorState, type ContentMarks, MembersShown, type SubscribedContent } from "./content-marks.ts";
+import { type ActorState, type ContentMarks, MemberMarks, type SubscribedContent } from "./content-marks.ts";
 import type { LinkGraph, LinkGraphs, Reader } from "./link-graph.ts";
 import { changedLists, type Posture } from "./lists.ts";
 import { rootOf } from "./plan.ts";
@@ -80,7 +80,7 @@ export interface WatchContext {
   readonly marks: ContentMarks;
   /** What anything looked at so far depends on. It only grows: subscribers are regrouped at most a few times. */
   readonly dependencies: ViewerDependencies;
-  /** Called when `dependencies` has grown: subscribers of one watch may not be shown the same any more. */
+  /** Called when `dependencies` has grown: subscribers of one watch may not have the same surface any more. */
   readonly regroup: () => void;
   readonly onFault: OnFault;
 }
@@ -107,7 +107,7 @@ class Topic {
   }
 }
 
-/** The actors that viewers who agree are shown, and their subscribers. C8: stores what the last look saw, nothing per change. */
+/** The actors that viewers with equal dependencies see, and their subscribers. C8: stores what the last look saw, nothing per change. */
 export class SurfaceWatch {
   readonly subscribers: Subscribers;
   readonly roots: ViewerRoots;
@@ -121,7 +121,7 @@ export class SurfaceWatch {
   #last: LinkGraph | undefined;
   /** The resources of the last look that show certain members alone. */
   #readers: ReadonlyMap<OfferRef, Reader> = new Map();
-  readonly #members: MembersShown;
+  readonly #members: MemberMarks;
   /** A surface handed out since the last look that differs from what that saw; true: several that differ. */
   #handedOut: Surface | true | undefined;
   /** How many looks there were. */
@@ -133,7 +133,7 @@ export class SurfaceWatch {
     this.roots = roots;
     this.subscribers = subscribers;
     this.#context = context;
-    this.#members = new MembersShown(!this.#readsNow);
+    this.#members = new MemberMarks(!this.#readsNow);
     if (before !== undefined) {
       this.#last = before.#last;
       this.#handedOut = before.#handedOut;
@@ -172,7 +172,7 @@ export class SurfaceWatch {
     else this.#refresher.invalidate();
   }
 
-  /** Settles when this commit has been notified of, however late it is announced. Undefined: it has been, or it is not seen from here. */
+  /** Settles when subscribers have been notified of this commit, also if it is announced with a delay. Undefined: they have been, or its actor is not watched. */
   settled(actor: string, seq: number): Promise<void> | undefined {
     const topics: ReadonlyMap<string, Topic> = this.#topics;
     const topic = topics.get(actor);
@@ -222,16 +222,16 @@ export class SurfaceWatch {
     // What a subscriber to one resource could read is then only found by a look.
     if (!this.#readsNow && this.subscribers.resources().length > 0) return false;
     if (topic.seq <= 0 || status !== "live" || seq <= Math.max(topic.seq, topic.notified) || !this.#refresher.isIdle) return false;
-    return this.#isShownUnchanged(id, last);
+    return this.#isViewUnchanged(id, last);
   }
 
-  #isShownUnchanged(id: ActorId, last: LinkGraph): boolean {
+  #isViewUnchanged(id: ActorId, last: LinkGraph): boolean {
     const { graphs, dependencies } = this.#context;
-    let isShown = false;
+    let isWatched = false;
     try {
       for (const node of last.nodes) {
         if (node.view.id !== id) continue;
-        isShown = true;
+        isWatched = true;
         if (isStatic(node.slot.behaviour)) continue;
         // Where it depends on more of the viewer than before, subscribers may have to be regrouped: that takes a look.
         const now = new ViewerDependencies();
@@ -241,7 +241,7 @@ export class SurfaceWatch {
       // The look that follows meets the same error, and reports it.
       return false;
     }
-    return isShown;
+    return isWatched;
   }
 
   /** The resources that may show something else of that actor than they did. */
@@ -274,12 +274,12 @@ export class SurfaceWatch {
 
   /** Notes what a subscriber to one resource could read now. False: the state of its actor is unknown, and nothing was noted. */
   #note(content: SubscribedContent, graph: LinkGraph, stateOf: (id: ActorId, seen: ActorState) => ActorState | undefined): boolean {
-    const shown = graph.resource(content.ref);
-    if (shown === undefined) {
+    const resource = graph.resource(content.ref);
+    if (resource === undefined) {
       content.note("", { id: "off/off", seq: 0 }, true);
       return true;
     }
-    const { view, route } = shown;
+    const { view, route } = resource;
     const state = stateOf(view.id, view);
     if (state === undefined) return false;
     const { roots, args, argsText } = content;
@@ -318,7 +318,7 @@ export class SurfaceWatch {
 
   #found(now: LinkGraph): void {
     if (this.#isClosed) return;
-    // Before anyone is notified: subscribers who are not shown the same after all get another watch, which may leave none here.
+    // Before anyone is notified: subscribers who do not have the same surface after all get another watch, which may leave none here.
     if (this.#context.dependencies.add(now.dependencies)) this.#context.regroup();
     if (this.subscribers.none) return;
     this.#compare(now);
@@ -348,18 +348,18 @@ export class SurfaceWatch {
     this.#handedOut = undefined;
     this.#updateTopics(now, before !== undefined);
     // One for all, called when each can be sent to: by then there may be another look, or need of one.
-    const shown: Shown = () => (this.#last === now && this.#refresher.isIdle ? now.surface : undefined);
+    const surfaceNow: Shown = () => (this.#last === now && this.#refresher.isIdle ? now.surface : undefined);
     if (before !== undefined) {
-      if (this.#differs(before.surface, now) || this.#differs(handedOut, now)) this.subscribers.notifyLists(shown);
+      if (this.#differs(before.surface, now) || this.#differs(handedOut, now)) this.subscribers.notifyLists(surfaceNow);
       return this.subscribers.notifyContents(changed);
     }
     // What was announced during the first look may or may not be in what it read: it counts as changed.
     if (now.nodes.some(({ view }) => this.#changedEarly.has(view.id))) {
-      this.subscribers.notifyLists(shown);
+      this.subscribers.notifyLists(surfaceNow);
       const refs = [...this.#changedEarly].flatMap((id) => now.resourcesOf(id));
       for (const content of this.subscribers.resources()) if (refs.includes(content.ref)) content.markChanged();
       this.subscribers.notifyContents(refs);
-    } else if (this.#differs(handedOut, now)) this.subscribers.notifyLists(shown);
+    } else if (this.#differs(handedOut, now)) this.subscribers.notifyLists(surfaceNow);
     this.#changedEarly.clear();
   }
 

@@ -417,7 +417,7 @@ describe("bearer tokens", () => {
         channels.push(exchange.stream());
         if (exchange.verb === "GET") return { status: 200, open: true };
         await promise;
-        return { status: 200, body: '"late"' };
+        return { status: 200, body: '"delayed"' };
       },
     });
     const auth = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY), expiresAt: Date.now() + 150 }] });
@@ -431,7 +431,7 @@ describe("bearer tokens", () => {
     await listening.until("\r\n0\r\n\r\n");
     await eventually(() => channels.some((channel) => channel.disconnected.aborted));
     resolve();
-    assert.match(await waiting.until("\r\n0\r\n\r\n"), /data: "late"/);
+    assert.match(await waiting.until("\r\n0\r\n\r\n"), /data: "delayed"/);
     await door.close({ graceMs: 0 });
   });
 });

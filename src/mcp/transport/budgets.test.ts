@@ -16,7 +16,7 @@ function uploadBudget(bytes = MOST, longest = 4 * STEP) {
   const uploads = new UploadBudget({ bytes, longest, clock, onFull: () => (full += 1) });
   const given: [name: string, why: NoRoom][] = [];
   const begin = (name: string, from?: string): Upload => uploads.begin(from, (why) => given.push([name, why]));
-  return { clock, uploads, given, begin, told: () => full };
+  return { clock, uploads, given, begin, fullEvents: () => full };
 }
 
 interface Message {
@@ -53,7 +53,7 @@ describe("uploads of one transport", () => {
           const held = message.arriving.holds(message.size);
           for (const [name, why] of given.slice(before)) {
             const disconnected = live.find((one) => one.name === name);
-            assert.ok(disconnected !== undefined, "nobody gives way twice, or after its end");
+            assert.ok(disconnected !== undefined, "an upload is evicted at most once, and not after its end");
             const stalled = live.filter((one) => clock.now() - one.grownAt >= 5_000);
             if (why === "stalled") assert.ok(stalled.includes(disconnected));
             else assert.deepEqual([stalled, disconnected], [[], live.at(-1)]);
@@ -134,13 +134,13 @@ describe("uploads of one transport", () => {
   });
 
   test("a full budget is reported once, not for each eviction", async () => {
-    const { clock, begin, told } = uploadBudget(STEP, STEP);
+    const { clock, begin, fullEvents } = uploadBudget(STEP, STEP);
     begin("one").holds(STEP);
     for (let n = 0; n < 100; n += 1) begin(`more ${n}`).holds(STEP);
-    assert.equal(told(), 1);
+    assert.equal(fullEvents(), 1);
     await clock.advance(5_000);
     begin("another").holds(STEP);
-    assert.equal(told(), 2);
+    assert.equal(fullEvents(), 2);
   });
 });
 

@@ -151,7 +151,7 @@ export class HttpCore {
     return lease;
   }
 
-  /** From now on the stream is kept alive, and ends when its token expires. */
+  /** Starts the keep-alive of the stream, which ends when its token expires. */
   streamOpened(exchange: HttpExchange, stream: OpenStream, lease: StreamLease): void {
     const { streams, clock } = this.#options;
     streams.add(stream, lease);

@@ -112,14 +112,14 @@ describe("HTTP framing", () => {
 
   it("refuses a body that is too large with 413 and closes, with or without Content-Length #secure.body", async () => {
     await using server = await serve({ bodyBytes: 1_000 });
-    await using told = await rawSocket(server.port);
-    told.write(post("x".repeat(1_001)));
-    assert.match(await told.closed(), /^HTTP\/1\.1 413 [\s\S]*connection: close[\s\S]*at most 1000 bytes/i);
-    await using untold = await rawSocket(server.port);
-    untold.write(`${chunked}3e8\r\n${"x".repeat(1_000)}\r\n1\r\nx\r\n`);
-    assert.match(await untold.until(/\}\}$/), /^HTTP\/1\.1 413 /);
-    untold.write(`3e8\r\n${"x".repeat(1_000)}\r\n0\r\n\r\n`);
-    await untold.closed();
+    await using measured = await rawSocket(server.port);
+    measured.write(post("x".repeat(1_001)));
+    assert.match(await measured.closed(), /^HTTP\/1\.1 413 [\s\S]*connection: close[\s\S]*at most 1000 bytes/i);
+    await using streamed = await rawSocket(server.port);
+    streamed.write(`${chunked}3e8\r\n${"x".repeat(1_000)}\r\n1\r\nx\r\n`);
+    assert.match(await streamed.until(/\}\}$/), /^HTTP\/1\.1 413 /);
+    streamed.write(`3e8\r\n${"x".repeat(1_000)}\r\n0\r\n\r\n`);
+    await streamed.closed();
     assert.equal(server.gateway.exchanges.length, 0);
     await using fits = await rawSocket(server.port);
     fits.write(post("x".repeat(1_000)));

@@ -439,9 +439,9 @@ describe("event streams", () => {
     const { request } = exchange;
     await eventually(() => request.complete);
     assert.deepEqual([request.rawHeaders, { ...request.headers }], [[], {}]);
-    let kept: unknown;
-    request.readBody((body) => (kept = body.length));
-    assert.equal(kept, 0);
+    let received: unknown;
+    request.readBody((body) => (received = body.length));
+    assert.equal(received, 0);
   });
 
   it("notify their owner when the client disconnects", async () => {
@@ -479,7 +479,7 @@ describe("event streams", () => {
     for (const client of clients) client.socket.destroy();
   });
 
-  it("are kept alive by comments", async () => {
+  it("get keep-alive comments", async () => {
     await using server = await serveStreams({ limits: { keepAliveMs: 32 } });
     await using client = await rawSocket(server.port);
     client.write(listen);
@@ -507,7 +507,7 @@ describe("event streams", () => {
         });
       }
     }
-    assert.ok(sent < 10_000, "the channel never said that the client does not read");
+    assert.ok(sent < 10_000, "the channel never reported that the client does not read");
     assert.equal(channel.ready, false);
     await eventually(() => channel.disconnected.aborted, "the blocked client's end");
     assert.match(JSON.stringify(server.logged), /client-dropped.*blocked/);

@@ -24,17 +24,17 @@ test("C8 a list that was read between a change and its undo is notified of over 
   await using door = await serveHttp({ gateway });
   const client = new Client({ name: "between", version: "1.0.0" });
   const names = async (): Promise<readonly string[]> => (await client.listTools()).tools.map(({ name }) => name);
-  let told = 0;
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (told += 1));
+  let notifications = 0;
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (notifications += 1));
   await client.connect(new StreamableHTTPClientTransport(new URL(door.url)));
   await eventually(() => engine.listeners > 0);
   assert.deepEqual(await names(), ["pass"]);
   // Delayed until both changes, and the list between them, are over.
-  engine.lateMs = 200;
+  engine.delayMs = 200;
   engine.put("gate/main", { open: false });
   assert.deepEqual(await names(), []);
   engine.put("gate/main", { open: true });
-  await eventually(() => told > 0);
+  await eventually(() => notifications > 0);
   assert.deepEqual(await names(), ["pass"]);
   await client.close();
 });

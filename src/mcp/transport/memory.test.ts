@@ -78,8 +78,8 @@ describe("the in-memory client", () => {
     await client.close();
     assert.equal(connection.channel.disconnected.aborted, true);
     await connection.closed;
-    connection.channel.send("late");
-    client.send("late");
+    connection.channel.send("after the close");
+    client.send("after the close");
     assert.deepEqual(connection.frames, []);
   });
 });

@@ -156,7 +156,7 @@ export class NodeHttpHandler {
     if (!(verdict instanceof Promise)) return this.#admit(incoming, route, verdict);
     const work = this.#pending.of(socket);
     this.#pending.beginBackground(work);
-    void verdict.then((late) => this.#admit(incoming, route, late)).finally(() => this.#pending.endBackground(work));
+    void verdict.then((verified) => this.#admit(incoming, route, verified)).finally(() => this.#pending.endBackground(work));
   }
 
   #reject({ request, response }: Incoming, { refused, why }: Rejection): void {
@@ -209,7 +209,7 @@ export class NodeHttpHandler {
     }
     if (answer instanceof Promise)
       answer.then(
-        (late) => this.#answered.add({ exchange, work, answer: late }),
+        (settled) => this.#answered.add({ exchange, work, answer: settled }),
         (error: unknown) => this.#fail(exchange, work, error),
       );
     else this.#answered.add({ exchange, work, answer });

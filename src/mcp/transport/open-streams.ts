@@ -7,7 +7,7 @@ export interface StreamLimits {
   readonly streams: number;
   /** Open streams of one principal, or of one peer without a principal. Loopback peers without one are not limited: all are one peer. */
   readonly streamsPerCaller: number;
-  /** Each stream is kept alive this often. */
+  /** The interval between keep-alives of a stream. */
   readonly keepAliveMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface StreamLease {
 // Streams are visited in slices, so that ten thousand keep-alives do not block the event loop.
 const SLICES = 32;
 
-/** The open streams: counted per caller, kept alive, ended together. */
+/** The open streams: counted per caller, with keep-alives, ended together. */
 export class OpenStreams {
   readonly #limits: StreamLimits;
   readonly #clock: Clock;

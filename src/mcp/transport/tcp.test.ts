@@ -27,7 +27,7 @@ const KEY = "a key of at least sixteen characters".replaceAll(" ", "-");
 const auth = (scopes?: readonly string[]): Promise<Authenticator> =>
   authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: ["play"] }], ...(scopes === undefined ? {} : { scopes }) });
 const hello = (token?: string, id: number | string = 1): string =>
-  `${JSON.stringify({ jsonrpc: "2.0", id, method: "hello", params: { x: 1, _meta: { kept: 1, ...(token === undefined ? {} : { "troupe/authorization": token }) } } })}\n`;
+  `${JSON.stringify({ jsonrpc: "2.0", id, method: "hello", params: { x: 1, _meta: { rest: 1, ...(token === undefined ? {} : { "troupe/authorization": token }) } } })}\n`;
 
 describe("TCP", () => {
   it("sends one message per line, without a principal #gateway.tcp", async () => {
@@ -200,7 +200,7 @@ describe("TCP tokens", () => {
     const [connection] = server.gateway.connections;
     assert.equal(connection?.frames.length, 3);
     assert.ok(
-      connection?.frames.every((frame) => !frame.includes(KEY) && !frame.includes("troupe/authorization") && frame.includes('"kept":1')),
+      connection?.frames.every((frame) => !frame.includes(KEY) && !frame.includes("troupe/authorization") && frame.includes('"rest":1')),
     );
     assert.doesNotMatch(JSON.stringify(server.logged), new RegExp(KEY));
   });
@@ -231,7 +231,7 @@ describe("TCP tokens", () => {
   it("are removed from every message, even from a very deep one", async () => {
     await using server = await serve({ auth: await auth() });
     await using client = await rawSocket(server.port);
-    client.write(`{"id":1,"metadata":{"troupe/authorization":"Bearer ${KEY}","kept":1},"params":{"_meta":{"kept":2}}}\n`);
+    client.write(`{"id":1,"metadata":{"troupe/authorization":"Bearer ${KEY}","rest":1},"params":{"_meta":{"rest":2}}}\n`);
     client.write(
       `{"id":2,"params":{"_meta":{"troupe/authorization":"Bearer ${KEY}"}},"metadata":{"troupe/authorization":"Bearer ${KEY}"}}\n`,
     );
@@ -240,7 +240,7 @@ describe("TCP tokens", () => {
     await client.until('"id":4');
     const frames = server.gateway.connections[0]?.frames ?? [];
     assert.deepEqual(frames.slice(0, 2), [
-      '{"id":1,"metadata":{"kept":1},"params":{"_meta":{"kept":2}}}',
+      '{"id":1,"metadata":{"rest":1},"params":{"_meta":{"rest":2}}}',
       '{"id":2,"params":{"_meta":{}},"metadata":{}}',
     ]);
     assert.equal(frames.length, 4);
@@ -267,14 +267,14 @@ describe("TCP tokens", () => {
       '{"id":2,"params":{"_meta":{"b":9007199254740993,"b":-0}},"x":"\\",\\"","params":3}',
       '{"id":3, "params" : {"_meta":{ "c":[{"troupe/authorization":1}], "__proto__":{}}}}',
       '{"id":4,"params":{"_meta":{}}}',
-      '{"id":5,"metadata":{"kept":1,"k":{"_meta":{}}}}',
+      '{"id":5,"metadata":{"rest":1,"k":{"_meta":{}}}}',
     ];
     const withToken = [
       rests[0]?.replace(', "s"', `,${tokenHere} , "s"`),
       rests[1]?.replace('"b":9', `${tokenHere},"b":9`),
       rests[2]?.replace(', "__proto__":{}}', `, "__proto__":{}, ${tokenHere}}`),
       rests[3]?.replace('"_meta":{', `"_meta":{${tokenHere}`),
-      rests[4]?.replace('{"kept"', `{${tokenHere},"kept"`),
+      rests[4]?.replace('{"rest"', `{${tokenHere},"rest"`),
     ];
     client.write(`${withToken.join("\n")}\n`);
     await eventually(() => server.gateway.connections[0]?.frames.length === rests.length);
@@ -359,9 +359,9 @@ describe("Unix sockets", () => {
     const dead = createServer().listen(path);
     await new Promise<void>((done) => void dead.once("listening", () => done()));
     const { linkSync } = await import("node:fs");
-    linkSync(path, `${path}.kept`);
+    linkSync(path, `${path}.copy`);
     await new Promise<void>((done) => void dead.close(() => done()));
-    linkSync(`${path}.kept`, path);
+    linkSync(`${path}.copy`, path);
     const server = await serve({ path });
     await using client = await rawSocket({ path });
     client.write('{"id":1}\n');

@@ -79,7 +79,7 @@ describe("WebSocket", () => {
     assert.equal((await closed)[0], 1000);
     await connection?.closed;
     assert.equal(connection?.channel.disconnected.aborted, true);
-    connection?.channel.send("late");
+    connection?.channel.send("after the close");
   });
 
   it("accepts its subprotocol or none, and no extension", async () => {

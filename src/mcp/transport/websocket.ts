@@ -92,7 +92,7 @@ export class WebSocketDoor {
       return this.#refuse(socket, { ...answer, status: 426 });
     }
     const verdict = core.authenticate({ headers, peer: socket.remoteAddress }, { guarded: true });
-    if (verdict instanceof Promise) void verdict.then((late) => this.#admit(upgrade, late));
+    if (verdict instanceof Promise) void verdict.then((verified) => this.#admit(upgrade, verified));
     else this.#admit(upgrade, verdict);
   }
 

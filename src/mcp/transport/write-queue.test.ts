@@ -6,7 +6,7 @@ import { type WriteQueue, type WriteQueueLimits, type Sink, SinkWriteQueue } fro
 /** A destination whose client reads when the test wants it to. */
 class Slow implements Sink {
   reads = true;
-  asked = 0;
+  callbacks = 0;
   destroyed = false;
   #queued = 0;
   #runs: { readonly after: number; readonly run: () => void }[] = [];
@@ -20,7 +20,7 @@ class Slow implements Sink {
   }
 
   afterwards(run: () => void): void {
-    this.asked += 1;
+    this.callbacks += 1;
     this.#runs.push({ after: this.#queued, run });
   }
 
@@ -47,7 +47,7 @@ describe("C8 a write queue", () => {
   it("needs no callback while everything is written at once", () => {
     const { queue, sink } = outletOf({ queuedBytes: 10 });
     for (let n = 0; n < 3; n += 1) queue.write("12345");
-    assert.deepEqual([queue.ready, sink.asked], [true, 0]);
+    assert.deepEqual([queue.ready, sink.callbacks], [true, 0]);
   });
 
   it("is ready again once everything was read, and not before", () => {

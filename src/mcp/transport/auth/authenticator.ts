@@ -120,7 +120,10 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
   const ring = apiKeyRing(options.keys ?? []);
   const issuers = await issuerRing(options.issuers ?? [], clock);
   if (ring.size === 0 && issuers.issuers.length === 0) {
-    throw new TroupeError("DOOR_OPTION", "Authentication needs at least one API key or one issuer: nobody could come in.");
+    throw new TroupeError(
+      "DOOR_OPTION",
+      "Authentication needs at least one API key or one issuer: otherwise no caller could authenticate.",
+    );
   }
   if (!scopes.every(isScope))
     throw new TroupeError("DOOR_OPTION", "A scope is a text without blanks, quotes and backslashes, as tokens have it: mend scopes.");

@@ -105,7 +105,10 @@ export async function keySet(source: KeySource, clock: Clock): Promise<KeySet> {
   }
   const url = new URL(source);
   if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
-    throw new TroupeError("DOOR_OPTION", `The key set ${source} must be fetched over https: whoever can change it can sign in as anyone.`);
+    throw new TroupeError(
+      "DOOR_OPTION",
+      `The key set ${source} must be fetched over https: anyone who can change it can authenticate as any principal.`,
+    );
   }
   const find = createRemoteJWKSet(url, {
     timeoutDuration: FETCH_MS,

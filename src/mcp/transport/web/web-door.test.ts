@@ -89,10 +89,10 @@ describe("a server mounted in an application", () => {
       "access-control-request-method": "POST",
       "access-control-request-headers": "x, mcp-param-a",
     };
-    const asked = await door.fetch(new Request("http://localhost/mcp", { method: "OPTIONS", headers }));
-    assert.equal(asked.status, 204);
-    assert.equal(asked.headers.get("access-control-allow-origin"), "https://app.example");
-    assert.match(asked.headers.get("access-control-allow-headers") ?? "", /mcp-session-id.*mcp-param-a/);
+    const preflight = await door.fetch(new Request("http://localhost/mcp", { method: "OPTIONS", headers }));
+    assert.equal(preflight.status, 204);
+    assert.equal(preflight.headers.get("access-control-allow-origin"), "https://app.example");
+    assert.match(preflight.headers.get("access-control-allow-headers") ?? "", /mcp-session-id.*mcp-param-a/);
     const called = await door.fetch(post({ headers: { origin: "https://app.example" } }));
     assert.match(called.headers.get("access-control-expose-headers") ?? "", /mcp-session-id/);
     assert.equal(called.headers.get("vary"), "Origin");
@@ -264,8 +264,8 @@ describe("a server mounted in an application", () => {
     const at = async (path: string): Promise<number> => (await door.fetch(new Request(`http://localhost${path}`))).status;
     assert.deepEqual([await at("/healthz"), await at("/readyz")], [200, 503]);
     ready = "The disk failed.";
-    const told = await door.fetch(new Request("http://localhost/readyz"));
-    assert.deepEqual([told.status, await told.json()], [503, { status: "not ready", why: "The disk failed." }]);
+    const response = await door.fetch(new Request("http://localhost/readyz"));
+    assert.deepEqual([response.status, await response.json()], [503, { status: "not ready", why: "The disk failed." }]);
     ready = true;
     assert.equal(await at("/readyz"), 200);
     const stream = readerOf(await door.fetch(new Request("http://localhost/mcp", { headers: { accept: ACCEPT } })));
@@ -291,17 +291,17 @@ describe("a server mounted in an application", () => {
   });
 
   it("answers 500 without details of the failure", async () => {
-    const said: unknown[] = [];
+    const logged: unknown[] = [];
     const door = doorOf(
       () => {
         throw new Error("secret");
       },
-      { log: (_level, data) => said.push(data) },
+      { log: (_level, data) => logged.push(data) },
     );
     const answer = await door.fetch(post());
     assert.equal(answer.status, 500);
     assert.ok(!(await answer.text()).includes("secret"));
-    assert.deepEqual(said, [{ event: "exchange-failed", door: "web", name: "Error" }]);
+    assert.deepEqual(logged, [{ event: "exchange-failed", door: "web", name: "Error" }]);
   });
 });
 
@@ -384,6 +384,6 @@ describe("a mounted server on node:http requests", () => {
       return !channel.ready;
     });
     asking.destroy();
-    await until("the client has gone", () => channel.disconnected.aborted && exchange.disconnected.aborted);
+    await until("the client has disconnected", () => channel.disconnected.aborted && exchange.disconnected.aborted);
   });
 });

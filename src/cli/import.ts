@@ -31,7 +31,8 @@ export const importAll = async (file: string, options: ImportOptions): Promise<v
     return sqliteImporter({ directory: directory.path, ...notesLoss });
   };
   // Messages that were left out are read, and so counted by whoever reads.
-  const taken = (kept: DumpProgress["kept"]): DumpProgress["kept"] => (takesMessages ? kept : { ...kept, messages: 0, letters: 0 });
+  const taken = (stored: DumpProgress["stored"]): DumpProgress["stored"] =>
+    takesMessages ? stored : { ...stored, messages: 0, letters: 0 };
   // Told before anything is read: whoever waits for a large file shall not wait in vain.
   if (!dryRun && engine === undefined && directory.holdsActors()) await (await open())[Symbol.asyncDispose]();
   try {
@@ -44,13 +45,13 @@ export const importAll = async (file: string, options: ImportOptions): Promise<v
     // Only now: what acts while others are still to come would miss them.
     if (!dryRun && engine !== undefined) await resumeImported(engine);
   } catch (error) {
-    throw told(error, { ...progress, kept: taken(progress.kept) }, dryRun, engine !== undefined);
+    throw told(error, { ...progress, stored: taken(progress.stored) }, dryRun, engine !== undefined);
   } finally {
     line.end();
     found.report(!takesMessages, json);
   }
   const { there, read } = progress;
-  const imported = taken(progress.kept);
+  const imported = taken(progress.stored);
   if (dryRun) return showResult({ verified: read }, `Sound: ${countsText(read)}. Nothing was written.`, json, false);
   const beside = engine === undefined && directory.holdsActors() && !directory.holdsContents() ? await besideExport(directory) : [];
   const value = { imported, there, ...(beside.length === 0 ? {} : { beside }) };
@@ -70,11 +71,13 @@ const NOWHERE: Importer = {
 };
 
 /** What went wrong, and what is in the directory all the same. */
-const told = (error: unknown, { kept, read }: DumpProgress, dryRun: boolean, rests: boolean): unknown => {
+const told = (error: unknown, { stored, read }: DumpProgress, dryRun: boolean, rests: boolean): unknown => {
   const { exit, code, message } = describeFailure(error);
   if (dryRun) return new CommandError(exit, code, `${message} Sound before it: ${countsText(read)}.`);
   const before =
-    kept.actors + kept.messages + kept.letters === 0 ? "Nothing was imported." : `Imported before it, and whole: ${countsText(kept)}.`;
+    stored.actors + stored.messages + stored.letters === 0
+      ? "Nothing was imported."
+      : `Imported before it, and whole: ${countsText(stored)}.`;
   const resting = rests ? " Its messages and wakes wait until an import comes to its end." : "";
   return new CommandError(exit, code, `${message} ${before}${resting}`);
 };

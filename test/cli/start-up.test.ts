@@ -83,7 +83,7 @@ describe("a command loads what it needs", () => {
     );
     assert.deepEqual(
       files.filter((file) => file.startsWith("store/")),
-      ["store/memory-sessions.ts", "store/memory-streams.ts"],
+      ["store/memory-sessions.ts", "store/rules.ts"],
     );
     assert.deepEqual(
       files.filter((file) => /^transport\/(http|tcp|web|auth|index)|^cli\/(auth|control|packets|theater|chain|cluster-ground)/.test(file)),

@@ -177,8 +177,8 @@ test("C4 C5 C7 all of a data directory goes on on a Restate server, and from the
     const back = await exportOf(restateExporter(options));
     const to = join(folder, "to");
     const later = new SimulatedClock(systemClock.now());
-    const { kept } = await readDump(bytesOf(back), async () => sqliteImporter({ directory: to, clock: later }));
-    assert.deepEqual([kept.actors, kept.messages, kept.letters], [8, 0, 1]);
+    const { stored } = await readDump(bytesOf(back), async () => sqliteImporter({ directory: to, clock: later }));
+    assert.deepEqual([stored.actors, stored.messages, stored.letters], [8, 0, 1]);
     assert.equal(restOf(await exportOf(sqliteExporter({ directory: to, clock: later }))), restOf(back));
     await using store = sqliteStore({ directory: to, clock: later });
     await using local = await LocalEngine.start({ kinds, store, clock: later });

@@ -1,5 +1,5 @@
-// Owns: what a viewer may do now: `when`, `choices` and links, for a list (`surface`) and inside a turn. Does not own: confirmations
-// (questions.ts), scopes (mcp/gateway).
+// Owns: what a viewer may do now: `when`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
+// confirmations (questions.ts), the refusal of a call before it reaches the actor (mcp/source, mcp/gateway).
 import { type ActorId, type Catalogue, type OfferRef, type Reply, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
 import { isActorId, isRefusal, isTexts, kindOf, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
 import { describeIssues, listIssues } from "../schema/index.ts";

@@ -53,7 +53,7 @@ test("C7 an export imports unchanged, in chunks of any size, states replayed fro
     const { error, importer, progress } = await read(whole, undefined, size);
     assert.equal(error, undefined);
     assert.deepEqual(importer.world, world);
-    assert.deepEqual([progress.read, progress.kept, progress.there.actors], [counts, counts, 0]);
+    assert.deepEqual([progress.read, progress.stored, progress.there.actors], [counts, counts, 0]);
     assert.deepEqual([...importer.states.values()], [{ n: 3 }, { n: 20 }, { n: 1 }]);
   }
 });
@@ -68,7 +68,7 @@ test("a second import finds everything present; an actor with another chain is r
   differing.actors = [other];
   const { error, progress } = await read(whole, differing);
   assert.ok(error instanceof StoreError);
-  assert.deepEqual([error.code, progress.kept.actors], ["STORE_CONFLICT", 1]);
+  assert.deepEqual([error.code, progress.stored.actors], ["STORE_CONFLICT", 1]);
   assert.deepEqual(differing.actors, [other, world.actors[0]]);
 });
 
@@ -164,7 +164,7 @@ describe("a changed export is refused with the reason, and no partial actor is s
       assert.ok(error instanceof StoreError, `it was taken: ${title}`);
       assert.match(error.message, says);
       assert.equal(importer.actors.length, actors);
-      assert.equal(progress.kept.actors, actors);
+      assert.equal(progress.stored.actors, actors);
       for (const imported of importer.actors)
         assert.deepEqual(
           imported,
@@ -224,7 +224,7 @@ test("an importer that fails at any step keeps what was flushed, not the current
     else await assert.rejects(run, { code: "STORE_FULL" });
     isBeginning(importer.world);
     assert.equal(importer.open, 0);
-    assert.equal(progress.kept.actors, importer.actors.length, `failed at step ${steps}`);
+    assert.equal(progress.stored.actors, importer.actors.length, `failed at step ${steps}`);
   }
 });
 

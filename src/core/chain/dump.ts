@@ -131,12 +131,12 @@ export interface DumpProgress {
   /** Read and verified. */
   read: DumpCounts;
   /** Of these, what is durable: whole actors, whole messages. */
-  kept: DumpCounts;
+  stored: DumpCounts;
   /** Of these, what existed already. */
   there: DumpCounts;
 }
 
-export const noProgress = (): DumpProgress => ({ read: NONE_YET, kept: NONE_YET, there: NONE_YET });
+export const noProgress = (): DumpProgress => ({ read: NONE_YET, stored: NONE_YET, there: NONE_YET });
 
 /** The order of lines. */
 const PART = { actor: 1, message: 2, letter: 3, total: 4 } as const;
@@ -211,7 +211,7 @@ class Intake {
 
   async flush(): Promise<void> {
     await this.#importer.flush();
-    this.#progress.kept = this.#progress.read;
+    this.#progress.stored = this.#progress.read;
     this.#lines = 0;
     this.#bytes = 0;
   }
@@ -223,7 +223,7 @@ class Intake {
       await current?.abort();
       await this.flush();
     } catch {
-      // What `progress.kept` counts is durable already.
+      // What `progress.stored` counts is durable already.
     }
     return current?.located(error) ?? error;
   }

@@ -56,7 +56,7 @@ export {
   type TaskStore,
   untilClosed,
 } from "./session.ts";
-export type { CallOptions, ContentOf, Dirty, Receipt, Shown, Source } from "./source.ts";
+export type { CallOptions, ContentOf, Dirty, Receipt, SurfaceNow, Source } from "./source.ts";
 export type {
   ActorImport,
   Collected,

@@ -32,13 +32,13 @@ export interface CallOptions {
 }
 
 /** Returns a viewer's current surface. Undefined: unknown without computing it. */
-export type Shown = () => Surface | undefined;
+export type SurfaceNow = () => Surface | undefined;
 
 /**
  * Sets a dirty flag: the listener requests the surface when it can send (C8). `ref`: the content of that offer is stale; without it, the
  * lists are. `surfaceNow`, if given, returns the surface then without computing it, or undefined, and `surface` is called.
  */
-export type Dirty = (ref?: OfferRef, surfaceNow?: Shown) => void;
+export type Dirty = (ref?: OfferRef, surfaceNow?: SurfaceNow) => void;
 
 /**
  * One offer with its arguments: the subject of a subscription to a resource whose URI contains a handle, since the viewer alone does not

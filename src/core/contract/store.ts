@@ -293,7 +293,7 @@ export type Digest = string;
 
 /** The result of a collection. */
 export interface Collected {
-  readonly kept: number;
+  readonly remaining: number;
   readonly dropped: number;
   /** The size of what was dropped. */
   readonly bytes: number;

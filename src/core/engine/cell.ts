@@ -1,11 +1,11 @@
 // Owns: the order of one actor's turns, from a message to its reply (C1, C2, C3).
 // Does not own: the actor's state (actor-state.ts), the turns on their way to the store (uncommitted.ts), how an actor starts, stops
-// and fails (lifecycle.ts), how others learn of a turn (events.ts), delivery, timers.
+// and fails (lifecycle.ts), how others learn of a turn (announce.ts), delivery, timers.
 import { type Base, faults, messagesOf, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
 import { type ActorId, EngineError, type Json, type Message, type Reply, type Snapshot, type Turn, type Work } from "../contract/index.ts";
 import type { CommitWithCallback } from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
-import { announce, announceStored, type EventOps, publishNow, replyWithoutEvent } from "./events.ts";
+import { announce, announceStored, type EventOps, publishNow, replyWithoutEvent } from "./announce.ts";
 import { failTask, Job, type Task } from "./job.ts";
 import {
   crashed,

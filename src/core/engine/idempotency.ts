@@ -56,7 +56,7 @@ export class IdempotencyCache {
     const { key: scoped, call } = named;
     const place = `${message.to}\n${scoped}`;
     let first = this.#running.get(place);
-    // All its callers have cancelled. If that ended the call, this one starts again.
+    // All callers of the running call have cancelled. Once it has ended, a committed reply is found, and a cancelled call starts anew.
     if (first?.abort.signal.aborted) {
       const again = (): Promise<Reply> => this.#call(message, named, options);
       return first.reply.then(again, (error: unknown) => (isCancelled(error) ? again() : Promise.reject(error)));
@@ -149,7 +149,7 @@ export class IdempotencyCache {
           refuseOther(message.to, pendingReply(pending[due]).call, named);
           return this.#waitFor(due, job, signal);
         }
-        // An uncommitted reply is not deferred any more, and not stored yet.
+        // The turn that replies to this key has run and its commit is pending: wait for it, then look again.
         const committing = cell.uncommitted?.replyTo(scoped);
         if (committing === undefined) break;
         await committing;

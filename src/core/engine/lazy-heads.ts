@@ -1,5 +1,5 @@
 // Owns: receipts, changes, snapshots and memory events whose event id, a hash, is computed only when it is read.
-// Does not own: when they are sent (events.ts), or how an event is hashed (chain).
+// Does not own: when they are sent (announce.ts), or how an event is hashed (chain).
 import { eventOf, type Kind, type Plan, statusOf } from "../chain/internal.ts";
 import type { ActorId, Change, ChainEvent, Json, Message, Receipt, Reply, Snapshot, Status } from "../contract/index.ts";
 

@@ -4,7 +4,7 @@ import { type Base, failedMessage, faults, hasParent, OK_NULL, type Plan } from 
 import { type Clock, EngineError, type Entry, type Message, type Store, type Stored, type Turn } from "../contract/index.ts";
 import { invalidMessageReply } from "../contract/internal.ts";
 import { type ActorState, appendToStored, loadActor } from "./actor-state.ts";
-import { announce, announceStored, type EventOps, type EventSource, publishNow } from "./events.ts";
+import { announce, announceStored, type EventOps, type EventSource, publishNow } from "./announce.ts";
 import type { Job, Task } from "./job.ts";
 import { fromStore } from "./fault-reports.ts";
 import type { MemoryEvent } from "./lazy-heads.ts";

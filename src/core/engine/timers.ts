@@ -47,7 +47,7 @@ export class TimerService {
   readonly #busy = new Set<string>();
   /** Actors that have failed or cannot be read: their due timers are put off. */
   readonly #unrunnable = new Set<ActorId>();
-  /** All due timers before this place belong to such actors, maybe thousands; reading the store for others starts here. */
+  /** Reading the store starts at this place: all due timers before it, maybe thousands, belong to actors in `#unrunnable`. */
   #after: DuePlace | undefined;
   readonly #timers = new Map<string, Timer>();
   #undoWatch: (() => void) | undefined;

@@ -8,7 +8,7 @@
 import { crc32 } from "node:zlib";
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { type ActorId, isJsonObject, type Json, type Row, type SetWake, type Status } from "../contract/index.ts";
-import { type ChainEnd, NO_SKIPS, type SkipPointers } from "./event-log.ts";
+import { type ChainEnd, NO_SKIPS, type SkipPointers } from "./event-table.ts";
 import { actorId, damaged, int, maybeInt, maybeText, parsed, split, text } from "./faults.ts";
 import { nextDue } from "./rules.ts";
 

@@ -1,8 +1,8 @@
-// Owns: finding events by id and by cause. Does not own: the events (event-log.ts).
+// Owns: finding events by id and by cause. Does not own: the events (event-table.ts).
 
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { ChainEvent } from "../contract/index.ts";
-import { checkEvent, eventIn } from "./event-log.ts";
+import { checkEvent, eventIn } from "./event-table.ts";
 import { int, text } from "./faults.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { causeOf, MAX_EFFECTS } from "./rules.ts";

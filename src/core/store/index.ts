@@ -1,5 +1,5 @@
 // Where actors, sessions and contents are stored. To read the store on SQLite: sqlite.ts (its parts), group-commit.ts and turn-writer.ts (a
-// commit), wal-sync.ts (durability), event-log.ts and actor-table.ts (what is stored), open-store.ts and log-loss.ts (opening, crashes).
+// commit), wal-sync.ts (durability), event-table.ts and actor-table.ts (what is stored), open-store.ts and log-loss.ts (opening, crashes).
 
 export { sqliteContents } from "./contents.ts";
 export type { LogLoss } from "./log-loss.ts";

@@ -7,7 +7,7 @@ import type { Ended, StoreError } from "../contract/index.ts";
 import { kindOf } from "../contract/internal.ts";
 import type { Head, HeadCache } from "./actor-table.ts";
 import type { EventIndex } from "./event-index.ts";
-import type { EventLog } from "./event-log.ts";
+import type { EventTable } from "./event-table.ts";
 import { isDamage, maybeInt, storeFault } from "./faults.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { Sequences } from "./schema.ts";
@@ -20,7 +20,7 @@ export interface PurgeParts {
   readonly commits: GroupCommit;
   readonly heads: HeadCache;
   readonly turns: TurnWriter;
-  readonly log: EventLog;
+  readonly log: EventTable;
   readonly index: EventIndex;
   /** Called for a chain that cannot be read wholly, so that the rest of it stays. */
   readonly onDamage: (fault: StoreError) => void;

@@ -53,7 +53,7 @@ export class Replies {
     this.#inOwnWrite = inOwnWrite;
   }
 
-  /** In a transaction. Without a reply, it is due. */
+  /** Call within a transaction. A call without a reply is stored as still to be answered. */
   add(actor: number, { key, call, until, reply }: KeyedCall): void {
     const now = this.#now();
     const written = reply === undefined ? DUE : JSON.stringify(reply);

@@ -11,7 +11,7 @@ export const APPLICATION = 0x54_72_70_65;
  * `actor`: `sum` is a CRC-32 of the row, since no hash of the chain covers it. `due` is a lower bound of the actor's next wake or expiry.
  *
  * `event` is a log: rows are appended, and each names the actor's previous event by place (`prev`). It has no index, since one would cost
- * two thirds of the durable turns a second. `back` and `far` are skip pointers (see event-log.ts).
+ * two thirds of the durable turns a second. `back` and `far` are skip pointers (see event-table.ts).
  *
  * `seek` finds events by id and by cause; it is filled on demand, up to `meta.indexed`.
  *

@@ -11,11 +11,11 @@ import { HeadCache } from "./actor-table.ts";
 import type { StorePlace } from "./database.ts";
 import { Directory } from "./directory.ts";
 import { EventIndex } from "./event-index.ts";
-import { EventLog } from "./event-log.ts";
+import { EventTable } from "./event-table.ts";
 import { isDamage, storeFault, text } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { type LockedFile, openLockedStore, openReadableStore, openToRead } from "./open-store.ts";
-import { Outbox } from "./outbox.ts";
+import { OutboxTable } from "./outbox-table.ts";
 import { Purge } from "./purge.ts";
 import { Replies } from "./replies.ts";
 import { closed } from "./rules.ts";
@@ -62,8 +62,8 @@ type Writes = "commit" | "enqueue" | "settle" | "letter" | "erase" | "remove";
 
 interface Tables {
   readonly heads: Pick<HeadCache, "get">;
-  readonly log: EventLog;
-  readonly outbox: Outbox;
+  readonly log: EventTable;
+  readonly outbox: OutboxTable;
   readonly directory: Directory;
   readonly replies: Replies;
   readonly index: EventIndex;
@@ -109,8 +109,8 @@ function writableStore(
   { beforeCommit, onDamage }: Pick<SqliteOptions, "beforeCommit" | "onDamage">,
 ): Store {
   const heads = new HeadCache(database);
-  const log = new EventLog(database);
-  const outbox = new Outbox(database);
+  const log = new EventTable(database);
+  const outbox = new OutboxTable(database);
   const directory = new Directory(database);
   let isReported = false;
   const reportOnce = (fault: unknown): void => {
@@ -198,8 +198,8 @@ function readOnlyStore(database: DatabaseSync, clock: Clock): Store {
   const tables: Tables = {
     // Another process writes, so nothing may be cached between two reads.
     heads: { get: (id) => heads.read(id) },
-    log: new EventLog(database),
-    outbox: new Outbox(database),
+    log: new EventTable(database),
+    outbox: new OutboxTable(database),
     directory,
     replies: new Replies(database, () => clock.now()),
     index: new EventIndex(database),
@@ -251,7 +251,7 @@ export function checkFile(place: StorePlace): readonly string[] {
     try {
       const found = database.prepare("PRAGMA integrity_check").all();
       const lines = found.map((row) => text(row["integrity_check"])).filter((line) => line !== "ok");
-      return lines.length > 0 ? lines : new Outbox(database).flaws(MAX_FLAWS);
+      return lines.length > 0 ? lines : new OutboxTable(database).flaws(MAX_FLAWS);
     } finally {
       database.close();
     }

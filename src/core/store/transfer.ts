@@ -18,10 +18,10 @@ import {
 } from "../contract/index.ts";
 import { ActorTable, type Head, HeadCache } from "./actor-table.ts";
 import { Directory } from "./directory.ts";
-import { eventIn, EventLog, missingEvent, NO_SKIPS, skipsAfter } from "./event-log.ts";
+import { eventIn, EventTable, missingEvent, NO_SKIPS, skipsAfter } from "./event-table.ts";
 import { actorId, damaged, int, isDamage, sqliteCode, storeFault, text } from "./faults.ts";
 import { type LockedFile, openLockedStore, openReadableStore } from "./open-store.ts";
-import { Outbox } from "./outbox.ts";
+import { OutboxTable } from "./outbox-table.ts";
 import { keyedCallIn, Replies } from "./replies.ts";
 import { closed } from "./rules.ts";
 import { Sequences } from "./schema.ts";
@@ -61,8 +61,8 @@ class SqliteExporter implements Exporter {
   readonly at: number;
   readonly #database: DatabaseSync;
   readonly #directory: Directory;
-  readonly #log: EventLog;
-  readonly #outbox: Outbox;
+  readonly #log: EventTable;
+  readonly #outbox: OutboxTable;
   readonly #sql: ReturnType<typeof statements>;
   #open = true;
 
@@ -71,8 +71,8 @@ class SqliteExporter implements Exporter {
     this.at = at;
     this.#database = database;
     this.#directory = new Directory(database);
-    this.#log = new EventLog(database);
-    this.#outbox = new Outbox(database);
+    this.#log = new EventTable(database);
+    this.#outbox = new OutboxTable(database);
   }
 
   async *actors(kind?: string): AsyncGenerator<LeavingActor> {
@@ -240,8 +240,8 @@ export function sqliteImporter(options: TransferOptions): Importer {
 class SqliteImporter implements Importer {
   readonly #file: LockedFile;
   readonly #directory: Directory;
-  readonly #log: EventLog;
-  readonly #outbox: Outbox;
+  readonly #log: EventTable;
+  readonly #outbox: OutboxTable;
   readonly #replies: Replies;
   readonly #actors: ActorTable;
   readonly #sequences: Sequences;
@@ -256,8 +256,8 @@ class SqliteImporter implements Importer {
     const { database } = file;
     this.#file = file;
     this.#directory = new Directory(database);
-    this.#log = new EventLog(database);
-    this.#outbox = new Outbox(database);
+    this.#log = new EventTable(database);
+    this.#outbox = new OutboxTable(database);
     this.#replies = new Replies(database, now);
     this.#actors = new ActorTable(database);
     this.#sequences = new Sequences(database);

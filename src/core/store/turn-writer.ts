@@ -7,9 +7,9 @@ import type { DatabaseSync } from "node:sqlite";
 import type { ActorId, Entry, StoreError } from "../contract/index.ts";
 import type { CommitCallbacks } from "../contract/internal.ts";
 import { ActorTable, hasSameStatics, type Head, type HeadCache } from "./actor-table.ts";
-import { type EventLog, NO_SKIPS, skipsAfter } from "./event-log.ts";
+import { type EventTable, NO_SKIPS, skipsAfter } from "./event-table.ts";
 import type { PendingWrite } from "./group-commit.ts";
-import type { Outbox } from "./outbox.ts";
+import type { OutboxTable } from "./outbox-table.ts";
 import type { Replies } from "./replies.ts";
 import { conflict, expiresAfter } from "./rules.ts";
 import { Sequences } from "./schema.ts";
@@ -19,18 +19,18 @@ const MAX_UNWRITTEN = 1_000;
 
 export class TurnWriter {
   readonly #heads: HeadCache;
-  readonly #log: EventLog;
-  readonly #outbox: Outbox;
+  readonly #log: EventTable;
+  readonly #outbox: OutboxTable;
   readonly #replies: Replies;
   readonly #rows: ActorTable;
   readonly #sequences: Sequences;
   /** The last place in the log, and the last actor's id. */
   #pos: number | undefined;
   #pk: number | undefined;
-  /** Heads whose rows are written at the end of the transaction, once per actor. Some may be current already. */
+  /** Heads whose rows are written at the end of the transaction, once per actor. A head whose row was written since is skipped. */
   #unwritten: Head[] = [];
 
-  constructor(database: DatabaseSync, heads: HeadCache, log: EventLog, outbox: Outbox, replies: Replies) {
+  constructor(database: DatabaseSync, heads: HeadCache, log: EventTable, outbox: OutboxTable, replies: Replies) {
     this.#heads = heads;
     this.#log = log;
     this.#outbox = outbox;
@@ -54,7 +54,7 @@ export class TurnWriter {
     this.#unwritten = [];
   }
 
-  /** In a transaction that ends with `writeRows`. Throws `STORE_CONFLICT` before it wrote anything. */
+  /** In a transaction that ends with `writeRows`. Throws `STORE_CONFLICT` before it wrote anything of this turn. */
   write(id: ActorId, entry: Entry): void {
     const { seq, event } = entry;
     const head = this.#heads.get(id);

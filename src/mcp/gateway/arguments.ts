@@ -1,6 +1,6 @@
 // Owns: the arguments of a tool checked against its schema, and values that complete an argument. Does not own: those of prompts (kinds.ts).
 import type { ErrorObject, Options, ValidateFunction } from "ajv/dist/2020.js";
-import { type JsonObject, isJsonObject, type Json, type Offer, type Surface } from "../../core/contract/index.ts";
+import { type JsonObject, isJsonObject, type Offer, type Surface } from "../../core/contract/index.ts";
 import { closestMatch, getOwn, MAX_URI, memoize } from "../../core/contract/internal.ts";
 import { compilerFor, judgesMisfits } from "../../core/schema/index.ts";
 import type { Call, Method, Outcome } from "./call.ts";

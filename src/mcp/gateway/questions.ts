@@ -122,7 +122,7 @@ function shapeField(name: string, field: Json, revision: Revision): Json {
  * what is missing.
  */
 export function cannotAsk(call: Call, missing: readonly string[]): Members {
-  const message = `This needs a client that can be asked (${missing.join(", ")}), and this one did not declare it.`;
+  const message = `This needs a client that accepts questions (${missing.join(", ")}), and this one did not declare it.`;
   if (call.method !== "tools/call" || eraOf(call.revision) === "modern")
     throw new Fault("CAPABILITY", message, { data: { requiredCapabilities: capabilities(missing) } });
   return { members: toolError(message), meta: { [REFUSED_META]: { code: "CAPABILITY" } } };

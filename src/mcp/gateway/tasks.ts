@@ -34,7 +34,7 @@ export function needsTasks(message: string): Fault {
 }
 
 const noRoom = (): Fault =>
-  new Fault("BUSY", "Too many tasks are kept; wait until some are done, or cancel some.", { headers: { "retry-after": "1" } });
+  new Fault("BUSY", "Too many tasks are stored; wait until some are done, or cancel some.", { headers: { "retry-after": "1" } });
 
 const LOST = new Fault(
   "UNAVAILABLE",
@@ -170,7 +170,7 @@ export class Tasks {
       let outcome = await this.#performed(first);
       for (let round = 1; hasOwn(outcome, "needs"); round += 1) {
         const missing = unmet(questionsOf(outcome.needs), task.call?.options.can ?? []);
-        if (missing.length > 0) throw new Fault("CAPABILITY", `This needs a client that can be asked (${missing.join(", ")}).`);
+        if (missing.length > 0) throw new Fault("CAPABILITY", `This needs a client that accepts questions (${missing.join(", ")}).`);
         if (round > settings.limits.rounds) throw new Fault("REFUSED", `It asks more than ${settings.limits.rounds} times.`);
         await task.ask(outcome.needs);
         const { call } = task;

@@ -62,8 +62,8 @@ test("a definition without name or handler, or with an unknown member, is refuse
     await refused(list, [["no name", {}, /has no name/]], "BAD_NAME");
     await refused(list, [
       ["nothing", undefined, /is an object/],
-      ["a misspelled word", { name: "x", descripton: "X." }, /nobody reads "descripton"; it knows name, title, description/],
-      ["another's word", { name: "x", _meta: {} }, /nobody reads "_meta"; here it is meta\./],
+      ["a misspelled word", { name: "x", descripton: "X." }, /there is no property "descripton"; it knows name, title, description/],
+      ["another's word", { name: "x", _meta: {} }, /there is no property "_meta"; here it is meta\./],
       ["enabled at once", { name: "x", enabled: true }, /enabled is a function of the viewer/],
     ]);
     await using server = createServer("definitions", "1");
@@ -72,7 +72,9 @@ test("a definition without name or handler, or with an unknown member, is refuse
       message: /has no handler/,
     });
   }
-  await refused("tools", [["the official SDK's word", { name: "x", inputSchema: {} }, /nobody reads "inputSchema"; here it is input\./]]);
+  await refused("tools", [
+    ["the official SDK's word", { name: "x", inputSchema: {} }, /there is no property "inputSchema"; here it is input\./],
+  ]);
   await refused("prompts", [["a schema of arguments", { name: "x", arguments: z.object({}) }, /arguments has to be a list of/]]);
 });
 

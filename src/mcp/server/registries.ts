@@ -83,7 +83,7 @@ function checkDefinition(list: ListName, definition: unknown, handler: unknown):
   if (unknown !== undefined) {
     const here = Object.hasOwn(HERE, unknown) ? HERE[unknown] : undefined;
     const instead = here === undefined ? `it knows ${[...KNOWN[list]].join(", ")}` : `here it is ${here}`;
-    throw bad(`${where}: nobody reads ${JSON.stringify(unknown.slice(0, 60))}; ${instead}.`);
+    throw bad(`${where}: there is no property ${JSON.stringify(unknown.slice(0, 60))}; ${instead}.`);
   }
   if (typeof handler !== "function") throw bad(`${where} has no handler: give a function as the second argument.`);
   const enabled: unknown = Reflect.get(definition, "enabled");

@@ -1,5 +1,5 @@
 // Owns: actors as a source, and calls as a given actor. Does not own: the way of a call (call-router.ts), links (link-graph.ts),
-// notification (subscriptions.ts).
+// notification (subscribers.ts).
 
 import {
   type ActorId,
@@ -38,7 +38,7 @@ import { LinkGraphs, offNow, rootsOf, selfAsRoot } from "./link-graph.ts";
 import type { Posture } from "./lists.ts";
 import { describeSource, dotted, type Names, offersOf } from "./names.ts";
 import { makePlan, type Plan, type PlannedOffer, type Slot } from "./plan.ts";
-import { Subscriber, Subscriptions } from "./subscriptions.ts";
+import { Subscriber, Subscriptions } from "./subscribers.ts";
 import { RootsCache, ViewerRoots } from "./viewers.ts";
 
 export interface CastOptions {

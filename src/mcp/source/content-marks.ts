@@ -1,4 +1,4 @@
-// Owns: whether the content of a resource changed since its subscribers were notified. Does not own: who they are (subscriptions.ts).
+// Owns: whether the content of a resource changed since its subscribers were notified. Does not own: who they are (subscribers.ts).
 
 import type { ActorId, Behaviour, ContentOf, Json, OfferRef, Viewer } from "../../core/contract/index.ts";
 import { Lru } from "../../core/contract/internal.ts";

@@ -8,7 +8,7 @@ export { checkName, describeSource, dotted, joinName, type Names, strict, withSe
 export { changedLists, type Entry, hidesOffers, listed, type Lists, type Posture } from "./lists.ts";
 export { prefix } from "./prefix.ts";
 export {
-  type Asked,
+  type QuestionRequest,
   type Complete,
   type Definitions,
   type HandlerContext,

@@ -197,9 +197,9 @@ describe("a source whose engine reads synchronously", () => {
       });
       const engine = new QuickEngine([hub, room, chime]);
       for (let n = 0; n < 300; n += 1) engine.put(`room/${n}`, {});
-      const listed = names(hereOf(cast({ engine, kinds: [hub, room, chime] })));
-      assert.ok(listed.includes("ring"));
-      assert.equal(listed.length, 255);
+      const followed = names(hereOf(cast({ engine, kinds: [hub, room, chime] })));
+      assert.ok(followed.includes("ring"));
+      assert.equal(followed.length, 255);
     });
   });
 });

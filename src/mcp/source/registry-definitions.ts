@@ -90,18 +90,18 @@ export interface HandlerContext {
 }
 
 /** One request to the client, as MCP writes it. */
-export interface Asked {
+export interface QuestionRequest {
   readonly method: string;
   readonly params: JsonObject;
 }
 
 /** A request, and how its answer is parsed. */
 interface Readable<T> {
-  readonly request: Asked;
+  readonly request: QuestionRequest;
   read(answer: Json): T;
 }
 
-type Questions = Readonly<Record<string, Asked | Readable<unknown>>>;
+type Questions = Readonly<Record<string, QuestionRequest | Readable<unknown>>>;
 type Answers<Q extends Questions> = { readonly [K in keyof Q]: Q[K] extends Readable<infer T> ? T : Json };
 
 class Needs extends Error {
@@ -148,7 +148,7 @@ function askFrom(answers: JsonObject): HandlerContext["ask"] {
   return ask;
 }
 
-function requestOf(question: Asked | Readable<unknown>): Json {
+function requestOf(question: QuestionRequest | Readable<unknown>): Json {
   const { method, params } = "request" in question ? question.request : question;
   return { method, params };
 }

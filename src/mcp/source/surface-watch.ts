@@ -1,13 +1,13 @@
-// Owns: when a viewer's actors are looked at again, and what its subscribers are notified of. Does not own: who they are (subscriptions.ts).
+// Owns: when a viewer's actors are looked at again, and what its subscribers are notified of. Does not own: who they are (subscribers.ts).
 
-import type { ActorId, Change, Engine, OfferRef, Shown, Surface } from "../../core/contract/index.ts";
+import type { ActorId, Change, Engine, OfferRef, SurfaceNow, Surface } from "../../core/contract/index.ts";
 import { isStatic } from "../../core/contract/internal.ts";
 import type { OnFault } from "./actor-view.ts";
 import { type ActorState, type ContentMarks, MemberMarks, type SubscribedContent } from "./content-marks.ts";
 import type { LinkGraph, LinkGraphs, Reader } from "./link-graph.ts";
 import { changedLists, type Posture } from "./lists.ts";
 import { rootOf } from "./plan.ts";
-import type { Subscriber, Subscribers } from "./subscriptions.ts";
+import type { Subscriber, Subscribers } from "./subscribers.ts";
 import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
 
 interface Steps<T> {
@@ -16,7 +16,10 @@ interface Steps<T> {
   failed(error: unknown): void;
 }
 
-/** Looks when invalidated, one look at a time: whatever is invalidated during a look, however often, is one more look. */
+/**
+ * Runs a look (reads the actors again and compares) when invalidated, never two at once. However often it is invalidated during a look,
+ * one more look follows.
+ */
 export class Refresher<T> {
   readonly #steps: Steps<T>;
   #isStale = false;
@@ -94,7 +97,7 @@ class Topic {
   since = 0;
   /** Of the last change announced; -1: none. */
   announced = -1;
-  /** Of the last change since the last look that was notified without one; -1: none. */
+  /** Of the newest change whose subscribers were notified without a look, since the last look; -1: none. */
   notified = -1;
 
   constructor(undo: () => void, seq: number) {
@@ -122,7 +125,7 @@ export class SurfaceWatch {
   /** The resources of the last look that show certain members alone. */
   #readers: ReadonlyMap<OfferRef, Reader> = new Map();
   readonly #members: MemberMarks;
-  /** A surface handed out since the last look that differs from what that saw; true: several that differ. */
+  /** A surface that a viewer got since the last look, if it differs from that look's. True: two that differ from each other, so one is stale. */
   #handedOut: Surface | true | undefined;
   /** How many looks there were. */
   #looks = 0;
@@ -255,7 +258,7 @@ export class SurfaceWatch {
     });
   }
 
-  // A change may be announced after a look has seen it. Those who subscribed after that look have seen the new state.
+  // An engine may announce a change after a look has seen it. Those who subscribed before that look were notified by it; the others are now.
   #notifyDelayed(last: LinkGraph, id: ActorId, since: number): void {
     this.subscribers.notifyLists(undefined, since);
     this.subscribers.notifyContents(last.resourcesOf(id), since);
@@ -347,8 +350,8 @@ export class SurfaceWatch {
     const handedOut = this.#handedOut;
     this.#handedOut = undefined;
     this.#updateTopics(now, before !== undefined);
-    // One for all, called when each can be sent to: by then there may be another look, or need of one.
-    const surfaceNow: Shown = () => (this.#last === now && this.#refresher.isIdle ? now.surface : undefined);
+    // Shared by all subscribers, and called when one can be sent to. Undefined if this look is outdated by then.
+    const surfaceNow: SurfaceNow = () => (this.#last === now && this.#refresher.isIdle ? now.surface : undefined);
     if (before !== undefined) {
       if (this.#differs(before.surface, now) || this.#differs(handedOut, now)) this.subscribers.notifyLists(surfaceNow);
       return this.subscribers.notifyContents(changed);

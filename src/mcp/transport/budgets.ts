@@ -145,7 +145,7 @@ export class Upload {
 }
 
 /** Limits output that was written and not read yet, all clients together. Over the limit, the client with most of it is dropped. */
-export class ReadBudget {
+export class UnreadBudget {
   readonly #limit: number;
   readonly #onDrop: () => void;
   readonly #sockets = new Map<Socket, number>();

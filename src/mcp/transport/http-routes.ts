@@ -2,7 +2,7 @@
 import { type Answer, type Gateway, type HttpMount, TroupeError } from "../../core/contract/index.ts";
 import { type Authenticator, metadataUrlOf } from "./auth/index.ts";
 import type { HttpExchange } from "./http-core.ts";
-import type { HttpSse } from "./http-sse.ts";
+import type { HttpSse } from "./deprecated-sse.ts";
 
 /** A path's handler, and its rules. */
 export interface Route {

@@ -12,7 +12,7 @@ import { HttpCore } from "./http-core.ts";
 import { NodeHttpHandler } from "./node-http-handler.ts";
 import { HOSTS, httpGuard, ORIGINS } from "./http-checks.ts";
 import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
-import { HttpSse } from "./http-sse.ts";
+import { HttpSse } from "./deprecated-sse.ts";
 import { checkPath, routes } from "./http-routes.ts";
 import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
 import { OpenStreams } from "./open-streams.ts";

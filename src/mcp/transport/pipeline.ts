@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/contract/index.ts";
-import { ReadBudget } from "./budgets.ts";
+import { UnreadBudget } from "./budgets.ts";
 
 const BATCH_MAX = 64;
 const DELAY_MAX_MS = 1;
@@ -105,7 +105,7 @@ export interface PendingResponsesOptions {
 /** Tracks requests from their arrival until their responses have been read, per connection and in total (HTTP pipelining). */
 export class PendingResponses {
   readonly #options: PendingResponsesOptions;
-  readonly #unread: ReadBudget;
+  readonly #unread: UnreadBudget;
   readonly #connections = new WeakMap<Socket, ConnectionWork>();
   /** Totals over all connections. */
   #answers = 0;
@@ -116,7 +116,7 @@ export class PendingResponses {
 
   constructor(options: PendingResponsesOptions) {
     this.#options = options;
-    this.#unread = new ReadBudget(options.unreadBytes, () => options.onDrop("unread"));
+    this.#unread = new UnreadBudget(options.unreadBytes, () => options.onDrop("unread"));
   }
 
   /** The same object for as long as the connection is busy. */

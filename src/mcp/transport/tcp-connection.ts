@@ -4,7 +4,7 @@ import { type Caller, type Clock, type Connection, isJsonObject, type Log } from
 import { hasOwn, tooManyValues, VALUE_LIMITS } from "../../core/contract/internal.ts";
 import { type FaultKind, refusalText } from "../gateway/index.ts";
 import { endRefused } from "./listen.ts";
-import { type UploadBudget, NO_ROOM, type ReadBudget } from "./budgets.ts";
+import { type UploadBudget, NO_ROOM, type UnreadBudget } from "./budgets.ts";
 import { LineChannel, readLines, type Line } from "./lines.ts";
 import { SinkWriteQueue } from "./write-queue.ts";
 import type { TcpLimits, TcpOptions } from "./tcp.ts";
@@ -23,7 +23,7 @@ export interface TcpConnectionOptions {
   readonly caller: Caller;
   readonly limits: TcpLimits;
   readonly uploads: UploadBudget;
-  readonly unread: ReadBudget;
+  readonly unread: UnreadBudget;
   readonly batch: TickBatcher<LineChannel>;
   readonly reads: TickBatcher<() => void>;
   readonly clock: Clock;

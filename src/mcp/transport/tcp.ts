@@ -13,7 +13,7 @@ import {
 } from "../../core/contract/index.ts";
 import type { FaultKind } from "../gateway/index.ts";
 import { AUTH, type Authenticator, refuseUnaddressed } from "./auth/index.ts";
-import { UploadBudget, ConnectionsPerPeer, ReadBudget } from "./budgets.ts";
+import { UploadBudget, ConnectionsPerPeer, UnreadBudget } from "./budgets.ts";
 import type { LineChannel } from "./lines.ts";
 import { authority, isLoopback, listenAt, listenAtPath, refuseOpenDoor } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
@@ -125,7 +125,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
     clock,
     onFull: () => log?.("warning", { event: "inflow-full", door: "tcp" }),
   });
-  const unread = new ReadBudget(limits.unreadBytes, () => log?.("warning", { event: "client-dropped", door: "tcp", reason: "unread" }));
+  const unread = new UnreadBudget(limits.unreadBytes, () => log?.("warning", { event: "client-dropped", door: "tcp", reason: "unread" }));
   const peers = new ConnectionsPerPeer(limits.connectionsPerPeer);
   const batch = new TickBatcher<LineChannel>(clock, (channel) => channel.flush());
   const reads = new TickBatcher<() => void>(

@@ -20,15 +20,15 @@ export interface WriteQueueOptions {
 
 /** Output to one client, which tracks whether the client reads. One that does not is dropped after a time or a number of bytes (C8). */
 export abstract class WriteQueue {
-  readonly #door: WriteQueueOptions;
+  readonly #options: WriteQueueOptions;
   #waiting: Set<() => void> | undefined;
   #over = false;
   #undoTimer: (() => void) | undefined;
   // Set while bytes wait. Not the "drain" event, which comes only above the high-water mark.
-  #flushed: (() => void) | undefined;
+  #onFlushed: (() => void) | undefined;
 
-  constructor(door: WriteQueueOptions) {
-    this.#door = door;
+  constructor(options: WriteQueueOptions) {
+    this.#options = options;
   }
 
   /** Writes to the destination: a socket, the standard output, a response. This and the methods below do not throw. */
@@ -48,7 +48,7 @@ export abstract class WriteQueue {
   }
 
   get ready(): boolean {
-    return !this.#over && this.#flushed === undefined && this.queued === 0;
+    return !this.#over && this.#onFlushed === undefined && this.queued === 0;
   }
 
   onReady(run: () => void): () => void {
@@ -62,12 +62,12 @@ export abstract class WriteQueue {
     this.put(data);
     const { queued } = this;
     if (queued === 0) return;
-    const { limits, clock } = this.#door;
+    const { limits, clock } = this.#options;
     // The present data is not counted: a long answer does not mean that its client does not read.
     if (queued - Buffer.byteLength(data) > limits.queuedBytes) return this.#drop("queue-full");
-    const waits = this.#flushed !== undefined;
-    this.#flushed ??= () => this.#written();
-    this.afterwards(this.#flushed);
+    const waits = this.#onFlushed !== undefined;
+    this.#onFlushed ??= () => this.#written();
+    this.afterwards(this.#onFlushed);
     if (waits) return;
     const { blockedMs } = limits;
     if (blockedMs !== undefined) this.#undoTimer = clock.after(blockedMs, () => this.#drop("blocked"));
@@ -87,8 +87,8 @@ export abstract class WriteQueue {
   }
 
   #written(): void {
-    if (this.#flushed === undefined || this.queued > 0) return;
-    this.#flushed = undefined;
+    if (this.#onFlushed === undefined || this.queued > 0) return;
+    this.#onFlushed = undefined;
     this.#undoTimer?.();
     this.#undoTimer = undefined;
     for (const run of Array.from(this.#waiting ?? [])) {
@@ -101,7 +101,7 @@ export abstract class WriteQueue {
     this.end();
     // First, since the listener may throw.
     this.destroy();
-    this.#door.onDrop(reason);
+    this.#options.onDrop(reason);
   }
 }
 

@@ -15,7 +15,7 @@ import { inLog } from "../errors.ts";
 import { objectIn, shortText, classify, type Notification, type Response } from "../json-rpc.ts";
 import type { Settings } from "../options.ts";
 import { Throttle } from "../scheduling.ts";
-import { fingerprintOf } from "../subscription-state.ts";
+import { fingerprintOf } from "../client-notifications.ts";
 import { RemoteReplies, FOLLOW, REPLY, nodeIn } from "./remote-replies.ts";
 import type { Session } from "./session.ts";
 

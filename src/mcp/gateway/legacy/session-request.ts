@@ -208,7 +208,7 @@ function recordListsOf(session: Session, caller: Caller): (lists: Lists, list: k
 
 function refuseToAsk(core: Core, call: Call, missing: readonly string[]): Members {
   if (!core.settings.dialect.handlerErrors) return cannotAsk(call, missing);
-  throw new Fault("INVALID_REQUEST", `This needs a client that can be asked (${missing.join(", ")}).`, { reason: "input-required" });
+  throw new Fault("INVALID_REQUEST", `This needs a client that accepts questions (${missing.join(", ")}).`, { reason: "input-required" });
 }
 
 function unanswered(call: Call, error: unknown): Members {

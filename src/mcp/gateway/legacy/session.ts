@@ -24,7 +24,7 @@ import type { Settings } from "../options.ts";
 import { isLogLevel } from "../out-of-band.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
 import { Throttle } from "../scheduling.ts";
-import { EVERY_LIST, SubscriptionState, type SubscriptionHost } from "../subscription-state.ts";
+import { EVERY_LIST, ClientNotifications, type SubscriptionHost } from "../client-notifications.ts";
 import { ClientRequests } from "./client-requests.ts";
 import type { Nodes } from "./nodes.ts";
 import type { ResumableStream, StreamOwner } from "./resumable-stream.ts";
@@ -67,7 +67,7 @@ export class Session implements StreamOwner {
   closed = false;
   /** Settles when the lists that changes are compared with are known. */
   started: Promise<void> | undefined;
-  #subscriptions: SubscriptionState | undefined;
+  #subscriptions: ClientNotifications | undefined;
   #viewer: Viewer | undefined;
   #clientRequests: ClientRequests | undefined;
   #active: ActiveRequests | undefined;
@@ -160,12 +160,12 @@ export class Session implements StreamOwner {
     return this.#viewer;
   }
 
-  subscriptionsFor(caller: Caller): SubscriptionState {
-    return (this.#subscriptions ??= new SubscriptionState(this.#notices, this.viewerFor(caller)));
+  subscriptionsFor(caller: Caller): ClientNotifications {
+    return (this.#subscriptions ??= new ClientNotifications(this.#notices, this.viewerFor(caller)));
   }
 
   /** Undefined until the client has seen a list or has a stream. */
-  get subscriptions(): SubscriptionState | undefined {
+  get subscriptions(): ClientNotifications | undefined {
     return this.#subscriptions;
   }
 
@@ -192,7 +192,7 @@ export class Session implements StreamOwner {
   }
 
   // A row contains URIs only; the surface has their offers.
-  async #findUris(subscriptions: SubscriptionState, viewer: Viewer, revived: boolean): Promise<void> {
+  async #findUris(subscriptions: ClientNotifications, viewer: Viewer, revived: boolean): Promise<void> {
     const missing = this.row.subscriptions.filter((uri) => !subscriptions.has(uri));
     if (missing.length > 0) {
       const offers = indexOf((await this.source.surface(viewer)).catalogue);

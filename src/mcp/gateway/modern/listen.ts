@@ -1,5 +1,5 @@
 // Owns: `subscriptions/listen`: what it asks for, and its notifications until it ends (C8). Does not own: when a list counts as changed
-// (subscription-state.ts).
+// (client-notifications.ts).
 import {
   type JsonObject,
   type CancelSignal,
@@ -19,7 +19,7 @@ import { Fault, inLog } from "../errors.ts";
 import { objectIn, notificationText, type Request, type RequestId } from "../json-rpc.ts";
 import { subscribable, type Target } from "../offers.ts";
 import { modernReply, wholeText } from "../results.ts";
-import { type SubscriptionHost, SubscriptionState } from "../subscription-state.ts";
+import { type SubscriptionHost, ClientNotifications } from "../client-notifications.ts";
 import type { Task } from "../task.ts";
 import { postureOf } from "./modern-request.ts";
 
@@ -44,7 +44,7 @@ const CHANGED: Readonly<Record<ListName, readonly string[]>> = {
 /** One open `subscriptions/listen`: it is acknowledged first, then notified of what it requested and of nothing else (C8). */
 export class Listen implements SubscriptionHost, OpenEnded {
   readonly id: RequestId;
-  readonly subscriptions: SubscriptionState;
+  readonly subscriptions: ClientNotifications;
   readonly source: Source;
   readonly posture: Posture;
   readonly wanted: readonly ListName[];
@@ -59,7 +59,7 @@ export class Listen implements SubscriptionHost, OpenEnded {
     this.source = source;
     this.posture = postureOf(core, caller);
     this.wanted = wanted;
-    this.subscriptions = new SubscriptionState(this, viewerOf(caller, undefined));
+    this.subscriptions = new ClientNotifications(this, viewerOf(caller, undefined));
   }
 
   get log(): Log {

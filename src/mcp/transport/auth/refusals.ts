@@ -1,4 +1,4 @@
-// Owns: the verdict on a token, and the answer to a request whose token was refused. Does not own: how tokens are verified.
+// Owns: the type of a verdict on a token, and the HTTP answer to a refused one. Does not own: reaching the verdict (authenticator.ts).
 import type { Answer, Caller } from "../../../core/contract/index.ts";
 import type { Authenticator } from "./authenticator.ts";
 

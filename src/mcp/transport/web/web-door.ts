@@ -11,7 +11,7 @@ import {
 } from "../../../core/contract/index.ts";
 import { HOSTS, httpGuard, ORIGINS } from "../http-checks.ts";
 import { HTTP_LIMITS, type WebDoor, type WebOptions } from "../http-options.ts";
-import { HttpSse } from "../http-sse.ts";
+import { HttpSse } from "../deprecated-sse.ts";
 import { checkPath, routes } from "../http-routes.ts";
 import { HttpCore } from "../http-core.ts";
 import { AUTH, challengeContext, refuseUnaddressed } from "../auth/index.ts";

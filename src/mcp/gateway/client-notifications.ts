@@ -1,6 +1,6 @@
 // Owns: when a client is notified of changed lists and resources, and of which. Does not own: the texts of its notifications (its host), and
 // what changed (mcp/source).
-import type { Channel, Json, ListName, Log, OfferRef, Shown, Source, Surface, Viewer } from "../../core/contract/index.ts";
+import type { Channel, Json, ListName, Log, OfferRef, SurfaceNow, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import { missingScopes, memoize } from "../../core/contract/internal.ts";
 import { sha256Base64url } from "../../core/platform/index.ts";
 import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
@@ -72,7 +72,7 @@ interface Subscribed extends Subject {
  * saw last, and which of its URIs changed. A thousand changes while it does not read are one flag; the notifications are worked out when
  * they can be sent.
  */
-export class SubscriptionState implements Job {
+export class ClientNotifications implements Job {
   readonly #host: SubscriptionHost;
   // Copied from the host: when very many clients are notified at once, each access to another object is a cache miss.
   readonly #source: Source;
@@ -83,7 +83,7 @@ export class SubscriptionState implements Job {
   #uris: Map<string, Subscribed> | undefined;
   #dirtyUris: Set<string> | undefined;
   /** The surface after the last change; true: it has to be read. */
-  #dirtyLists: Shown | boolean = false;
+  #dirtyLists: SurfaceNow | boolean = false;
   #channel: Channel | undefined;
   #undoReady: (() => void) | undefined;
   #undoWatch: (() => void) | undefined;
@@ -292,11 +292,11 @@ export class SubscriptionState implements Job {
     this.#schedule();
   }
 
-  #onChange(ref?: OfferRef, current?: Shown): void {
+  #onChange(ref?: OfferRef, current?: SurfaceNow): void {
     if (ref === undefined) this.#dirty(current);
   }
 
-  #dirty(current?: Shown): void {
+  #dirty(current?: SurfaceNow): void {
     const canSend = this.#channel !== undefined && this.#undoReady === undefined;
     this.#dirtyLists = (canSend ? current : undefined) ?? true;
     this.#schedule();
@@ -342,7 +342,7 @@ export class SubscriptionState implements Job {
   }
 
   /** Undefined: it cannot be read now. */
-  #surface(current?: Shown): Surface | undefined | Promise<Surface | undefined> {
+  #surface(current?: SurfaceNow): Surface | undefined | Promise<Surface | undefined> {
     try {
       const surface = current?.() ?? this.#source.surface(this.#viewer);
       return surface instanceof Promise ? surface.catch((error: unknown) => this.#failed(error)) : surface;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import type { Catalogue, Channel, OfferRef, Source, Surface } from "../../core/contract/index.ts";
 import { listed } from "../source/index.ts";
-import { SubscriptionState, type SubscriptionHost } from "./subscription-state.ts";
+import { ClientNotifications, type SubscriptionHost } from "./client-notifications.ts";
 import { channelDouble, quiet } from "./kit.fixture.ts";
 
 const offer = (name: string): Catalogue["tools"][number] => ({
@@ -89,7 +89,7 @@ function stage(): Stage {
 
 test("C8 a client that leaves while its lists are read is notified when it returns", async () => {
   const made = stage();
-  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const audience = new ClientNotifications(made.host, { scopes: [] });
   const [first, second] = [made.channel(), made.channel()];
   await audience.start(first);
   audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
@@ -115,7 +115,7 @@ test("C8 a subscription is silent while the token on the stream lacks its scope"
     { principal: "ann", scopes: ["admin"] },
     { principal: "ann", scopes: [] },
   ];
-  const audience = new SubscriptionState(made.host, admin);
+  const audience = new ClientNotifications(made.host, admin);
   audience.subscribe("u", { ref: "resources/u", args: {}, scopes: ["admin"] });
   await audience.start(made.channel());
   made.touch("resources/u");
@@ -135,7 +135,7 @@ test("C8 a subscription is silent while the token on the stream lacks its scope"
 
 test("a source is watched for lists, and for the contents of subscribed URIs", async () => {
   const made = stage();
-  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const audience = new ClientNotifications(made.host, { scopes: [] });
   await audience.start(made.channel());
   audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
   assert.deepEqual(made.watched, [
@@ -157,7 +157,7 @@ test("C8 a list is notified exactly when it differs from what the client saw las
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const made = stage();
-      const audience = new SubscriptionState(made.host, { scopes: [] });
+      const audience = new ClientNotifications(made.host, { scopes: [] });
       await audience.start(made.channel());
       const view = (list: "tools" | "prompts"): string =>
         made.off
@@ -191,7 +191,7 @@ test("C8 a list is notified exactly when it differs from what the client saw las
 
 test("C8 a change that carries the surface is notified without reading it again", async () => {
   const made = stage();
-  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const audience = new ClientNotifications(made.host, { scopes: [] });
   await audience.start(made.channel());
   const { surfaceReads } = made;
   made.hand(["tools/a"]);
@@ -221,7 +221,7 @@ test("C8 a change that carries the surface is notified without reading it again"
 
 test("C8 for a client that does not read only flags are stored, and no surface", async () => {
   const made = stage();
-  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const audience = new ClientNotifications(made.host, { scopes: [] });
   const [first, second] = [made.channel(), made.channel()];
   await audience.start(first);
   const { surfaceReads } = made;
@@ -244,7 +244,7 @@ test("C8 for a client that does not read only flags are stored, and no surface",
 
 test("C8 a client without a stream is not watched for once it has flags", async () => {
   const made = stage();
-  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const audience = new ClientNotifications(made.host, { scopes: [] });
   const away = made.channel();
   audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
   audience.subscribe("v", { ref: "resources/v", args: {}, scopes: [] });
@@ -277,7 +277,7 @@ test("C8 a client without a stream is not watched for once it has flags", async 
 
 test("C8 a client whose lists cannot be read is notified of those it saw", async () => {
   const made = stage();
-  const audience = new SubscriptionState(made.host, { scopes: [] });
+  const audience = new ClientNotifications(made.host, { scopes: [] });
   await audience.start(made.channel());
   audience.subscribe("u", { ref: "resources/u", args: {}, scopes: [] });
   const surface = made.host.source.surface.bind(made.host.source);

@@ -1,6 +1,6 @@
 // Owns: who subscribes, and which subscribers share one watch. Does not own: what they are notified of (surface-watch.ts).
 
-import type { Dirty, OfferRef, Receipt, Shown, Surface } from "../../core/contract/index.ts";
+import type { Dirty, OfferRef, Receipt, SurfaceNow, Surface } from "../../core/contract/index.ts";
 import { Listeners, MultiMap, notify, safeCall } from "../../core/contract/internal.ts";
 import { ContentMarks, type SubscribedContent } from "./content-marks.ts";
 import { SurfaceWatch, type WatchContext } from "./surface-watch.ts";
@@ -63,7 +63,7 @@ export class Subscribers {
   }
 
   /** `surfaceNow`: returns their surface when they can receive it. `since`: skips those who subscribed before that look. */
-  notifyLists(surfaceNow?: Shown, since = -1): void {
+  notifyLists(surfaceNow?: SurfaceNow, since = -1): void {
     // Both snapshots come first: a subscriber that is added while others are notified has seen the current state.
     const [lists, contents] = [this.#ofLists.list(), this.#ofContents?.list()];
     this.#notify(this.#ofLists, lists, undefined, since, surfaceNow);
@@ -80,7 +80,13 @@ export class Subscribers {
     for (const { dirty, content } of this.all()) notify(dirty, content?.ref, this.#onFault);
   }
 
-  #notify(among: Listeners<Subscriber>, list: readonly Subscriber[], ref: OfferRef | undefined, since: number, surfaceNow?: Shown): void {
+  #notify(
+    among: Listeners<Subscriber>,
+    list: readonly Subscriber[],
+    ref: OfferRef | undefined,
+    since: number,
+    surfaceNow?: SurfaceNow,
+  ): void {
     for (const subscriber of list) {
       const { dirty, content } = subscriber;
       if (!among.has(subscriber, list) || subscriber.since < since) continue;
@@ -91,7 +97,10 @@ export class Subscribers {
   }
 }
 
-/** Subscribers with the same roots who agree in all that was ever looked at share one watch: a change is one look for all of them. */
+/**
+ * Subscribers with the same root actors share one watch if their viewers are equal in every part that a behaviour has read so far. So a
+ * change is evaluated once for all of them.
+ */
 export class Subscriptions {
   readonly #context: WatchContext;
   readonly #watches = new Map<string, SurfaceWatch>();
@@ -114,8 +123,8 @@ export class Subscriptions {
 
   /**
    * C8: settles when the caller's own subscribers have been notified of its commit, which comes before its reply; undefined: they have
-   * been. That engines announce a change before they reply is not enough. Another node's engine announces later, only a look can tell
-   * whose lists changed, and it is shared by all changes of a burst, so it does not run within the announcement.
+   * been. It is not enough that engines announce a change before they reply: another node's engine announces later, and only a look can
+   * tell whose lists changed. A look runs after the announcement, once for a burst of changes.
    */
   notifyFirst(name: string, receipt: Receipt): Promise<unknown> | undefined {
     const subscribers = this.#byName.get(name);

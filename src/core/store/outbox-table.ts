@@ -39,7 +39,7 @@ const statements = (database: DatabaseSync) => ({
   everything: database.prepare("SELECT id, message, sum FROM outbox UNION ALL SELECT id, message, sum FROM letter"),
 });
 
-export class Outbox {
+export class OutboxTable {
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(database: DatabaseSync) {

@@ -64,7 +64,7 @@ const statements = (database: DatabaseSync) => ({
   walkCount: database.prepare(walk("n < ?2")),
 });
 
-export class EventLog {
+export class EventTable {
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(database: DatabaseSync) {

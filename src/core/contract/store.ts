@@ -293,7 +293,7 @@ export type Digest = string;
 
 /** The result of a collection. */
 export interface Collected {
-  readonly remaining: number;
+  readonly kept: number;
   readonly dropped: number;
   /** The size of what was dropped. */
   readonly bytes: number;

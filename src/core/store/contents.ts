@@ -154,7 +154,7 @@ class SqliteContents implements ContentStore {
         bytes += swept.bytes;
         after = swept.next;
       }
-      return { remaining: await this.#write(() => this.#pieces.count()), dropped, bytes };
+      return { kept: await this.#write(() => this.#pieces.count()), dropped, bytes };
     } finally {
       this.#collecting = false;
     }

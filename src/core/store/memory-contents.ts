@@ -108,7 +108,7 @@ class MemoryContents implements ContentStore {
           dropped += 1;
           bytes += piece.length;
         }
-      return { remaining: this.#pieces.size, dropped, bytes };
+      return { kept: this.#pieces.size, dropped, bytes };
     } finally {
       this.#collections.delete(used);
     }

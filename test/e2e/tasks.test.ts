@@ -203,7 +203,7 @@ describe("a call of a client that knows tasks", () => {
     const [ann, bob] = [server.client({ era: "modern", principal: "ann" }), server.client({ era: "modern", principal: "bob" })];
     const first = await begin(server, ann, "must");
     await begin(server, ann, "must");
-    await assert.rejects(call(ann, "must"), { code: -31429, message: /Too many tasks are kept/ });
+    await assert.rejects(call(ann, "must"), { code: -31429, message: /Too many tasks are stored/ });
     await assert.rejects(call(ann, "hidden"), { code: -32602, message: /Unknown tool: hidden/ });
     const waits = call(ann, "fire");
     await server.clock.advance(1.5 * HOUR);

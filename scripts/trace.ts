@@ -18,7 +18,7 @@ import { Inspector, type Location, type ScriptCoverage } from "./inspector.ts";
 
 const USAGE = `npm run trace -- MODULE TOOL [OPTION…]
 
-Prints the source files and functions that one tools/call over HTTP executes, in order. The actor is stored on disk.
+Prints the source files and functions that one tools/call over HTTP executes, in order. The server stores its data in a temporary folder.
 
   --args JSON      the tool's arguments (default {})
   --before TOOL    a tool to call before each call, so that TOOL is possible again; may be repeated
@@ -27,7 +27,9 @@ Prints the source files and functions that one tools/call over HTTP executes, in
   --functions      one line for each function, indented by the depth of the call stack
   --json           { files: [{ file, functions }], functions, loaded }
 
-Example: npm run trace -- examples/door open --before close`;
+Examples:
+  npm run trace -- examples/counter-disk add
+  npm run trace -- examples/door close --before unlock --before open --listen`;
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -35,7 +37,7 @@ interface Executed {
   readonly file: string;
   readonly name: string;
   readonly line: number;
-  /** Of the call stack. Undefined if only the counted call came here. */
+  /** Of the call stack when it was entered. Undefined if only the counted call entered it. */
   depth: number | undefined;
 }
 
@@ -84,7 +86,7 @@ async function startServer(module: string, signedIn: boolean): Promise<TracedSer
   }
 }
 
-/** Of the inspector and of the MCP endpoint, once both are open. */
+/** The URLs of the inspector and of the MCP endpoint, once both are open. */
 async function addresses({ stdout, stderr }: ChildProcess): Promise<readonly [string, string]> {
   if (stdout === null || stderr === null) throw new Error("The server's output is not readable.");
   const written: string[] = [];

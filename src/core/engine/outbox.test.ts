@@ -4,8 +4,7 @@ import type { ActorId, Engine, Json, Message, Outgoing } from "../contract/index
 import { readHeader } from "../chain/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { FaultyStore, settle, SimulatedClock, until, type Fault, type FaultPlace } from "../../testing/index.ts";
-import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
-import { messageTo } from "../../testing/conformance/index.ts";
+import { chainOf, tallyKind, messageTo } from "../../testing/conformance/index.ts";
 import { LocalEngine, type FaultContext } from "./index.ts";
 
 const A: ActorId = "tally/a";

@@ -9,8 +9,7 @@ import type { ActorId, StoreError } from "../contract/index.ts";
 import { writeDump } from "../chain/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
-import { tallyKind } from "../../testing/conformance/index.ts";
-import { ChainWriter, messageTo } from "../../testing/conformance/index.ts";
+import { tallyKind, ChainWriter, messageTo } from "../../testing/conformance/index.ts";
 import { sqliteExporter, sqliteStore } from "./index.ts";
 
 const DAY_MS = 86_400_000;

@@ -6,9 +6,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { test } from "node:test";
 import { LocalEngine } from "../engine/index.ts";
 import { EngineError, StoreError, type Outgoing } from "../contract/index.ts";
-import { tallyKind } from "../../testing/conformance/index.ts";
+import { tallyKind, messageTo } from "../../testing/conformance/index.ts";
 import { sqliteStore } from "./index.ts";
-import { messageTo } from "../../testing/conformance/index.ts";
 import { type Disk, walFile, WalSync } from "./wal-sync.ts";
 import { GroupCommit } from "./group-commit.ts";
 

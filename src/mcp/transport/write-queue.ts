@@ -119,8 +119,8 @@ export interface Sink {
 export class SinkWriteQueue extends WriteQueue {
   readonly #sink: Sink;
 
-  constructor(sink: Sink, door: WriteQueueOptions) {
-    super(door);
+  constructor(sink: Sink, options: WriteQueueOptions) {
+    super(options);
     this.#sink = sink;
   }
 

@@ -34,12 +34,12 @@ const ours = async (): Promise<Teller> => {
 };
 
 const door = actor("door", {
-  describe: "A door that all see.",
+  description: "A door that all see.",
   persistence: "memory",
   initial: () => ({ open: false }),
   tools: {
-    open: { describe: "Opens it.", when: ({ open }) => !open, run: ({ state }) => void (state.open = true) },
-    shut: { describe: "Shuts it.", when: ({ open }) => open, run: ({ state }) => void (state.open = false) },
+    open: { description: "Opens it.", enabled: ({ state: { open } }) => !open, run: ({ state }) => void (state.open = true) },
+    shut: { description: "Shuts it.", enabled: ({ state: { open } }) => open, run: ({ state }) => void (state.open = false) },
   },
   messages: { turn: { run: ({ state }) => void (state.open = !state.open) } },
 });

@@ -16,13 +16,13 @@ const QUICK_ROUNDS = 3;
 const TARGET_MS = 120;
 
 const BELL = `import { actor } from "troupe";
-export const bell = actor("bell", { describe: "A bell.", per: "shared", initial: () => ({ n: 0 }),
-  tools: { ring: { describe: "Ring it.", run({ state }) { state.n += 1; return state.n; } } } });`;
+export const bell = actor("bell", { description: "A bell.", per: "shared", initial: () => ({ n: 0 }),
+  tools: { ring: { description: "Ring it.", run({ state }) { state.n += 1; return state.n; } } } });`;
 
 const CHIME = `import { actor } from "troupe";
 import { z } from "zod";
-export const chime = actor("chime", { describe: "A chime.", per: "shared", initial: () => ({ n: 0 }),
-  tools: { ring: { describe: "Ring it.", input: z.object({ times: z.number() }), run({ state }, { times }) { state.n += times; return state.n; } } } });`;
+export const chime = actor("chime", { description: "A chime.", per: "shared", initial: () => ({ n: 0 }),
+  tools: { ring: { description: "Ring it.", input: z.object({ times: z.number() }), run({ state }, { times }) { state.n += times; return state.n; } } } });`;
 
 /** What no server can be without: one file that has node:http and answers, whatever it is asked, with what follows from the id. */
 const FLOOR = `const answer = (text) => JSON.stringify({ jsonrpc: "2.0", id: JSON.parse(text).id, result: { serverInfo: { name: "floor" } } });

@@ -14,7 +14,7 @@ const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve
 const newServer = (steps: number) => {
   const server = createServer("bench", "1.0.0", { rateLimit: false });
   const dug = { steps: 0, of: steps };
-  server.tools.register({ name: "dig", description: "Tells each of its steps." }, async (_args, { emit }) => {
+  server.tools.register({ name: "dig", description: "Tells each of its steps." }, async ({ emit }) => {
     for (dug.steps = 0; dug.steps < steps; dug.steps += 1) {
       emit({ step: dug.steps, of: steps, said: "so many feet below the ground by now" });
       await round();

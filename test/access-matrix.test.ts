@@ -88,7 +88,7 @@ const kindFor = (per: (typeof PERS)[number], starter: boolean): Behaviour => {
   const name = `${per}-${starter ? "starter" : "any"}`;
   const id = name.replace("-", "_");
   return actor(name, {
-    describe: name,
+    description: name,
     per,
     owner: starter ? "starter" : "anyone",
     begins: per === "link",
@@ -96,16 +96,16 @@ const kindFor = (per: (typeof PERS)[number], starter: boolean): Behaviour => {
     state,
     initial: ({ viewer }) => ({ by: who(viewer), n: 0 }),
     tools: {
-      [`${id}_see`]: { describe: "Sees.", view: ({ by }: State) => by },
+      [`${id}_see`]: { description: "Sees.", view: ({ state: { by } }: { readonly state: State }) => by },
       [`${id}_do`]: {
-        describe: "Does.",
+        description: "Does.",
         run(turn: { readonly state: State }): string {
           turn.state.n += 1;
           return turn.state.by;
         },
       },
-      [`${id}_admin`]: { describe: "Administers.", scopes: ["admin"], view: ({ by }: State) => by },
-      [`${id}_hidden`]: { describe: "Hidden.", when: () => false, run: (): string => "hidden" },
+      [`${id}_admin`]: { description: "Administers.", scopes: ["admin"], view: ({ state: { by } }: { readonly state: State }) => by },
+      [`${id}_hidden`]: { description: "Hidden.", enabled: () => false, run: (): string => "hidden" },
     },
   });
 };
@@ -113,13 +113,13 @@ const kindFor = (per: (typeof PERS)[number], starter: boolean): Behaviour => {
 const kinds: readonly Behaviour[] = PERS.flatMap((per) => [kindFor(per, false), kindFor(per, true)]);
 
 const hub = actor("hub", {
-  describe: "Leads its user to actors of link kinds.",
+  description: "Leads its user to actors of link kinds.",
   per: "user",
   persistence: "memory",
   initial: () => ({}),
   links: {
-    a: { kinds: ["link-any"], to: (_state, viewer) => `link-any/${who(viewer)}` },
-    b: { kinds: ["link-starter"], to: (_state, viewer) => `link-starter/${who(viewer)}` },
+    a: { kinds: ["link-any"], to: ({ viewer }) => `link-any/${who(viewer)}` },
+    b: { kinds: ["link-starter"], to: ({ viewer }) => `link-starter/${who(viewer)}` },
   },
 });
 

@@ -36,11 +36,11 @@ for (const [title, file] of [
 
 test("a state of an older version has what is new by its schema's defaults, as the guide has it", async () => {
   const store = memoryStore();
-  const add = { describe: "Adds.", run: ({ state }: { state: { n: number } }) => (state.n += 1) };
-  const kind = { describe: "A counter.", per: "shared", tools: { add } } as const;
+  const add = { description: "Adds.", run: ({ state }: { state: { n: number } }) => (state.n += 1) };
+  const kind = { description: "A counter.", per: "shared", tools: { add } } as const;
   const before = actor("counter", { ...kind, state: z.object({ n: z.int().default(0) }) });
   const State = z.object({ n: z.int().default(0), log: z.array(z.string()).default([]) });
-  const later = actor("counter", { ...kind, state: State, version: 2, migrate: (old) => State.parse(old) });
+  const later = actor("counter", { ...kind, state: State, version: 2, migrate: ({ state }) => State.parse(state) });
   const message = { to: before.id("main"), action: "tools/add", args: {}, start: null };
   {
     await using engine = await LocalEngine.start({ kinds: [before], store });
@@ -49,7 +49,7 @@ test("a state of an older version has what is new by its schema's defaults, as t
   await using engine = await LocalEngine.start({ kinds: [later], store });
   assert.deepEqual(await engine.call(message), { ok: 2 });
   assert.deepEqual((await engine.read(before.id("main")))?.state, { n: 2, log: [] });
-  const told = "where all that is new has defaults, `version: 2` and `migrate: (old) => State.parse(old)` do";
+  const told = "where all that is new has defaults, `version: 2` and `migrate: ({ state }) => State.parse(state)` do";
   assert.ok(readFileSync(join(root, "docs/guide/actors.md"), "utf8").includes(told));
 });
 

@@ -10,14 +10,14 @@ import { faultFields } from "../src/cli/fault-fields.ts";
 const unseen = (value: unknown) => Object(value);
 
 const clumsy = actor("clumsy", {
-  describe: "Clumsy.",
+  description: "Clumsy.",
   persistence: "memory",
   initial: () => ({ n: 0, list: [0] }),
   tools: {
-    wake: { describe: "Wakes never.", run: ({ wake }) => unseen(wake)("w") },
-    send: { describe: "Sends to nobody.", run: ({ send }) => unseen(send)("nobody", "beat") },
-    date: { describe: "Sends no JSON.", run: ({ send }) => send("clumsy/other", "beat", { at: unseen(new Date(0)) }) },
-    data: { describe: "Refuses with no JSON.", run: () => refuse("no", { data: 1n }) },
+    wake: { description: "Wakes never.", run: ({ wake }) => unseen(wake)("w") },
+    send: { description: "Sends to nobody.", run: ({ send }) => unseen(send)("nobody", "beat") },
+    date: { description: "Sends no JSON.", run: ({ send }) => send("clumsy/other", "beat", { at: unseen(new Date(0)) }) },
+    data: { description: "Refuses with no JSON.", run: () => refuse("no", { data: 1n }) },
   },
   messages: { beat: { run: () => undefined } },
 });

@@ -11,13 +11,13 @@ import { cast, registry } from "../src/mcp/source/index.ts";
 import { memoryStore } from "../src/core/store/index.ts";
 
 const jar = actor("jar", {
-  describe: "A jar.",
+  description: "A jar.",
   initial: () => ({ coins: [1] }),
   tools: {
-    put: { describe: "Put one in.", run: ({ state }) => void state.coins.push(1) },
-    peek: { describe: "Look in.", view: (state) => state.coins.length },
-    steal: { describe: "A view that would write.", view: (state) => Reflect.set(state.coins, "length", 0) },
-    pour: { describe: "Into another.", run: ({ send }) => send("jar/other", "pour_in", null, { start: null }) },
+    put: { description: "Put one in.", run: ({ state }) => void state.coins.push(1) },
+    peek: { description: "Look in.", view: ({ state }) => state.coins.length },
+    steal: { description: "A view that would write.", view: ({ state }) => Reflect.set(state.coins, "length", 0) },
+    pour: { description: "Into another.", run: ({ send }) => send("jar/other", "pour_in", null, { start: null }) },
   },
   messages: { pour_in: { run: ({ state }) => void state.coins.push(2) } },
 });

@@ -103,7 +103,7 @@ describe("the package", () => {
         const code = await import("troupe/" + name).then(() => "there", (error) => error.code);
         if (!["ERR_MODULE_NOT_FOUND", "ERR_PACKAGE_PATH_NOT_EXPORTED"].includes(code)) throw new Error("troupe/" + name + ": " + code);
       }
-      export const bell = troupe.actor("bell", { describe: "A bell.", per: "shared", initial: () => ({}), tools: { ring: { describe: "Ring.", run: () => "Ding." } } });`,
+      export const bell = troupe.actor("bell", { description: "A bell.", per: "shared", initial: () => ({}), tools: { ring: { description: "Ring.", run: () => "Ding." } } });`,
     );
     assert.match(await serveAndList(project, "whole.js"), /"ring"/);
   });

@@ -50,13 +50,13 @@ interface Board {
 }
 
 const board = actor("board", {
-  describe: "Rows of fields, both named by the caller.",
+  description: "Rows of fields, both named by the caller.",
   per: "shared",
   persistence: "memory",
   initial: (): Board => ({ rows: {} }),
   tools: {
     put: {
-      describe: "Sets a field.",
+      description: "Sets a field.",
       input: taking({ row: text, field: text, value: {} }),
       run({ state, args }) {
         const { row, field, value }: { row: string; field: string; value: Leaf } = Object(args);
@@ -66,15 +66,15 @@ const board = actor("board", {
       },
     },
     get: {
-      describe: "Reads a field.",
+      description: "Reads a field.",
       input: taking({ row: text, field: text }),
-      view(state, { args }) {
+      view({ state, args }) {
         const { row, field }: { row: string; field: string } = Object(args);
         const fields = getOwn(state.rows, row);
         return fields === undefined ? null : (getOwn(fields, field) ?? null);
       },
     },
-    echo: { describe: "Returns what it is given.", input: taking({ given: {} }), run: ({ args }) => ({ given: Object(args).given }) },
+    echo: { description: "Returns what it is given.", input: taking({ given: {} }), run: ({ args }) => ({ given: Object(args).given }) },
   },
 });
 

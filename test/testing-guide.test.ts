@@ -32,14 +32,14 @@ import * as testing from "troupe/testing";
 import * as z from "zod";
 
 const counter = actor("counter", {
-  describe: "A count of one's own.",
+  description: "A count of one's own.",
   per: "user",
   state: z.object({ n: z.int().default(0) }),
-  tools: { add: { describe: "Adds one.", run: ({ state }) => `${(state.n += 1)}` } },
+  tools: { add: { description: "Adds one.", run: ({ state }) => `${(state.n += 1)}` } },
 });
 
 const safe = actor("safe", {
-  describe: "Keeps what the tills took.",
+  description: "Keeps what the tills took.",
   per: "link",
   state: z.object({ total: z.number().default(0) }),
   messages: {
@@ -52,7 +52,7 @@ const safe = actor("safe", {
   },
 });
 const till = actor("till", {
-  describe: "Takes payments and passes each on to the safe.",
+  description: "Takes payments and passes each on to the safe.",
   per: "link",
   state: z.object({ taken: z.number().default(0) }),
   messages: {
@@ -216,7 +216,7 @@ test("the guide's server: the same in every run, its own ids too", async () => {
 });
 
 test("each way to a test server", async () => {
-  const source = registry({ tools: { knock: { describe: "Knocks.", run: () => "Who is there?" } } });
+  const source = registry({ tools: { knock: { description: "Knocks.", work: () => "Who is there?" } } });
   const info = { name: "own", version: "1.0.0" };
   const service = agenticServices({});
   await using gateway = createGateway({ source, info });
@@ -229,11 +229,11 @@ test("each way to a test server", async () => {
 });
 
 test("the guide's notifications", async () => {
-  const door = registry({ tools: { knock: { describe: "Knocks.", run: () => "Who is there?" } } });
+  const door = registry({ tools: { knock: { description: "Knocks.", work: () => "Who is there?" } } });
   await using house = await testServer(door);
   const guest = house.client();
   await guest.listTools();
-  door.add({ tools: { enter: { describe: "Goes in.", run: () => "Welcome." } } });
+  door.add({ tools: { enter: { description: "Goes in.", work: () => "Welcome." } } });
   await guest.notifications.first("notifications/tools/list_changed");
   assertHasTools(await guest.listTools(), "knock", "enter");
 });

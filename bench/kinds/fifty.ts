@@ -5,7 +5,7 @@ import * as z from "zod";
 const input = z.object({ text: z.string().describe("Any text"), times: z.number().int().min(1).max(10).default(1) });
 
 export const fifty = actor("fifty", {
-  describe: "Fifty tools.",
+  description: "Fifty tools.",
   per: "shared",
   persistence: "memory",
   state: z.object({ calls: z.number().default(0) }),
@@ -13,7 +13,7 @@ export const fifty = actor("fifty", {
     Array.from({ length: 50 }, (_, n) => [
       `tool_${n}`,
       {
-        describe: `Tool number ${n} of the list.`,
+        description: `Tool number ${n} of the list.`,
         input,
         run({ state, args }: { state: { calls: number }; args: { text: string; times: number } }) {
           state.calls += args.times;

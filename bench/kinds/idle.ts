@@ -3,13 +3,13 @@ import { actor } from "troupe/actor";
 import * as z from "zod";
 
 export const idle = actor("idle", {
-  describe: "Does nothing.",
+  description: "Does nothing.",
   persistence: "memory",
   mailbox: 1_000,
   state: z.object({ count: z.int().default(0) }),
   tools: {
     add: {
-      describe: "Checks what it is given, and does nothing.",
+      description: "Checks what it is given, and does nothing.",
       input: z.object({ by: z.int().default(1).describe("How much to add") }),
       run() {},
     },

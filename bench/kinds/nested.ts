@@ -24,7 +24,7 @@ export const tally = (state: ReturnType<typeof initial>, args: unknown): void =>
 
 /** A nested state, of which each call changes one number. */
 export const nested = actor("nested", {
-  describe: "Rows and counts by key.",
+  description: "Rows and counts by key.",
   persistence: "memory",
   mailbox: 1_000,
   initial,

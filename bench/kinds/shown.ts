@@ -3,18 +3,18 @@ import * as z from "zod";
 
 /** A counter that everybody can look at: each call changes what a resource shows, and no list. */
 export const shown = actor("shown", {
-  describe: "A counter.",
+  description: "A counter.",
   per: "shared",
   persistence: "memory",
   state: z.object({ count: z.int().default(0) }),
   tools: {
     add: {
-      describe: "Adds one.",
+      description: "Adds one.",
       run({ state }) {
         state.count += 1;
         return state.count;
       },
     },
   },
-  resources: { count: { uri: "shown://count", describe: "What it holds.", view: (state) => state } },
+  resources: { count: { uri: "shown://count", description: "What it holds.", view: ({ state }) => state } },
 });

@@ -8,7 +8,7 @@ const server = createServer("hello", "1.0.0", forAgentCore);
 
 server.tools.register(
   { name: "greet", description: "Greets somebody.", input: z.object({ name: z.string() }) },
-  ({ name }) => `Hello, ${name}.`,
+  ({ args }) => `Hello, ${args.name}.`,
 );
 
 const { http } = await server.listen({ http: { ...agentCoreHttp, host: HOST, port: Number(PORT) } });

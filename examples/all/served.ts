@@ -21,10 +21,10 @@ export const signposts = registry({
   name: "signposts",
   tools: {
     signpost: tool({
-      describe: "Where the exits of a room lead",
+      description: "Where the exits of a room lead",
       input: z.object({ room: z.string() }),
       annotations: { readOnlyHint: true },
-      run: ({ room }) => Object.keys(world.rooms[room]?.exits ?? {}).join(", ") || "There is no such room, or no way out of it.",
+      work: ({ args }) => Object.keys(world.rooms[args.room]?.exits ?? {}).join(", ") || "There is no such room, or no way out of it.",
     }),
   },
 });

@@ -41,17 +41,17 @@ const enums = object({
 
 /** Every way to ask the client in the middle of a call: in older revisions by a request, since 2026-07-28 by a result that is called again. */
 export const asking = actor("asking", {
-  describe: "Asks its client.",
+  description: "Asks its client.",
   persistence: "memory",
   initial: () => ({}),
   tools: {
     test_sampling: {
-      describe: "Asks the client's model.",
+      description: "Asks the client's model.",
       input: z.object({ prompt: z.string().describe("The prompt to send to the LLM") }),
       run: ({ args, ask }) => `LLM response: ${JSON.stringify(ask({ answer: think(args.prompt) }).answer)}`,
     },
     test_elicitation: {
-      describe: "Asks the person.",
+      description: "Asks the person.",
       input: z.object({ message: z.string().describe("The message to show the user") }),
       run({ args, ask }) {
         const form = z.object({ username: z.string().describe("User's response"), email: z.string().describe("User's email address") });
@@ -59,53 +59,53 @@ export const asking = actor("asking", {
       },
     },
     test_elicitation_sep1034_defaults: {
-      describe: "Asks with defaults.",
+      description: "Asks with defaults.",
       run: ({ ask }) => completed(ask({ form: elicit("Please review and update the form fields with defaults", defaults) }).form),
     },
     test_elicitation_sep1330_enums: {
-      describe: "Asks with every kind of choice.",
+      description: "Asks with every kind of choice.",
       run: ({ ask }) => completed(ask({ form: elicit("Please select options from the enum fields", enums) }).form),
     },
     test_missing_capability: {
-      describe: "Cannot do without sampling.",
+      description: "Cannot do without sampling.",
       run: ({ ask }) => JSON.stringify(ask({ thought: think("Think.") })),
     },
     test_streaming_elicitation: {
-      describe: "Asks within a result.",
+      description: "Asks within a result.",
       run: ({ ask }) => JSON.stringify(ask({ user_name: elicit("What is your name?", name) })),
     },
     test_input_required_result_elicitation: {
-      describe: "Asks for a name.",
+      description: "Asks for a name.",
       run({ ask }) {
         const { user_name: answer } = ask({ user_name: elicit("What is your name?", name) });
         return `Hello, ${answer.action === "accept" ? answer.content.name : "stranger"}!`;
       },
     },
     test_input_required_result_sampling: {
-      describe: "Asks the model.",
+      description: "Asks the model.",
       run: ({ ask }) => JSON.stringify(ask({ capital_question: think("What is the capital of France?") }).capital_question),
     },
     test_input_required_result_list_roots: {
-      describe: "Asks for folders.",
+      description: "Asks for folders.",
       run: ({ ask }) => JSON.stringify(ask({ client_roots: roots() }).client_roots),
     },
     test_input_required_result_request_state: {
-      describe: "Remembers by a state.",
+      description: "Remembers by a state.",
       run: ({ ask }) => `state-ok ${JSON.stringify(ask({ confirm: elicit("Please confirm", ok) }).confirm)}`,
     },
     test_input_required_result_tampered_state: {
-      describe: "Remembers by a state that nobody may change.",
+      description: "Remembers by a state that nobody may change.",
       run: ({ ask }) => JSON.stringify(ask({ confirm: elicit("Please confirm", ok) }).confirm),
     },
     test_input_required_result_multiple_inputs: {
-      describe: "Asks three things at once.",
+      description: "Asks three things at once.",
       run: ({ ask }) =>
         JSON.stringify(
           ask({ user_name: elicit("What is your name?", name), greeting: think("Generate a greeting", 50), client_roots: roots() }),
         ),
     },
     test_input_required_result_multi_round: {
-      describe: "Asks one thing after the other.",
+      description: "Asks one thing after the other.",
       run({ ask }) {
         const { step1 } = ask({ step1: elicit("Step 1: What is your name?", name) });
         const { step2 } = ask({ step2: elicit("Step 2: What is your favorite color?", z.object({ color: z.string() })) });
@@ -113,7 +113,7 @@ export const asking = actor("asking", {
       },
     },
     test_input_required_result_capabilities: {
-      describe: "Asks only what the client can be asked.",
+      description: "Asks only what the client can be asked.",
       run({ ask, can }) {
         const questions = {
           ...(can("sampling") ? { thought: think("Think.") } : {}),

@@ -4,26 +4,26 @@ import { registry } from "troupe/source";
 export const changing = registry({
   tools: {
     test_trigger_tool_change: {
-      describe: "Adds a tool, or takes it away again.",
-      run() {
+      description: "Adds a tool, or takes it away again.",
+      work() {
         if (!changing.remove("tools/extra_tool"))
-          changing.add({ tools: { extra_tool: { describe: "Comes and goes.", run: () => "Here." } } });
+          changing.add({ tools: { extra_tool: { description: "Comes and goes.", work: () => "Here." } } });
         return "The tools changed.";
       },
     },
     test_trigger_prompt_change: {
-      describe: "Adds a prompt, or takes it away again.",
-      run() {
+      description: "Adds a prompt, or takes it away again.",
+      work() {
         if (!changing.remove("prompts/extra_prompt"))
-          changing.add({ prompts: { extra_prompt: { describe: "Comes and goes.", get: () => "Here." } } });
+          changing.add({ prompts: { extra_prompt: { description: "Comes and goes.", view: () => "Here." } } });
         return "The prompts changed.";
       },
     },
   },
   prompts: {
     test_input_required_result_prompt: {
-      describe: "Asks what it is about.",
-      get(_args, { ask }) {
+      description: "Asks what it is about.",
+      view({ ask }) {
         const { user_context: answer } = ask({
           user_context: {
             method: "elicitation/create",

@@ -28,15 +28,15 @@ const contact = {
 
 /** Every kind of content a result can have. */
 export const contents = actor("contents", {
-  describe: "What results are made of.",
+  description: "What results are made of.",
   persistence: "memory",
   initial: () => ({}),
   tools: {
-    test_simple_text: { describe: "Returns text.", view: () => "This is a simple text response for testing." },
-    test_image_content: { describe: "Returns an image.", view: () => content([image]) },
-    test_audio_content: { describe: "Returns a sound.", view: () => content([{ type: "audio", data: WAV, mimeType: "audio/wav" }]) },
+    test_simple_text: { description: "Returns text.", view: () => "This is a simple text response for testing." },
+    test_image_content: { description: "Returns an image.", view: () => content([image]) },
+    test_audio_content: { description: "Returns a sound.", view: () => content([{ type: "audio", data: WAV, mimeType: "audio/wav" }]) },
     test_embedded_resource: {
-      describe: "Returns an embedded resource.",
+      description: "Returns an embedded resource.",
       view: () =>
         content([
           {
@@ -46,7 +46,7 @@ export const contents = actor("contents", {
         ]),
     },
     test_multiple_content_types: {
-      describe: "Returns several kinds of content.",
+      description: "Returns several kinds of content.",
       view: () =>
         content([
           "Multiple content types test:",
@@ -57,48 +57,51 @@ export const contents = actor("contents", {
           },
         ]),
     },
-    test_error_handling: { describe: "Always fails.", run: (): string => refuse("This tool intentionally returns an error for testing") },
+    test_error_handling: {
+      description: "Always fails.",
+      run: (): string => refuse("This tool intentionally returns an error for testing"),
+    },
     json_schema_2020_12_tool: {
-      describe: "Tool with JSON Schema 2020-12 features",
+      description: "Tool with JSON Schema 2020-12 features",
       input: contact,
-      view: (_state, { args }) => JSON.stringify(args),
+      view: ({ args }) => JSON.stringify(args),
     },
     test_x_mcp_header: {
-      describe: "Repeats an argument in a header.",
+      description: "Repeats an argument in a header.",
       input: { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } },
-      view: (_state, { args }) => JSON.stringify(args),
+      view: ({ args }) => JSON.stringify(args),
     },
   },
   resources: {
     text: {
       uri: "test://static-text",
-      describe: "Text.",
+      description: "Text.",
       mimeType: "text/plain",
       view: () => "This is the content of the static text resource.",
     },
-    binary: { uri: "test://static-binary", describe: "Bytes.", mimeType: "image/png", view: () => blob(PNG) },
+    binary: { uri: "test://static-binary", description: "Bytes.", mimeType: "image/png", view: () => blob(PNG) },
     template: {
       uri: "test://template/{id}/data",
-      describe: "One of many.",
+      description: "One of many.",
       mimeType: "application/json",
-      view: (_state, { args }) => ({ id: args.id, templateTest: true, data: `Data for ID: ${args.id}` }),
+      view: ({ args }) => ({ id: args.id, templateTest: true, data: `Data for ID: ${args.id}` }),
     },
-    watched: { uri: "test://watched-resource", describe: "Can be subscribed to.", mimeType: "text/plain", view: () => "Watched." },
+    watched: { uri: "test://watched-resource", description: "Can be subscribed to.", mimeType: "text/plain", view: () => "Watched." },
   },
   prompts: {
-    test_simple_prompt: { describe: "A prompt.", view: () => "This is a simple prompt for testing." },
+    test_simple_prompt: { description: "A prompt.", view: () => "This is a simple prompt for testing." },
     test_prompt_with_arguments: {
-      describe: "A prompt with arguments.",
+      description: "A prompt with arguments.",
       arguments: [
         { name: "arg1", description: "First test argument", required: true },
         { name: "arg2", description: "Second test argument", required: true },
       ],
-      view: (_state, { args }) => `Prompt with arguments: arg1='${args["arg1"] ?? ""}', arg2='${args["arg2"] ?? ""}'`,
+      view: ({ args }) => `Prompt with arguments: arg1='${args["arg1"] ?? ""}', arg2='${args["arg2"] ?? ""}'`,
     },
     test_prompt_with_embedded_resource: {
-      describe: "A prompt with a resource in it.",
+      description: "A prompt with a resource in it.",
       arguments: [{ name: "resourceUri", description: "URI of the resource to embed", required: true }],
-      view: (_state, { args }) => ({
+      view: ({ args }) => ({
         messages: [
           {
             role: "user",
@@ -112,7 +115,7 @@ export const contents = actor("contents", {
       }),
     },
     test_prompt_with_image: {
-      describe: "A prompt with an image in it.",
+      description: "A prompt with an image in it.",
       view: () => ({
         messages: [
           { role: "user", content: image },

@@ -11,13 +11,13 @@ const Named = z.object({ name: z.string() });
 
 /** Calls that go on after they were answered: of clients that know tasks, each is one. */
 export const tasks = actor("tasks", {
-  describe: "Takes its time, as long as it is asked to.",
+  description: "Takes its time, as long as it is asked to.",
   persistence: "memory",
   initial: () => ({}),
   tools: {
-    greet: { describe: "Greets, at once.", input: z.object({ name: z.string() }), view: (_state, { args }) => `Hello, ${args.name}!` },
+    greet: { description: "Greets, at once.", input: z.object({ name: z.string() }), view: ({ args }) => `Hello, ${args.name}!` },
     slow_compute: {
-      describe: "Takes as many seconds as it is told to.",
+      description: "Takes as many seconds as it is told to.",
       input: z.object({ seconds: z.number().min(0).max(600), label: z.string().default("it") }),
       task: "optional",
       run({ args, message, wake, later }) {
@@ -28,7 +28,7 @@ export const tasks = actor("tasks", {
       },
     },
     failing_job: {
-      describe: "Fails, in a while.",
+      description: "Fails, in a while.",
       task: "required",
       run({ message, wake, later }) {
         const reply = { refused: { code: "BROKEN", message: "The job has failed." } };
@@ -37,7 +37,7 @@ export const tasks = actor("tasks", {
       },
     },
     protocol_error_job: {
-      describe: "Finds in a while that it should not have been asked.",
+      description: "Finds in a while that it should not have been asked.",
       task: "optional",
       run({ message, wake, later }) {
         const reply = { refused: { code: "INVALID_PARAMS", message: "This cannot be asked for." } };
@@ -46,7 +46,7 @@ export const tasks = actor("tasks", {
       },
     },
     confirm_delete: {
-      describe: "Asks before it deletes, which it does not.",
+      description: "Asks before it deletes, which it does not.",
       input: z.object({ filename: z.string() }),
       task: "optional",
       async work({ args, ask, signal }) {
@@ -56,7 +56,7 @@ export const tasks = actor("tasks", {
       },
     },
     multi_input: {
-      describe: "Asks two things at once.",
+      description: "Asks two things at once.",
       task: "optional",
       async work({ ask, signal }) {
         await wait(LOOK_MS, undefined, { signal });
@@ -65,7 +65,7 @@ export const tasks = actor("tasks", {
       },
     },
     test_tool_with_task: {
-      describe: "Asks who it is for, and takes its time then.",
+      description: "Asks who it is for, and takes its time then.",
       task: "required",
       run({ ask, message, wake, later }) {
         const { user_name: user } = ask({ user_name: elicit("Who is it for?", Named) });

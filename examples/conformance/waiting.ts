@@ -5,12 +5,12 @@ const STEP_MS = 50;
 
 /** What takes a while, and says how far it is. */
 export const waiting = actor("waiting", {
-  describe: "Takes its time.",
+  description: "Takes its time.",
   persistence: "memory",
   initial: () => ({}),
   tools: {
     test_tool_with_progress: {
-      describe: "Says how far it is.",
+      description: "Says how far it is.",
       async work({ progress, signal }) {
         progress(0, 100);
         await wait(STEP_MS, undefined, { signal });
@@ -21,7 +21,7 @@ export const waiting = actor("waiting", {
       },
     },
     test_tool_with_logging: {
-      describe: "Says what it does.",
+      description: "Says what it does.",
       async work({ log, signal }) {
         log("info", "Tool execution started");
         await wait(STEP_MS, undefined, { signal });
@@ -32,14 +32,14 @@ export const waiting = actor("waiting", {
       },
     },
     test_logging_tool: {
-      describe: "Says what it does to who wants to hear it.",
+      description: "Says what it does to who wants to hear it.",
       async work({ log }) {
         log("info", "Working");
         return "Done.";
       },
     },
     test_reconnection: {
-      describe: "Replies by a stream that can be asked for again.",
+      description: "Replies by a stream that can be asked for again.",
       async work({ log, signal }) {
         log("info", "Working");
         await wait(STEP_MS, undefined, { signal });

@@ -4,20 +4,20 @@ import * as z from "zod";
 /** One counter for all who connect. */
 export function counter(persistence: "memory" | "disk") {
   return actor("counter", {
-    describe: "A counter everybody shares.",
+    description: "A counter everybody shares.",
     per: "shared",
     persistence,
     state: z.object({ count: z.int().default(0) }),
     tools: {
       add: {
-        describe: "Add to the counter; returns the sum.",
+        description: "Add to the counter; returns the sum.",
         input: z.object({ by: z.int().default(1).describe("How much to add") }),
         run({ state, args }) {
           state.count += args.by;
           return state.count;
         },
       },
-      get: { describe: "Read the counter.", view: (state) => state.count },
+      get: { description: "Read the counter.", view: ({ state }) => state.count },
     },
   });
 }

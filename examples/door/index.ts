@@ -3,14 +3,14 @@ import * as z from "zod";
 
 /** A door of one's own: what can be done with it depends on how it stands. */
 export const door = actor("door", {
-  describe: "A door.",
+  description: "A door.",
   per: "user",
   persistence: "disk",
   state: z.object({ open: z.boolean().default(false), locked: z.boolean().default(true) }),
   tools: {
     open: {
-      describe: "Open the door.",
-      when: (state) => !state.open || "It is already open.",
+      description: "Open the door.",
+      enabled: ({ state }) => !state.open || "It is already open.",
       run({ state }) {
         if (state.locked) refuse("It is locked.");
         state.open = true;
@@ -18,24 +18,24 @@ export const door = actor("door", {
       },
     },
     unlock: {
-      describe: "Turn the key.",
-      when: (state) => state.locked || "It is not locked.",
+      description: "Turn the key.",
+      enabled: ({ state }) => state.locked || "It is not locked.",
       run({ state }) {
         state.locked = false;
         return "Click.";
       },
     },
     close: {
-      describe: "Close the door.",
-      when: (state) => state.open || "It is not open.",
+      description: "Close the door.",
+      enabled: ({ state }) => state.open || "It is not open.",
       run({ state }) {
         state.open = false;
         return "It falls shut.";
       },
     },
-    look: { describe: "Look at it.", view: (state) => (state.open ? "Open." : "Shut.") },
+    look: { description: "Look at it.", view: ({ state }) => (state.open ? "Open." : "Shut.") },
   },
-  resources: { state: { uri: "door://{alias}/state", mimeType: "application/json", view: (state) => state } },
+  resources: { state: { uri: "door://{alias}/state", mimeType: "application/json", view: ({ state }) => state } },
   messages: {
     knock: {
       run({ state, emit }) {

@@ -6,10 +6,10 @@ export const server = createServer("hello", "1.0.0", { ...forLambda });
 
 server.tools.register(
   { name: "echo", description: "Echo back the provided message.", input: z.object({ message: z.string() }) },
-  ({ message }) => message,
+  ({ args }) => args.message,
 );
 
-server.tools.register({ name: "count", description: "Counts to three, and tells." }, async (_args, { emit }) => {
+server.tools.register({ name: "count", description: "Counts to three, and tells." }, async ({ emit }) => {
   for (const n of [1, 2, 3]) emit(`${n}`);
   return "three";
 });

@@ -5,7 +5,7 @@ const Book = z.object({ title: z.string() });
 
 /** One shelf for all; only readers speak to it. */
 export const shelf = actor("shelf", {
-  describe: "A shelf of books.",
+  description: "A shelf of books.",
   per: "link",
   state: z.object({ free: z.array(z.string()).default(["Dune", "Emma"]) }),
   messages: {
@@ -28,7 +28,7 @@ export const shelf = actor("shelf", {
 
 /** Whoever borrows: an actor for each principal. */
 export const reader = actor("reader", {
-  describe: "A reader.",
+  description: "A reader.",
   per: "user",
   state: z.object({
     books: z.array(z.string()).default([]),
@@ -37,7 +37,7 @@ export const reader = actor("reader", {
   }),
   tools: {
     borrow: {
-      describe: "Borrow a book for two weeks.",
+      description: "Borrow a book for two weeks.",
       input: Book,
       run(ctx) {
         // What the shelf says comes back as the message `answered`; until then this caller waits, nobody else.
@@ -47,10 +47,10 @@ export const reader = actor("reader", {
       },
     },
     give_back: {
-      describe: "Give a book back.",
+      description: "Give a book back.",
       input: Book,
-      when: (state) => state.books.length > 0 || "You have no book.",
-      choices: { title: (state) => state.books },
+      enabled: ({ state }) => state.books.length > 0 || "You have no book.",
+      choices: { title: ({ state }) => state.books },
       run(ctx) {
         const { title } = ctx.args;
         if (ctx.can("elicitation")) {
@@ -90,18 +90,18 @@ export const reader = actor("reader", {
     },
   },
   resources: {
-    books: { uri: "library://mine", mimeType: "application/json", reads: ["books"], view: ({ books }) => books },
+    books: { uri: "library://mine", mimeType: "application/json", reads: ["books"], view: ({ state }) => state.books },
     book: {
       uri: "library://mine/{title}",
-      choices: { title: (state) => state.books },
-      view: (state, { args }) => `${args.title}: ${state.overdue.includes(args.title) ? "overdue" : "borrowed"}.`,
+      choices: { title: ({ state }) => state.books },
+      view: ({ state, args }) => `${args.title}: ${state.overdue.includes(args.title) ? "overdue" : "borrowed"}.`,
     },
   },
   prompts: {
     next: {
-      describe: "What to read next",
+      description: "What to read next",
       input: z.object({ mood: z.string() }),
-      view: (state, { args }) => `I have read ${state.books.join(", ") || "nothing"} and feel ${args.mood}. What should I read next?`,
+      view: ({ state, args }) => `I have read ${state.books.join(", ") || "nothing"} and feel ${args.mood}. What should I read next?`,
     },
   },
 });

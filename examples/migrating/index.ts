@@ -38,10 +38,10 @@ export function moved(): Moving {
       input: z.object({ city: z.string() }),
       output: z.object({ celsius: z.number() }),
     },
-    ({ city }) => ({ celsius: city.length }),
+    ({ args }) => ({ celsius: args.city.length }),
   );
 
-  server.tools.register({ name: "build", input: z.object({ house: z.string() }) }, ({ house }, { ask }) => {
+  server.tools.register({ name: "build", input: z.object({ house: z.string() }) }, ({ args: { house }, ask }) => {
     const { sure } = ask({ sure: elicit(`Build ${house}?`, z.object({})) });
     return sure.action === "accept" ? `${house} is built.` : `There is no ${house}.`;
   });

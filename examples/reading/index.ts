@@ -59,7 +59,7 @@ export const readingList = actorCapability("reading_list", {
     },
     list: {
       match: { list: true },
-      view: ({ books, waiting }) => ({ books: books.map(({ title }) => title), waiting }),
+      view: ({ state: { books, waiting } }) => ({ books: books.map(({ title }) => title), waiting }),
     },
     borrow: {
       match: { borrow: true },

@@ -80,7 +80,7 @@ export const researchAssistant = actorCapability("research_assistant", {
     },
     recall: {
       match: { message_type: "recall" },
-      view: ({ notes, conversation_history }, { payload }) => ({
+      view: ({ state: { notes, conversation_history }, payload }) => ({
         notes: notes.filter((one) => payload["topic"] === undefined || one.topic === payload["topic"]),
         conversation: conversation_history.map(({ message }) => message),
       }),

@@ -11,13 +11,13 @@ import { sqliteSessionStores, sqliteStore } from "troupe/store";
 import * as z from "zod";
 
 const job = actor("job", {
-  describe: "A job.",
+  description: "A job.",
   per: "handle",
   state: z.object({ steps: z.int().default(0) }),
   tools: {
-    step: { describe: "Does a step.", run: ({ state }) => `Step ${++state.steps} is done.` },
+    step: { description: "Does a step.", run: ({ state }) => `Step ${++state.steps} is done.` },
     spill: {
-      describe: "Fails.",
+      description: "Fails.",
       run() {
         throw new TypeError("It was full.");
       },

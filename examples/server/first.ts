@@ -5,7 +5,7 @@ export const server = createServer("hello", "1.0.0");
 
 server.tools.register(
   { name: "echo", description: "Echo back the provided message.", input: z.object({ message: z.string() }) },
-  ({ message }) => message,
+  ({ args }) => args.message,
 );
 
 export const { http } = await server.listen({ http: { port: Number(process.env["PORT"] ?? 3000) } });

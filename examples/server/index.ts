@@ -10,18 +10,15 @@ export function demo(work: (signal: AbortSignal) => Promise<void>): Server {
 
   server.tools.register(
     { name: "echo", description: "Echo back the provided message.", input: z.object({ message: z.string() }) },
-    ({ message: said }) => said,
+    ({ args }) => args.message,
   );
 
-  server.tools.register(
-    { name: "long_task", description: "Takes its time, and tells.", task: "optional" },
-    async (_args, { emit, signal }) => {
-      emit({ status: "started" });
-      await work(signal);
-      emit({ status: "done" });
-      return "ok";
-    },
-  );
+  server.tools.register({ name: "long_task", description: "Takes its time, and tells.", task: "optional" }, async ({ emit, signal }) => {
+    emit({ status: "started" });
+    await work(signal);
+    emit({ status: "done" });
+    return "ok";
+  });
 
   server.tools.register(
     {
@@ -31,7 +28,7 @@ export function demo(work: (signal: AbortSignal) => Promise<void>): Server {
       output: z.object({ area: z.number() }),
       annotations: { readOnlyHint: true },
     },
-    ({ width, height }) => ({ area: width * height }),
+    ({ args }) => ({ area: args.width * args.height }),
   );
 
   server.tools.register({ name: "draw", title: "Draw a pixel" }, () => content(["Here it is:", image(PIXEL, "image/png")]));
@@ -42,16 +39,16 @@ export function demo(work: (signal: AbortSignal) => Promise<void>): Server {
     {
       name: "note",
       uri: "notes://{id}",
-      complete: { id: (typed) => ["first", "second"].filter((id) => id.startsWith(typed)) },
+      complete: { id: ({ value }) => ["first", "second"].filter((id) => id.startsWith(value)) },
     },
-    ({ id }) => `The note ${id}.`,
+    ({ args }) => `The note ${args.id}.`,
   );
 
   server.resources.register({ name: "pixel", uri: "demo://pixel", mimeType: "image/png" }, () => blob(PIXEL));
 
   server.prompts.register(
     { name: "greet", description: "Return a greeting message.", arguments: [{ name: "name", required: true }] },
-    ({ name }) => messages([message("user", `hello ${name}`)]),
+    ({ args }) => messages([message("user", `hello ${args.name}`)]),
   );
 
   return server;

@@ -33,9 +33,9 @@ export function counted(counts: Map<string, number>): Middleware {
 /** Keeps results of these offers a while, for each principal apart; the oldest go first. */
 export function cached(offers: readonly string[], ms: number, now: () => number = Date.now): Middleware {
   const kept = new Map<string, { readonly until: number; readonly result: unknown }>();
-  return async ({ offer, args, context }, next) => {
+  return async ({ offer, context }, next) => {
     if (!offers.includes(offer)) return next();
-    const key = JSON.stringify([context.viewer.principal ?? null, offer, args]);
+    const key = JSON.stringify([context.viewer.principal ?? null, offer, context.args]);
     const found = kept.get(key);
     if (found !== undefined && found.until > now()) return found.result;
     const result = await next();

@@ -9,12 +9,12 @@ const Text = z.object({ text: z.string() });
 
 /** One page for all. */
 export const page = actor("page", {
-  describe: "A page.",
+  description: "A page.",
   per: "shared",
   state: z.object({ text: z.string().default("") }),
   tools: {
     write: {
-      describe: "Write it anew.",
+      description: "Write it anew.",
       scopes: ["edit"],
       input: Text,
       run({ state, args }) {
@@ -31,7 +31,7 @@ export const page = actor("page", {
       },
     },
   },
-  resources: { page: { uri: "page://text", mimeType: "text/plain", view: ({ text }) => text } },
+  resources: { page: { uri: "page://text", mimeType: "text/plain", view: ({ state }) => state.text } },
 });
 
 /** Its state before its last `steps` events; undefined: it has none so old. */
@@ -45,7 +45,7 @@ export function pages(engine: Engine): Server {
   const server = createServer("pages", "1.0.0", { sources: [cast({ engine, kinds: [page] })] });
   server.tools.register(
     { name: "undo", input: z.object({ steps: z.int().min(1).default(1) }), scopes: ["edit"] },
-    async ({ steps }, { viewer }) => {
+    async ({ args: { steps }, viewer }) => {
       const old = await before(engine, page.id("main"), steps);
       if (old === undefined) throw refuse("There is nothing so old.");
       const reply = await engine.call({ ...page.at("main").restore(Text.parse(old)), viewer });

@@ -9,11 +9,11 @@ import { serverLog } from "./log.ts";
 
 const impure = (kind: string): Behaviour<{ at: number; more: string }> =>
   actor(kind, {
-    describe: "A kind.",
+    description: "A kind.",
     initial: () => ({ at: 0, more: "" }),
     tools: {
-      first: { describe: "First.", run: ({ state }) => void (state.at = Date.now()) },
-      second: { describe: "Second.", run: ({ state }) => void (state.more = String(Date.now()).repeat(20)) },
+      first: { description: "First.", run: ({ state }) => void (state.at = Date.now()) },
+      second: { description: "Second.", run: ({ state }) => void (state.more = String(Date.now()).repeat(20)) },
     },
   });
 

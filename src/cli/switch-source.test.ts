@@ -5,7 +5,7 @@ import { registry } from "../mcp/source/index.ts";
 import { switchSource } from "./switch-source.ts";
 
 const viewer: Viewer = { scopes: [] };
-const pages = () => registry({ resources: { page: { uri: "book://{page}", read: ({ page }) => page ?? "" } } });
+const pages = () => registry({ resources: { page: { uri: "book://{page}", view: ({ args: { page } }) => page ?? "" } } });
 
 test("C8 a subscription to one resource stays one to it alone, also after an exchange", () => {
   const first = pages();

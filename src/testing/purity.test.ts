@@ -6,9 +6,9 @@ import { rehearse, twice } from "./index.ts";
 
 function kindWith(run: (state: { n: number; list: number[] }) => unknown) {
   return actor("thing", {
-    describe: "A thing.",
+    description: "A thing.",
     initial: () => ({ n: 0, list: [1] }),
-    tools: { act: { describe: "Act.", run: ({ state }) => void run(state) } },
+    tools: { act: { description: "Act.", run: ({ state }) => void run(state) } },
   });
 }
 
@@ -71,13 +71,13 @@ test("law 4: a behaviour that writes to the state it was given is found out, be 
 });
 
 test("law 4: initial, views and surfaces are held to it as well", () => {
-  const born = actor("thing", { describe: "", initial: () => ({ n: Math.random() }), tools: {} });
+  const born = actor("thing", { description: "", initial: () => ({ n: Math.random() }), tools: {} });
   assert.throws(() => rehearse(born), impure(/thing: initial is not pure/));
   const seer = twice(
     actor("thing", {
-      describe: "",
+      description: "",
       initial: () => ({ n: 0 }),
-      tools: { see: { describe: "", view: () => Math.random(), when: () => Math.random() > 2 || String(Math.random()) } },
+      tools: { see: { description: "", view: () => Math.random(), enabled: () => Math.random() > 2 || String(Math.random()) } },
     }),
   );
   assert.throws(() => seer.surface?.({ n: 0 }, { scopes: [] }), impure(/its surface/));
@@ -87,11 +87,11 @@ test("law 4: initial, views and surfaces are held to it as well", () => {
 test("law 4: work runs once, for it may differ", async () => {
   let runs = 0;
   const worker = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({ n: 0 }),
     tools: {
       act: {
-        describe: "",
+        description: "",
         async work({ state, call }) {
           runs += 1;
           state.n = Date.now();

@@ -18,7 +18,7 @@ const wrong: readonly (readonly [what: string, value: unknown, code: string])[] 
 
 function kindThat(run: (state: State) => unknown, initial: () => State = () => ({ n: 1, list: [1] })) {
   return actor("thing", {
-    describe: "A thing.",
+    description: "A thing.",
     persistence: "memory",
     initial,
     messages: { act: { run: ({ state }) => void run(state) } },

@@ -68,9 +68,10 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
   let stopped: string | undefined;
   let count = 0;
 
+  const timeOf = (messages: number): number => (options.at ?? NEW_YEAR_2024) + messages * A_SECOND_MS;
   const envelope = (action: string, args: Json, more: Partial<Message>): Message => {
     count += 1;
-    const at = (options.at ?? NEW_YEAR_2024) + (count - 1) * A_SECOND_MS;
+    const at = timeOf(count - 1);
     const seed = (count * 0x9e3779b1).toString(16).padStart(32, "0").slice(-32);
     return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, viewer: options.viewer ?? NOBODY, ...more };
   };
@@ -132,7 +133,9 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
       return apply(message, typeof effect === "function" ? await effect(context) : effect);
     },
     view: (action, args = {}, viewer = options.viewer ?? NOBODY) =>
-      behaviour.view?.(state, action, args, viewer, id) ?? { refused: { code: "UNKNOWN", message: `${behaviour.kind} shows nothing.` } },
+      behaviour.view?.(state, action, args, viewer, id, timeOf(count)) ?? {
+        refused: { code: "UNKNOWN", message: `${behaviour.kind} shows nothing.` },
+      },
     surface: (viewer = options.viewer ?? NOBODY) => behaviour.surface?.(state, viewer),
   };
 }

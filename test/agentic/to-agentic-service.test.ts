@@ -13,31 +13,31 @@ import { listed } from "../../src/mcp/source/index.ts";
 const viewer: Viewer = { principal: "ana", scopes: [] };
 
 const room = actor("room", {
-  describe: "A room.",
+  description: "A room.",
   per: "link",
   persistence: "memory",
   state: z.object({ lit: z.boolean().default(false) }),
   tools: {
     light: {
-      describe: "Lights the lamp.",
-      when: (state) => !state.lit,
+      description: "Lights the lamp.",
+      enabled: ({ state }) => !state.lit,
       run({ state }) {
         state.lit = true;
       },
     },
   },
-  resources: { lamp: { uri: "room://{alias}/lamp", view: (state) => state.lit } },
+  resources: { lamp: { uri: "room://{alias}/lamp", view: ({ state }) => state.lit } },
   links: { door: { kinds: ["door"], to: () => doorId } },
 });
 
 const door = actor("door", {
-  describe: "A door.",
+  description: "A door.",
   persistence: "memory",
   state: z.object({ open: z.boolean().default(false), locked: z.boolean().default(true) }),
   tools: {
     open: {
-      describe: "Open it.",
-      when: (state) => !state.open,
+      description: "Open it.",
+      enabled: ({ state }) => !state.open,
       run({ state }) {
         if (state.locked) refuse("It is locked.");
         state.open = true;
@@ -45,19 +45,19 @@ const door = actor("door", {
       },
     },
     unlock: {
-      describe: "Unlock it.",
+      description: "Unlock it.",
       input: z.object({ turns: z.int().min(1) }),
       run({ state, args }) {
         state.locked = false;
         return { turned: args.turns };
       },
     },
-    look: { describe: "Look.", view: (state) => ({ open: state.open }) },
-    wipe: { describe: "Wipe it.", confirm: "Sure?", run: () => undefined },
+    look: { description: "Look.", view: ({ state }) => ({ open: state.open }) },
+    wipe: { description: "Wipe it.", confirm: "Sure?", run: () => undefined },
   },
   resources: {
-    state: { uri: "door://{alias}/state", describe: "How it stands.", view: (state) => state },
-    part: { uri: "door://{alias}/part/{name}", view: (_state, { args }) => args.name },
+    state: { uri: "door://{alias}/state", description: "How it stands.", view: ({ state }) => state },
+    part: { uri: "door://{alias}/part/{name}", view: ({ args }) => args.name },
   },
   links: { room: { kinds: ["room"], to: () => room.id("hall") } },
 });
@@ -125,19 +125,19 @@ describe("toAgenticService", () => {
   it("hands on the arguments of tools whose schema names no properties", async () => {
     const side = z.discriminatedUnion("side", [z.object({ side: z.literal("left"), by: z.int() }), z.object({ side: z.literal("right") })]);
     const open = actor("open", {
-      describe: "Takes much.",
+      description: "Takes much.",
       persistence: "memory",
       state: z.object({}),
       tools: {
-        turn: { describe: "Turn.", input: side, run: ({ args }) => ({ args }) },
-        count: { describe: "Count.", input: z.record(z.string(), z.number()), run: ({ args }) => ({ args }) },
+        turn: { description: "Turn.", input: side, run: ({ args }) => ({ args }) },
+        count: { description: "Count.", input: z.record(z.string(), z.number()), run: ({ args }) => ({ args }) },
         note: {
-          describe: "Note.",
+          description: "Note.",
           input: { type: "object", patternProperties: { "^x": { type: "number" } } },
           run: ({ args }) => ({ args }),
         },
-        rest: { describe: "Rest.", run: () => ({ args: null }) },
-        halt: { describe: "Halt.", input: z.strictObject({}), run: ({ args }) => ({ args }) },
+        rest: { description: "Rest.", run: () => ({ args: null }) },
+        halt: { description: "Halt.", input: z.strictObject({}), run: ({ args }) => ({ args }) },
       },
     });
     await using engine = await LocalEngine.start({ kinds: [open] });
@@ -158,13 +158,13 @@ describe("toAgenticService", () => {
 
   it("shows bytes as bytes and text as what it is, which are served again as they were", async () => {
     const shelf = actor("shelf", {
-      describe: "A shelf.",
+      description: "A shelf.",
       persistence: "memory",
       state: z.object({ title: z.string().default("# Shelf") }),
-      tools: { fill: { describe: "Fill.", run: ({ state }) => void (state.title += "s") } },
+      tools: { fill: { description: "Fill.", run: ({ state }) => void (state.title += "s") } },
       resources: {
-        icon: { uri: "shelf://{alias}/icon", mimeType: "image/png", view: (state) => blob(new TextEncoder().encode(state.title)) },
-        title: { uri: "shelf://{alias}/title", mimeType: "text/markdown", view: (state) => state.title },
+        icon: { uri: "shelf://{alias}/icon", mimeType: "image/png", view: ({ state }) => blob(new TextEncoder().encode(state.title)) },
+        title: { uri: "shelf://{alias}/title", mimeType: "text/markdown", view: ({ state }) => state.title },
         raw: { uri: "shelf://{alias}/raw", view: () => blob("AQ==") },
       },
     });

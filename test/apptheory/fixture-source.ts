@@ -10,9 +10,9 @@ interface Said {
   readonly description?: string | undefined;
 }
 
-const described = ({ title, description }: Said): { readonly title?: string; readonly describe?: string } => ({
+const described = ({ title, description }: Said): { readonly title?: string; readonly description?: string } => ({
   ...(title === undefined ? undefined : { title }),
-  ...(description === undefined ? undefined : { describe: description }),
+  ...(description === undefined ? undefined : { description }),
 });
 
 /** The rest of a transcript can be played without it. */
@@ -25,7 +25,7 @@ const toolOf = (one: Setup["tools"][number]): RegistryTool => ({
   ...(one.input_schema === undefined ? undefined : { input: one.input_schema }),
   ...(one.output_schema === undefined ? undefined : { output: one.output_schema }),
   ...(one.annotations === undefined ? undefined : { annotations: one.annotations }),
-  run: TOOLS[one.handler] ?? unknown(one.handler),
+  work: TOOLS[one.handler] ?? unknown(one.handler),
 });
 
 const resourceOf = (one: Setup["resources"][number]): RegistryResource => ({
@@ -33,7 +33,7 @@ const resourceOf = (one: Setup["resources"][number]): RegistryResource => ({
   uri: one.uri,
   ...(one.mime_type === undefined ? undefined : { mimeType: one.mime_type }),
   ...(one.size === undefined ? undefined : { size: one.size }),
-  read: () => ({
+  view: () => ({
     [CONTENT]: one.contents.map(({ uri, mime_type, text, blob }): Json => ({
       type: "resource",
       resource: {
@@ -51,7 +51,7 @@ const templateOf = (one: Setup["resource_templates"][number]): RegistryResource 
   uri: one.uri_template,
   ...(one.mime_type === undefined ? undefined : { mimeType: one.mime_type }),
   // Templates are listed there, and read by nobody.
-  read: () => refuse("It is listed only.", { code: "UNKNOWN" }),
+  view: () => refuse("It is listed only.", { code: "UNKNOWN" }),
 });
 
 const promptOf = (one: Setup["prompts"][number]): RegistryPrompt => ({
@@ -66,7 +66,7 @@ const promptOf = (one: Setup["prompts"][number]): RegistryPrompt => ({
           ...(required === undefined ? undefined : { required }),
         })),
       }),
-  get: PROMPTS[one.handler] ?? unknown(one.handler),
+  view: PROMPTS[one.handler] ?? unknown(one.handler),
 });
 
 function byName<D extends { readonly name: string }, M>(list: readonly D[], make: (one: D) => M): Readonly<Record<string, M>> {

@@ -24,7 +24,7 @@ async function serve(): Promise<Served> {
     source: registry({
       tools: {
         long_task: {
-          async run(_args, { progress }) {
+          async work({ progress }) {
             progress(1, undefined, "started", { status: "started" });
             await gate.promise;
             progress(2, undefined, "done", { status: "done" });

@@ -18,7 +18,7 @@ describe("arguments of commands", () => {
     writeFileSync(
       crash,
       `import { actor } from "troupe";
-      export const jar = actor("jar", { describe: "A jar.", initial: () => ({}), tools: { drop: { describe: "Drop it.", run() { throw new RangeError("in pieces"); } } } });`,
+      export const jar = actor("jar", { description: "A jar.", initial: () => ({}), tools: { drop: { description: "Drop it.", run() { throw new RangeError("in pieces"); } } } });`,
     );
     writeFileSync(join(folder, "words.txt"), "no key at all");
     await on("call", "counter/main", "tools/add", "{}", "--start", "--module", MODULE);

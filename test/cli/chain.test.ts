@@ -67,8 +67,8 @@ describe("the chain from the command line", () => {
     writeFileSync(
       join(folder, "index.ts"),
       `import { actor } from "troupe";
-      export const counter = actor("counter", { describe: "c", per: "shared", version: 2, initial: () => ({ count: 0 }), migrate: (state: any) => state,
-        tools: { add: { describe: "a", input: { type: "object", properties: { by: { type: "number" } } }, run({ state, args }: any) { state.count += args.by; return state.count; } } } });`,
+      export const counter = actor("counter", { description: "c", per: "shared", version: 2, initial: () => ({ count: 0 }), migrate: ({ state }: any) => state,
+        tools: { add: { description: "a", input: { type: "object", properties: { by: { type: "number" } } }, run({ state, args }: any) { state.count += args.by; return state.count; } } } });`,
     );
     const again = await on("replay", "counter/main", "--module", folder);
     assert.equal(again.code, 0, again.stderr);
@@ -94,8 +94,8 @@ describe("the chain from the command line", () => {
     writeFileSync(
       join(folder, "index.ts"),
       `import { actor } from "troupe";
-      export const counter = actor("counter", { describe: "c", per: "shared", initial: () => ({ count: 0 }),
-        tools: { add: { describe: "a", input: { type: "object", properties: { by: { type: "number" } } }, run({ state, args }: any) { state.count += args.by === 3 ? 30 : args.by; return state.count; } } } });`,
+      export const counter = actor("counter", { description: "c", per: "shared", initial: () => ({ count: 0 }),
+        tools: { add: { description: "a", input: { type: "object", properties: { by: { type: "number" } } }, run({ state, args }: any) { state.count += args.by === 3 ? 30 : args.by; return state.count; } } } });`,
     );
     const again = await on("replay", "counter/main", "--module", folder, "--json");
     assert.equal(again.code, 5);

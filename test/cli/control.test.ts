@@ -88,10 +88,10 @@ test("a command's call that runs is answered before a server that was told to st
     `import { actor } from "troupe";
     const wait = () => new Promise((done) => setTimeout(done, 400));
     export const slow = actor("slow", {
-      describe: "Slow.", initial: () => ({ n: 0 }),
+      description: "Slow.", initial: () => ({ n: 0 }),
       tools: {
-        wait: { describe: "Wait.", async work({ state }) { console.log("it waits"); await wait(); state.n += 1; return state.n; } },
-        tell: { describe: "Tell another.", run({ send }) { send("slow/other", "later", null, { start: null }); return "told"; } },
+        wait: { description: "Wait.", async work({ state }) { console.log("it waits"); await wait(); state.n += 1; return state.n; } },
+        tell: { description: "Tell another.", run({ send }) { send("slow/other", "later", null, { start: null }); return "told"; } },
       },
       messages: { later: { async work({ state }) { console.log("the other waits"); await wait(); state.n = 7; } } },
     });`,

@@ -16,10 +16,10 @@ const lamp = (word: string, more = ""): string => `
 import { actor } from "troupe";
 import { word } from "./word.ts";
 export const lamp = actor("lamp", {
-  describe: "A lamp.", per: "shared", persistence: "memory",
+  description: "A lamp.", per: "shared", persistence: "memory",
   initial: () => ({ lit: 0 }),
   tools: {
-    light: { describe: "${word}", run({ state }: { state: { lit: number } }) { state.lit += 1; ${more} return word + " " + state.lit; } },
+    light: { description: "${word}", run({ state }: { state: { lit: number } }) { state.lit += 1; ${more} return word + " " + state.lit; } },
   },
 });
 `;
@@ -72,7 +72,7 @@ void test(
       // Nor is what loads and cannot be served.
       writeFileSync(
         join(folder, "index.ts"),
-        `${lamp("Two lamps")}export const twin = actor("lamp", { describe: "A twin.", initial: () => ({}) });`,
+        `${lamp("Two lamps")}export const twin = actor("lamp", { description: "A twin.", initial: () => ({}) });`,
       );
       await logged("reload-failed");
       assert.match(await light(), /"shines 4"/);

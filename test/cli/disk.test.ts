@@ -30,7 +30,7 @@ test("the command lines of the guide give a store's disk back, and leave every s
   try {
     // As examples/counter-disk names it, with something to forget.
     const counter = actor("counter", {
-      describe: "Counts.",
+      description: "Counts.",
       initial: () => ({ count: 0 }),
       messages: { add: { run: ({ state }) => void (state.count += 1) } },
     });

@@ -12,11 +12,11 @@ import { lines, troupe } from "./run.ts";
 
 const shelf = (kind: string): ReturnType<typeof actor> =>
   actor(kind, {
-    describe: "A shelf.",
+    description: "A shelf.",
     initial: () => ({ books: 0 }),
     tools: {
       put: {
-        describe: "Put a book there.",
+        description: "Put a book there.",
         input: { type: "object", properties: { title: { type: "string" } } },
         run({ state }) {
           state.books += 1;

@@ -12,10 +12,10 @@ import { sqliteStore } from "../../src/core/store/index.ts";
 import { lines, troupe } from "./run.ts";
 
 const order = actor("order", {
-  describe: "An order.",
+  description: "An order.",
   per: "handle",
   state: z.object({ n: z.int().default(0) }),
-  tools: { add: { describe: "Adds.", run: ({ state }) => (state.n += 1) } },
+  tools: { add: { description: "Adds.", run: ({ state }) => (state.n += 1) } },
 });
 
 test("an actor is named by the handle that its client has, as by its key", async () => {

@@ -12,9 +12,9 @@ const source = (leftover: string): string => `
 import { actor } from "troupe";
 ${leftover}
 export const bell = actor("bell", {
-  describe: "A bell.", per: "shared", initial: () => ({ rung: 0 }),
-  tools: { ring: { describe: "Ring.", run({ state }) { state.rung += 1; return state.rung; } },
-    toll: { describe: "Ring slowly.", async work() { await new Promise((done) => setTimeout(done, 200)); return { reply: { ok: "tolled" } }; } } },
+  description: "A bell.", per: "shared", initial: () => ({ rung: 0 }),
+  tools: { ring: { description: "Ring.", run({ state }) { state.rung += 1; return state.rung; } },
+    toll: { description: "Ring slowly.", async work() { await new Promise((done) => setTimeout(done, 200)); return { reply: { ok: "tolled" } }; } } },
 });
 `;
 

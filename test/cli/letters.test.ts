@@ -12,7 +12,7 @@ import { lines, troupe } from "./run.ts";
 const POSTBOX = `
 import { actor } from "troupe";
 export const postbox = actor("postbox", {
-  describe: "A postbox.", per: "shared",
+  description: "A postbox.", per: "shared",
   initial: () => ({ got: [] as string[] }),
   messages: { post: { run({ state, message }) { state.got.push(message.id); } } },
 });

@@ -11,9 +11,9 @@ import { sqliteStore } from "../../src/core/store/index.ts";
 import { troupe } from "./run.ts";
 
 const order = actor("order", {
-  describe: "An order.",
+  description: "An order.",
   state: z.object({ n: z.int().default(0) }),
-  tools: { add: { describe: "Adds.", run: ({ state }) => (state.n += 1) } },
+  tools: { add: { description: "Adds.", run: ({ state }) => (state.n += 1) } },
 });
 
 test("beside a program of one's own a command that writes says who has the directory", async () => {
@@ -37,8 +37,8 @@ test("a call of an actor whose state cannot be brought on says what its `migrate
     writeFileSync(
       module,
       `import { actor } from "troupe";
-      export const order = actor("order", { describe: "An order.", initial: () => ({ n: 0 }), ${more}
-        tools: { add: { describe: "Adds.", run: ({ state }) => (state.n += 1) } } });`,
+      export const order = actor("order", { description: "An order.", initial: () => ({ n: 0 }), ${more}
+        tools: { add: { description: "Adds.", run: ({ state }) => (state.n += 1) } } });`,
     );
   const call = (...more: readonly string[]): ReturnType<typeof troupe> =>
     troupe("call", "order/a", "tools/add", "--module", module, "--data", data, ...more);

@@ -11,14 +11,14 @@ const NOISY = `
 import { actor, refuse } from "troupe";
 console.log("noise of a module");
 export const bell = actor("bell", {
-  describe: "A bell.", per: "shared", persistence: "memory",
+  description: "A bell.", per: "shared", persistence: "memory",
   initial: () => ({ rung: 0 }),
   tools: {
-    ring: { describe: "Ring.", run({ state }) { console.log("noise of a turn"); state.rung += 1; return state.rung; } },
-    crack: { describe: "Break.", input: { type: "object", properties: { word: { type: "string" } } }, run({ args }) { throw new RangeError("cannot take " + args.word); } },
-    flood: { describe: "Ring and ring.", run() { console.log("the bell is flooding"); return "ding".repeat(250_000); } },
-    toll: { describe: "Ring slowly.", async work({ state }) { console.log("the bell is tolling"); await new Promise((done) => setTimeout(done, 400)); state.rung += 1; return "tolled"; } },
-    hang: { describe: "Ring for ever.", async work() { console.log("the bell hangs"); await new Promise((done) => setTimeout(done, 600_000)); return "rung"; } },
+    ring: { description: "Ring.", run({ state }) { console.log("noise of a turn"); state.rung += 1; return state.rung; } },
+    crack: { description: "Break.", input: { type: "object", properties: { word: { type: "string" } } }, run({ args }) { throw new RangeError("cannot take " + args.word); } },
+    flood: { description: "Ring and ring.", run() { console.log("the bell is flooding"); return "ding".repeat(250_000); } },
+    toll: { description: "Ring slowly.", async work({ state }) { console.log("the bell is tolling"); await new Promise((done) => setTimeout(done, 400)); state.rung += 1; return "tolled"; } },
+    hang: { description: "Ring for ever.", async work() { console.log("the bell hangs"); await new Promise((done) => setTimeout(done, 600_000)); return "rung"; } },
   },
 });
 `;
@@ -105,10 +105,10 @@ test("a promise a module lets go of ends nothing; an error thrown outside of eve
     module,
     `import { actor } from "troupe";
     export const loose = actor("loose", {
-      describe: "Loose ends.", persistence: "memory", initial: () => ({}),
+      description: "Loose ends.", persistence: "memory", initial: () => ({}),
       tools: {
-        forget: { describe: "Forget.", run() { void Promise.reject(new Error("xyzzy")); return "forgotten"; } },
-        fling: { describe: "Fling.", run() { setTimeout(() => { throw new Error("xyzzy"); }, 1); return "flung"; } },
+        forget: { description: "Forget.", run() { void Promise.reject(new Error("xyzzy")); return "forgotten"; } },
+        fling: { description: "Fling.", run() { setTimeout(() => { throw new Error("xyzzy"); }, 1); return "flung"; } },
       },
     });`,
   );

@@ -13,18 +13,18 @@ test("a key called __proto__ is data in author code that the troupe command runs
     module,
     `import { actor } from "troupe";
     const input = { type: "object", properties: { row: { type: "string" }, field: { type: "string" }, value: {} }, required: ["row", "field"] };
-    export const board = actor("board", { describe: "A board.", initial: () => ({ rows: {} }),
+    export const board = actor("board", { description: "A board.", initial: () => ({ rows: {} }),
       tools: {
-        put: { describe: "Puts.", input, run: ({ state, args }) => {
+        put: { description: "Puts.", input, run: ({ state, args }) => {
           const row = (state.rows[args.row] ??= {});
           row[args.field] = args.value;
         } },
-        get: { describe: "Gets.", input, view: (state, { args }) => state.rows[args.row]?.[args.field] ?? null },
-        spoil: { describe: "Tries to change what objects inherit.", view: () => {
+        get: { description: "Gets.", input, view: ({ state, args }) => state.rows[args.row]?.[args.field] ?? null },
+        spoil: { description: "Tries to change what objects inherit.", view: () => {
           const tried = [() => { Object.prototype.principal = "ann"; }, () => { Object.keys = () => []; }, () => { Array.isArray = () => true; }];
           return tried.map((change) => { try { change(); return "changed"; } catch (error) { return error.name; } });
         } },
-        inherited: { describe: "What objects inherit.", view: () => Object.getOwnPropertyNames(Object.prototype) },
+        inherited: { description: "What objects inherit.", view: () => Object.getOwnPropertyNames(Object.prototype) },
       } });`,
   );
   const call = async (tool: string, args: object): Promise<unknown> => {

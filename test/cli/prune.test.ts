@@ -15,9 +15,9 @@ const DAY = 86_400_000;
 
 const cup = (kind: string): ReturnType<typeof actor> =>
   actor(kind, {
-    describe: "A cup.",
+    description: "A cup.",
     initial: () => ({ n: 0 }),
-    tools: { fill: { describe: "Fill it.", run: ({ state }) => void (state.n += 1) } },
+    tools: { fill: { description: "Fill it.", run: ({ state }) => void (state.n += 1) } },
   });
 
 describe("troupe prune", () => {
@@ -33,7 +33,7 @@ describe("troupe prune", () => {
     writeFileSync(
       module,
       `import { actor } from "troupe";
-       const cup = (kind) => actor(kind, { describe: "A cup.", initial: () => ({ n: 0 }), tools: { ["fill_" + kind]: { describe: "Fill it.", run: ({ state }) => void (state.n += 1) } } });
+       const cup = (kind) => actor(kind, { description: "A cup.", initial: () => ({ n: 0 }), tools: { ["fill_" + kind]: { description: "Fill it.", run: ({ state }) => void (state.n += 1) } } });
        export const clay = cup("clay"), glass = cup("glass");`,
     );
     const clock = new SimulatedClock(Date.now() - 100 * DAY);

@@ -8,9 +8,9 @@ import { running, troupe } from "./run.ts";
 const KETTLE = (persistence: string): string => `
 import { actor } from "troupe";
 export const kettle = actor("kettle", {
-  describe: "A kettle.", per: "shared", persistence: "${persistence}",
+  description: "A kettle.", per: "shared", persistence: "${persistence}",
   initial: ({ key }) => { if (key === "cracked") throw new Error("cracked"); return { hot: 0 }; },
-  tools: { heat: { describe: "Heat.", run({ state }) { state.hot += 1; return state.hot; } } },
+  tools: { heat: { description: "Heat.", run({ state }) { state.hot += 1; return state.hot; } } },
 });
 `;
 

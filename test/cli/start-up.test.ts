@@ -36,8 +36,8 @@ describe("a command loads what it needs", () => {
     writeFileSync(
       module,
       `import { actor } from "troupe/actor";
-      export const bell = actor("bell", { describe: "A bell.", per: "shared", initial: () => ({ n: 0 }),
-        tools: { ring: { describe: "Ring.", run({ state }) { state.n += 1; return state.n; } } } });`,
+      export const bell = actor("bell", { description: "A bell.", per: "shared", initial: () => ({ n: 0 }),
+        tools: { ring: { description: "Ring.", run({ state }) { state.n += 1; return state.n; } } } });`,
     );
     assert.equal((await troupe("call", "bell/one", "tools/ring", "--start", "--data", data, "--module", module)).code, 0);
   });
@@ -45,7 +45,7 @@ describe("a command loads what it needs", () => {
     const memory = join(folder, "memory.ts");
     writeFileSync(
       memory,
-      `import { actor } from "troupe";\nexport const bell = actor("bell", { describe: "A bell.", per: "shared", persistence: "memory", initial: () => ({ n: 0 }) });`,
+      `import { actor } from "troupe";\nexport const bell = actor("bell", { description: "A bell.", per: "shared", persistence: "memory", initial: () => ({ n: 0 }) });`,
     );
     return servedBy(memory, ...door);
   };

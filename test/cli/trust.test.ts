@@ -24,7 +24,7 @@ before(async () => {
     `import { writeFileSync } from "node:fs";
     import { actor } from "troupe";
     writeFileSync(${JSON.stringify(ran)}, "ran");
-    export const counter = actor("counter", { describe: "A counter.", initial: () => ({ count: 0 }), tools: {} });`,
+    export const counter = actor("counter", { description: "A counter.", initial: () => ({ count: 0 }), tools: {} });`,
   );
   assert.equal((await on("call", "counter/main", "tools/add", '{"by":2}', "--start", "--module", MODULE)).code, 0);
 });

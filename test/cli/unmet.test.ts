@@ -11,12 +11,12 @@ const MODULE = `
 import { actor } from "troupe";
 const per = "link";
 const state = { initial: () => ({ n: 0 }) };
-const tools = { use: { describe: "Use it.", view: (state) => state.n } };
-export const linked = actor("linked", { describe: "Linked.", per, ...state, tools });
-export const quiet = actor("quiet", { describe: "Nothing is offered here.", per, ...state });
-export const hall = actor("hall", { describe: "A hall.", ...state, links: { "": { kinds: ["linked"], to: () => linked.id("one") } } });
+const tools = { use: { description: "Use it.", view: ({ state }) => state.n } };
+export const linked = actor("linked", { description: "Linked.", per, ...state, tools });
+export const quiet = actor("quiet", { description: "Nothing is offered here.", per, ...state });
+export const hall = actor("hall", { description: "A hall.", ...state, links: { "": { kinds: ["linked"], to: () => linked.id("one") } } });
 `;
-const LOST = `export const lost = actor("lost", { describe: "Lost.", per, ...state, tools });`;
+const LOST = `export const lost = actor("lost", { description: "Lost.", per, ...state, tools });`;
 
 for (const [module, more, found] of [
   [MODULE, [], undefined],

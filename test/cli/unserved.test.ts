@@ -10,8 +10,8 @@ import { lines, running, troupe } from "./run.ts";
 const KIND = (kind: string): string => `
 import { actor } from "troupe";
 export const ${kind} = actor("${kind}", {
-  describe: "A ${kind}.", per: "shared", initial: () => ({ n: 0 }),
-  tools: { use: { describe: "Use it.", run({ state }) { state.n += 1; return state.n; } } },
+  description: "A ${kind}.", per: "shared", initial: () => ({ n: 0 }),
+  tools: { use: { description: "Use it.", run({ state }) { state.n += 1; return state.n; } } },
 });
 `;
 

@@ -33,7 +33,7 @@ async function two() {
         description: "Two steps, and a gate before the second.",
         input: { type: "object", properties: { gate: { type: "string" } } },
       },
-      async ({ gate = "" }, { emit }) => {
+      async ({ args: { gate = "" }, emit }) => {
         emit({ step: 1 });
         await gateOf(gate).promise;
         emit({ step: 2 });

@@ -30,40 +30,40 @@ const mayAsk = Promise.withResolvers<void>();
 
 /** A tool for each course that a task can take. `finish` ends what waits. */
 const oven = actor("oven", {
-  describe: "An oven.",
+  description: "An oven.",
   per: "user",
   persistence: "memory",
   state: z.object({ waiting: z.array(z.string()).default([]) }),
   tools: {
     bake: {
-      describe: "Bakes until `finish` is called.",
+      description: "Bakes until `finish` is called.",
       task: "optional",
       run({ state, message, later }) {
         state.waiting.push(message.id);
         return later();
       },
     },
-    must: { describe: "Can only be called as a task.", task: "required", run: ({ later }) => later() },
-    hidden: { describe: "Never shown.", task: "required", when: () => false, run: ({ later }) => later() },
-    now: { describe: "Is done at once.", task: "optional", run: () => "done" },
+    must: { description: "Can only be called as a task.", task: "required", run: ({ later }) => later() },
+    hidden: { description: "Never shown.", task: "required", enabled: () => false, run: ({ later }) => later() },
+    now: { description: "Is done at once.", task: "optional", run: () => "done" },
     burn: {
-      describe: "Fails.",
+      description: "Fails.",
       task: "optional",
       run() {
         throw new Error("burnt");
       },
     },
-    secret: { describe: "Is for some.", scopes: ["admin"], task: "optional", run: () => "the recipe" },
-    plain: { describe: "Cannot be a task.", run: () => "plain" },
+    secret: { description: "Is for some.", scopes: ["admin"], task: "optional", run: () => "the recipe" },
+    plain: { description: "Cannot be a task.", run: () => "plain" },
     finish: {
-      describe: "Ends all that bakes.",
+      description: "Ends all that bakes.",
       run({ state, answer }) {
         for (const of of state.waiting.splice(0)) answer(of, "A cake.");
         return "Finished.";
       },
     },
     later_ask: {
-      describe: "Asks for a topping, once it may.",
+      description: "Asks for a topping, once it may.",
       task: "optional",
       async work({ ask }) {
         await mayAsk.promise;
@@ -72,7 +72,7 @@ const oven = actor("oven", {
       },
     },
     ask: {
-      describe: "Asks for a topping.",
+      description: "Asks for a topping.",
       task: "optional",
       work({ ask }) {
         const { topping } = ask({ topping: elicit("Which topping?", z.object({ name: z.string() })) });
@@ -111,7 +111,7 @@ describe("tasks of 2025-11-25", () => {
     assert.ok(!JSON.stringify(tools).includes("taskSupport"));
     await assert.rejects(old.request("tasks/list"), { code: -32601 });
     await using bare = await testServer([
-      actor("plain", { describe: "", initial: () => ({}), tools: { go: { describe: "", run: () => "gone" } } }),
+      actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", run: () => "gone" } } }),
     ]);
     const client = bare.client({ era: "legacy" });
     assert.equal(Object((await client.initialize())["capabilities"])["tasks"], undefined);
@@ -349,7 +349,7 @@ describe("the official client v1", () => {
   test("follows a task to its result, answers its question, lists and cancels", async () => {
     const made = createServer("tasks", "1.0.0");
     let finish = (): void => undefined;
-    made.tools.register({ name: "slow", task: "required" }, async (_args, { signal }) => {
+    made.tools.register({ name: "slow", task: "required" }, async ({ signal }) => {
       await new Promise<void>((resolve) => {
         finish = resolve;
         signal.addEventListener("abort", () => resolve());
@@ -357,7 +357,7 @@ describe("the official client v1", () => {
       signal.throwIfAborted();
       return "slowly";
     });
-    made.tools.register({ name: "ask", task: "optional" }, (_args, { ask }) => {
+    made.tools.register({ name: "ask", task: "optional" }, ({ ask }) => {
       const { which } = ask({ which: elicit("Which one?", z.object({ name: z.string() })) });
       return `chosen: ${JSON.stringify(which)}`;
     });

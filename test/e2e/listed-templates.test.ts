@@ -11,11 +11,11 @@ import { testServer } from "../../src/testing/index.ts";
 const unseen = (value: unknown) => Object(value);
 
 const shelf = actor("shelf", {
-  describe: "A shelf of notes.",
+  description: "A shelf of notes.",
   state: z.object({ notes: z.record(z.string(), z.string()).default({}) }),
   tools: {
     write: {
-      describe: "Writes a note.",
+      description: "Writes a note.",
       input: z.object({ name: z.string(), text: z.string() }),
       run({ state, args }) {
         state.notes[args.name] = args.text;
@@ -23,14 +23,14 @@ const shelf = actor("shelf", {
     },
   },
   resources: {
-    all: { uri: "shelf://all", view: (state) => Object.keys(state.notes) },
+    all: { uri: "shelf://all", view: ({ state }) => Object.keys(state.notes) },
     note: {
       uri: "shelf://note/{+name}",
       mimeType: "text/plain",
       listed: true,
-      when: (state) => Object.keys(state.notes).length < 4,
-      choices: { name: (state) => Object.keys(state.notes) },
-      view: (state, { args }) => state.notes[args.name] ?? "",
+      enabled: ({ state }) => Object.keys(state.notes).length < 4,
+      choices: { name: ({ state }) => Object.keys(state.notes) },
+      view: ({ state, args }) => state.notes[args.name] ?? "",
     },
   },
 });
@@ -84,7 +84,7 @@ for (const era of ["legacy", "modern"] as const)
   test(`a long list is read to its end though values come meanwhile (${era})`, async () => {
     const names = Array.from({ length: 500 }, (_, at) => `note ${at}`);
     await using own = createServer("notes", "1");
-    own.resources.register({ name: "note", uri: "notes://{id}", list: () => names }, ({ id }) => id);
+    own.resources.register({ name: "note", uri: "notes://{id}", list: () => names }, ({ args: { id } }) => id);
     await using server = await testServer(own);
     const client = server.client({ era });
     const seen = new Set<unknown>();
@@ -107,11 +107,11 @@ function files(): { readonly server: ReturnType<typeof createServer>; readonly n
       name: "file",
       title: "File",
       uri: "files://{+path}",
-      list({ principal = "nobody" }) {
+      list({ viewer: { principal = "nobody" } }) {
         return principal === "ann" ? [...names, "ann.txt"] : names;
       },
     },
-    ({ path }) => `The file ${path}.`,
+    ({ args: { path } }) => `The file ${path}.`,
   );
   return { server, names };
 }
@@ -149,16 +149,22 @@ for (const era of ["legacy", "modern"] as const)
   test(`what is listed is what is read under its URI, where several templates take it (${era})`, async () => {
     const said = (name: string) => {
       const server = createServer(name, "1");
-      const answer = ({ path }: { readonly path: string }): string => `${name} ${path}`;
+      const answer = ({ args: { path } }: { readonly args: { readonly path: string } }): string => `${name} ${path}`;
       server.resources.register({ name: "file", uri: "files://{+path}", list: () => ["a.txt", "in/b.txt"] }, answer);
       server.resources.register({ name: "one", uri: "files://one/{path}", list: () => ["c.txt"] }, answer);
       server.resources.register(
         { name: "word", uri: "words://{word}", list: () => ["an", "unlisted", "unread"] },
-        ({ word }) => `${name} ${word}`,
+        ({ args: { word } }) => `${name} ${word}`,
       );
-      server.resources.register({ name: "un", uri: "words://un{word}", list: () => ["read"] }, ({ word }) => `${name} un ${word}`);
+      server.resources.register(
+        { name: "un", uri: "words://un{word}", list: () => ["read"] },
+        ({ args: { word } }) => `${name} un ${word}`,
+      );
       server.resources.register({ name: "all", uri: "side://{+path}" }, answer);
-      server.resources.register({ name: "side", uri: "side://{path}", list: () => ["d.txt"] }, ({ path }) => `${name} side ${path}`);
+      server.resources.register(
+        { name: "side", uri: "side://{path}", list: () => ["d.txt"] },
+        ({ args: { path } }) => `${name} side ${path}`,
+      );
       return server;
     };
     await using first = said("first");
@@ -189,20 +195,20 @@ for (const era of ["legacy", "modern"] as const)
 for (const era of ["legacy", "modern"] as const)
   test(`law 3: who lacks the scopes to read what stands behind a template is shown no names of it (${era})`, async () => {
     const safe = actor("safe", {
-      describe: "A safe.",
+      description: "A safe.",
       state: z.object({ names: z.array(z.string()).default(["plan"]) }),
       resources: {
         paper: {
           uri: "safe://{name}",
           listed: true,
           scopes: ["papers"],
-          choices: { name: (state) => state.names },
-          view: (_state, { args }) => args.name,
+          choices: { name: ({ state }) => state.names },
+          view: ({ args }) => args.name,
         },
       },
     });
     await using own = createServer("files", "1");
-    own.resources.register({ name: "file", uri: "files://{+path}", scopes: ["files"], list: () => ["plan"] }, ({ path }) => path);
+    own.resources.register({ name: "file", uri: "files://{+path}", scopes: ["files"], list: () => ["plan"] }, ({ args: { path } }) => path);
     await using papers = await testServer([safe]);
     await using folder = await testServer(own);
     for (const [server, scope, uri] of [
@@ -225,7 +231,7 @@ test("a `list` is asked for lists and completions, and not by calls", async () =
     asked += 1;
     return ["a"];
   };
-  own.resources.register({ name: "file", uri: "files://{id}", list, complete: { id: () => [] } }, ({ id }) => id);
+  own.resources.register({ name: "file", uri: "files://{id}", list, complete: { id: () => [] } }, ({ args: { id } }) => id);
   await using server = await testServer(own);
   const client = server.client();
   await client.listResources();
@@ -240,7 +246,7 @@ test("law 3: a `list` that cannot say lists nothing, the log has it once, and wh
   const lines: unknown[] = [];
   await using own = createServer("files", "1", { log: (...line) => lines.push(line) });
   const broken = (name: string, list: () => unknown): void =>
-    void own.resources.register(unseen({ name, uri: `${name}://{id}`, list }), ({ id }) => `${name} ${id}`);
+    void own.resources.register(unseen({ name, uri: `${name}://{id}`, list }), ({ args: { id } }) => `${name} ${id}`);
   broken("throws", () => {
     throw new RangeError("secret");
   });
@@ -262,7 +268,7 @@ test("law 3: a `list` that cannot say lists nothing, the log has it once, and wh
 
 test("a template that says it is listed and cannot be is refused, with what to do", async () => {
   const wrong = (resource: object) => () =>
-    actor("shelf", unseen({ describe: "S.", state: z.object({}), resources: { note: { view: () => "", ...resource } } }));
+    actor("shelf", unseen({ description: "S.", state: z.object({}), resources: { note: { view: () => "", ...resource } } }));
   const told = (error: unknown): boolean =>
     error instanceof TroupeError && error.code === "BAD_DEFINITION" && /give its URI one variable/.test(error.message);
   const a = () => ["a"];

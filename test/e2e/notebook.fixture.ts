@@ -3,28 +3,28 @@ import * as z from "zod";
 
 /** As many as are started, each found by its handle alone. */
 export default actor("notebook", {
-  describe: "A notebook.",
+  description: "A notebook.",
   per: "handle",
   persistence: "disk",
   state: z.object({ lines: z.array(z.string()).default([]) }),
   tools: {
     write: {
-      describe: "Write a line.",
+      description: "Write a line.",
       input: z.object({ line: z.string() }),
       run({ state, args }) {
         state.lines.push(args.line);
         return `${state.lines.length} lines.`;
       },
     },
-    count: { describe: "How many lines there are.", view: (state) => String(state.lines.length) },
+    count: { description: "How many lines there are.", view: ({ state }) => String(state.lines.length) },
   },
-  resources: { lines: { uri: "notebook://lines", mimeType: "application/json", view: (state) => state } },
+  resources: { lines: { uri: "notebook://lines", mimeType: "application/json", view: ({ state }) => state } },
   prompts: {
     recall: {
-      describe: "Recall a line.",
+      description: "Recall a line.",
       arguments: [{ name: "line", required: true }],
-      choices: { line: (state) => [...state.lines] },
-      view: (_state, { args }) => `Recall: ${args["line"]}`,
+      choices: { line: ({ state }) => [...state.lines] },
+      view: ({ args }) => `Recall: ${args["line"]}`,
     },
   },
 });

@@ -4,13 +4,13 @@ import * as z from "zod";
 
 /** Has a tool that ends only after the server was told to. */
 export default actor("patient", {
-  describe: "Waits.",
+  description: "Waits.",
   per: "shared",
   persistence: "disk",
   state: z.object({ done: z.int().default(0) }),
   tools: {
     wait: {
-      describe: "Waits until the server stops.",
+      description: "Waits until the server stops.",
       async work({ state, progress }) {
         const stopped = new Promise<void>((done) => void process.once("SIGTERM", () => done()));
         progress(0, 1);
@@ -20,6 +20,6 @@ export default actor("patient", {
         return "Done.";
       },
     },
-    get: { describe: "How often it was done.", view: (state) => state.done },
+    get: { description: "How often it was done.", view: ({ state }) => state.done },
   },
 });

@@ -6,15 +6,15 @@ import { actor } from "../../src/core/actor/index.ts";
 import { testServer } from "../../src/testing/index.ts";
 
 const board = actor("board", {
-  describe: "A board and its talk.",
+  description: "A board and its talk.",
   state: z.object({ cells: z.array(z.string()).default([]), said: z.int().default(0) }),
   tools: {
-    put: { describe: "Puts.", input: z.object({ cell: z.string() }), run: ({ state, args }) => void state.cells.push(args.cell) },
-    say: { describe: "Says.", run: ({ state }) => void (state.said += 1) },
+    put: { description: "Puts.", input: z.object({ cell: z.string() }), run: ({ state, args }) => void state.cells.push(args.cell) },
+    say: { description: "Says.", run: ({ state }) => void (state.said += 1) },
   },
   resources: {
-    cells: { uri: "board://cells", reads: ["cells"], view: (given) => JSON.stringify(given) },
-    talk: { uri: "board://talk", view: ({ said }) => `${said}` },
+    cells: { uri: "board://cells", reads: ["cells"], view: ({ state: given }) => JSON.stringify(given) },
+    talk: { uri: "board://talk", view: ({ state: { said } }) => `${said}` },
   },
 });
 
@@ -37,6 +37,6 @@ for (const era of ["legacy", "modern"] as const)
 
 test("a list of no names is refused, with what to do", () => {
   const wrong = (reads: readonly never[]) => () =>
-    actor("a", { describe: "", initial: () => ({ n: 1 }), resources: { r: { uri: "a://r", reads, view: () => "" } } });
+    actor("a", { description: "", initial: () => ({ n: 1 }), resources: { r: { uri: "a://r", reads, view: () => "" } } });
   assert.throws(wrong([]), { code: "BAD_DEFINITION", message: /resources\/r: `reads` names members of the state/ });
 });

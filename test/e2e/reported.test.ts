@@ -6,11 +6,11 @@ import { actor } from "../../src/core/actor/index.ts";
 import { testServer } from "../../src/testing/index.ts";
 
 const oven = actor("oven", {
-  describe: "An oven.",
+  description: "An oven.",
   state: z.object({ of: z.string().default(""), minutes: z.number().default(0) }),
   tools: {
     bake: {
-      describe: "Bakes for three minutes.",
+      description: "Bakes for three minutes.",
       run({ state, message, wake, later }) {
         state.of = message.id;
         wake("tick", { afterMs: 60_000, everyMs: 60_000, action: "tick" });

@@ -7,13 +7,13 @@ import { testServer, until } from "../../src/testing/index.ts";
 
 let broken = true;
 const worker = actor("worker", {
-  describe: "Works, or crashes.",
+  description: "Works, or crashes.",
   per: "link",
   restart: { max: 1, withinMs: 60_000 },
   state: z.object({ done: z.number().default(0) }),
   tools: {
     work: {
-      describe: "Works.",
+      description: "Works.",
       run({ state }) {
         state.done += 1;
         if (broken && state.done > 1) throw new Error("It is broken.");
@@ -23,12 +23,12 @@ const worker = actor("worker", {
   },
 });
 const boss = actor("boss", {
-  describe: "Has a worker.",
+  description: "Has a worker.",
   state: z.object({ failures: z.array(z.string()).default([]), hired: z.boolean().default(false) }),
-  links: { worker: { kinds: ["worker"], to: (state) => (state.hired ? worker.id("one") : undefined) } },
+  links: { worker: { kinds: ["worker"], to: ({ state }) => (state.hired ? worker.id("one") : undefined) } },
   tools: {
     hire: {
-      describe: "Hires a worker.",
+      description: "Hires a worker.",
       run({ state, send }) {
         state.hired = true;
         send(worker.id("one"), "begin", null, { start: null });

@@ -27,14 +27,14 @@ let mayAsk = Promise.withResolvers<void>();
 let stopped = 0;
 
 const kiln = actor("kiln", {
-  describe: "A kiln.",
+  description: "A kiln.",
   per: "user",
   persistence: "memory",
   mailbox: 5,
   state: z.object({ fired: z.int().default(0), of: z.string().default("") }),
   tools: {
     fire: {
-      describe: "Fires for an hour and a half, and tells of each half.",
+      description: "Fires for an hour and a half, and tells of each half.",
       task: "optional",
       run({ state, message, wake, later }) {
         state.of = message.id;
@@ -42,13 +42,13 @@ const kiln = actor("kiln", {
         return later();
       },
     },
-    never: { describe: "Is never answered.", task: "optional", run: ({ later }) => later() },
-    must: { describe: "For who knows tasks.", task: "required", run: ({ later }) => later() },
-    hidden: { describe: "Is not there.", task: "required", when: () => false, run: ({ later }) => later() },
-    quick: { describe: "Is done at once.", task: "optional", run: () => "done" },
-    refuses: { describe: "Refuses at once.", task: "optional", run: () => refuse("Not today.") },
+    never: { description: "Is never answered.", task: "optional", run: ({ later }) => later() },
+    must: { description: "For who knows tasks.", task: "required", run: ({ later }) => later() },
+    hidden: { description: "Is not there.", task: "required", enabled: () => false, run: ({ later }) => later() },
+    quick: { description: "Is done at once.", task: "optional", run: () => "done" },
+    refuses: { description: "Refuses at once.", task: "optional", run: () => refuse("Not today.") },
     wait: {
-      describe: "Waits until it is told to end.",
+      description: "Waits until it is told to end.",
       task: "optional",
       work: ({ signal, progress }) =>
         new Promise((_resolve, reject) => {
@@ -60,7 +60,7 @@ const kiln = actor("kiln", {
         }),
     },
     name: {
-      describe: "Asks for two names.",
+      description: "Asks for two names.",
       task: "optional",
       async work({ ask, state }) {
         await mayAsk.promise;
@@ -313,7 +313,7 @@ describe("a server", () => {
   };
 
   test("says that it has tasks where a tool has, and where they would be found again", async () => {
-    const plain = actor("plain", { describe: "", initial: () => ({}), tools: { go: { describe: "", run: () => "" } } });
+    const plain = actor("plain", { description: "", initial: () => ({}), tools: { go: { description: "", run: () => "" } } });
     assert.deepEqual(await extensions([kiln]), { [TASKS]: {} });
     assert.equal(await extensions([plain]), undefined);
     assert.equal(await extensions([kiln], { extensions: { [TASKS]: null } }), undefined);
@@ -334,7 +334,7 @@ describe("a server", () => {
     const heard: string[] = [];
     await using server = await testServer((wires) => {
       const made = createServer("s", "1", { ...wires, tasks: true, handlerMs: 2 * HOUR });
-      made.tools.register({ name: "dig", task: "optional" }, async (_args, { signal, progress }) => {
+      made.tools.register({ name: "dig", task: "optional" }, async ({ signal, progress }) => {
         progress(1);
         await new Promise((resolve) => {
           signal.addEventListener("abort", resolve);
@@ -530,7 +530,7 @@ describe("a server", () => {
 
   test("refuses a definition that cannot be meant", () => {
     const wrong = (tool: object) => () =>
-      Reflect.apply(actor, undefined, ["a", { describe: "", initial: () => ({}), tools: { go: { describe: "", ...tool } } }]);
+      Reflect.apply(actor, undefined, ["a", { description: "", initial: () => ({}), tools: { go: { description: "", ...tool } } }]);
     assert.throws(wrong({ task: "optional", view: () => "" }), { code: "BAD_DEFINITION", message: /only reads/ });
     assert.throws(wrong({ task: "always", run: () => "" }), { code: "BAD_DEFINITION", message: /`task` is "optional" or "required"/ });
     const server = createServer("s", "1");

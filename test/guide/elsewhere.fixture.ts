@@ -6,11 +6,11 @@ import * as z from "zod";
 const Weather = z.object({ celsius: z.number() });
 
 export const garden = actor("garden", {
-  describe: "A garden.",
+  description: "A garden.",
   state: z.object({ celsius: z.number().default(0) }),
   tools: {
     measure: {
-      describe: "Asks the weather's server.",
+      description: "Asks the weather's server.",
       async work({ state, signal, record }) {
         const client = new Client({ name: "garden", version: "1.0.0" });
         try {

@@ -3,7 +3,7 @@ import { actor, refuse } from "troupe";
 import * as z from "zod";
 
 export const kitchen = actor("kitchen", {
-  describe: "Cooks.",
+  description: "Cooks.",
   per: "link",
   state: z.object({ left: z.int().default(1) }),
   messages: {
@@ -19,12 +19,12 @@ export const kitchen = actor("kitchen", {
 });
 
 export const guest = actor("guest", {
-  describe: "A guest of the inn.",
+  description: "A guest of the inn.",
   per: "user",
   state: z.object({ waiting: z.record(z.string(), z.string()).default({}) }),
   tools: {
     order: {
-      describe: "Order a dish.",
+      description: "Order a dish.",
       input: z.object({ dish: z.string() }),
       run({ state, args, send, message, later }) {
         const of = send(kitchen.at("main").cook(args), { start: null, replyAs: "served" });

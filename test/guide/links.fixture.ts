@@ -3,11 +3,11 @@ import { actor } from "troupe";
 import * as z from "zod";
 
 export const desk = actor("desk", {
-  describe: "Decides expenses.",
+  description: "Decides expenses.",
   per: "link",
   begins: true,
   state: z.object({ waiting: z.array(z.string()).default([]) }),
-  tools: { queue: { describe: "What waits.", view: (state) => ({ waiting: state.waiting }) } },
+  tools: { queue: { description: "What waits.", view: ({ state }) => ({ waiting: state.waiting }) } },
   messages: {
     file: {
       input: z.object({ title: z.string() }),
@@ -19,18 +19,18 @@ export const desk = actor("desk", {
 });
 
 export const expense = actor("expense", {
-  describe: "One expense.",
+  description: "One expense.",
   per: "user",
   state: z.object({ status: z.enum(["draft", "pending"]).default("draft") }),
   links: {
     desk: {
       kinds: ["desk"],
-      to: ({ status }) => (status === "pending" ? desk.id("main") : { off: "Submit it first." }),
+      to: ({ state }) => (state.status === "pending" ? desk.id("main") : { off: "Submit it first." }),
     },
   },
   tools: {
     submit: {
-      describe: "Submit it.",
+      description: "Submit it.",
       input: z.object({ title: z.string() }),
       run({ state, args, send }) {
         state.status = "pending";
@@ -38,5 +38,5 @@ export const expense = actor("expense", {
       },
     },
   },
-  resources: { state: { uri: "expense://state", view: (state) => state } },
+  resources: { state: { uri: "expense://state", view: ({ state }) => state } },
 });

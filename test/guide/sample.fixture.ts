@@ -3,12 +3,12 @@ import { actor, refuse, sample } from "troupe";
 import * as z from "zod";
 
 export const draft = actor("draft", {
-  describe: "A draft.",
+  description: "A draft.",
   per: "user",
   state: z.object({ text: z.string().default("It was a dark and stormy night."), summary: z.string().default("") }),
   tools: {
     summarize: {
-      describe: "Has your client's model summarize it.",
+      description: "Has your client's model summarize it.",
       run({ state, ask, can }) {
         if (!can("sampling")) refuse("Your client has no model to lend.");
         const messages = [{ role: "user", content: { type: "text", text: `Summarize: ${state.text}` } }];

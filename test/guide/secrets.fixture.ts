@@ -5,12 +5,12 @@ import * as z from "zod";
 const Login = z.object({ name: z.string(), password: z.string() });
 
 export const account = actor("account", {
-  describe: "Signs in elsewhere.",
+  description: "Signs in elsewhere.",
   per: "user",
   state: z.object({ name: z.string().default("") }),
   tools: {
     sign_in: {
-      describe: "Sign in.",
+      description: "Sign in.",
       input: Login,
       secret: ["password"],
       run({ state, args, record }) {

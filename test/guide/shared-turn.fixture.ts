@@ -9,7 +9,7 @@ function charge({ state, send, key }: Pick<RunContext<z.infer<typeof Order>, unk
 }
 
 const bank = actor("bank", {
-  describe: "Takes money.",
+  description: "Takes money.",
   per: "link",
   begins: true,
   state: z.object({ charged: z.array(z.string()).default([]) }),
@@ -24,10 +24,10 @@ const bank = actor("bank", {
 });
 
 export const order = actor("order", {
-  describe: "An order.",
+  description: "An order.",
   per: "user",
   state: Order,
-  tools: { pay: { describe: "Pay.", run: (ctx) => charge(ctx) } },
+  tools: { pay: { description: "Pay.", run: (ctx) => charge(ctx) } },
   messages: {
     again: { run: (ctx) => charge(ctx) },
     charged: {

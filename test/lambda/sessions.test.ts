@@ -12,18 +12,18 @@ const requestStateKey = new Uint8Array(32).fill(7);
 
 const environment = (work: () => Promise<void> = async () => undefined): Server => {
   const server = createServer("function", "1.0.0", { ...forLambda, requestStateKey });
-  server.tools.register({ name: "whoami", description: "Who calls." }, (_args, { viewer: { principal } }) =>
+  server.tools.register({ name: "whoami", description: "Who calls." }, ({ viewer: { principal } }) =>
     // Without a token a legacy client is its session.
     principal === undefined || principal.startsWith("session|") ? "nobody" : principal,
   );
-  server.tools.register({ name: "long_task", description: "Takes its time, and tells." }, async (_args, { emit }) => {
+  server.tools.register({ name: "long_task", description: "Takes its time, and tells." }, async ({ emit }) => {
     emit("started");
     await work();
     emit("done");
     return "ok";
   });
   server.resources.register({ name: "hello", uri: "file://hello.txt", mimeType: "text/plain" }, () => "hello world");
-  server.prompts.register({ name: "greet", arguments: [{ name: "name", required: true }] }, ({ name }) => `hello ${name}`);
+  server.prompts.register({ name: "greet", arguments: [{ name: "name", required: true }] }, ({ args: { name } }) => `hello ${name}`);
   return server;
 };
 

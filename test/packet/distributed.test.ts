@@ -40,7 +40,7 @@ const notesOn = (persistence: "disk" | "distributed") =>
           throw new Error("It broke.");
         },
       },
-      list: { match: { do: "list" }, view: (state) => ({ count: state.notes.length, notes: state.notes }) },
+      list: { match: { do: "list" }, view: ({ state }) => ({ count: state.notes.length, notes: state.notes }) },
       slowly: {
         match: { do: "slowly" },
         async work({ state }) {

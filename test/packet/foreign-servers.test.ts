@@ -118,12 +118,12 @@ describe("other servers", () => {
   it("are used by an actor's work, each call kept in its chain, and remember what it told them #packet.calling-out", async () => {
     const Entity = z.object({ name: z.string(), entityType: z.string(), observations: z.array(z.string()) });
     const scholar = actor("scholar", {
-      describe: "Learns.",
+      description: "Learns.",
       state: z.object({ known: z.int() }),
       initial: () => ({ known: 0 }),
       tools: {
         learn: {
-          describe: "Learn something, for good.",
+          description: "Learn something, for good.",
           input: z.object({ name: z.string() }),
           async work({ state, args, record, signal, progress }) {
             const memory = recordedServers(servers, clock, { record, signal, progress })("memory");

@@ -7,7 +7,7 @@ export const slow = actorCapability("slow", {
   requires: ["ms"],
   initialState: { done: 0 },
   messages: {
-    look: { match: { ms: 0 }, view: (state) => ({ done: state.done }) },
+    look: { match: { ms: 0 }, view: ({ state }) => ({ done: state.done }) },
     take: {
       async work({ state, payload, progress, signal }) {
         progress(0, 1);

@@ -10,17 +10,17 @@ const tellsWhere = (version: number, sum: number): string => `${sum} by version 
 
 /** As it was first. */
 export const first = actor("ledger", {
-  describe: "A ledger of one's own.",
+  description: "A ledger of one's own.",
   per: "user",
   persistence: "distributed",
   state: z.object({ sum: z.int().default(0) }),
   tools: {
     add: {
-      describe: "Add one.",
+      description: "Add one.",
       run: ({ state }) => tellsWhere(1, (state.sum += 1)),
     },
     hold: {
-      describe: "Add ten, once it is let through.",
+      description: "Add ten, once it is let through.",
       input: args,
       async work({ state, args: { gate }, signal }) {
         await pass(gate, signal);
@@ -32,19 +32,19 @@ export const first = actor("ledger", {
 
 /** Keeps its sum under another name. */
 export const second = actor("ledger", {
-  describe: "A ledger of one's own.",
+  description: "A ledger of one's own.",
   per: "user",
   persistence: "distributed",
   version: 2,
   state: z.object({ total: z.int().default(0), from: z.int().default(2) }),
-  migrate: (state, from) => ({ total: z.object({ sum: z.int() }).parse(state).sum, from }),
+  migrate: ({ state, from }) => ({ total: z.object({ sum: z.int() }).parse(state).sum, from }),
   tools: {
     add: {
-      describe: "Add one.",
+      description: "Add one.",
       run: ({ state }) => tellsWhere(2, (state.total += 1)),
     },
     hold: {
-      describe: "Add ten, once it is let through.",
+      description: "Add ten, once it is let through.",
       input: args,
       async work({ state, args: { gate }, signal }) {
         await pass(gate, signal);

@@ -11,7 +11,7 @@ const op = z.string();
 /** One for each principal. */
 export const purse = (persistence: "disk" | "distributed") =>
   actor("purse", {
-    describe: "A purse of one's own.",
+    description: "A purse of one's own.",
     per: "user",
     persistence,
     state: z.object({
@@ -24,7 +24,7 @@ export const purse = (persistence: "disk" | "distributed") =>
     }),
     tools: {
       pay: {
-        describe: "Pay somebody.",
+        description: "Pay somebody.",
         input: z.object({ op, to: z.string(), coins: z.int().positive() }),
         run({ state, args, key, send }) {
           if (args.coins > state.coins) refuse("There is not so much in it.");
@@ -36,7 +36,7 @@ export const purse = (persistence: "disk" | "distributed") =>
         },
       },
       count: {
-        describe: "Count what is in it, which takes a while.",
+        description: "Count what is in it, which takes a while.",
         input: z.object({ op }),
         async work({ state }) {
           await breath();
@@ -45,7 +45,7 @@ export const purse = (persistence: "disk" | "distributed") =>
         },
       },
     },
-    resources: { state: { uri: "purse://state", mimeType: "application/json", view: (state) => state } },
+    resources: { state: { uri: "purse://state", mimeType: "application/json", view: ({ state }) => state } },
     messages: {
       gain: {
         input: z.object({ from: z.string(), coins: z.int(), n: z.int() }),
@@ -60,13 +60,13 @@ export const purse = (persistence: "disk" | "distributed") =>
 /** One for all. */
 export const tally = (persistence: "disk" | "distributed") =>
   actor("tally", {
-    describe: "A sum everybody adds to.",
+    description: "A sum everybody adds to.",
     per: "shared",
     persistence,
     state: z.object({ sum: z.int().default(0) }),
     tools: {
       add: {
-        describe: "Add at once.",
+        description: "Add at once.",
         input: z.object({ op, by: z.int() }),
         run({ state, args }) {
           state.sum += args.by;
@@ -74,7 +74,7 @@ export const tally = (persistence: "disk" | "distributed") =>
         },
       },
       weigh: {
-        describe: "Add after a while.",
+        description: "Add after a while.",
         input: z.object({ op, by: z.int() }),
         async work({ state, args }) {
           await breath();
@@ -83,7 +83,7 @@ export const tally = (persistence: "disk" | "distributed") =>
         },
       },
     },
-    resources: { sum: { uri: "tally://sum", mimeType: "application/json", view: (state) => state } },
+    resources: { sum: { uri: "tally://sum", mimeType: "application/json", view: ({ state }) => state } },
   });
 
 export default [purse("distributed"), tally("distributed")];

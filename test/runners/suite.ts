@@ -6,10 +6,10 @@ import { assertError, assertHasTools, assertToolResult, callToolRequest, clientM
 import * as z from "zod";
 
 const counter = actor("counter", {
-  describe: "A count of one's own.",
+  description: "A count of one's own.",
   per: "user",
   state: z.object({ n: z.int().default(0) }),
-  tools: { add: { describe: "Adds one.", run: ({ state }) => String((state.n += 1)) } },
+  tools: { add: { description: "Adds one.", run: ({ state }) => String((state.n += 1)) } },
 });
 
 test("actors", async () => {

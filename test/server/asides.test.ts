@@ -12,19 +12,19 @@ const talkative = (log: unknown[] = []) => {
   const late: (() => void)[] = [];
   let runs = 0;
   const server = createServer("s", "1", { webLimits: ONE_STREAM, log: (_level, data) => void log.push(data) });
-  server.tools.register({ name: "late" }, (_args, { log: say, emit }) => {
+  server.tools.register({ name: "late" }, ({ log: say, emit }) => {
     late.push(() => {
       say("warning", "too late");
       emit("too late");
     });
     return "ok";
   });
-  server.tools.register({ name: "first" }, (_args, { log: say }) => {
+  server.tools.register({ name: "first" }, ({ log: say }) => {
     say("warning", "in time");
     runs += 1;
     return "ok";
   });
-  server.tools.register({ name: "asks" }, (_args, { ask }) => {
+  server.tools.register({ name: "asks" }, ({ ask }) => {
     const params = { message: "Sure?", requestedSchema: { type: "object", properties: {} } };
     ask({ sure: { method: "elicitation/create", params } });
     return "ok";

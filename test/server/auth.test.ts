@@ -20,8 +20,8 @@ const DOOR = "door";
 async function guarded(authority: AuthorizationServer): Promise<Server> {
   const auth = await authenticator({ issuers: [{ issuer: authority.issuer, keys: authority.keys }], scopes: [DOOR], name: "Tried" });
   const server = createServer("s", "1", { auth });
-  server.tools.register({ name: "who" }, (_args, { viewer }) => JSON.stringify(viewer));
-  server.tools.register({ name: "wipe", scopes: ["admin", "wipe"] }, (_args, { viewer }) => `Wiped by ${viewer.principal ?? "nobody"}.`);
+  server.tools.register({ name: "who" }, ({ viewer }) => JSON.stringify(viewer));
+  server.tools.register({ name: "wipe", scopes: ["admin", "wipe"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "nobody"}.`);
   return server;
 }
 
@@ -167,7 +167,7 @@ for (const era of ["legacy", "modern"])
     test("with keys alone there is nowhere to go, and the challenge says what lacks #server.callers", async () => {
       const auth = await authenticator({ keys: [{ name: "ana", sha256: hashApiKey("fB7cKq0yRz5n1XwTt3LhQ9"), scopes: ["read"] }] });
       await using server = createServer("s", "1", { auth });
-      server.tools.register({ name: "who" }, (_args, { viewer }) => `${viewer.principal} ${viewer.scopes.join()}`);
+      server.tools.register({ name: "who" }, ({ viewer }) => `${viewer.principal} ${viewer.scopes.join()}`);
       server.tools.register({ name: "wipe", scopes: ["admin"] }, () => "Wiped.");
       const send = (init: RequestInit): Promise<Response> => {
         const request = new Request("http://localhost/mcp", init);

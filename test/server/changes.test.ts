@@ -41,7 +41,7 @@ for (const which of CLIENTS)
       });
       undo();
       server.prompts.register({ name: "q" }, () => "q");
-      server.resources.register({ name: "t", uri: "x://{id}" }, ({ id }) => id);
+      server.resources.register({ name: "t", uri: "x://{id}" }, ({ args: { id } }) => id);
       await until("all three have been told", () => methods.every(heard));
       assert.deepEqual(await client.tools(), []);
       assert.deepEqual(await client.prompts(), ["p", "q"]);
@@ -89,12 +89,12 @@ for (const which of CLIENTS)
 
     test("meets actors and services beside a registry's tools", async () => {
       const tally = actor("tally", {
-        describe: "Counts.",
+        description: "Counts.",
         per: "shared",
         state: z.object({ n: z.number().default(0) }),
         tools: {
           count: {
-            describe: "Count.",
+            description: "Count.",
             run({ state }) {
               state.n += 1;
               return state.n;
@@ -119,7 +119,7 @@ for (const which of CLIENTS)
 
 test("a tool that needs a scope is refused without it, with a challenge, and served with it", async () => {
   await using server = createServer("s", "1");
-  server.tools.register({ name: "wipe", scopes: ["admin"] }, (_args, { viewer }) => `Wiped by ${viewer.principal ?? "nobody"}.`);
+  server.tools.register({ name: "wipe", scopes: ["admin"] }, ({ viewer }) => `Wiped by ${viewer.principal ?? "nobody"}.`);
   const call = (scopes: readonly string[]): Promise<Response> =>
     server.fetchAs(
       { principal: "ana", scopes },

@@ -33,7 +33,7 @@ const MODERN = {
 function deafServer() {
   const server = createServer("s", "1");
   const seen = { began: false, aborted: false };
-  server.tools.register({ name: "deaf" }, (_args, { emit, signal }) => {
+  server.tools.register({ name: "deaf" }, ({ emit, signal }) => {
     signal.addEventListener("abort", () => {
       seen.aborted = true;
     });

@@ -25,27 +25,27 @@ function isUpper(text: string): boolean {
 const schema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
 
 const taker = actor("taker", {
-  describe: "Takes what its library takes.",
+  description: "Takes what its library takes.",
   per: "shared",
   persistence: "memory",
   state: z.object({ n: z.number().default(0) }),
   tools: {
     take: {
-      describe: "Adds n.",
+      description: "Adds n.",
       input,
       run({ state, args }) {
         state.n += args.n;
         return JSON.stringify(args);
       },
     },
-    look: { describe: "Reads the sum and what it is given.", input, view: ({ n }, { args }) => `${n} ${args.n}` },
-    wrapped: { describe: "Of a JSON Schema.", input: fromJsonSchema<{ n: number }>(schema), view: () => "ok" },
+    look: { description: "Reads the sum and what it is given.", input, view: ({ state: { n }, args }) => `${n} ${args.n}` },
+    wrapped: { description: "Of a JSON Schema.", input: fromJsonSchema<{ n: number }>(schema), view: () => "ok" },
   },
 });
 
 const serverOf = (wires: object) => {
   const server = createServer("s", "1", wires);
-  server.tools.register({ name: "take", input }, (args) => JSON.stringify(args));
+  server.tools.register({ name: "take", input }, ({ args }) => JSON.stringify(args));
   server.tools.register({ name: "wrapped", input: fromJsonSchema<{ n: number }>(schema) }, () => "ok");
   return server;
 };

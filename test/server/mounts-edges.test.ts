@@ -54,7 +54,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
           await using server = createServer("s", "1");
           const begun = Promise.withResolvers<void>();
           const aborted = Promise.withResolvers<void>();
-          server.tools.register({ name: "wait" }, (_args, { signal, emit }) => {
+          server.tools.register({ name: "wait" }, ({ signal, emit }) => {
             signal.addEventListener("abort", () => aborted.resolve());
             emit("begun");
             return new Promise(() => undefined);

@@ -15,7 +15,7 @@ const gateOf = (name: string): PromiseWithResolvers<void> => {
 server.tools.register({ name: "where", description: "Which process this is." }, () => String(process.pid));
 server.tools.register(
   { name: "walk", description: "Tells a step, then waits at a gate.", input: GATE },
-  async ({ gate }, { emit, log }) => {
+  async ({ args: { gate }, emit, log }) => {
     // Makes the reply a stream, also for a client that did not ask for progress.
     log("warning", "off");
     emit({ step: 1 });
@@ -23,7 +23,7 @@ server.tools.register(
     return `walked in ${process.pid}`;
   },
 );
-server.tools.register({ name: "open", description: "Opens a gate.", input: GATE }, ({ gate }) => {
+server.tools.register({ name: "open", description: "Opens a gate.", input: GATE }, ({ args: { gate } }) => {
   gateOf(gate).resolve();
   return "open";
 });

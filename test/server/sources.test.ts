@@ -22,7 +22,7 @@ const serving = (source: Source, logged: string[]) => (wires: Wires) => {
 for (const era of ["legacy", "modern"] as const) {
   it(`${era}: a source that is down fails what is its own, and lists say that they are not whole`, async () => {
     const state = { down: true };
-    const inner = registry({ tools: { other: { run: () => "other" } } });
+    const inner = registry({ tools: { other: { work: () => "other" } } });
     const source: Source = {
       surface(viewer) {
         if (state.down) throw new EngineError("MAILBOX_FULL", FULL);

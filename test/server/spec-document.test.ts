@@ -30,12 +30,13 @@ const echoSchema = { type: "object", properties: { message: { type: "string" } }
 /** The document's four snippets. */
 function snippets(profile: "strict" | "apptheory"): Server {
   const server = createServer("my-mcp-server", "dev", { profile, rateLimit: false });
-  server.tools.register({ name: "echo", description: "Echo back the provided message.", input: echoSchema }, ({ message: said }) =>
-    content([text(said)]),
+  server.tools.register(
+    { name: "echo", description: "Echo back the provided message.", input: echoSchema },
+    ({ args: { message: said } }) => content([text(said)]),
   );
   server.tools.register(
     { name: "long_task", description: "Example long-running task with progress.", input: { type: "object" } },
-    async (_args, { emit }) => {
+    async ({ emit }) => {
       emit({ status: "started" });
       emit("two\nlines");
       emit({ status: "done" });
@@ -50,7 +51,7 @@ function snippets(profile: "strict" | "apptheory"): Server {
   );
   server.prompts.register(
     { name: "greet", description: "Return a greeting message.", arguments: [{ name: "name", required: true }] },
-    ({ name }) => messages([message("user", text(`hello ${name}`))]),
+    ({ args: { name } }) => messages([message("user", text(`hello ${name}`))]),
   );
   return server;
 }

@@ -37,8 +37,9 @@ const echoSchema = { type: "object", properties: { message: { type: "string" } }
 
 test("echo: a tool of a JSON Schema, listed word for word #apptheory.tools.register", async () => {
   await using server = createServer("my-mcp-server", "dev");
-  server.tools.register({ name: "echo", description: "Echo back the provided message.", input: echoSchema }, ({ message: said }) =>
-    content([text(said)]),
+  server.tools.register(
+    { name: "echo", description: "Echo back the provided message.", input: echoSchema },
+    ({ args: { message: said } }) => content([text(said)]),
   );
   const client = await legacy(server);
   assert.deepEqual(await client.result("tools/list"), {
@@ -68,7 +69,7 @@ async function* eventsOf(response: Response): AsyncGenerator<{ readonly id: stri
 const longTask = (server: Server, go: Promise<void>): void => {
   server.tools.register(
     { name: "long_task", description: "Example long-running task with progress.", input: { type: "object" } },
-    async (_args, { emit }) => {
+    async ({ emit }) => {
       emit({ status: "started" });
       await go;
       emit({ status: "done" });
@@ -138,7 +139,7 @@ test("greet: a prompt with a required argument", async () => {
   await using server = createServer("my-mcp-server", "dev");
   server.prompts.register(
     { name: "greet", description: "Return a greeting message.", arguments: [{ name: "name", required: true }] },
-    ({ name }) => messages([message("user", `hello ${name}`)]),
+    ({ args: { name } }) => messages([message("user", `hello ${name}`)]),
   );
   const client = await legacy(server);
   assert.deepEqual(await client.result("prompts/list"), {

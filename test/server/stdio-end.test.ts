@@ -23,7 +23,7 @@ for (const [era, said] of [
     const hanging = Promise.withResolvers<void>();
     let running = 0;
     const signals: AbortSignal[] = [];
-    server.tools.register({ name: "hang" }, (_args, { signal }) => {
+    server.tools.register({ name: "hang" }, ({ signal }) => {
       signals.push(signal);
       running += 1;
       if (running === 2) hanging.resolve();

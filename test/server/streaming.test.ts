@@ -28,7 +28,7 @@ function longTask(options: ServerOptions = {}): LongTask {
   const end = Promise.withResolvers<void>();
   let left = false;
   const server = createServer("s", "1", options);
-  server.tools.register({ name: "long_task" }, async (_args, { emit, signal }) => {
+  server.tools.register({ name: "long_task" }, async ({ emit, signal }) => {
     signal.addEventListener("abort", () => {
       left = true;
       gate.resolve();

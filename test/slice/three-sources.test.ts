@@ -24,12 +24,12 @@ interface Served extends AsyncDisposable {
 
 async function asCast(): Promise<Served> {
   const counter = actor("counter", {
-    describe: "Counts.",
+    description: "Counts.",
     persistence: "memory",
     state: z.object({ count: z.number().default(0) }),
     tools: {
       add: {
-        describe: "Adds.",
+        description: "Adds.",
         input: z.object({ by: z.number() }),
         run({ state, args }) {
           state.count += args.by;
@@ -37,15 +37,15 @@ async function asCast(): Promise<Served> {
         },
       },
       reset: {
-        describe: "Starts over.",
-        when: (state) => state.count > 0,
+        description: "Starts over.",
+        enabled: ({ state }) => state.count > 0,
         run({ state }) {
           state.count = 0;
           return { count: 0 };
         },
       },
     },
-    resources: { count: { uri: "count://{alias}/count", view: (state) => state.count } },
+    resources: { count: { uri: "count://{alias}/count", view: ({ state }) => state.count } },
   });
   const engine = await LocalEngine.start({ kinds: [counter] });
   return { source: cast({ engine, kinds: [counter] }), [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
@@ -62,10 +62,10 @@ async function asRegistry(): Promise<Served> {
   };
   const source = registry({
     tools: {
-      add: tool({ describe: "Adds.", input: z.object({ by: z.number() }), run: ({ by }) => set(count + by) }),
-      reset: { describe: "Starts over.", when: () => count > 0, run: () => set(0) },
+      add: tool({ description: "Adds.", input: z.object({ by: z.number() }), work: ({ args: { by } }) => set(count + by) }),
+      reset: { description: "Starts over.", enabled: () => count > 0, work: () => set(0) },
     },
-    resources: { count: { uri: "count://main/count", read: () => count } },
+    resources: { count: { uri: "count://main/count", view: () => count } },
   });
   return { source, async [Symbol.asyncDispose]() {} };
 }

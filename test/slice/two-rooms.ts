@@ -3,16 +3,16 @@ import { actor, refuse } from "../../src/core/actor/index.ts";
 
 /** A room holds things and people; things leave it and come to it by messages only. */
 export const room = actor("room", {
-  describe: "A room.",
+  description: "A room.",
   per: "link",
   persistence: "disk",
   state: z.object({ items: z.array(z.string()).default([]), people: z.array(z.string()).default([]), places: z.number().default(9) }),
   tools: {
     pick_up: {
-      describe: "Take a thing that lies here.",
+      description: "Take a thing that lies here.",
       input: z.object({ item: z.string() }),
-      when: (state) => state.items.length > 0 || "There is nothing here.",
-      choices: { item: (state) => [...state.items] },
+      enabled: ({ state }) => state.items.length > 0 || "There is nothing here.",
+      choices: { item: ({ state }) => [...state.items] },
       run({ state, args, viewer, send }) {
         const { self } = viewer;
         if (self === undefined) return refuse("Nobody is there to take it.");
@@ -23,9 +23,9 @@ export const room = actor("room", {
         return `You take the ${args.item}.`;
       },
     },
-    look: { describe: "Look around.", view: (state) => ({ items: [...state.items], people: [...state.people] }) },
+    look: { description: "Look around.", view: ({ state }) => ({ items: [...state.items], people: [...state.people] }) },
   },
-  resources: { here: { uri: "game://room/current", view: (state) => ({ items: [...state.items], people: [...state.people] }) } },
+  resources: { here: { uri: "game://room/current", view: ({ state }) => ({ items: [...state.items], people: [...state.people] }) } },
   messages: {
     furnish: {
       input: z.object({ items: z.array(z.string()), places: z.number().default(9) }),
@@ -61,7 +61,7 @@ export const room = actor("room", {
 
 /** A player stands in one room: it asks the next one before it leaves, and the answer comes as a message. */
 export const player = actor("player", {
-  describe: "A player.",
+  description: "A player.",
   per: "user",
   persistence: "disk",
   state: z.object({
@@ -70,13 +70,13 @@ export const player = actor("player", {
     items: z.array(z.string()).default([]),
     told: z.string().default(""),
   }),
-  links: { "": { kinds: ["room"], to: (state) => room.id(state.room) } },
+  links: { "": { kinds: ["room"], to: ({ state }) => room.id(state.room) } },
   tools: {
     move: {
-      describe: "Go to another room.",
+      description: "Go to another room.",
       input: z.object({ to: z.enum(["hall", "cave"]) }),
-      when: (state) => state.bound === "" || "You are on your way.",
-      choices: { to: (state) => (state.room === "hall" ? ["cave"] : ["hall"]) },
+      enabled: ({ state }) => state.bound === "" || "You are on your way.",
+      choices: { to: ({ state }) => (state.room === "hall" ? ["cave"] : ["hall"]) },
       run({ state, args, self, send }) {
         state.bound = args.to;
         send(room.id(args.to), "arrive", { player: self }, { replyAs: "arrived" });
@@ -84,19 +84,19 @@ export const player = actor("player", {
       },
     },
     drop: {
-      describe: "Put a thing down.",
+      description: "Put a thing down.",
       input: z.object({ item: z.string() }),
-      when: (state) => state.items.length > 0 || "You carry nothing.",
-      choices: { item: (state) => [...state.items] },
+      enabled: ({ state }) => state.items.length > 0 || "You carry nothing.",
+      choices: { item: ({ state }) => [...state.items] },
       run({ state, args, send }) {
         state.items.splice(state.items.indexOf(args.item), 1);
         send(room.id(state.room), "put", { item: args.item });
         return `You drop the ${args.item}.`;
       },
     },
-    inventory: { describe: "What you carry.", view: (state) => [...state.items] },
+    inventory: { description: "What you carry.", view: ({ state }) => [...state.items] },
   },
-  resources: { state: { uri: "game://player/state", view: (state) => state } },
+  resources: { state: { uri: "game://player/state", view: ({ state }) => state } },
   messages: {
     gain: {
       input: z.object({ item: z.string() }),

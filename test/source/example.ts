@@ -12,32 +12,36 @@ export function example() {
     name: "example",
     instructions: "Be kind.",
     tools: {
-      add: tool({ describe: "Adds.", input: z.object({ a: z.number(), b: z.number().default(1) }), run: ({ a, b }) => a + b }),
+      add: tool({
+        description: "Adds.",
+        input: z.object({ a: z.number(), b: z.number().default(1) }),
+        work: ({ args: { a, b } }) => a + b,
+      }),
       echo: {
-        describe: "As it came.",
+        description: "As it came.",
         input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-        run: ({ text }) => text,
+        work: ({ args: { text } }) => text,
       },
-      fail: { describe: "Refuses.", run: () => refuse("Not today.", { code: "LATER", data: { when: "tomorrow" } }) },
+      fail: { description: "Refuses.", work: () => refuse("Not today.", { code: "LATER", data: { when: "tomorrow" } }) },
       crash: {
-        describe: "Breaks.",
-        run() {
+        description: "Breaks.",
+        work() {
           throw new Error("secret path");
         },
       },
-      read: { describe: "Needs light.", when: () => light || "It is dark.", run: () => "text" },
-      shy: { describe: "Hidden from others.", when: ({ principal }) => principal === "ana", run: () => "hello" },
+      read: { description: "Needs light.", enabled: () => light || "It is dark.", work: () => "text" },
+      shy: { description: "Hidden from others.", enabled: ({ viewer: { principal } }) => principal === "ana", work: () => "hello" },
       sure: {
-        describe: "Asks.",
-        run: (_args, { ask }) => ask({ sure: { method: "elicitation/create", params: { message: "Sure?" } } }),
+        description: "Asks.",
+        work: ({ ask }) => ask({ sure: { method: "elicitation/create", params: { message: "Sure?" } } }),
       },
       slow: {
-        describe: "Waits.",
-        run: (_args, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+        description: "Waits.",
+        work: ({ signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
       },
       tell: {
-        describe: "Says how far it is.",
-        run(_args, { progress, log, can, key }) {
+        description: "Says how far it is.",
+        work({ progress, log, can, key }) {
           progress(1, 2, "half");
           log("info", "here");
           return { roots: can("roots"), key: key ?? null };
@@ -45,18 +49,18 @@ export function example() {
       },
     },
     resources: {
-      text: { uri: "test://text", mimeType: "text/plain", read: () => "static" },
+      text: { uri: "test://text", mimeType: "text/plain", view: () => "static" },
       user: {
         uri: "test://users/{id}",
-        read: ({ id }) => ({ id }),
-        complete: { id: (value) => ["1", "12", "2"].filter((id) => id.startsWith(value)) },
+        view: ({ args: { id } }) => ({ id }),
+        complete: { id: ({ value }) => ["1", "12", "2"].filter((id) => id.startsWith(value)) },
       },
     },
     prompts: {
       greet: {
-        describe: "Greets.",
+        description: "Greets.",
         arguments: [{ name: "name", required: true }],
-        get: ({ name }) => `Hello ${name}.`,
+        view: ({ args: { name } }) => `Hello ${name}.`,
         complete: { name: async () => ["Ana"] },
       },
     },

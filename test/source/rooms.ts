@@ -3,15 +3,15 @@ import { actor, refuse } from "../../src/core/actor/index.ts";
 
 /** Two kinds that need each other: a player, and the room its link leads to. */
 export const room = actor("room", {
-  describe: "A room.",
+  description: "A room.",
   per: "link",
   state: z.object({ items: z.array(z.string()).default([]), dark: z.boolean().default(false) }),
   tools: {
     pick_up: {
-      describe: "Takes a thing.",
+      description: "Takes a thing.",
       input: z.object({ item: z.string() }),
-      when: (state) => state.items.length > 0 || "There is nothing here.",
-      choices: { item: (state) => [...state.items] },
+      enabled: ({ state }) => state.items.length > 0 || "There is nothing here.",
+      choices: { item: ({ state }) => [...state.items] },
       run({ state, args, viewer, send }) {
         const at = state.items.indexOf(args.item);
         if (at < 0) refuse("It is gone.");
@@ -21,17 +21,17 @@ export const room = actor("room", {
       },
     },
     switch: {
-      describe: "Turns the light on or off.",
+      description: "Turns the light on or off.",
       run({ state }) {
         state.dark = !state.dark;
         return "Click.";
       },
     },
-    look: { describe: "Looks around.", when: (state) => !state.dark, view: (state) => state.items.join(", ") },
+    look: { description: "Looks around.", enabled: ({ state }) => !state.dark, view: ({ state }) => state.items.join(", ") },
   },
   resources: {
-    things: { uri: "room://{alias}/things", view: (state) => state.items },
-    light: { uri: "room://{alias}/light", when: (state) => !state.dark, view: () => "bright" },
+    things: { uri: "room://{alias}/things", view: ({ state }) => state.items },
+    light: { uri: "room://{alias}/light", enabled: ({ state }) => !state.dark, view: () => "bright" },
   },
   messages: {
     put: {
@@ -44,13 +44,13 @@ export const room = actor("room", {
 });
 
 export const player = actor("player", {
-  describe: "A player.",
+  description: "A player.",
   per: "user",
   state: z.object({ room: z.string().default("hall"), items: z.array(z.string()).default([]) }),
-  links: { "": { kinds: ["room"], to: (state) => room.id(state.room) } },
+  links: { "": { kinds: ["room"], to: ({ state }) => room.id(state.room) } },
   tools: {
     move: {
-      describe: "Goes.",
+      description: "Goes.",
       input: z.object({ to: z.string() }),
       run({ state, args }) {
         state.room = args.to;
@@ -58,20 +58,20 @@ export const player = actor("player", {
       },
     },
     drop: {
-      describe: "Puts a thing down.",
+      description: "Puts a thing down.",
       input: z.object({ item: z.string() }),
-      when: (state) => state.items.length > 0 || "You carry nothing.",
-      choices: { item: (state) => [...state.items] },
+      enabled: ({ state }) => state.items.length > 0 || "You carry nothing.",
+      choices: { item: ({ state }) => [...state.items] },
       run({ state, args, send }) {
         state.items.splice(state.items.indexOf(args.item), 1);
         send(room.id(state.room), "put", { item: args.item });
         return `You drop the ${args.item}.`;
       },
     },
-    inventory: { describe: "What you carry.", view: (state) => state.items.join(", ") },
+    inventory: { description: "What you carry.", view: ({ state }) => state.items.join(", ") },
   },
-  resources: { me: { uri: "game://player/state", view: (state) => state } },
-  prompts: { start: { describe: "Begins.", view: (state) => `You are in ${state.room}.` } },
+  resources: { me: { uri: "game://player/state", view: ({ state }) => state } },
+  prompts: { start: { description: "Begins.", view: ({ state }) => `You are in ${state.room}.` } },
   messages: {
     gain: {
       input: z.object({ item: z.string() }),

@@ -15,29 +15,29 @@ const state = z.object({ n: z.number().default(0) });
 
 const kindOf = (version: number, migrate?: () => { n: number }): Behaviour =>
   actor("desk", {
-    describe: "A desk.",
+    description: "A desk.",
     per: "user",
     version,
     state,
     ...(migrate === undefined ? {} : { migrate }),
-    links: { lamp: { kinds: ["lamp"], to: (now) => (looked.push(`link ${now.n}`), lamp.id("main")) } },
+    links: { lamp: { kinds: ["lamp"], to: ({ state: now }) => (looked.push(`link ${now.n}`), lamp.id("main")) } },
     tools: {
-      add: { describe: "Adds.", run: ({ state: draft }) => (draft.n += 1) },
+      add: { description: "Adds.", run: ({ state: draft }) => (draft.n += 1) },
       look: {
-        describe: "Looks.",
-        when: (now) => (looked.push(`when ${now.n}`), true),
-        view: (now) => (looked.push(`view ${now.n}`), now.n),
+        description: "Looks.",
+        enabled: ({ state: now }) => (looked.push(`when ${now.n}`), true),
+        view: ({ state: now }) => (looked.push(`view ${now.n}`), now.n),
       },
     },
-    resources: { desk: { uri: "desk://mine", view: (now) => (looked.push(`resource ${now.n}`), now) } },
+    resources: { desk: { uri: "desk://mine", view: ({ state: now }) => (looked.push(`resource ${now.n}`), now) } },
   });
 
 const lamp = actor("lamp", {
-  describe: "A lamp.",
+  description: "A lamp.",
   per: "link",
   begins: true,
   state,
-  tools: { light: { describe: "Lights.", run: () => "lit" } },
+  tools: { light: { description: "Lights.", run: () => "lit" } },
 });
 
 for (const [what, version, migrate, code] of [

@@ -3,7 +3,7 @@ import { actor, elicit } from "troupe";
 import * as z from "zod";
 
 export const errand = actor("errand", {
-  describe: "Runs one errand, and is done.",
+  description: "Runs one errand, and is done.",
   per: "link",
   state: z.object({ thrown: z.number().default(0) }),
   messages: {
@@ -20,12 +20,12 @@ export const errand = actor("errand", {
 });
 
 export const master = actor("master", {
-  describe: "Has errands run.",
+  description: "Has errands run.",
   per: "user",
   state: z.object({ told: z.array(z.string()).default([]), n: z.int().default(0) }),
   tools: {
     send: {
-      describe: "Sends for something.",
+      description: "Sends for something.",
       input: z.object({ what: z.string() }),
       run(ctx) {
         ctx.state.n += 1;
@@ -34,9 +34,9 @@ export const master = actor("master", {
         return key;
       },
     },
-    roll: { describe: "Rolls a die.", run: ({ random, now }) => `${random()} at ${String(now)}` },
+    roll: { description: "Rolls a die.", run: ({ random, now }) => `${random()} at ${String(now)}` },
     sure: {
-      describe: "Asks first.",
+      description: "Asks first.",
       run(ctx) {
         const { sure } = ctx.ask({ sure: elicit("Sure?", z.object({ yes: z.boolean() })) });
         ctx.state.told.push(sure.action);
@@ -44,7 +44,7 @@ export const master = actor("master", {
       },
     },
     dig: {
-      describe: "Takes a while.",
+      description: "Takes a while.",
       async work(ctx) {
         ctx.progress(1, 2, "half");
         ctx.state.n += 1;
@@ -66,5 +66,5 @@ export const master = actor("master", {
       },
     },
   },
-  resources: { told: { uri: "errands://told", view: (state) => state.told } },
+  resources: { told: { uri: "errands://told", view: ({ state }) => state.told } },
 });

@@ -27,7 +27,7 @@ describe("the client matrix finds nothing", () => {
     await using server = await testServer((wires) => {
       const own = createServer("own", "1.0.0", wires);
       own.tools.register({ name: "greet" }, () => "Hello.");
-      own.tools.register({ name: "steps" }, (_args, { emit }) => {
+      own.tools.register({ name: "steps" }, ({ emit }) => {
         for (let step = 0; step < 100; step += 1) emit({ step });
         return "done";
       });
@@ -56,7 +56,7 @@ describe("the client matrix finds nothing", () => {
 describe("the client matrix finds, where a server errs so,", () => {
   test("a tool that is no more, told by an error no model reads", async () => {
     let calls = 0;
-    await using server = await testServer(registry({ tools: { once: { when: () => calls === 0, run: () => String((calls += 1)) } } }));
+    await using server = await testServer(registry({ tools: { once: { enabled: () => calls === 0, work: () => String((calls += 1)) } } }));
     const [[client, finding] = []] = findings(await matrix(server, [{ name: "once" }]));
     assert.equal(client, "never refreshes");
     assert.match(

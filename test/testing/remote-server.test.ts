@@ -9,7 +9,7 @@ import { type Loopback, onLoopback } from "../on-loopback.ts";
 const newServer = () => {
   const server = createServer("elsewhere", "1.0.0", { rateLimit: false });
   server.tools.register({ name: "greet", description: "Says hello." }, () => "Hello.");
-  server.tools.register({ name: "slow", description: "Tells." }, (_args, { emit }) => {
+  server.tools.register({ name: "slow", description: "Tells." }, ({ emit }) => {
     emit("half");
     return "done";
   });

@@ -13,13 +13,13 @@ const answers = { elicitation: [{ action: "accept", content: {} }] };
 const makeErrands = (from: string, options: ServerOptions = {}) => {
   const own = createServer("errands", "1.0.0", { rateLimit: false, ...options });
   own.tools.register({ name: "fetches" }, async () => (await fetch(from)).text());
-  own.tools.register({ name: "naps" }, async (_args, { emit }) => {
+  own.tools.register({ name: "naps" }, async ({ emit }) => {
     await sleep(20);
     emit("half");
     await sleep(20);
     return "rested";
   });
-  own.tools.register({ name: "asks" }, async (_args, { ask }) => {
+  own.tools.register({ name: "asks" }, async ({ ask }) => {
     await sleep(5);
     ask({ sure: { method: "elicitation/create", params: { message: "Sure?", requestedSchema: { type: "object", properties: {} } } } });
     await sleep(5);

@@ -53,7 +53,7 @@ async function actors(era: TestEra, seed?: number): Promise<Recorded> {
 async function ownServer(era: TestEra): Promise<Recorded> {
   await using served = await testServer((wires) => {
     const own = createServer("own", "1.0.0", wires);
-    own.tools.register({ name: "run" }, async (_args, { requestId, emit, ask }) => {
+    own.tools.register({ name: "run" }, async ({ requestId, emit, ask }) => {
       emit({ requestId });
       const { sure } = ask({
         sure: { method: "elicitation/create", params: { message: "Sure?", requestedSchema: { type: "object", properties: {} } } },

@@ -191,8 +191,8 @@ describe("troupe theater", { concurrency: 3 }, () => {
 const LAMP = (word: string): string => `
 import { actor } from "troupe";
 export const lamp = actor("lamp", {
-  describe: "A lamp.", persistence: "disk", initial: () => ({ lit: 0 }),
-  tools: { light: { describe: "Light it.", run({ state }) { state.lit += 1; return "${word} " + state.lit; } } },
+  description: "A lamp.", persistence: "disk", initial: () => ({ lit: 0 }),
+  tools: { light: { description: "Light it.", run({ state }) { state.lit += 1; return "${word} " + state.lit; } } },
 });
 `;
 

@@ -19,23 +19,23 @@ const URIS = Array.from({ length: 8 }, (_, index) => `board://page/${index}${"x"
 
 /** Each turn changes what it shows, and every other one what it offers. */
 const board = actor("board", {
-  describe: "A board everybody sees.",
+  description: "A board everybody sees.",
   per: "shared",
   persistence: "memory",
   state: z.object({ turns: z.int().default(0) }),
   tools: {
     turn: {
-      describe: "Turn.",
+      description: "Turn.",
       run({ state }) {
         state.turns += 1;
         return state.turns;
       },
     },
-    odd: { describe: "There at odd times.", when: ({ turns }) => turns % 2 === 1, view: () => "odd" },
+    odd: { description: "There at odd times.", enabled: ({ state: { turns } }) => turns % 2 === 1, view: () => "odd" },
   },
   resources: {
-    now: { uri: "board://now", view: ({ turns }) => ({ turns }) },
-    page: { uri: "board://page/{name}", view: ({ turns }) => ({ turns }) },
+    now: { uri: "board://now", view: ({ state: { turns } }) => ({ turns }) },
+    page: { uri: "board://page/{name}", view: ({ state: { turns } }) => ({ turns }) },
     big: { uri: "board://big", view: () => "b".repeat(1_000_000) },
   },
 });

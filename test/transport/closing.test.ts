@@ -25,7 +25,7 @@ function slow(): Slow {
   const [gate, aborted] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let begun = 0;
   const server = createServer("s", "1");
-  server.tools.register({ name: "slow" }, async (_args, { signal }) => {
+  server.tools.register({ name: "slow" }, async ({ signal }) => {
     signal.addEventListener("abort", () => aborted.resolve());
     begun += 1;
     await gate.promise;

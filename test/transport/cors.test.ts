@@ -60,7 +60,7 @@ for (const [name, place] of Object.entries(PLACES))
 
     test("lets it read answers, streams and refusals", async () => {
       await using server = createServer("s", "1", { sse: true, auth: await auth(), allowedOrigins: [`${ORIGIN}/`] });
-      server.tools.register({ name: "two" }, (_args, { emit }) => {
+      server.tools.register({ name: "two" }, ({ emit }) => {
         emit("one");
         return "two";
       });

@@ -8,9 +8,9 @@ const waits = Promise.withResolvers<string>();
 export default registry({
   tools: {
     own_readiness: {
-      describe: "Waits for the signal to stop.",
+      description: "Waits for the signal to stop.",
       input: z.object({ urls: z.array(z.string()) }),
-      run: async ({ urls }) => {
+      work: async ({ args: { urls } }) => {
         const stopped = once(process, "SIGTERM");
         waits.resolve("It waits.");
         await stopped;
@@ -18,6 +18,6 @@ export default registry({
         return (await Promise.all(asked)).join(" ");
       },
     },
-    until_it_waits: { describe: "Until the other one waits.", run: () => waits.promise },
+    until_it_waits: { description: "Until the other one waits.", work: () => waits.promise },
   },
 });

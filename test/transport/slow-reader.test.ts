@@ -27,7 +27,7 @@ interface Flood {
 function flood(name: string): Flood {
   const told = Promise.withResolvers<void>();
   const server = createServer("s", "1", { sse: true });
-  server.tools.register({ name }, async (_args, { emit }) => {
+  server.tools.register({ name }, async ({ emit }) => {
     for (let n = 1; n <= STEPS; n += 1) {
       emit(STEP);
       if (name === "paced" && n % 50 === 0) await new Promise((resolve) => setImmediate(resolve));

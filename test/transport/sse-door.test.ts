@@ -142,7 +142,7 @@ for (const [name, place] of Object.entries(PLACES))
 
     test("binds the session to its principal, and each POST to the scopes of its own token", async () => {
       await using server = served({ auth: await auth() });
-      server.tools.register({ name: "who" }, (_args, { viewer }) => viewer.principal ?? "nobody");
+      server.tools.register({ name: "who" }, ({ viewer }) => viewer.principal ?? "nobody");
       server.tools.register({ name: "wipe", scopes: ["admin"] }, () => "wiped");
       await using at = await place(server);
       assert.equal((await at.send("/sse", { headers: { accept: "text/event-stream" } })).status, 401);

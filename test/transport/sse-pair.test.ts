@@ -68,10 +68,10 @@ const MOUNTS: Readonly<Record<string, (server: Server) => Mounted | Promise<Moun
 };
 
 const tally = actor("tally", {
-  describe: "Counts.",
+  description: "Counts.",
   per: "shared",
   state: z.object({ n: z.number().default(0) }),
-  tools: { count: { describe: "Count.", run: ({ state }) => `${(state.n += 1)}` } },
+  tools: { count: { description: "Count.", run: ({ state }) => `${(state.n += 1)}` } },
 });
 
 for (const [name, mount] of Object.entries(MOUNTS))
@@ -80,7 +80,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
       test(`serves the official client ${which.sdk}, ${which.era}, together with one of Streamable HTTP`, { timeout: 20_000 }, async () => {
         await using engine = await LocalEngine.start({ store: memoryStore(), kinds: [tally] });
         await using server = createServer("s", "1", { sse: true, sources: [cast({ engine, kinds: [tally] })] });
-        server.tools.register({ name: "echo", input: z.object({ message: z.string() }) }, ({ message }) => message);
+        server.tools.register({ name: "echo", input: z.object({ message: z.string() }) }, ({ args: { message } }) => message);
         await using mounted = await mount(server);
         const manner = mounted.fetch === undefined ? {} : { fetch: mounted.fetch };
         await using old = await connect({ sse: mounted.sse }, which, manner);

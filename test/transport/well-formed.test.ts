@@ -40,13 +40,13 @@ function broken(): Server {
   tools.register({ name: "refusal" }, () => {
     throw refuse(BROKEN, { data: { said: BROKEN } });
   });
-  tools.register({ name: "steps" }, (_args, { log, emit, progress }) => {
+  tools.register({ name: "steps" }, ({ log, emit, progress }) => {
     log("warning", { said: BROKEN }, BROKEN);
     progress(1, 2, BROKEN);
     emit({ said: BROKEN });
     return "done";
   });
-  tools.register({ name: "asks" }, (_args, { ask, answers }) => {
+  tools.register({ name: "asks" }, ({ ask, answers }) => {
     const params = { message: BROKEN, requestedSchema: { type: "object", properties: { [HALF]: { type: "string", title: BROKEN } } } };
     if (answers["sure"] === undefined) ask({ sure: { method: "elicitation/create", params } });
     return "asked";

@@ -16,7 +16,7 @@ export interface NamesState {
 /** Who is called what: one actor for every 256th name, so that no two players claim one name and none of the actors grows without end. */
 export function namesKind() {
   return actor("names", {
-    describe: "The names players have claimed.",
+    description: "The names players have claimed.",
     per: "link",
     begins: true,
     initial: (): NamesState => ({ owners: {} }),

@@ -17,16 +17,16 @@ const SHOWN = 100;
 /** Who is about, all over the world. */
 export function rosterKind() {
   return actor("roster", {
-    describe: "Who is about.",
+    description: "Who is about.",
     per: "link",
     begins: true,
     initial: (): RosterState => ({ players: {}, watch: false }),
     tools: {
       who: {
-        describe: "List the players who are about, all over the world",
+        description: "List the players who are about, all over the world",
         input: NOTHING,
         annotations: { title: "Who", readOnlyHint: true, openWorldHint: false },
-        view: (state) => {
+        view: ({ state }) => {
           const names = Object.values(state.players)
             .map(({ name }) => name)
             .toSorted((a, b) => a.localeCompare(b));

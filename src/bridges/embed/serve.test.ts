@@ -162,7 +162,7 @@ describe("a transport that fails", () => {
 });
 
 test("a source is served the same way, and is not closed #agentic.embed", async () => {
-  const source = registry({ tools: { greet: { describe: "Greets.", run: () => "Hello." } } });
+  const source = registry({ tools: { greet: { description: "Greets.", work: () => "Hello." } } });
   for (const round of [1, 2]) {
     const [theirs, ours] = MemoryV2.createLinkedPair();
     await using served = await serve(source, { transport: ours, instructions: `Round ${round}.` });

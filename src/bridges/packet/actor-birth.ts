@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { First } from "../../core/actor/index.ts";
+import type { InitialContext } from "../../core/actor/index.ts";
 import { EngineError, type Json, type Policy, TroupeError, type Viewer } from "../../core/contract/index.ts";
 import type { FirstTimes } from "./actor-definition.ts";
 import { UNSET } from "./actor-timers.ts";
@@ -15,7 +15,7 @@ export interface Beginning {
   readonly initialState: object;
   readonly state?: StandardSchemaV1;
   readonly version: number;
-  readonly migrate?: (state: Json, from: number) => object;
+  readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
   /** It has timers, which its first message sets. */
   readonly timed: boolean;
   /** Everybody's: otherwise it begins as somebody's, or not at all. */
@@ -23,7 +23,7 @@ export interface Beginning {
 }
 
 /** Its first state; or, where one on disk ended before, the state of that. */
-export function firstState(beginning: Beginning, { key, at, start, viewer, random, id }: First): KeptDraft {
+export function firstState(beginning: Beginning, { key, now: at, args: start, viewer, random, id }: InitialContext): KeptDraft {
   const own: Pick<KeptDraft, "timers" | "owner"> = {
     ...(beginning.timed && { timers: UNSET }),
     ...(!beginning.shared && { owner: ownerOf(beginning.id, key, viewer) }),
@@ -64,7 +64,7 @@ function migrated(beginning: Beginning, value: Json, from: number): KeptDraft {
   const kept = keptIn(value);
   if (kept === undefined || beginning.migrate === undefined)
     throw new TroupeError("BAD_DEFINITION", `A state of version ${from} is not understood: give \`migrate\`.`);
-  return draftOf(beginning, beginning.migrate(kept.state, from), kept.metadata);
+  return draftOf(beginning, beginning.migrate({ state: kept.state, from }), kept.metadata);
 }
 
 function draftOf({ id, state: schema }: Beginning, state: unknown, metadata: KeptDraft["metadata"]): KeptDraft {

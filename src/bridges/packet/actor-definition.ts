@@ -23,8 +23,9 @@ export interface ActorWork<S, P> extends ActorRun<S, P>, Pick<WorkContext<S, P>,
   readonly request: (capabilityId: string, payload: JsonObject, options?: { readonly actor_id?: string }) => Promise<Json>;
 }
 
-/** What a read is given: the last durable state, and nothing to change it by. */
-export interface ActorView<P> {
+/** What a read has at hand: the last durable state, read-only, and the payload. */
+export interface ActorView<S, P> {
+  readonly state: Frozen<S>;
   readonly payload: P;
   readonly context: PacketContext;
   readonly metadata: ActorTimes;
@@ -42,7 +43,7 @@ export interface FirstTimes {
 type Handles<S, P> =
   | { run(context: ActorRun<S, P>): Value; work?: never; view?: never }
   | { work(context: ActorWork<S, P>): Promise<Value>; run?: never; view?: never }
-  | { view(state: Frozen<S>, context: ActorView<P>): Value; run?: never; work?: never };
+  | { view(context: ActorView<S, P>): Value; run?: never; work?: never };
 
 export interface ActorCapabilityDefinition<S extends object, M> extends Described {
   /** JSON, copied for each actor that begins; or made from what it begins with. */
@@ -58,7 +59,7 @@ export interface ActorCapabilityDefinition<S extends object, M> extends Describe
   /** Of the state, from 1. Default 1. */
   readonly version?: number;
   /** A state of a lower version. Pure. */
-  readonly migrate?: (state: Json, from: number) => S;
+  readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
   /** The first pattern, in the order they stand here, that a payload matches. A message without `match` takes any. */
   readonly messages: { readonly [N in keyof M]: { readonly match?: M[N] & object } & Handles<S, PayloadOf<M[N]>> };
   /** While the actor lives, every so often. */

@@ -19,7 +19,12 @@ export interface AnyHandler {
   readonly match?: object;
   run?(context: PacketRun): unknown;
   work?(context: PacketWork): Promise<unknown>;
-  view?(state: unknown, context: { readonly payload: unknown; readonly context: PacketContext; readonly metadata: ActorTimes }): unknown;
+  view?(context: {
+    readonly state: unknown;
+    readonly payload: unknown;
+    readonly context: PacketContext;
+    readonly metadata: ActorTimes;
+  }): unknown;
 }
 
 export interface AnyPeriodic {
@@ -94,7 +99,7 @@ export class Handlers {
     const found = this.#handlers.find(({ name }) => name === action);
     const matched = found?.match(payload);
     if (matched === undefined) return undefined;
-    const result = found?.handler.view?.(state, { payload: matched.payload, context, metadata });
+    const result = found?.handler.view?.({ state, payload: matched.payload, context, metadata });
     const where = `${this.#options.id}: messages.${action}`;
     if (isPromise(result)) {
       // Its own failure is nobody's news any more.

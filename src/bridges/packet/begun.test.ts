@@ -17,7 +17,7 @@ const kid = actorCapability("kid", {
         state.secret = payload.secret;
       },
     },
-    read: { match: { read: true }, view: (state) => ({ secret: state.secret }) },
+    read: { match: { read: true }, view: ({ state }) => ({ secret: state.secret }) },
     write: {
       run({ state }) {
         state.secret += "!";

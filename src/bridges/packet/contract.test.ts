@@ -43,7 +43,7 @@ const shop = actorCapability("shop", {
     },
     seen: {
       match: { item: "seen" },
-      view: (state) => {
+      view: ({ state }) => {
         if (state.sold.length === 0) refuse("Nothing was sold.", { code: "NONE" });
         return { price: state.sold.length };
       },

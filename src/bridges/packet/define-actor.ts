@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { actor, type First, type Kind } from "../../core/actor/index.ts";
+import { actor, type InitialContext, type Kind } from "../../core/actor/index.ts";
 import { type Json, type Policy, type Snapshot, systemClock, TroupeError } from "../../core/contract/index.ts";
 import { type Beginning, firstState, idlePolicy, migratedState, policyFor, policyOver } from "./actor-birth.ts";
 import type { ActorCapabilityDefinition } from "./actor-definition.ts";
@@ -29,7 +29,7 @@ interface AnyDefinition extends Described {
   readonly timeout?: Timeout;
   readonly shared?: boolean;
   readonly version?: number;
-  readonly migrate?: (state: Json, from: number) => object;
+  readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
   readonly messages: Readonly<Record<string, AnyHandler>>;
   readonly periodic?: Readonly<Record<string, AnyPeriodic>>;
   readonly search?: readonly string[];
@@ -62,14 +62,14 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
   const beginning: Beginning = { ...definition, id, version, timed: handlers.timed, shared };
   const handled = handlers.messages();
   const plainKind = actor(kindOf(id), {
-    describe: about.intent,
+    description: about.intent,
     per: "link",
     version,
     owner: shared ? "anyone" : "starter",
     ...policy,
     ...definition.policy,
-    initial: (first: First) => firstState(beginning, first),
-    ...(definition.migrate !== undefined && { migrate: (state: Json, from: number) => migratedState(beginning, state, from) }),
+    initial: (first: InitialContext) => firstState(beginning, first),
+    ...(definition.migrate !== undefined && { migrate: ({ state, from }) => migratedState(beginning, state, from) }),
     messages: handled,
   });
   const receive = withoutStrays<KeptDraft>(plainKind, (action) => Object.hasOwn(handled, action));

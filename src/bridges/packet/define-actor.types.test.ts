@@ -34,7 +34,7 @@ void test("types: payloads are as their patterns make them, state is the author'
           return state.items.length;
         },
       },
-      reads: { view: (state, { metadata }) => [state.items.length, metadata.message_count] },
+      reads: { view: ({ state, metadata }) => [state.items.length, metadata.message_count] },
     },
   });
   assert.equal(made.kind.kind, "typed");
@@ -106,7 +106,7 @@ export const wrong = {
       ...about,
       messages: {
         x: {
-          view(state) {
+          view({ state }) {
             // @ts-expect-error -- a read has nothing to change it by
             state.items.push("x");
             return null;

@@ -13,7 +13,7 @@ const vault = actorCapability("vault", {
   messages: {
     look: {
       match: { do: "look" },
-      view(state) {
+      view({ state }) {
         leaked.view = state;
         return { list: state.list, last: state.last };
       },

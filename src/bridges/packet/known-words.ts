@@ -55,7 +55,7 @@ export function checkActorWords(id: string, definition: { readonly [W in (typeof
   if (timeout !== undefined && !isTimeout(timeout))
     throw badDefinition(`${id}: timeout is idle(ms), lifetime(ms), never or a function, not ${shown(timeout)}.`);
   if (shared !== undefined && typeof shared !== "boolean") throw badDefinition(`${id}: shared is true or false, not ${shown(shared)}.`);
-  if (migrate !== undefined && typeof migrate !== "function") throw badDefinition(`${id}: migrate is a function (state, from).`);
+  if (migrate !== undefined && typeof migrate !== "function") throw badDefinition(`${id}: migrate is a function ({ state, from }).`);
   if (policy !== undefined) onlyWords(`${id}: policy`, policy, POLICY);
   if (search !== undefined && !isTexts(search))
     throw badDefinition(`${id}: search is a list of fields, ["payload:text"], not ${shown(search)}.`);

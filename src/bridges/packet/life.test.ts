@@ -45,9 +45,9 @@ const newer = actorCapability("diary", {
   version: 2,
   initialState: { numbered: Array<readonly [number, string]>() },
   state: z.object({ numbered: z.array(z.tuple([z.number(), z.string()])) }),
-  migrate: (state) => ({ numbered: Object.values(Object(state).pages).map((page, n) => [n, String(page)] as const) }),
+  migrate: ({ state }) => ({ numbered: Object.values(Object(state).pages).map((page, n) => [n, String(page)] as const) }),
   persistence: "disk",
-  messages: { read: { view: (state) => state } },
+  messages: { read: { view: ({ state }) => state } },
 });
 
 const stateOf = (on: World) => on.actors.getActorState("diary", "a", as("ada"));

@@ -29,7 +29,7 @@ function gated() {
           return { passed: [...state.passed] };
         },
       },
-      peek: { match: { do: "peek" }, view: (state) => ({ passed: state.passed }) },
+      peek: { match: { do: "peek" }, view: ({ state }) => ({ passed: state.passed }) },
       add: {
         run({ state }) {
           state.passed.push("added");

@@ -20,7 +20,7 @@ const bot = actorCapability("bot", {
       },
     },
     never: { match: { kind: "n" }, run: () => "not numbers" },
-    read: { match: { kind: "read" }, view: ({ heard }) => heard },
+    read: { match: { kind: "read" }, view: ({ state: { heard } }) => heard },
   },
 });
 

@@ -21,19 +21,19 @@ function world(options: Partial<TunnelOptions> = {}, gatewayOptions: Partial<Gat
   const waiting = new Map<string, () => void>();
   const source = registry({
     tools: {
-      who: { describe: "Who?", run: (_args, { viewer }) => ({ principal: viewer.principal ?? null, scopes: viewer.scopes }) },
+      who: { description: "Who?", work: ({ viewer }) => ({ principal: viewer.principal ?? null, scopes: viewer.scopes }) },
       progress: {
-        describe: "Says things.",
-        run(_args, { progress, log }) {
+        description: "Says things.",
+        work({ progress, log }) {
           progress(1, 2);
           log("error", "hm");
           return "done";
         },
       },
       wait: {
-        describe: "Waits.",
+        description: "Waits.",
         input: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
-        run: ({ name = null }, { signal }) =>
+        work: ({ args: { name = null }, signal }) =>
           new Promise((resolve, reject) => {
             waiting.set(textOf(name), () => resolve(textOf(name)));
             signal.addEventListener("abort", () => {
@@ -43,8 +43,8 @@ function world(options: Partial<TunnelOptions> = {}, gatewayOptions: Partial<Gat
           }),
       },
       ask: {
-        describe: "Asks.",
-        run: (_args, { ask }) =>
+        description: "Asks.",
+        work: ({ ask }) =>
           ask({ a: { method: "elicitation/create", params: { message: "?", requestedSchema: { type: "object", properties: {} } } } }),
       },
     },

@@ -45,9 +45,9 @@ void test("its arguments are checked, and its refusals told", async () => {
 void test("a schema of its tools that refers to itself does not keep it from being one", async () => {
   const input = { type: "object", properties: { to: { $ref: "#/$defs/to" } }, $defs: { to: { type: "string" } } };
   const kind = actor("post", {
-    describe: "Sends.",
+    description: "Sends.",
     initial: () => ({}),
-    tools: { send: { describe: "Sends.", input, run: ({ args }) => args } },
+    tools: { send: { description: "Sends.", input, run: ({ args }) => args } },
   });
   await using on = await world([capabilityOf(kind)], { disk: true });
   assert.deepEqual((await on.say("post", "main", { tool: "send", to: "bob" })).payload, { to: "bob" });
@@ -57,22 +57,22 @@ void test("a schema of its tools that refers to itself does not keep it from bei
 void test("its tools need the scopes that they name, called, read or reached through a link", async () => {
   const keys = ["keys"];
   const safe = actor("safe", {
-    describe: "A safe.",
+    description: "A safe.",
     per: "link",
     persistence: "memory",
     initial: () => ({ n: 0 }),
-    tools: { open: { describe: "Opens it.", scopes: keys, run: () => "gold" } },
+    tools: { open: { description: "Opens it.", scopes: keys, run: () => "gold" } },
   });
   const room = actor("room", {
-    describe: "A room with a safe.",
+    description: "A room with a safe.",
     per: "shared",
     persistence: "memory",
     initial: () => ({ n: 0 }),
     links: { safe: { kinds: ["safe"], to: () => actorId("safe", "main") } },
     tools: {
-      count: { describe: "Counts.", scopes: keys, run: ({ state }) => (state.n += 1) },
-      look: { describe: "Looks.", scopes: keys, view: ({ n }) => n },
-      dig: { describe: "Digs.", scopes: keys, when: () => false, run: () => "a map" },
+      count: { description: "Counts.", scopes: keys, run: ({ state }) => (state.n += 1) },
+      look: { description: "Looks.", scopes: keys, view: ({ state: { n } }) => n },
+      dig: { description: "Digs.", scopes: keys, enabled: () => false, run: () => "a map" },
     },
   });
   await using on = await world([capabilityOf(room), capabilityOf(safe)]);
@@ -96,15 +96,15 @@ void test("its tools need the scopes that they name, called, read or reached thr
 
 void test("its reads do not queue", async () => {
   const slow = actor("slow", {
-    describe: "Works",
+    description: "Works",
     persistence: "memory",
     state: z.object({ n: z.number().default(0) }),
     tools: {
       work: {
-        describe: "Works",
+        description: "Works",
         work: ({ signal }) => new Promise<null>((_, no) => signal.addEventListener("abort", () => no(new Error("left")))),
       },
-      get: { describe: "Reads", view: (state) => state.n },
+      get: { description: "Reads", view: ({ state }) => state.n },
     },
   });
   await using on = await world([capabilityOf(slow)]);
@@ -166,33 +166,33 @@ void test("what its links offer is asked for as what it offers itself, and goes 
 });
 
 const place = actor("place", {
-  describe: "A place",
+  description: "A place",
   persistence: "memory",
   per: "link",
   begins: true,
   state: z.object({ rung: z.number().default(0) }),
   tools: {
     ring: {
-      describe: "Rings",
+      description: "Rings",
       run({ state, key, viewer }) {
         state.rung += 1;
         return `${key} rings for ${viewer.self ?? "nobody"}`;
       },
     },
-    rung: { describe: "How often", view: ({ rung }) => rung },
-    rest: { describe: "Rests", when: () => "There is no bench here.", run: () => "Ah." },
+    rung: { description: "How often", view: ({ state: { rung } }) => rung },
+    rest: { description: "Rests", enabled: () => "There is no bench here.", run: () => "Ah." },
   },
 });
 
 const walker = actor("walker", {
-  describe: "Walks",
+  description: "Walks",
   persistence: "memory",
   per: "user",
   state: z.object({ at: z.string().default("hall") }),
-  links: { "": { kinds: ["place"], to: ({ at }) => actorId("place", at) } },
+  links: { "": { kinds: ["place"], to: ({ state: { at } }) => actorId("place", at) } },
   tools: {
     go: {
-      describe: "Goes",
+      description: "Goes",
       input: z.object({ to: z.string() }),
       run({ state, args }) {
         state.at = args.to;
@@ -202,28 +202,36 @@ const walker = actor("walker", {
 });
 
 const BY_LINK = actor("vault", {
-  describe: "A vault",
+  description: "A vault",
   per: "link",
   persistence: "memory",
   initial: () => ({ gold: 7 }),
-  tools: { take: { describe: "Takes", run: ({ state }) => (state.gold -= 1) }, look: { describe: "Looks", view: ({ gold }) => gold } },
+  tools: {
+    take: { description: "Takes", run: ({ state }) => (state.gold -= 1) },
+    look: { description: "Looks", view: ({ state: { gold } }) => gold },
+  },
 });
 
 const OWNER = actor("keeper", {
-  describe: "Keeps a vault",
+  description: "Keeps a vault",
   per: "user",
   persistence: "memory",
   initial: () => ({ shut: false }),
-  links: { vault: { kinds: ["vault"], to: ({ shut }, viewer) => (shut ? undefined : BY_LINK.id(viewer.principal ?? "nobody")) } },
-  tools: { shut: { describe: "Shuts", run: ({ state }) => void (state.shut = true) } },
+  links: {
+    vault: { kinds: ["vault"], to: ({ state: { shut }, viewer }) => (shut ? undefined : BY_LINK.id(viewer.principal ?? "nobody")) },
+  },
+  tools: { shut: { description: "Shuts", run: ({ state }) => void (state.shut = true) } },
 });
 
 const BY_HANDLE = actor("order", {
-  describe: "An order",
+  description: "An order",
   per: "handle",
   persistence: "memory",
   initial: () => ({ n: 0 }),
-  tools: { add: { describe: "Adds", run: ({ state }) => (state.n += 1) }, count: { describe: "Counts", view: ({ n }) => n } },
+  tools: {
+    add: { description: "Adds", run: ({ state }) => (state.n += 1) },
+    count: { description: "Counts", view: ({ state: { n } }) => n },
+  },
 });
 
 void test("an actor of a link kind is reached through links only, never by its key", async () => {
@@ -273,14 +281,14 @@ void test("an actor of a handle is reached by its handle, never by its key", asy
 
 void test("a hidden and an unknown tool answer alike, whether an actor is named or not", async () => {
   const box = actor("box", {
-    describe: "x",
+    description: "x",
     per: "shared",
     persistence: "memory",
     initial: () => ({}),
     tools: {
-      ghost: { describe: "x", when: () => false, run: () => 1 },
-      secret: { describe: "x", when: () => false, view: () => 1 },
-      guarded: { describe: "x", scopes: ["admin"], when: () => false, run: () => 1 },
+      ghost: { description: "x", enabled: () => false, run: () => 1 },
+      secret: { description: "x", enabled: () => false, view: () => 1 },
+      guarded: { description: "x", scopes: ["admin"], enabled: () => false, run: () => 1 },
     },
   });
   await using on = await world([capabilityOf(box)]);
@@ -297,10 +305,10 @@ void test("a hidden and an unknown tool answer alike, whether an actor is named 
 void test("a message of the author's called `begin` is never run to start an actor", async () => {
   const begun: string[] = [];
   const begin = { input: z.object({ by: z.string() }), run: () => void begun.push("begin") };
-  const tools = { any: { describe: "x", run: () => 1 } };
-  const shared = actor("ours", { describe: "x", per: "shared", persistence: "memory", initial: () => ({}), messages: { begin }, tools });
+  const tools = { any: { description: "x", run: () => 1 } };
+  const shared = actor("ours", { description: "x", per: "shared", persistence: "memory", initial: () => ({}), messages: { begin }, tools });
   const mine = actor("mine", {
-    describe: "x",
+    description: "x",
     per: "user",
     persistence: "memory",
     initial: () => ({}),

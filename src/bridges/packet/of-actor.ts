@@ -15,7 +15,7 @@ export interface OfActorOptions {
 }
 
 /** What is read of a kind of actor beside its behaviour. */
-type Described = Behaviour & { readonly describe?: string };
+type Described = Behaviour & { readonly description?: string };
 
 /**
  * An actor as it is, as a capability: `{ "tool": "add", … }` is a call of its tool, or of one that its links lead to, with the other fields as
@@ -23,7 +23,11 @@ type Described = Behaviour & { readonly describe?: string };
  */
 export function capabilityOf(kind: Described, options: OfActorOptions = {}): Capability {
   const { id = kind.kind } = options;
-  const about = described(id, { ...options, intent: kind.describe ?? `Actors of the kind ${kind.kind}.`, parameters: parametersOf(kind) });
+  const about = described(id, {
+    ...options,
+    intent: kind.description ?? `Actors of the kind ${kind.kind}.`,
+    parameters: parametersOf(kind),
+  });
   const does: Acts = {
     how: "actor",
     behaviour: kind,

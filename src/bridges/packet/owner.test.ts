@@ -13,7 +13,7 @@ const box = (persistence: "memory" | "disk", shared = false) =>
     persistence,
     shared,
     messages: {
-      look: { match: { do: "look" }, view: (state, { context }) => ({ things: state.things, for: context.user_id ?? null }) },
+      look: { match: { do: "look" }, view: ({ state, context }) => ({ things: state.things, for: context.user_id ?? null }) },
       put: {
         run({ state, payload, viewer }) {
           state.things.push(typeof payload["thing"] === "string" ? payload["thing"] : "");

@@ -25,7 +25,7 @@ const notes = actorCapability("research_notes", {
         throw new Error("It broke.");
       },
     },
-    list: { match: { message_type: "list" }, view: (state, { metadata }) => ({ notes: state.notes, seen: metadata.message_count }) },
+    list: { match: { message_type: "list" }, view: ({ state, metadata }) => ({ notes: state.notes, seen: metadata.message_count }) },
   },
 });
 

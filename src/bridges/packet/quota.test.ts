@@ -64,7 +64,7 @@ void test("what has ended makes room, on disk too, however many did #packet.impl
 
 void test("what is shared is nobody's, and actors that are no capability's are not counted", async () => {
   const elsewhere = actor("elsewhere", {
-    describe: "x",
+    description: "x",
     per: "link",
     owner: "starter",
     initial: () => ({}),

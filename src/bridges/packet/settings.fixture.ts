@@ -3,18 +3,18 @@ import { actor } from "../../core/actor/index.ts";
 
 /** One for each user, by its key alone. */
 export const settings = actor("settings", {
-  describe: "What a user likes.",
+  description: "What a user likes.",
   per: "user",
   persistence: "memory",
   state: z.object({ colour: z.string().default("grey") }),
   tools: {
     set: {
-      describe: "Set the colour.",
+      description: "Set the colour.",
       input: z.object({ colour: z.string() }),
       run({ state, args }) {
         state.colour = args.colour;
       },
     },
-    get: { describe: "The colour.", view: (state) => state.colour },
+    get: { description: "The colour.", view: ({ state }) => state.colour },
   },
 });

@@ -15,7 +15,7 @@ import {
 import { takesMisfits } from "../schema/index.ts";
 import { frozenOf } from "./containers.ts";
 import type { RunContext, ViewContext, WorkContext } from "./context.ts";
-import type { AnyMessage, AnyPrompt, AnyResource, AnyTool, Choices, PromptArgument, When } from "./definition.ts";
+import type { AnyMessage, AnyPrompt, AnyResource, AnyTool, Choices, Enabled, PromptArgument } from "./definition.ts";
 import { checkMessageName, checkOfferName } from "./names.ts";
 import type { Confirm } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
@@ -24,14 +24,14 @@ import { toJson } from "./to-json.ts";
 
 type Handler =
   | { readonly kind: "run"; readonly run: (ctx: RunContext<object, unknown>) => unknown }
-  | { readonly kind: "view"; readonly view: (state: unknown, ctx: ViewContext<unknown>) => unknown }
+  | { readonly kind: "view"; readonly view: (context: ViewContext<unknown, unknown>) => unknown }
   | { readonly kind: "work"; readonly work: (ctx: WorkContext<object, unknown>) => Promise<unknown> };
 
 interface ActionParts {
   readonly name: string;
   readonly handler: Handler;
   readonly ref?: OfferRef | undefined;
-  readonly when?: When | undefined;
+  readonly enabled?: Enabled | undefined;
   readonly choices?: Choices | undefined;
   readonly input?: Check | undefined;
   readonly output?: Check | undefined;
@@ -48,7 +48,7 @@ export class Action {
   readonly name: string;
   /** Absent: a message, never on a surface. */
   readonly ref: OfferRef | undefined;
-  readonly when: When | undefined;
+  readonly enabled: Enabled | undefined;
   readonly choices: Choices | undefined;
   /** Absent: arguments pass unchecked. */
   readonly input: Check | undefined;
@@ -61,10 +61,10 @@ export class Action {
   readonly replied: string;
   readonly handler: Handler;
 
-  constructor({ name, ref, when, choices, input, output, secret, confirm, replies, handler }: ActionParts) {
+  constructor({ name, ref, enabled, choices, input, output, secret, confirm, replies, handler }: ActionParts) {
     this.name = name;
     this.ref = ref;
-    this.when = when;
+    this.enabled = enabled;
     this.choices = choices;
     this.input = input;
     this.output = output;
@@ -117,7 +117,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   const definition = definitionOf(
     {
       title: tool.title,
-      description: tool.describe,
+      description: tool.description,
       inputSchema,
       outputSchema: tool.output === undefined ? undefined : toJsonSchema(tool.output, "output", `${where}, output`),
       annotations: Object.keys(annotations).length === 0 ? undefined : annotations,
@@ -139,7 +139,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
       name: ref,
       ref,
       handler,
-      when: tool.when,
+      enabled: tool.enabled,
       choices: tool.choices,
       input: tool.input === undefined ? noArguments : compileInput(tool.input, inputSchema, `${where}, input`),
       output: tool.output === undefined ? undefined : compileCheck(tool.output, `${where}, output`),
@@ -170,7 +170,7 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
       ...(variables.length === 0 ? { uri: resource.uri } : { uriTemplate: resource.uri }),
       name: resource.name ?? name,
       title: resource.title,
-      description: resource.describe,
+      description: resource.description,
       mimeType: resource.mimeType,
       annotations: resource.annotations,
       size: resource.size,
@@ -193,10 +193,15 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
       name: ref,
       ref,
       handler: handlerOf(
-        { view: reads === undefined ? resource.view.bind(resource) : (state, ctx) => resource.view(members(state, reads), ctx) },
+        {
+          view:
+            reads === undefined
+              ? resource.view.bind(resource)
+              : (context) => resource.view({ ...context, state: members(context.state, reads) }),
+        },
         where,
       ),
-      when: resource.when,
+      enabled: resource.enabled,
       choices: resource.choices,
       input: variables.length === 0 ? noArguments : texts(variables, variables),
     }),
@@ -228,7 +233,7 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
   const definition = definitionOf(
     {
       title: prompt.title,
-      description: prompt.describe,
+      description: prompt.description,
       // An explicit empty list is listed as it is.
       arguments: list.length === 0 && prompt.arguments === undefined ? undefined : list,
       icons: prompt.icons,
@@ -249,7 +254,7 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
       name: ref,
       ref,
       handler: handlerOf({ view: prompt.view.bind(prompt) }, where),
-      when: prompt.when,
+      enabled: prompt.enabled,
       choices: prompt.choices,
       input,
     }),

@@ -78,7 +78,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
 
   return Object.freeze({
     kind,
-    describe: definition.describe,
+    description: definition.description,
     ...(definition.title !== undefined && { title: definition.title }),
     version,
     policy,
@@ -86,9 +86,10 @@ export function actor(kind: string, definition: AnyDefinition): object {
     ...(definition.begins === true && { begins: true }),
     catalogue,
     initial: (key: string, first: Message) => initialState(definition, fits, key, first),
-    ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate(state, from)) }),
+    ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate({ state, from })) }),
     receive: (state: object, message: Message, life?: string, seq?: number) => receive(actions, state, message, life, seq),
-    view: (state, action, args, viewer, self) => view(actions, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self)),
+    view: (state, action, args, viewer, self, now = 0) =>
+      view(actions, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self), now),
     surface: constant ? markStatic(surfaceNow) : surfaceNow,
     // Only for kinds with secret arguments: messages of others need not be redacted or sealed.
     ...([...actions.values()].some(({ secret }) => secret !== undefined) && {
@@ -107,7 +108,7 @@ function frozen(state: object): object {
 function initialState(definition: AnyDefinition, fits: (state: unknown) => object, key: string, first: Message): object {
   if (definition.initial === undefined) return fits({});
   const { random, id } = seeded(first.seed);
-  return fits(definition.initial({ key, start: first.start, at: first.at, seed: first.seed, viewer: first.viewer, random, id }));
+  return fits(definition.initial({ key, args: first.start, now: first.at, viewer: first.viewer, random, id }));
 }
 
 /** Checks a state against its schema and freezes it. Refuses a definition without an initial state. */

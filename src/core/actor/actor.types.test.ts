@@ -12,17 +12,17 @@ import { actor, content, elicit, refuse, type StateOf } from "./index.ts";
 const state = z.object({ open: z.boolean().default(false), items: z.array(z.string()).default([]) });
 
 const room = actor("room", {
-  describe: "A room.",
+  description: "A room.",
   per: "link",
   state,
   tools: {
     take: {
-      describe: "Take.",
+      description: "Take.",
       input: z.object({ item: z.string(), count: z.number().default(1) }),
       output: z.object({ taken: z.number() }),
-      when: (now) => now.items.length > 0 || "It is empty.",
-      choices: { item: (now) => now.items },
-      confirm: (now, args) => (now.open && args.count > 3 ? "So many?" : undefined),
+      enabled: ({ state: now }) => now.items.length > 0 || "It is empty.",
+      choices: { item: ({ state: now }) => now.items },
+      confirm: ({ state: now, args }) => (now.open && args.count > 3 ? "So many?" : undefined),
       run({ state: draft, args, random, ask }) {
         const many: number = args.count;
         draft.items.push(args.item);
@@ -32,13 +32,13 @@ const room = actor("room", {
       },
     },
     list: {
-      describe: "A part of the state is a result as it is.",
+      description: "A part of the state is a result as it is.",
       output: z.object({ items: z.array(z.string()), pair: z.tuple([z.string(), z.number()]).optional() }),
-      view: (now) => ({ items: now.items, pair: ["a", now.items.length] as const }),
+      view: ({ state: now }) => ({ items: now.items, pair: ["a", now.items.length] as const }),
     },
-    look: { describe: "Look.", view: (now, { viewer }) => ({ now, who: viewer.principal }) },
+    look: { description: "Look.", view: ({ state: now, viewer }) => ({ now, who: viewer.principal }) },
     weigh: {
-      describe: "Weigh.",
+      description: "Weigh.",
       input: z.object({ item: z.string() }),
       output: z.object({ grams: z.number() }),
       async work({ args, signal, call, progress, state: draft }) {
@@ -48,14 +48,14 @@ const room = actor("room", {
         return { grams: 3 };
       },
     },
-    plain: { describe: "Plain JSON Schema.", input: { type: "object", properties: { a: {} } }, run: ({ args }) => Object.keys(args) },
-    rich: { describe: "Content.", output: z.object({ a: z.string() }), run: () => content(["hi"], { a: "b" }) },
-    held: { describe: "Held.", run: ({ later }) => later() },
+    plain: { description: "Plain JSON Schema.", input: { type: "object", properties: { a: {} } }, run: ({ args }) => Object.keys(args) },
+    rich: { description: "Content.", output: z.object({ a: z.string() }), run: () => content(["hi"], { a: "b" }) },
+    held: { description: "Held.", run: ({ later }) => later() },
   },
-  resources: { log: { uri: "room://{alias}/log/{day}", view: (now, { args }) => ({ day: args.day, items: now.items }) } },
+  resources: { log: { uri: "room://{alias}/log/{day}", view: ({ state: now, args }) => ({ day: args.day, items: now.items }) } },
   prompts: {
-    start: { describe: "Start.", input: z.object({ tone: z.string() }), view: (_now, { args }) => `Speak ${args.tone}.` },
-    help: { describe: "Help.", arguments: [{ name: "topic" }], view: (_now, { args }) => args["topic"] ?? "all" },
+    start: { description: "Start.", input: z.object({ tone: z.string() }), view: ({ args }) => `Speak ${args.tone}.` },
+    help: { description: "Help.", arguments: [{ name: "topic" }], view: ({ args }) => args["topic"] ?? "all" },
   },
   messages: {
     arrive: {
@@ -89,11 +89,11 @@ test("types: state, arguments with their defaults, replies and messages are infe
   const id: `room/${string}` = room.id("x");
   assert.equal(id, "room/x");
   const born = actor("born", {
-    describe: "With `initial`.",
+    description: "With `initial`.",
     initial: ({ key }) => ({ name: key, n: 1 }),
     tools: {
       up: {
-        describe: "Up.",
+        description: "Up.",
         run({ state: draft }) {
           draft.n += draft.name.length;
         },
@@ -106,7 +106,7 @@ test("types: state, arguments with their defaults, replies and messages are infe
 
 const counting = z.object({ n: z.number().default(0) });
 const chime = actor("chime", {
-  describe: "No message of it has an `input`.",
+  description: "No message of it has an `input`.",
   state: counting,
   messages: {
     nudge: {
@@ -129,9 +129,9 @@ const chime = actor("chime", {
   },
 });
 const gong = actor("gong", {
-  describe: "Nor of this, whose tool has one.",
+  description: "Nor of this, whose tool has one.",
   state: counting,
-  tools: { ring: { describe: "Ring.", input: z.object({ times: z.number() }), run: ({ args }) => args.times } },
+  tools: { ring: { description: "Ring.", input: z.object({ times: z.number() }), run: ({ args }) => args.times } },
   messages: {
     nudge: {
       run({ state: draft }) {
@@ -140,8 +140,8 @@ const gong = actor("gong", {
     },
   },
 });
-const mute = actor("mute", { describe: "No messages.", state: counting });
-const deaf = actor("deaf", { describe: "An empty list of them.", state: counting, messages: {} });
+const mute = actor("mute", { description: "No messages.", state: counting });
+const deaf = actor("deaf", { description: "An empty list of them.", state: counting, messages: {} });
 
 test("types: messages are sent by name also where none has an input", () => {
   const at = chime.at("a");
@@ -158,7 +158,7 @@ test("types: messages are sent by name also where none has an input", () => {
 });
 
 const scale = actor("scale", {
-  describe: "Some of its messages say what they answer.",
+  description: "Some of its messages say what they answer.",
   state: counting,
   messages: {
     weigh: {
@@ -174,7 +174,7 @@ const scale = actor("scale", {
   },
 });
 const tally = actor("tally", {
-  describe: "None of its messages has an input.",
+  description: "None of its messages has an input.",
   state: counting,
   messages: {
     count: { output: z.object({ n: z.number() }), run: ({ state: draft }) => draft },
@@ -204,7 +204,7 @@ test("types: the reply to a message with an `output` is typed, in engines and in
 test("a message's reply is parsed by its `output` schema; one that does not fit is a crash", async () => {
   let value: unknown = 1;
   const kind = actor("odd", {
-    describe: "Odd.",
+    description: "Odd.",
     state: counting,
     messages: { ask: { output: z.object({ n: z.number() }), run: () => Object(value) } },
   });
@@ -233,39 +233,39 @@ export const mustNotCompile = {
   },
   messageOutput: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- the answer must be what `output` says
       messages: { x: { output: z.object({ n: z.number() }), run: () => ({ n: "one" }) } },
     }),
   messageLater: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- what comes later is held against nothing
       messages: { x: { output: z.object({ n: z.number() }), run: ({ later }) => later() } },
     }),
   messageWord: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- messages know no such member, with an `output` or without it
       messages: { x: { output: z.number(), secrets: ["a"], run: () => 1 } },
     }),
   asyncRun: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- a turn is synchronous: what waits is `work`
-      tools: { x: { describe: "", async run() {} } },
+      tools: { x: { description: "", async run() {} } },
     }),
   asyncRunWithValue: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       tools: {
         x: {
-          describe: "",
+          description: "",
           // @ts-expect-error -- nor may it return a promise of a value
           run: async ({ state: draft }) => {
             draft.open = true;
@@ -276,25 +276,25 @@ export const mustNotCompile = {
     }),
   asyncMessage: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- nor may a message's
       messages: { x: { async run() {} } },
     }),
   asyncView: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- nor may a view
-      tools: { x: { describe: "", view: async () => "later" } },
+      tools: { x: { description: "", view: async () => "later" } },
     }),
   argumentType: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       tools: {
         x: {
-          describe: "",
+          description: "",
           input: z.object({ by: z.number() }),
           run({ args }) {
             // @ts-expect-error -- `by` is a number
@@ -306,27 +306,27 @@ export const mustNotCompile = {
     }),
   noSuchArgument: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- without `input` there are no arguments
-      tools: { x: { describe: "", run: ({ args }) => args.by } },
+      tools: { x: { description: "", run: ({ args }) => args.by } },
     }),
   readsNoMember: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state: counting,
       // @ts-expect-error -- the state has no `m`
       resources: { r: { uri: "a://r", reads: ["m"], view: () => "" } },
     }),
   notRead: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state: z.object({ n: z.number(), m: z.string() }),
       resources: {
-        both: { uri: "a://both/{x}", reads: ["n", "m"], view: ({ n, m }, { args }) => n.toFixed() + m.trim() + args.x },
-        all: { uri: "a://all", view: ({ n, m }) => n.toFixed() + m.trim() },
+        both: { uri: "a://both/{x}", reads: ["n", "m"], view: ({ state: { n, m }, args }) => n.toFixed() + m.trim() + args.x },
+        all: { uri: "a://all", view: ({ state: { n, m } }) => n.toFixed() + m.trim() },
         // @ts-expect-error -- `m` is not among what it reads
-        one: { uri: "a://one", reads: ["n"], view: (given) => given.m },
+        one: { uri: "a://one", reads: ["n"], view: ({ state: given }) => given.m },
       },
     }),
   // @ts-expect-error -- a room knows no `leave`
@@ -345,7 +345,7 @@ export const mustNotCompile = {
   emptyMessages: () => deaf.at("a").nudge(),
   bareMessageState: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       messages: {
         x: {
@@ -358,40 +358,40 @@ export const mustNotCompile = {
     }),
   bareMessageWord: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- a message is written with `run` or `work`
       messages: { x: { rum() {} } },
     }),
   output: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- the reply must be what `output` says
-      tools: { x: { describe: "", output: z.object({ taken: z.number() }), run: () => ({ taken: "one" }) } },
+      tools: { x: { description: "", output: z.object({ taken: z.number() }), run: () => ({ taken: "one" }) } },
     }),
   noOutput: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- with an `output` there must be a reply
-      tools: { x: { describe: "", output: z.object({ taken: z.number() }), run() {} } },
+      tools: { x: { description: "", output: z.object({ taken: z.number() }), run() {} } },
     }),
   workOutput: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- that of work too
-      tools: { x: { describe: "", output: z.object({ taken: z.number() }), work: async () => ({ taken: "one" }) } },
+      tools: { x: { description: "", output: z.object({ taken: z.number() }), work: async () => ({ taken: "one" }) } },
     }),
   writingInView: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       tools: {
         x: {
-          describe: "",
-          view(now) {
+          description: "",
+          view({ state: now }) {
             // @ts-expect-error -- a view only reads
             now.open = true;
             // @ts-expect-error -- deep down too
@@ -403,18 +403,18 @@ export const mustNotCompile = {
     }),
   writingInWhen: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
-      // @ts-expect-error -- so does `when`
-      tools: { x: { describe: "", when: (now) => (now.open = true), run() {} } },
+      // @ts-expect-error -- so does `enabled`
+      tools: { x: { description: "", enabled: ({ state: now }) => (now.open = true), run() {} } },
     }),
   stateType: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       tools: {
         x: {
-          describe: "",
+          description: "",
           run({ state: draft }) {
             // @ts-expect-error -- `open` is a boolean
             draft.open = "yes";
@@ -424,46 +424,46 @@ export const mustNotCompile = {
     }),
   twoAtOnce: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- either a turn or a read
-      tools: { x: { describe: "", run() {}, view: () => "x" } },
+      tools: { x: { description: "", run() {}, view: () => "x" } },
     }),
   runAndWork: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- either a turn or work
-      tools: { x: { describe: "", run() {}, work: async () => "x" } },
+      tools: { x: { description: "", run() {}, work: async () => "x" } },
     }),
   none: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- one of the three it must be
-      tools: { x: { describe: "" } },
+      tools: { x: { description: "" } },
     }),
   resourceVariable: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- the template has no such variable
-      resources: { x: { uri: "a://{alias}/{day}", view: (_now, { args }) => args.night } },
+      resources: { x: { uri: "a://{alias}/{day}", view: ({ args }) => args.night } },
     }),
   aliasIsNoArgument: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       // @ts-expect-error -- the cast fills the alias: views never see it
-      resources: { x: { uri: "a://{alias}/{day}", view: (_now, { args }) => args.alias } },
+      resources: { x: { uri: "a://{alias}/{day}", view: ({ args }) => args.alias } },
     }),
   sendOfPromise: () =>
     actor("a", {
-      describe: "",
+      description: "",
       state,
       tools: {
         x: {
-          describe: "",
+          description: "",
           run({ send }) {
             // @ts-expect-error -- a message needs its action
             send("room/a");

@@ -6,40 +6,40 @@ import { rehearse } from "../../testing/index.ts";
 import { actor, refuse } from "./index.ts";
 
 const shop = actor("shop", {
-  describe: "A shop.",
+  description: "A shop.",
   initial: () => ({ open: true, goods: ["bread", "salt"], sold: [""] }),
   tools: {
     buy: {
-      describe: "Buy.",
+      description: "Buy.",
       input: z.object({ item: z.string(), also: z.array(z.string()).optional() }),
-      when: (state) => state.open || "The shop is closed.",
-      choices: { item: (state) => state.goods, also: (state, viewer) => (viewer.principal === "ann" ? state.goods : []) },
+      enabled: ({ state }) => state.open || "The shop is closed.",
+      choices: { item: ({ state }) => state.goods, also: ({ state, viewer }) => (viewer.principal === "ann" ? state.goods : []) },
       run({ state, args }) {
         state.goods.splice(state.goods.indexOf(args.item), 1);
         state.sold.push(args.item);
         return args.item;
       },
     },
-    audit: { describe: "Audit.", when: (_state, viewer) => viewer.scopes.includes("audit"), run: () => "audited" },
-    close: { describe: "Close.", run: ({ state }) => void (state.open = false) },
-    list: { describe: "List.", when: (state) => state.open || "The shop is closed.", view: (state) => state.goods },
-    vault: { describe: "Vault.", when: () => false, view: () => "gold" },
+    audit: { description: "Audit.", enabled: ({ viewer }) => viewer.scopes.includes("audit"), run: () => "audited" },
+    close: { description: "Close.", run: ({ state }) => void (state.open = false) },
+    list: { description: "List.", enabled: ({ state }) => state.open || "The shop is closed.", view: ({ state }) => state.goods },
+    vault: { description: "Vault.", enabled: () => false, view: () => "gold" },
   },
   resources: {
-    aisle: { uri: "shop://{alias}/aisle/{item}", choices: { item: (state) => state.goods }, view: (_state, { args }) => args.item },
-    office: { uri: "shop://{alias}/office", when: (state) => !state.open || "Not while the shop is open.", view: () => "papers" },
+    aisle: { uri: "shop://{alias}/aisle/{item}", choices: { item: ({ state }) => state.goods }, view: ({ args }) => args.item },
+    office: { uri: "shop://{alias}/office", enabled: ({ state }) => !state.open || "Not while the shop is open.", view: () => "papers" },
   },
   prompts: {
     ad: {
-      describe: "Advertise.",
+      description: "Advertise.",
       input: z.object({ item: z.string(), loud: z.boolean().default(false), times: z.number().optional() }),
-      choices: { item: (state) => state.goods },
-      view: (_state, { args }) => `${args.item}${args.loud ? "!" : ""} ${args.times ?? 1}`,
+      choices: { item: ({ state }) => state.goods },
+      view: ({ args }) => `${args.item}${args.loud ? "!" : ""} ${args.times ?? 1}`,
     },
     plain: {
-      describe: "Plain.",
+      description: "Plain.",
       arguments: [{ name: "who", required: true }, { name: "how" }],
-      view: (_state, { args }) => `${args["who"]} ${args["how"] ?? "-"}`,
+      view: ({ args }) => `${args["who"]} ${args["how"] ?? "-"}`,
     },
   },
 });
@@ -108,17 +108,17 @@ test("a prompt's arguments arrive as text and are parsed as the schema says #spe
 });
 
 test("the choices of an offer with scopes are listed only for viewers that have them", () => {
-  const choices = { item: (state: { readonly goods: readonly string[] }) => state.goods };
+  const choices = { item: ({ state }: { readonly state: { readonly goods: readonly string[] } }) => state.goods };
   const input = z.object({ item: z.string() });
   const guarded = actor("guarded", {
-    describe: "",
+    description: "",
     initial: () => ({ goods: ["bread"] }),
     tools: {
-      take: { describe: "", input, scopes: ["staff"], choices, run() {} },
-      ask: { describe: "", input, choices, run() {} },
+      take: { description: "", input, scopes: ["staff"], choices, run() {} },
+      ask: { description: "", input, choices, run() {} },
     },
     resources: { aisle: { uri: "shop://{item}", scopes: ["staff"], choices, view: () => "" } },
-    prompts: { ad: { describe: "", input, scopes: ["staff"], choices, view: () => "" } },
+    prompts: { ad: { description: "", input, scopes: ["staff"], choices, view: () => "" } },
   });
   const given = { item: ["bread"] };
   const choicesFor = (scopes: readonly string[]) => guarded.surface({ goods: ["bread"] }, { scopes }).choices;
@@ -128,22 +128,22 @@ test("the choices of an offer with scopes are listed only for viewers that have 
 
 test("a constant surface is one frozen, shared object; a varying one is computed", () => {
   const still = actor("still", {
-    describe: "",
+    description: "",
     initial: () => ({ n: 0 }),
-    tools: { go: { describe: "", run: ({ state }) => void (state.n += 1) } },
+    tools: { go: { description: "", run: ({ state }) => void (state.n += 1) } },
   });
   const one = still.surface({ n: 0 }, { scopes: [] });
   assert.equal(one, still.surface({ n: 1 }, { principal: "x", scopes: [] }));
   assert.ok(Object.isFrozen(one));
   assert.equal(one.catalogue, still.catalogue);
-  assert.equal(one.off, rehearse(actor("s", { describe: "", initial: () => ({}) })).surface()?.off);
+  assert.equal(one.off, rehearse(actor("s", { description: "", initial: () => ({}) })).surface()?.off);
 });
 
 test("active links are in the surface, and the kinds of all links in the catalogue", () => {
   const player = actor("player", {
-    describe: "",
+    description: "",
     initial: () => ({ room: "" }),
-    links: { "": { kinds: ["room"], to: (state) => (state.room === "" ? undefined : `room/${state.room}`) } },
+    links: { "": { kinds: ["room"], to: ({ state }) => (state.room === "" ? undefined : `room/${state.room}`) } },
     messages: { moved: { input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.room = args.to) } },
   });
   const stage = rehearse(player);
@@ -155,12 +155,12 @@ test("active links are in the surface, and the kinds of all links in the catalog
 
 test("a link may give a reason why it is off, and must point to a kind it declares", () => {
   const clerk = actor("clerk", {
-    describe: "",
+    description: "",
     initial: () => ({ at: "" }),
     links: {
       desk: {
         kinds: ["desk"],
-        to: ({ at }) =>
+        to: ({ state: { at } }) =>
           at === "" ? { off: "Submit it first." } : at === "missing" ? undefined : `${at === "safe" ? "safe" : "desk"}/main`,
       },
     },
@@ -180,17 +180,17 @@ test("a link may give a reason why it is off, and must point to a kind it declar
   ]);
 });
 
-test("a refusal thrown by `when` refuses the turn", () => {
+test("a refusal thrown by `enabled` refuses the turn", () => {
   const shy = actor("shy", {
-    describe: "",
+    description: "",
     initial: () => ({}),
-    tools: { go: { describe: "", when: () => refuse("Do not ask.", { code: "SHY" }), run() {} } },
+    tools: { go: { description: "", enabled: () => refuse("Do not ask.", { code: "SHY" }), run() {} } },
   });
   assert.deepEqual(refusal(rehearse(shy).turn("tools/go").reply), { code: "SHY", message: "Do not ask." });
 });
 
 const half = actor("half", {
-  describe: "Half of it is broken.",
+  description: "Half of it is broken.",
   initial: () => ({ open: true, goods: ["bread"] }),
   links: {
     "": {
@@ -202,15 +202,20 @@ const half = actor("half", {
     side: { kinds: ["room"], to: () => "room/side" as const },
   },
   tools: {
-    good: { describe: "Works.", choices: { item: (state) => state.goods }, input: z.object({ item: z.string() }), run: () => "done" },
+    good: {
+      description: "Works.",
+      choices: { item: ({ state }) => state.goods },
+      input: z.object({ item: z.string() }),
+      run: () => "done",
+    },
     throws: {
-      describe: "Throws.",
-      when: () => {
+      description: "Throws.",
+      enabled: () => {
         throw new RangeError("the author's own words");
       },
       run: () => "never",
     },
-    refuses: { describe: "Refuses.", when: () => refuse("The author says no."), run: () => "never" },
+    refuses: { description: "Refuses.", enabled: () => refuse("The author says no."), run: () => "never" },
   },
   resources: {
     picky: {
@@ -223,10 +228,10 @@ const half = actor("half", {
       view: () => "never",
     },
   },
-  prompts: { fine: { describe: "Works.", view: () => "fine" } },
+  prompts: { fine: { description: "Works.", view: () => "fine" } },
 });
 
-test("law 3: a throwing `when`, `choices` or link disables its own offer; reported once", () => {
+test("law 3: a throwing `enabled`, `choices` or link disables its own offer; reported once", () => {
   const heard: Error[] = [];
   const listen = (error: Error): void => void heard.push(error);
   const stage = rehearse(half);
@@ -243,7 +248,7 @@ test("law 3: a throwing `when`, `choices` or link disables its own offer; report
   assert.deepEqual(
     heard.map((error) => [error.message, "code" in error && error.code, error.cause instanceof Error && error.cause.message]),
     [
-      ["tools/throws is out of order: its `when` threw RangeError. Mend it; the rest works.", "OUT_OF_ORDER", "the author's own words"],
+      ["tools/throws is out of order: its `enabled` threw RangeError. Mend it; the rest works.", "OUT_OF_ORDER", "the author's own words"],
       ["resources/picky is out of order: its `choices.item` threw RangeError. Mend it; the rest works.", "OUT_OF_ORDER", "no choices"],
       ['The link "" is out of order: its `to` threw Error. Mend it; the rest works.', "OUT_OF_ORDER", "no way"],
     ],
@@ -252,18 +257,18 @@ test("law 3: a throwing `when`, `choices` or link disables its own offer; report
   for (const error of heard) assert.match(String(error.stack).split("\n")[1] ?? "", /availability\.test\.ts/);
 });
 
-test("law 3: a `when`, `choices` or link with a wrong result is out of order, with advice", () => {
+test("law 3: an `enabled`, `choices` or link with a wrong result is out of order, with advice", () => {
   const wrong = (value: unknown) => () => JSON.parse(JSON.stringify(value));
   const odd = actor("odd", {
-    describe: "Written without types.",
+    description: "Written without types.",
     initial: () => ({}),
     links: { "": { kinds: ["room"], to: wrong("hall") } },
     tools: {
-      count: { describe: "A number.", when: wrong(3), run: () => "never" },
-      wait: { describe: "A promise.", when: Object(async () => true), run: () => "never" },
-      pick: { describe: "No list.", input: z.object({ a: z.string() }), choices: { a: wrong("abc") }, run: () => "never" },
-      mixed: { describe: "No texts.", input: z.object({ a: z.string() }), choices: { a: wrong([1]) }, run: () => "never" },
-      free: { describe: "Fine.", when: () => true, run: () => "done" },
+      count: { description: "A number.", enabled: wrong(3), run: () => "never" },
+      wait: { description: "A promise.", enabled: Object(async () => true), run: () => "never" },
+      pick: { description: "No list.", input: z.object({ a: z.string() }), choices: { a: wrong("abc") }, run: () => "never" },
+      mixed: { description: "No texts.", input: z.object({ a: z.string() }), choices: { a: wrong([1]) }, run: () => "never" },
+      free: { description: "Fine.", enabled: () => true, run: () => "done" },
     },
   });
   const heard: Error[] = [];
@@ -271,14 +276,14 @@ test("law 3: a `when`, `choices` or link with a wrong result is out of order, wi
   assert.deepEqual(Object.keys(surface.off), ["tools/count", "tools/wait", "tools/pick", "tools/mixed"]);
   assert.deepEqual([new Set(Object.values(surface.off)), surface.links], [new Set(["This tool is out of order."]), undefined]);
   const messages = heard.map((error) => error.message).join("\n");
-  assert.match(messages, /tools\/count.+its `when` gave a number: give true, false, or the reason it is off as text/);
-  assert.match(messages, /tools\/wait.+its `when` gave a promise: give true/);
+  assert.match(messages, /tools\/count.+its `enabled` gave a number: give true, false, or the reason it is off as text/);
+  assert.match(messages, /tools\/wait.+its `enabled` gave a promise: give true/);
   assert.match(messages, /tools\/pick.+its `choices\.a` gave text: give a list of texts/);
   assert.match(messages, /tools\/mixed.+its `choices\.a` gave a list that holds a number: give a list of texts/);
   assert.match(messages, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, \{ off: why \} or undefined/);
 
   const stage = rehearse(odd);
-  assert.throws(() => stage.turn("tools/count"), { code: "OUT_OF_ORDER", message: /`when` gave a number/ });
+  assert.throws(() => stage.turn("tools/count"), { code: "OUT_OF_ORDER", message: /`enabled` gave a number/ });
   assert.throws(() => stage.turn("tools/pick", { a: "a" }), { code: "OUT_OF_ORDER", message: /`choices\.a` gave text/ });
   assert.deepEqual(stage.turn("tools/free").reply, { ok: "done" });
 });
@@ -293,11 +298,11 @@ test("a long list of values is compared with the choices in linear time", () => 
     },
   });
   const market = actor("market", {
-    describe: "A market.",
+    description: "A market.",
     state: z.object({}),
     tools: {
       buy: {
-        describe: "Buy.",
+        description: "Buy.",
         input: z.object({ all: z.array(z.string()) }),
         choices: { all: () => counted },
         run: ({ args }) => args.all.length,

@@ -1,4 +1,4 @@
-// Owns: what a viewer may do now: `when`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
+// Owns: what a viewer may do now: `enabled`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
 // confirmations (questions.ts), the refusal of a call before it reaches the actor (mcp/source, mcp/gateway).
 import { type ActorId, type Catalogue, type OfferRef, type Reply, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
 import { isActorId, isRefusal, isTexts, kindOf, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
@@ -13,16 +13,16 @@ import type { Checked } from "./schema.ts";
 
 // ── inside a turn (law 3) ───────────────────────────────────────────────────
 
-/** The result of `when`; true if there is none. Throws what it throws, and `OUT_OF_ORDER` for a result of another type. */
-function availability(action: Action, state: unknown, viewer: Viewer): Availability {
-  if (action.when === undefined) return true;
-  const on: unknown = action.when(state, viewer);
+/** The result of `enabled`; true if there is none. Throws what it throws, and `OUT_OF_ORDER` for a result of another type. */
+function availability(action: Action, state: object, viewer: Viewer): Availability {
+  if (action.enabled === undefined) return true;
+  const on: unknown = action.enabled({ state, viewer });
   if (typeof on === "boolean" || typeof on === "string") return on;
-  throw wrongResult(action.name, "when", on, "true, false, or the reason it is off as text");
+  throw wrongResult(action.name, "enabled", on, "true, false, or the reason it is off as text");
 }
 
 /** The refusal of an action that is off, whatever any list showed. Undefined: it is on. */
-export function whyOff(action: Action, state: unknown, viewer: Viewer): Reply | undefined {
+export function whyOff(action: Action, state: object, viewer: Viewer): Reply | undefined {
   const on = availability(action, state, viewer);
   if (on === true) return undefined;
   return typeof on === "string" ? refused("NOT_NOW", on) : unknownAction(action.name);
@@ -49,12 +49,12 @@ function choicesFor(action: Action, name: string, given: unknown): readonly stri
 const MAX_LISTED_CHOICES = 50;
 
 /** The refusal of an argument that is not among its choices; it lists them. */
-export function outOfChoice(action: Action, state: unknown, args: unknown, viewer: Viewer): Reply | undefined {
+export function outOfChoice(action: Action, state: object, args: unknown, viewer: Viewer): Reply | undefined {
   if (action.choices === undefined || typeof args !== "object" || args === null) return undefined;
   for (const [name, choose] of Object.entries(action.choices)) {
     const given: unknown = Object.hasOwn(args, name) ? Reflect.get(args, name) : undefined;
     if (given === undefined || given === null) continue;
-    const allowed = choicesFor(action, name, choose(state, viewer));
+    const allowed = choicesFor(action, name, choose({ state, viewer }));
     const values: readonly unknown[] = Array.isArray(given) ? given : [given];
     if (areAmong(values, allowed)) continue;
     const listed = allowed
@@ -92,7 +92,7 @@ interface ComputedSurface {
  */
 export function surfaceOf(catalogue: Catalogue, actions: readonly Action[], links: Links | undefined, misfit: Misfit): ComputedSurface {
   const constant: Surface = Object.freeze({ catalogue, off: NOTHING_OFF });
-  const varying = actions.filter((action) => action.ref !== undefined && (action.when !== undefined || action.choices !== undefined));
+  const varying = actions.filter((action) => action.ref !== undefined && (action.enabled !== undefined || action.choices !== undefined));
   const linkEntries = Object.entries(links ?? {});
   if (varying.length === 0 && linkEntries.length === 0) return { surface: () => constant, constant: true };
   const reported = new Set<string>();
@@ -110,7 +110,7 @@ export function surfaceOf(catalogue: Catalogue, actions: readonly Action[], link
     };
     for (const action of varying) {
       if (action.ref === undefined) continue;
-      let property = "when";
+      let property = "enabled";
       try {
         const on = availability(action, state, viewer);
         // An offer that is off needs no choices.
@@ -119,7 +119,7 @@ export function surfaceOf(catalogue: Catalogue, actions: readonly Action[], link
           const made: Record<string, readonly string[]> = {};
           for (const [name, choose] of Object.entries(action.choices)) {
             property = `choices.${name}`;
-            made[name] = choicesFor(action, name, choose(state, viewer));
+            made[name] = choicesFor(action, name, choose({ state, viewer }));
           }
           (choices ??= {})[action.ref] = made;
         }
@@ -130,7 +130,7 @@ export function surfaceOf(catalogue: Catalogue, actions: readonly Action[], link
     }
     for (const [prefix, link] of linkEntries) {
       try {
-        const to = targetOf(prefix, link, link.to(state, viewer));
+        const to = targetOf(prefix, link, link.to({ state, viewer }));
         if (typeof to === "object") (linksOff ??= {})[prefix] = to.off;
         else if (to !== undefined) (targets ??= {})[prefix] = to;
       } catch (error) {

@@ -137,10 +137,14 @@ export interface WorkContext<S, A> extends RunContext<S, A> {
   readonly call: Call;
 }
 
-/** What a view gets besides the state. */
-export interface ViewContext<A> {
+/** What a view has at hand. */
+export interface ViewContext<S, A> {
+  /** The last durable state, read-only. */
+  readonly state: S;
   readonly args: A;
   readonly viewer: Viewer;
   /** Decoded; "" if the caller did not name the actor. */
   readonly key: string;
+  /** Milliseconds since 1970, when the read began. Nothing is notified when it passes: a subscriber reads again when the state changes. */
+  readonly now: number;
 }

@@ -10,7 +10,7 @@ const first: Message = { id: "1", to: "thing/a%20b", action: "x", args: {}, at: 
 /** A definition that only JavaScript authors can write. */
 function untyped(definition: object): unknown {
   const build: (kind: string, definition: never) => unknown = actor;
-  return Reflect.apply(build, undefined, ["thing", { describe: "A thing.", initial: () => ({}), ...definition }]);
+  return Reflect.apply(build, undefined, ["thing", { description: "A thing.", initial: () => ({}), ...definition }]);
 }
 
 function badDefinition(pattern: RegExp) {
@@ -19,11 +19,11 @@ function badDefinition(pattern: RegExp) {
 
 test("the catalogue is built once, in the definition's order and MCP's newest form, frozen #spec.6.tools.understanding", () => {
   const kind = actor("thing", {
-    describe: "A thing.",
+    description: "A thing.",
     state: z.object({ n: z.number().default(0) }),
     tools: {
       zeta: {
-        describe: "Acts.",
+        description: "Acts.",
         title: "Zeta",
         input: z.object({ by: z.int().min(0).max(9).default(1).meta({ "x-mcp-header": "By", title: "By" }), to: z.string().optional() }),
         output: z.object({ n: z.number() }),
@@ -32,10 +32,14 @@ test("the catalogue is built once, in the definition's order and MCP's newest fo
         meta: { "ui/resourceUri": "ui://x" },
         run: ({ state }) => ({ n: state.n }),
       },
-      alpha: { describe: "Reads.", annotations: { title: "Alpha", readOnlyHint: false, openWorldHint: false }, view: (state) => state.n },
-      either: { describe: "One of two.", input: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]), run() {} },
+      alpha: {
+        description: "Reads.",
+        annotations: { title: "Alpha", readOnlyHint: false, openWorldHint: false },
+        view: ({ state }) => state.n,
+      },
+      either: { description: "One of two.", input: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]), run() {} },
       plain: {
-        describe: "Plain.",
+        description: "Plain.",
         input: {
           $schema: "http://json-schema.org/draft-07/schema#",
           type: "object",
@@ -46,23 +50,23 @@ test("the catalogue is built once, in the definition's order and MCP's newest fo
       },
     },
     resources: {
-      state: { uri: "thing://{alias}/state", mimeType: "application/json", view: (state) => state },
+      state: { uri: "thing://{alias}/state", mimeType: "application/json", view: ({ state }) => state },
       day: {
         uri: "thing://{alias}/{day}",
         title: "Day",
-        describe: "A day.",
+        description: "A day.",
         annotations: { priority: 1 },
         size: 3,
-        view: (_state, { args }) => args.day,
+        view: ({ args }) => args.day,
       },
     },
     prompts: {
       start: {
-        describe: "Start.",
+        description: "Start.",
         input: z.object({ topic: z.string().describe("On what"), level: z.number().optional() }),
         view: () => "x",
       },
-      help: { describe: "Help.", title: "Help", view: () => "x" },
+      help: { description: "Help.", title: "Help", view: () => "x" },
     },
   });
   assert.deepEqual(kind.catalogue, {
@@ -174,10 +178,10 @@ test("a schema with an id has arguments and choices like any other", () => {
   const input = z.object({ item: z.string() }).meta({ id: "Item" });
   const choices = { item: () => ["lamp"] };
   const kind = actor("thing", {
-    describe: "A thing.",
+    description: "A thing.",
     state: z.object({}),
-    tools: { take: { describe: "", input, choices, run() {} } },
-    prompts: { ask: { describe: "", input, view: () => "" } },
+    tools: { take: { description: "", input, choices, run() {} } },
+    prompts: { ask: { description: "", input, view: () => "" } },
   });
   const catalogue = rehearse(kind).surface()?.catalogue;
   assert.deepEqual(catalogue?.prompts[0]?.definition["arguments"], [{ name: "item", required: true }]);
@@ -191,9 +195,9 @@ test("a schema with an id has arguments and choices like any other", () => {
 test("a prompt's explicit list of arguments is listed unchanged, even if empty", () => {
   const view = () => "Hello.";
   const kind = actor("thing", {
-    describe: "A thing.",
+    description: "A thing.",
     initial: () => ({}),
-    prompts: { written: { describe: "", arguments: [], view }, absent: { describe: "", view } },
+    prompts: { written: { description: "", arguments: [], view }, absent: { description: "", view } },
   });
   const [written, absent] = kind.catalogue.prompts;
   assert.deepEqual(written?.definition["arguments"], []);
@@ -201,10 +205,10 @@ test("a prompt's explicit list of arguments is listed unchanged, even if empty",
 });
 
 test("policy, `per` and version have defaults and are checked #actors.policy", () => {
-  const kind = actor("thing", { describe: "A thing.", initial: () => ({}) });
+  const kind = actor("thing", { description: "A thing.", initial: () => ({}) });
   assert.deepEqual([kind.policy, kind.per, kind.version], [DEFAULT_POLICY, "shared", 1]);
   const own = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({}),
     per: "user",
     version: 3,
@@ -221,9 +225,9 @@ test("policy, `per` and version have defaults and are checked #actors.policy", (
 
 test("the initial state comes from `initial` or the schema's defaults, and is frozen", () => {
   const born = actor("thing", {
-    describe: "",
+    description: "",
     state: z.object({ name: z.string(), at: z.number(), tags: z.array(z.string()).default([]) }),
-    initial: ({ key, at, start, random, id }) => ({
+    initial: ({ key, now: at, args: start, random, id }) => ({
       name: `${key} ${JSON.stringify(start)}`,
       at: at + Math.floor(random()),
       tags: [typeof id()],
@@ -233,7 +237,7 @@ test("the initial state comes from `initial` or the schema's defaults, and is fr
   assert.deepEqual(state, { name: 'a b {"by":"test"}', at: 7, tags: ["string"] });
   assert.ok(Object.isFrozen(state) && Object.isFrozen(state.tags));
   assert.deepEqual(born.initial("a b", first), state);
-  const bare = actor("thing", { describe: "", state: z.object({ n: z.number().default(4) }) });
+  const bare = actor("thing", { description: "", state: z.object({ n: z.number().default(4) }) });
   assert.deepEqual(bare.initial("x", first), { n: 4 });
 });
 
@@ -244,7 +248,7 @@ test("a definition without an initial state is refused with advice", () => {
     badDefinition(/does not fit its schema: n: .*Give defaults, `initial` or `migrate`/),
   );
   assert.throws(() => untyped({ initial: undefined, state: z.unknown().transform(() => 5) }), badDefinition(/must be an object/));
-  const wrong = actor("thing", { describe: "", state: z.object({ n: z.number().max(1) }), initial: () => ({ n: 5 }) });
+  const wrong = actor("thing", { description: "", state: z.object({ n: z.number().max(1) }), initial: () => ({ n: 5 }) });
   assert.throws(() => wrong.initial("x", first), badDefinition(/A state of thing does not fit its schema: n: /));
 });
 
@@ -258,14 +262,14 @@ test("an initial state that is not JSON is refused at the definition, with the p
 
 test("an old state is migrated, checked against the schema and frozen #actors.migrate", () => {
   const kind = actor("thing", {
-    describe: "",
+    description: "",
     version: 2,
     state: z.object({ count: z.number(), since: z.number().default(0) }),
     initial: () => ({ count: 0, since: 0 }),
-    migrate: (old, from) => ({ count: from + (typeof old === "number" ? old : 0), since: 0 }),
+    migrate: ({ state: old, from }) => ({ count: from + (typeof old === "number" ? old : 0), since: 0 }),
   });
   assert.deepEqual(kind.migrate?.(5, 1), { count: 6, since: 0 });
-  assert.ok(!("migrate" in actor("thing", { describe: "", initial: () => ({}) })));
+  assert.ok(!("migrate" in actor("thing", { description: "", initial: () => ({}) })));
 });
 
 test("a misspelled property is refused at run time, with a suggestion", () => {
@@ -278,10 +282,10 @@ test("a misspelled property is refused at run time, with a suggestion", () => {
   assert.throws(() => untyped({ per: "everyone" }), badDefinition(/^thing: per is one of shared, user, handle, link/));
   assert.throws(() => untyped({ persistence: "ram" }), badDefinition(/^thing: persistence is one of memory, disk, distributed/));
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", wehn: () => false, run } } }),
+    () => untyped({ tools: { x: { description: "", wehn: () => false, run } } }),
     badDefinition(/^thing: tools\/x: "wehn" means nothing here/),
   );
-  assert.throws(() => untyped({ tools: { x: { run } } }), badDefinition(/^thing: tools\/x needs `describe`/));
+  assert.throws(() => untyped({ tools: { x: { run } } }), badDefinition(/^thing: tools\/x needs `description`/));
   assert.throws(
     () => untyped({ resources: { x: { url: "a://b", view: run } } }),
     badDefinition(/^thing: resources\/x: "url" means nothing here/),
@@ -296,14 +300,14 @@ test("a misspelled property is refused at run time, with a suggestion", () => {
 test("a property name of another library is refused with the name used here", () => {
   const run = (): void => {};
   for (const [word, here] of [
-    ["description", "describe"],
+    ["describe", "description"],
     ["inputSchema", "input"],
     ["outputSchema", "output"],
-    ["enabled", "when"],
+    ["when", "enabled"],
     ["handler", "run"],
   ] as const)
     assert.throws(
-      () => untyped({ tools: { x: { describe: "", run, [word]: undefined } } }),
+      () => untyped({ tools: { x: { description: "", run, [word]: undefined } } }),
       badDefinition(new RegExp(`^thing: tools/x: "${word}" means nothing here, do you mean "${here}"\\? There are `)),
     );
   assert.throws(() => untyped({ zzzzzzzz: 1 }), badDefinition(/^thing: "zzzzzzzz" means nothing here\. There are /));
@@ -314,31 +318,31 @@ test("a property name of another library is refused with the name used here", ()
 test("scopes of an offer must be a list, and are in its definition next to its own meta", () => {
   const view = (): string => "x";
   const { catalogue } = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({}),
-    tools: { x: { describe: "", scopes: ["admin"], meta: { a: 1 }, view } },
+    tools: { x: { description: "", scopes: ["admin"], meta: { a: 1 }, view } },
     resources: { x: { uri: "a://b", scopes: ["read"], view } },
-    prompts: { x: { describe: "", scopes: ["talk"], view } },
+    prompts: { x: { description: "", scopes: ["talk"], view } },
   });
   const metas = [...catalogue.tools, ...catalogue.resources, ...catalogue.prompts].map(({ definition }) => definition["_meta"]);
   assert.deepEqual(metas, [{ a: 1, "troupe/scopes": ["admin"] }, { "troupe/scopes": ["read"] }, { "troupe/scopes": ["talk"] }]);
-  assert.throws(() => untyped({ tools: { x: { describe: "", scopes: "admin", view } } }), badDefinition(/`scopes` must be a list/));
+  assert.throws(() => untyped({ tools: { x: { description: "", scopes: "admin", view } } }), badDefinition(/`scopes` must be a list/));
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", scopes: ["a b"], view } } }),
+    () => untyped({ tools: { x: { description: "", scopes: ["a b"], view } } }),
     badDefinition(/scopes are a list of texts without/),
   );
 });
 
 test("exactly one of run, view and work is required at run time too", () => {
   const rule = badDefinition(/thing: tools\/x must have exactly one of `run`/);
-  assert.throws(() => untyped({ tools: { x: { describe: "" } } }), rule);
-  assert.throws(() => untyped({ tools: { x: { describe: "", run() {}, view() {} } } }), rule);
-  assert.throws(() => untyped({ tools: { x: { describe: "", run() {}, async work() {} } } }), rule);
+  assert.throws(() => untyped({ tools: { x: { description: "" } } }), rule);
+  assert.throws(() => untyped({ tools: { x: { description: "", run() {}, view() {} } } }), rule);
+  assert.throws(() => untyped({ tools: { x: { description: "", run() {}, async work() {} } } }), rule);
   assert.throws(() => untyped({ messages: { x: { view() {} } } }), badDefinition(/a message is no read/));
   assert.throws(() => untyped({ messages: { x: { replies: true, input: z.object({}), run() {} } } }), badDefinition(/leave `input` away/));
-  assert.throws(() => untyped({ tools: { x: { describe: "", confirm: "Sure?", view() {} } } }), badDefinition(/nothing to confirm/));
+  assert.throws(() => untyped({ tools: { x: { description: "", confirm: "Sure?", view() {} } } }), badDefinition(/nothing to confirm/));
   assert.throws(
-    () => untyped({ prompts: { x: { describe: "", input: z.object({}), arguments: [], view() {} } } }),
+    () => untyped({ prompts: { x: { description: "", input: z.object({}), arguments: [], view() {} } } }),
     badDefinition(/give one of them/),
   );
 });
@@ -346,12 +350,12 @@ test("exactly one of run, view and work is required at run time too", () => {
 test("`choices` and `secret` must name arguments of the input", () => {
   const input = z.object({ a: z.string() });
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", input, choices: { b: () => [] }, run() {} } } }),
+    () => untyped({ tools: { x: { description: "", input, choices: { b: () => [] }, run() {} } } }),
     badDefinition(/speaks of the argument "b"/),
   );
-  assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["b"], run() {} } } }), badDefinition(/"b"/));
+  assert.throws(() => untyped({ tools: { x: { description: "", input, secret: ["b"], run() {} } } }), badDefinition(/"b"/));
   assert.throws(() => untyped({ resources: { x: { uri: "x:{a}", choices: { alias: () => [] }, view() {} } } }), badDefinition(/"alias"/));
-  assert.throws(() => untyped({ prompts: { x: { describe: "", choices: { a: () => [] }, view() {} } } }), badDefinition(/"a"/));
+  assert.throws(() => untyped({ prompts: { x: { description: "", choices: { a: () => [] }, view() {} } } }), badDefinition(/"a"/));
 });
 
 test("an argument with choices must be text or a list of texts", () => {
@@ -361,54 +365,54 @@ test("an argument with choices must be text or a list of texts", () => {
     const rule = badDefinition(
       /^thing: (tools|prompts)\/x: `choices\.a` are texts, and the argument is (number|object|boolean): make it text/,
     );
-    assert.throws(() => untyped({ tools: { x: { describe: "", input, choices, run() {} } } }), rule);
-    assert.throws(() => untyped({ prompts: { x: { describe: "", input, choices, view() {} } } }), rule);
+    assert.throws(() => untyped({ tools: { x: { description: "", input, choices, run() {} } } }), rule);
+    assert.throws(() => untyped({ prompts: { x: { description: "", input, choices, view() {} } } }), rule);
   }
   for (const a of [z.string(), z.string().nullable(), z.array(z.string()), z.enum(["1", "2"]), z.union([z.string(), z.number()]), z.any()])
-    untyped({ tools: { x: { describe: "", input: z.object({ a }), choices, run() {} } } });
+    untyped({ tools: { x: { description: "", input: z.object({ a }), choices, run() {} } } });
 });
 
 test("a schema without a JSON Schema is refused with advice", () => {
   const silent = { "~standard": { version: 1, vendor: "silent", validate: (value: unknown) => ({ value }) } };
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", input: silent, run() {} } } }),
+    () => untyped({ tools: { x: { description: "", input: silent, run() {} } } }),
     badDefinition(/thing: tools\/x, input: this silent schema has no JSON Schema .*zod 4\.2 or newer.*plain JSON Schema/),
   );
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", input: z.object({ when: z.date() }), run() {} } } }),
+    () => untyped({ tools: { x: { description: "", input: z.object({ when: z.date() }), run() {} } } }),
     badDefinition(/this zod schema cannot be written as JSON Schema/),
   );
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", input: z.string(), run() {} } } }),
+    () => untyped({ tools: { x: { description: "", input: z.string(), run() {} } } }),
     badDefinition(/must be the schema of an object/),
   );
   for (const word of ["input", "output"])
     assert.throws(
-      () => untyped({ tools: { x: { describe: "", [word]: { a: z.string() }, run() {} } } }),
+      () => untyped({ tools: { x: { description: "", [word]: { a: z.string() }, run() {} } } }),
       badDefinition(new RegExp(`^thing: tools/x, ${word} is a record of schemas: pass one schema, z\\.object`)),
     );
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", input: { type: "array" }, run() {} } } }),
+    () => untyped({ tools: { x: { description: "", input: { type: "array" }, run() {} } } }),
     badDefinition(/must be the schema of an object/),
   );
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", input: { type: "object", properties: { a: { type: "nonsense" } } }, run() {} } } }),
+    () => untyped({ tools: { x: { description: "", input: { type: "object", properties: { a: { type: "nonsense" } } }, run() {} } } }),
     badDefinition(/no JSON Schema that can be compiled/),
   );
   assert.throws(
-    () => untyped({ tools: { x: { describe: "", input: () => true, run() {} } } }),
+    () => untyped({ tools: { x: { description: "", input: () => true, run() {} } } }),
     badDefinition(/is a function: pass a schema/),
   );
-  assert.throws(() => untyped({ tools: { x: { describe: "", input: [], run() {} } } }), badDefinition(/is no schema/));
+  assert.throws(() => untyped({ tools: { x: { description: "", input: [], run() {} } } }), badDefinition(/is no schema/));
   for (const [input, reason] of [
     [{ message: { type: "string" } }, /input has no word of JSON Schema: pass \{ type: "object"/],
     [{ properties: { a: "string" } }, /input is no JSON Schema .+: \/properties\/a is no schema/],
     [{ properties: { a: null } }, /: \/properties\/a is no schema/],
     [{ properties: { a: { type: "strin" } } }, /: \/properties\/a\/type is "strin", none of string, /],
   ] as const)
-    assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), badDefinition(reason));
+    assert.throws(() => untyped({ tools: { x: { description: "", input, run() {} } } }), badDefinition(reason));
   // JSON leaves it out.
-  assert.doesNotThrow(() => untyped({ tools: { x: { describe: "", input: { properties: { a: undefined } }, run() {} } } }));
+  assert.doesNotThrow(() => untyped({ tools: { x: { description: "", input: { properties: { a: undefined } }, run() {} } } }));
   // Clients never see the schema of a message or a state, so it need not be convertible.
   assert.doesNotThrow(() => untyped({ messages: { x: { input: silent, run() {} } } }));
 });
@@ -416,7 +420,7 @@ test("a schema without a JSON Schema is refused with advice", () => {
 test("arguments are checked in the JSON Schema dialect that the schema names", () => {
   const pair = { type: "array", items: [{ type: "string" }, { type: "number" }] };
   const input = { $schema: "http://json-schema.org/draft-07/schema#", type: "object", properties: { pair } };
-  const kind = actor("thing", { describe: "", initial: () => ({}), tools: { x: { describe: "", input, run: () => "taken" } } });
+  const kind = actor("thing", { description: "", initial: () => ({}), tools: { x: { description: "", input, run: () => "taken" } } });
   const reply = (...given: readonly (string | number)[]) => rehearse(kind).turn("tools/x", { pair: given }).reply;
   assert.deepEqual(reply("a", 1), { ok: "taken" });
   assert.deepEqual(reply("a", "b"), {
@@ -430,7 +434,7 @@ test("arguments are checked in the JSON Schema dialect that the schema names", (
 
 test("an asynchronous schema is refused when it is used", () => {
   const waiting = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({}),
     messages: { x: { input: z.object({ a: z.string().refine(async () => true) }), run() {} } },
   });
@@ -441,30 +445,30 @@ test("the error for a schema whose check throws names that cause, not only async
   const throwing = z.number().refine((): boolean => {
     throw new Error("mine");
   });
-  const kind = actor("thing", { describe: "", initial: () => ({}), messages: { x: { input: z.object({ a: throwing }), run() {} } } });
+  const kind = actor("thing", { description: "", initial: () => ({}), messages: { x: { input: z.object({ a: throwing }), run() {} } } });
   assert.throws(() => rehearse(kind).turn("x", { a: 1 }), badDefinition(/a check in it throws of this value/));
 });
 
 test("an invalid `x-mcp-header` is refused with its path: clients would drop the tool", () => {
   const input = z.object({ a: z.object({ b: z.number().meta({ "x-mcp-header": "B" }) }) });
   const reason = badDefinition(/^thing: tools\/x, input: \/properties\/a\/properties\/b\/x-mcp-header is on what has not the type/);
-  assert.throws(() => untyped({ tools: { x: { describe: "", input, run() {} } } }), reason);
+  assert.throws(() => untyped({ tools: { x: { description: "", input, run() {} } } }), reason);
 });
 
 test("a secret argument must not be repeated in a header", () => {
   const input = z.object({ a: z.object({ b: z.string().meta({ "x-mcp-header": "B" }) }), c: z.string() });
   const reason = badDefinition(/^thing: tools\/x: the argument "a\.b" is `secret`, and `x-mcp-header` would repeat it in a header/);
-  assert.throws(() => untyped({ tools: { x: { describe: "", input, secret: ["a"], run() {} } } }), reason);
-  untyped({ tools: { x: { describe: "", input, secret: ["c"], run() {} } } });
+  assert.throws(() => untyped({ tools: { x: { description: "", input, secret: ["a"], run() {} } } }), reason);
+  untyped({ tools: { x: { description: "", input, secret: ["c"], run() {} } } });
 });
 
 test("a schema of an unknown dialect is refused; all drafts of JSON Schema are accepted", () => {
   const dialect = (name: string) => ({ $schema: name, type: "object", properties: {} });
   const reason = badDefinition(/^thing: tools\/x, input is of a dialect that is not read here, "https:\/\/a\.example\/own": write it in/);
-  assert.throws(() => untyped({ tools: { x: { describe: "", input: dialect("https://a.example/own"), run() {} } } }), reason);
+  assert.throws(() => untyped({ tools: { x: { description: "", input: dialect("https://a.example/own"), run() {} } } }), reason);
   assert.throws(() => fromJsonSchema(dialect("https://a.example/own")), badDefinition(/^fromJsonSchema\(\) is of a dialect/));
   for (const known of ["draft-07/schema#", "draft/2019-09/schema", "draft/2020-12/schema#", "schema"])
-    untyped({ tools: { x: { describe: "", input: dialect(`https://json-schema.org/${known}`), run() {} } } });
+    untyped({ tools: { x: { description: "", input: dialect(`https://json-schema.org/${known}`), run() {} } } });
 });
 
 test("a resource's URI template must have a scheme and only supported RFC 6570 forms", () => {
@@ -490,20 +494,20 @@ test("a variable may occur once in a URI template; `{alias}` may repeat", () => 
     badDefinition(/^thing: resources\/x: \{a\} is there twice: give each variable a name/),
   );
   const kind = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({}),
-    resources: { x: { uri: "x://{alias}/{alias}/{a.b}/{c-d}", view: (_state, { args }) => [args["a.b"], args["c-d"]] } },
+    resources: { x: { uri: "x://{alias}/{alias}/{a.b}/{c-d}", view: ({ args }) => [args["a.b"], args["c-d"]] } },
   });
   assert.deepEqual(rehearse(kind).view("resources/x", { "a.b": "1", "c-d": "2" }), { ok: ["1", "2"] });
 });
 
 test("secret arguments are redacted, others are not #chain.redact #spec.6.by-design", () => {
   const kind = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({}),
     tools: {
-      login: { describe: "", input: z.object({ user: z.string(), password: z.string().optional() }), secret: ["password"], run() {} },
-      look: { describe: "", view: () => "" },
+      login: { description: "", input: z.object({ user: z.string(), password: z.string().optional() }), secret: ["password"], run() {} },
+      look: { description: "", view: () => "" },
     },
     messages: { token: { input: z.object({ token: z.string() }), secret: ["token"], run() {} } },
   });
@@ -523,11 +527,11 @@ test("a typed plain JSON Schema is listed unchanged", () => {
     required: ["way"],
   };
   const kind = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({ at: "" }),
     tools: {
       move: {
-        describe: "",
+        description: "",
         input: fromJsonSchema<{ way: "north" | "south"; steps: number }>(input),
         run({ state, args }) {
           state.at = args.way.repeat(args.steps);
@@ -552,15 +556,15 @@ test("a typed plain JSON Schema is listed unchanged", () => {
 test("a TypeError in a handler reports how the state does not fit its schema", () => {
   const items = z.object({ items: z.array(z.string()).default([]) });
   const kind = actor("box", {
-    describe: "A box.",
+    description: "A box.",
     state: items,
     tools: {
-      put: { describe: "Put.", run: ({ state }) => state.items.push("x") },
-      wait: { describe: "Wait.", work: async ({ state }) => state.items.length },
-      count: { describe: "Count.", view: (state) => state.items.length },
-      take: { describe: "Take.", when: (state) => state.items.length > 0, run: () => "taken" },
+      put: { description: "Put.", run: ({ state }) => state.items.push("x") },
+      wait: { description: "Wait.", work: async ({ state }) => state.items.length },
+      count: { description: "Count.", view: ({ state }) => state.items.length },
+      take: { description: "Take.", enabled: ({ state }) => state.items.length > 0, run: () => "taken" },
       fail: {
-        describe: "Fail otherwise.",
+        description: "Fail otherwise.",
         run() {
           throw new RangeError("of the author's own");
         },
@@ -589,20 +593,20 @@ test("a TypeError in a handler reports how the state does not fit its schema", (
   kind.surface(old, { scopes: [] }, (error) => errors.push(error));
   assert.match(
     errors[0]?.message ?? "",
-    /its `when` threw TypeError, and the state it was given does not fit its schema \(it lacks items\)/,
+    /its `enabled` threw TypeError, and the state it was given does not fit its schema \(it lacks items\)/,
   );
   const other: { items: string[] } = Object.freeze(JSON.parse('{"items":{"a":1}}'));
   assert.throws(() => kind.receive(other, message("tools/put")), { message: /does not fit its schema \(items: .*array/ });
   const nested = actor("box", {
-    describe: "",
+    description: "",
     state: z.object({ rooms: z.array(z.object({ name: z.string(), doors: z.array(z.string()).default([]) })) }),
     initial: () => ({ rooms: [] }),
-    tools: { count: { describe: "", run: ({ state }) => state.rooms.map(({ doors }) => doors.length) } },
+    tools: { count: { description: "", run: ({ state }) => state.rooms.map(({ doors }) => doors.length) } },
   });
   const rooms: { rooms: { name: string; doors: string[] }[] } = Object.freeze(JSON.parse('{"rooms":[{"name":"a"}]}'));
   assert.throws(() => nested.receive(rooms, message("tools/count")), { message: /\(it lacks rooms\.0\.doors\)/ });
   // If the state fits, or the error is another one, nothing is added.
   assert.throws(() => kind.receive(old, message("tools/fail")), { name: "RangeError", message: "of the author's own" });
-  const broken = actor("box", { describe: "", state: items, tools: { put: { describe: "", run: () => Object(undefined).a.b } } });
+  const broken = actor("box", { description: "", state: items, tools: { put: { description: "", run: () => Object(undefined).a.b } } });
   assert.throws(() => broken.receive(Object.freeze({ items: [] }), message("tools/put")), { name: "TypeError" });
 });

@@ -22,15 +22,24 @@ import type { Later } from "./replies.ts";
 /** True: on. Text: off, for this reason. False: hidden, as if it did not exist. */
 export type Availability = boolean | string;
 
-export interface First {
+/** What `initial` gets. */
+export interface InitialContext {
   /** Decoded. */
   readonly key: string;
-  readonly start: Json | undefined;
-  readonly at: number;
-  readonly seed: string;
+  /** What the actor was created with; undefined if it starts on first use. */
+  readonly args: Json | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** The caller whose message starts the actor. */
   readonly viewer: Viewer | undefined;
   readonly random: () => number;
   readonly id: () => string;
+}
+
+/** What `enabled`, `choices` and the targets of links are decided from. */
+export interface OfferContext<S> {
+  readonly state: Frozen<S>;
+  readonly viewer: Viewer;
 }
 
 /** Joins another actor's surface. */
@@ -38,15 +47,15 @@ export interface Link<S> {
   /** The kinds of actors it may point to. */
   readonly kinds: readonly string[];
   /** `off`: the link has no target now; what is offered there is refused (`NOT_NOW`) for this reason. Undefined: the same, but hidden. */
-  readonly to: (state: Frozen<S>, viewer: Viewer) => ActorId | { readonly off: string } | undefined;
+  readonly to: (context: OfferContext<S>) => ActorId | { readonly off: string } | undefined;
 }
 
 interface Offered<S> {
   readonly title?: string;
   /** Decided for the list, and again in the turn (law 3). Absent: always on. */
-  readonly when?: (state: Frozen<S>, viewer: Viewer) => Availability;
+  readonly enabled?: (context: OfferContext<S>) => Availability;
   /** Argument → the values it may have now: listed as an enum, completed, checked in the turn. */
-  readonly choices?: Readonly<Record<string, (state: Frozen<S>, viewer: Viewer) => readonly string[]>>;
+  readonly choices?: Readonly<Record<string, (context: OfferContext<S>) => readonly string[]>>;
   readonly icons?: readonly JsonObject[];
   /** `_meta` of the definition. */
   readonly meta?: JsonObject;
@@ -78,19 +87,19 @@ type Output<O, N> = N extends keyof O ? O[N] : unknown;
 
 type Runs<S, A, R> = { run(ctx: RunContext<S, A>): R; view?: never; work?: never };
 type Works<S, A, R> = { work(ctx: WorkContext<S, A>): Promise<R>; run?: never; view?: never };
-type Views<S, A, R> = { view(state: Frozen<S>, ctx: ViewContext<A>): R; run?: never; work?: never; confirm?: never };
+type Views<S, A, R> = { view(context: ViewContext<Frozen<S>, A>): R; run?: never; work?: never; confirm?: never };
 
 type NoArgs = object;
 
 interface ToolBase<S, I, A> extends Offered<S> {
-  readonly describe: string;
+  readonly description: string;
   /** Of an object. Absent: no arguments. */
   readonly input?: I & object;
   readonly annotations?: ToolAnnotations;
   /** Arguments that are `[redacted]` in the chain and never logged. Messages that wait for delivery hold them in clear. */
   readonly secret?: readonly string[];
   /** A question to confirm before it runs, if the client supports elicitation; undefined: none is needed. */
-  readonly confirm?: string | ((state: Frozen<S>, args: A, viewer: Viewer) => string | undefined);
+  readonly confirm?: string | ((context: OfferContext<S> & { readonly args: A }) => string | undefined);
   /**
    * For a slow tool (`work`, or `later()`): its call can be a task, which the client polls and can cancel. "required": clients that
    * cannot use tasks are refused; "optional": they wait for the result. Absent: every client waits.
@@ -117,14 +126,14 @@ export interface Resource<S, U, Read = Frozen<S>> extends Offered<S> {
    * decoded. A path may be anything a client wrote, such as `../..`: check it before you use it.
    */
   readonly uri: U & string;
-  readonly describe?: string;
+  readonly description?: string;
   readonly mimeType?: string;
   readonly annotations?: JsonObject;
   /** Bytes, if known. */
   readonly size?: number;
   /** For a template with one variable: the list of resources has one for each of its `choices`, by that name. */
   readonly listed?: boolean;
-  view(state: Read, ctx: ViewContext<{ readonly [V in VariablesOf<U>]: string }>): Value;
+  view(context: ViewContext<Read, { readonly [V in VariablesOf<U>]: string }>): Value;
 }
 
 /** The state that the view of a resource gets: the members named in `reads`, or all. */
@@ -150,12 +159,12 @@ export interface PromptArgument {
 }
 
 export interface Prompt<S, I> extends Offered<S> {
-  readonly describe: string;
+  readonly description: string;
   /** Of an object. Arguments arrive as text: "true" and "3" are parsed if the schema says boolean or number. */
   readonly input?: I & object;
   /** Instead of `input`: the list in MCP's form; every argument is text. */
   readonly arguments?: readonly PromptArgument[];
-  view(state: Frozen<S>, ctx: ViewContext<ArgsOf<I, Readonly<Record<string, string | undefined>>>>): PromptValue;
+  view(context: ViewContext<Frozen<S>, ArgsOf<I, Readonly<Record<string, string | undefined>>>>): PromptValue;
 }
 
 type MessageArgs<N, I, R> = unknown extends R
@@ -182,7 +191,7 @@ export type Senders<MI, MO = unknown> = {
 /** What authors write. `S` is the state, `MN` the names of messages; the others map names to schemas. All are inferred. */
 export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN extends string = never, MO = unknown> extends Partial<Policy> {
   /** A description for people and models. */
-  readonly describe: string;
+  readonly description: string;
   readonly title?: string;
   /** Of the state, from 1. Default 1. */
   readonly version?: number;
@@ -196,9 +205,9 @@ export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN ext
   readonly begins?: boolean;
   /** Its output for `{}` is the initial state, unless there is `initial`. What `initial` and `migrate` return must fit it. */
   readonly state?: StandardSchemaV1<unknown, S>;
-  readonly initial?: (first: First) => S;
+  readonly initial?: (context: InitialContext) => S;
   /** Converts a state of a lower version when it is loaded. Pure. */
-  readonly migrate?: (state: Json, from: number) => S;
+  readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
   /** Prefix ("" for none) → the actor whose surface is joined under it. */
   readonly links?: Readonly<Record<string, Link<S>>>;
   readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>> } & {
@@ -232,7 +241,7 @@ export type MessagesOf<MI, MN extends string> = unknown extends MI ? { readonly 
 /** A kind of actor: a `Behaviour` that any engine runs, and the ways to address its actors. */
 export interface Kind<K extends string, S, MI, MO = unknown> extends Behaviour<S> {
   readonly kind: K;
-  readonly describe: string;
+  readonly description: string;
   readonly title?: string;
   readonly per: Per;
   readonly catalogue: Catalogue;
@@ -249,23 +258,28 @@ export type StateOf<T> = T extends Behaviour<infer S> ? S : never;
 
 // ── the same without inference ──────────────────────────────────────────────
 
-export type When = (state: unknown, viewer: Viewer) => Availability;
-export type Choices = Readonly<Record<string, (state: unknown, viewer: Viewer) => readonly string[]>>;
+export type Enabled = (context: AnyOfferContext) => Availability;
+export type Choices = Readonly<Record<string, (context: AnyOfferContext) => readonly string[]>>;
+
+interface AnyOfferContext {
+  readonly state: unknown;
+  readonly viewer: Viewer;
+}
 
 /** A definition without inference: what the builder reads. */
 export interface AnyDefinition extends Partial<Policy> {
-  readonly describe: string;
+  readonly description: string;
   readonly title?: string;
   readonly version?: number;
   readonly per?: Per;
   readonly begins?: boolean;
   readonly state?: object;
-  readonly initial?: (first: First) => object;
-  readonly migrate?: (state: Json, from: number) => object;
+  readonly initial?: (context: InitialContext) => object;
+  readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
   readonly links?: Readonly<
     Record<
       string,
-      { readonly kinds: readonly string[]; readonly to: (state: unknown, viewer: Viewer) => ActorId | { readonly off: string } | undefined }
+      { readonly kinds: readonly string[]; readonly to: (context: AnyOfferContext) => ActorId | { readonly off: string } | undefined }
     >
   >;
   readonly tools?: Readonly<Record<string, AnyTool>>;
@@ -276,7 +290,7 @@ export interface AnyDefinition extends Partial<Policy> {
 
 interface AnyOffer {
   readonly title?: string;
-  readonly when?: When;
+  readonly enabled?: Enabled;
   readonly choices?: Choices;
   readonly icons?: readonly JsonObject[];
   readonly meta?: JsonObject;
@@ -285,12 +299,12 @@ interface AnyOffer {
 
 interface AnyHandlers {
   run?(ctx: RunContext<object, unknown>): unknown;
-  view?(state: unknown, ctx: ViewContext<unknown>): unknown;
+  view?(context: ViewContext<unknown, unknown>): unknown;
   work?(ctx: WorkContext<object, unknown>): Promise<unknown>;
 }
 
 export interface AnyTool extends AnyOffer, AnyHandlers {
-  readonly describe: string;
+  readonly description: string;
   readonly input?: object;
   readonly output?: object;
   readonly annotations?: object;
@@ -302,20 +316,20 @@ export interface AnyTool extends AnyOffer, AnyHandlers {
 export interface AnyResource extends AnyOffer {
   readonly name?: string;
   readonly uri: string;
-  readonly describe?: string;
+  readonly description?: string;
   readonly mimeType?: string;
   readonly annotations?: JsonObject;
   readonly size?: number;
   readonly listed?: boolean;
   readonly reads?: readonly string[];
-  view(state: unknown, ctx: ViewContext<unknown>): unknown;
+  view(context: ViewContext<unknown, unknown>): unknown;
 }
 
 export interface AnyPrompt extends AnyOffer {
-  readonly describe: string;
+  readonly description: string;
   readonly input?: object;
   readonly arguments?: readonly PromptArgument[];
-  view(state: unknown, ctx: ViewContext<unknown>): unknown;
+  view(context: ViewContext<unknown, unknown>): unknown;
 }
 
 export interface AnyMessage extends AnyHandlers {

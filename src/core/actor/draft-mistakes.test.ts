@@ -25,7 +25,7 @@ const DEEP: State = { n: 1, list: [{ id: 1 }, { id: 2 }], part: { inner: { n: 1 
 async function staged(initial: State) {
   let does: Does = () => undefined;
   const kind = actor("thing", {
-    describe: "A thing.",
+    description: "A thing.",
     persistence: "memory",
     initial: (): State => structuredClone(initial),
     messages: { act: { run: ({ state }) => void does(state) } },
@@ -93,7 +93,7 @@ for (const [what, value, reason] of wrong)
 
 test("a state in memory is limited in size, however slowly it grows", async () => {
   const kind = actor("tape", {
-    describe: "A tape.",
+    description: "A tape.",
     persistence: "memory",
     maxStateBytes: 1_000,
     initial: () => ({ text: "", part: { n: 0 } }),
@@ -443,7 +443,7 @@ test("the draft of a turn that threw is revoked too", async () => {
 
 test("C3 a forged hint, or one about another state, does not prevent checks of a state", async () => {
   const inner = actor("inner", {
-    describe: "Inner.",
+    description: "Inner.",
     initial: (): State => ({ n: 1 }),
     messages: { act: { run: ({ state }) => void (state["n"] = 2) } },
   });
@@ -478,7 +478,7 @@ test("C3 a forged hint, or one about another state, does not prevent checks of a
 
 test("a hint that is used again applies to its own two states only", async () => {
   const inner = actor("inner", {
-    describe: "Inner.",
+    description: "Inner.",
     initial: (): State => ({ n: 1, m: 1 }),
     messages: { act: { run: ({ state }) => void (state["n"] = 2) } },
   });

@@ -13,9 +13,9 @@ type Context = { state: typeof INITIAL; message: { args: unknown } } & Record<st
 
 const clumsy = (run: (ctx: Context) => unknown, tool: object = {}) =>
   actor("clumsy", {
-    describe: "Clumsy.",
+    description: "Clumsy.",
     initial: () => structuredClone(INITIAL),
-    tools: { act: { describe: "Act.", ...tool, run: unseen(run) }, wait: { describe: "Wait.", work: unseen(run) } },
+    tools: { act: { description: "Act.", ...tool, run: unseen(run) }, wait: { description: "Wait.", work: unseen(run) } },
     messages: { beat: { run: () => undefined } },
   });
 const stageOf = (run: (ctx: Context) => unknown, tool: object = {}) => rehearse(clumsy(run, tool));
@@ -116,7 +116,7 @@ test("a timer repeats no more often than the kind's policy allows", () => {
   const at = (minEveryMs: number | undefined, everyMs: number) =>
     rehearse(
       actor("beating", {
-        describe: "Beats.",
+        description: "Beats.",
         ...(minEveryMs !== undefined && { minEveryMs }),
         initial: () => ({ n: 0 }),
         messages: { beat: { run: ({ wake }) => wake("beat", { afterMs: 1, everyMs, action: "beat" }) } },
@@ -170,9 +170,9 @@ test("errors for writing to revoked drafts and frozen values point to the author
   assert.throws(sending, { code: "BAD_TURN", message: /cannot be read: .+a draft of a turn that is over/ });
 
   const views = actor("writing", {
-    describe: "Writes where it may only read.",
+    description: "Writes where it may only read.",
     initial: () => ({ n: 0 }),
-    tools: { look: { describe: "Look.", view: unseen((state: { n: number }) => (state.n = 1)) } },
+    tools: { look: { description: "Look.", view: unseen(({ state }: { state: { n: number } }) => (state.n = 1)) } },
   });
   assert.throws(() => rehearse(views).turn("tools/look"), {
     code: "BAD_TURN",
@@ -186,22 +186,22 @@ test("a mistake in work has a code and a sentence", async () => {
 
 const wrong: readonly (readonly [what: string, definition: object, reason: RegExp])[] = [
   [
-    "`when` as a value",
-    { tools: { a: { describe: "A.", when: true, run: () => 1 } } },
-    /^odd: tools\/a: `when` must be a function, not a boolean\.$/,
+    "`enabled` as a value",
+    { tools: { a: { description: "A.", enabled: true, run: () => 1 } } },
+    /^odd: tools\/a: `enabled` must be a function, not a boolean\.$/,
   ],
   [
     "`choices` as a list",
-    { tools: { a: { describe: "A.", choices: { b: ["c"] }, run: () => 1 } } },
+    { tools: { a: { description: "A.", choices: { b: ["c"] }, run: () => 1 } } },
     /tools\/a: `choices\.b` must be a function, not a list/,
   ],
-  ["`run` as a value", { tools: { a: { describe: "A.", run: "x" } } }, /tools\/a: `run` must be a function, not text/],
+  ["`run` as a value", { tools: { a: { description: "A.", run: "x" } } }, /tools\/a: `run` must be a function, not text/],
   ["a tool as a function", { tools: { a: () => 1 } }, /odd: tools\/a must be an object, not a function/],
   ["no tool", { tools: { a: null } }, /odd: tools\/a must be an object, not null/],
   ["tools as a list", { tools: [] }, /odd: `tools` must be an object, not a list/],
   ["a message as a function", { messages: { a: () => 1 } }, /odd: messages\/a must be an object, not a function/],
-  ["`input` as text", { tools: { a: { describe: "A.", input: "x", run: () => 1 } } }, /tools\/a: `input` must be a schema, not text/],
-  ["`secret` as text", { tools: { a: { describe: "A.", secret: "x", run: () => 1 } } }, /tools\/a: `secret` must be a list, not text/],
+  ["`input` as text", { tools: { a: { description: "A.", input: "x", run: () => 1 } } }, /tools\/a: `input` must be a schema, not text/],
+  ["`secret` as text", { tools: { a: { description: "A.", secret: "x", run: () => 1 } } }, /tools\/a: `secret` must be a list, not text/],
   ["a link as a function", { links: { "": () => "room/a" } }, /odd: links\/"" must be an object, not a function/],
   ["a link without `to`", { links: { b: { kinds: ["room"] } } }, /odd: links\/"b" needs `kinds` and `to`/],
   ["`kinds` as text", { links: { b: { kinds: "room", to: () => undefined } } }, /links\/"b": `kinds` must be a list, not text/],
@@ -215,14 +215,14 @@ const wrong: readonly (readonly [what: string, definition: object, reason: RegEx
 for (const [what, definition, reason] of wrong) {
   test(`a wrong definition is BAD_DEFINITION, and says where: ${what}`, () => {
     assert.throws(
-      () => actor("odd", { describe: "Odd.", initial: () => ({}), ...definition }),
+      () => actor("odd", { description: "Odd.", initial: () => ({}), ...definition }),
       (error) => error instanceof TroupeError && error.code === "BAD_DEFINITION" && (assert.match(error.message, reason), true),
     );
   });
 }
 
 test("a missing definition is BAD_DEFINITION, a missing name of the kind BAD_NAME", () => {
-  assert.throws(() => actor("odd", unseen(undefined)), { code: "BAD_DEFINITION", message: /needs `describe`/ });
+  assert.throws(() => actor("odd", unseen(undefined)), { code: "BAD_DEFINITION", message: /needs `description`/ });
   assert.throws(() => Reflect.apply(actor, undefined, ["odd"]), {
     code: "BAD_DEFINITION",
     message: /odd: its definition must be an object, not undefined/,
@@ -232,7 +232,7 @@ test("a missing definition is BAD_DEFINITION, a missing name of the kind BAD_NAM
 
 test("answering the id of a sent message is refused and names the id to use", () => {
   const kind = actor("asker", {
-    describe: "Asks.",
+    description: "Asks.",
     initial: () => ({}),
     messages: {
       replied: { replies: true, run: ({ args, answer }) => answer(args.of, args.reply) },

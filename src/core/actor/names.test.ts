@@ -5,7 +5,7 @@ import { actor } from "./index.ts";
 import { actorId, keyOf } from "./names.ts";
 
 const kind = actor("thing", {
-  describe: "A thing.",
+  description: "A thing.",
   initial: () => ({ n: 0 }),
   messages: { to: { run() {} }, knock: { run() {} } },
 });
@@ -53,20 +53,20 @@ test("a message may have any name, also that of a property of its address #actor
 
 test("names that do not fit are BAD_NAME", () => {
   for (const name of ["", "Door", "1door", "a_b", "a".repeat(65)]) {
-    assert.throws(() => actor(name, { describe: "", initial: () => ({}) }), { code: "BAD_NAME" });
+    assert.throws(() => actor(name, { description: "", initial: () => ({}) }), { code: "BAD_NAME" });
   }
   for (const name of ["", "a b", "ä", "a/b", "x".repeat(129)]) {
-    const tools = { [name]: { describe: "", run() {} } };
-    assert.throws(() => actor("thing", { describe: "", initial: () => ({}), tools }), { code: "BAD_NAME" });
+    const tools = { [name]: { description: "", run() {} } };
+    assert.throws(() => actor("thing", { description: "", initial: () => ({}), tools }), { code: "BAD_NAME" });
   }
   for (const name of ["", "tools/x", "then", "__proto__x/"]) {
     const messages = { [name]: { run() {} } };
-    assert.throws(() => actor("thing", { describe: "", initial: () => ({}), messages }), { code: "BAD_NAME" });
+    assert.throws(() => actor("thing", { description: "", initial: () => ({}), messages }), { code: "BAD_NAME" });
   }
-  assert.throws(() => actor("thing", { describe: "", initial: () => ({}), links: { "a.b": { kinds: ["x"], to: () => undefined } } }), {
+  assert.throws(() => actor("thing", { description: "", initial: () => ({}), links: { "a.b": { kinds: ["x"], to: () => undefined } } }), {
     code: "BAD_NAME",
   });
-  assert.throws(() => actor("thing", { describe: "", initial: () => ({}), links: { a: { kinds: ["X"], to: () => undefined } } }), {
+  assert.throws(() => actor("thing", { description: "", initial: () => ({}), links: { a: { kinds: ["X"], to: () => undefined } } }), {
     code: "BAD_NAME",
   });
 });

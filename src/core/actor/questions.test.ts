@@ -6,26 +6,26 @@ import { rehearse } from "../../testing/index.ts";
 import { actor, elicit, roots, sample } from "./index.ts";
 
 const chest = actor("chest", {
-  describe: "A chest.",
+  description: "A chest.",
   initial: () => ({ gold: 5, colour: "none" }),
   tools: {
     burn: {
-      describe: "Burn it.",
+      description: "Burn it.",
       input: z.object({ coins: z.number().default(1) }),
-      confirm: (state, args) => (args.coins >= state.gold ? `Burn all ${state.gold} coins?` : undefined),
+      confirm: ({ state, args }) => (args.coins >= state.gold ? `Burn all ${state.gold} coins?` : undefined),
       run({ state, args }) {
         state.gold -= args.coins;
         return state.gold;
       },
     },
     sink: {
-      describe: "Sink it.",
+      description: "Sink it.",
       confirm: "Sink it for good?",
       annotations: { destructiveHint: false },
       work: async ({ state }) => void (state.gold = 0),
     },
     paint: {
-      describe: "Paint it.",
+      description: "Paint it.",
       run({ state, ask, can }) {
         if (!can("elicitation")) return "grey";
         const { colour, sure } = ask({
@@ -36,8 +36,8 @@ const chest = actor("chest", {
         return `${colour.action} ${state.colour}`;
       },
     },
-    think: { describe: "Ask the model.", run: ({ ask }) => ask({ thought: sample({ messages: [], maxTokens: 5 }), where: roots() }) },
-    clash: { describe: "Uses the reserved key.", confirm: "Sure?", run: ({ ask }) => ask({ confirm: elicit("Again?") }) },
+    think: { description: "Ask the model.", run: ({ ask }) => ask({ thought: sample({ messages: [], maxTokens: 5 }), where: roots() }) },
+    clash: { description: "Uses the reserved key.", confirm: "Sure?", run: ({ ask }) => ask({ confirm: elicit("Again?") }) },
   },
 });
 
@@ -162,11 +162,11 @@ test("`ask` is refused if the client lacks a capability, which is named", () => 
 test("questions other than forms, and those of extensions, need their own capability", () => {
   const stage = rehearse(
     actor("asker", {
-      describe: "Asks in MCP's own words.",
+      description: "Asks in MCP's own words.",
       initial: () => ({}),
       tools: {
         further: {
-          describe: "Asks.",
+          description: "Asks.",
           run: ({ ask }) =>
             ask({
               page: { method: "elicitation/create", params: { mode: "url", message: "Look.", url: "https://a.example" } },

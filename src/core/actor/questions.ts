@@ -121,19 +121,21 @@ const CONFIRM_KEY = "confirm";
 const CONFIRM_FORM = { type: "object", properties: { confirm: { type: "boolean", title: "Confirm" } }, required: ["confirm"] };
 
 /** The text of the question, or its function. A method's type compares parameters bivariantly, so every inferred definition is assignable. */
-export type Confirm = string | { ask(state: unknown, args: unknown, viewer: Viewer): string | undefined }["ask"];
+export type Confirm =
+  | string
+  | { ask(context: { readonly state: unknown; readonly args: unknown; readonly viewer: Viewer }): string | undefined }["ask"];
 
 /** The question of an action's `confirm`, or the refusal (without a trace, C3) if the person did not confirm. Undefined: continue. */
 export function unconfirmed(
   action: { readonly confirm: Confirm | undefined },
-  state: unknown,
+  state: object,
   args: unknown,
   viewer: Viewer,
   message: Message,
 ): Reply | undefined {
   // A client without elicitation has its own way to confirm a destructive tool.
   if (action.confirm === undefined || message.can?.includes("elicitation") !== true) return undefined;
-  const text = typeof action.confirm === "string" ? action.confirm : action.confirm(state, args, viewer);
+  const text = typeof action.confirm === "string" ? action.confirm : action.confirm({ state, args, viewer });
   if (text === undefined) return undefined;
   const question = elicit(text, CONFIRM_FORM);
   const answer = message.answers?.[CONFIRM_KEY];

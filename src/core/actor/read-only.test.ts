@@ -48,32 +48,32 @@ test("author code that indexes a state by a caller's text finds only data", () =
     input: z.object({ name: z.string() }),
   };
   const kind = actor("board", {
-    describe: "A board.",
+    description: "A board.",
     initial: () => ({ players: { ann: 1 } as Record<string, unknown> }),
     tools: {
-      look: { describe: "Look.", ...open, view: (state, { args }) => meet(state, args.name) },
+      look: { description: "Look.", ...open, view: ({ state, args }) => meet(state, args.name) },
       guarded: {
-        describe: "Guarded.",
+        description: "Guarded.",
         ...open,
-        when: (state) => (INHERITED.forEach((name) => meet(state, name)), true),
-        choices: { name: (state) => (INHERITED.forEach((name) => meet(state, name)), INHERITED) },
+        enabled: ({ state }) => (INHERITED.forEach((name) => meet(state, name)), true),
+        choices: { name: ({ state }) => (INHERITED.forEach((name) => meet(state, name)), INHERITED) },
         run: ({ state, args }) => meet(state, args.name),
       },
       asking: {
-        describe: "Ask.",
+        description: "Ask.",
         ...open,
-        confirm: (state, args) => (meet(state, args.name), undefined),
+        confirm: ({ state, args }) => (meet(state, args.name), undefined),
         run: ({ state, args }) => meet(state, args.name),
       },
     },
     resources: {
-      player: { uri: "board://{name}", view: (state, { args }) => meet(state, args.name) },
-      some: { uri: "board://some/{name}", reads: ["players"], view: (state, { args }) => meet(state, args.name) },
+      player: { uri: "board://{name}", view: ({ state, args }) => meet(state, args.name) },
+      some: { uri: "board://some/{name}", reads: ["players"], view: ({ state, args }) => meet(state, args.name) },
     },
     prompts: {
-      hint: { describe: "Hint.", ...open, view: (state, { args }) => (meet(state, args.name), "Play.") },
+      hint: { description: "Hint.", ...open, view: ({ state, args }) => (meet(state, args.name), "Play.") },
     },
-    links: { next: { kinds: ["board"], to: (state) => (INHERITED.forEach((name) => meet(state, name)), undefined) } },
+    links: { next: { kinds: ["board"], to: ({ state }) => (INHERITED.forEach((name) => meet(state, name)), undefined) } },
   });
   const stage = rehearse(kind);
   for (const name of INHERITED) {
@@ -108,12 +108,12 @@ test("a read-only state compares, prints and iterates like plain objects and arr
 
 test("a part of the state that a view returns is not copied", () => {
   const kind = actor("larder", {
-    describe: "A larder.",
+    description: "A larder.",
     initial: () => ({ goods: [{ name: "bread" }], place: { room: "kitchen" } }),
     tools: {
-      all: { describe: "All.", view: (state) => state },
-      goods: { describe: "Goods.", view: (state) => state.goods },
-      mixed: { describe: "Mixed.", view: (state) => ({ first: state.goods[0], ...state.place }) },
+      all: { description: "All.", view: ({ state }) => state },
+      goods: { description: "Goods.", view: ({ state }) => state.goods },
+      mixed: { description: "Mixed.", view: ({ state }) => ({ first: state.goods[0], ...state.place }) },
     },
   });
   const stage = rehearse(kind);
@@ -147,19 +147,25 @@ test("a retained part of a read-only state can be assigned to a later draft and 
   let retained: unknown;
   const part = (): Open => Object(retained);
   const kind = actor("larder", {
-    describe: "A larder.",
+    description: "A larder.",
     initial: () => ({ goods: [{ n: 1 }, { n: 2 }], put: null as unknown }),
     tools: {
-      keep: { describe: "Keep.", view: (state) => void (retained = state.goods) },
-      set: { describe: "Set.", run: ({ state }) => void (state.put = retained) },
-      inside: { describe: "Inside.", run: ({ state }) => void (state.put = { deep: [part()["0"]] }) },
-      frozen: { describe: "Frozen.", run: ({ state }) => void (state.put = Object.freeze({ deep: retained })) },
-      push: { describe: "Push.", run: ({ state }) => void state.goods.push(Object(part()["1"])) },
-      write: { describe: "Write.", run: ({ state }) => void ((state.put = part()["0"]), (Object(state.put).n = 3)) },
-      writeInside: { describe: "Write.", run: ({ state }) => void ((state.put = { deep: retained }), (Object(state.put).deep[0].n = 4)) },
-      writePushed: { describe: "Write.", run: ({ state }) => void (state.goods.push(Object(part()["0"])), (Object(state.goods[2]).n = 5)) },
+      keep: { description: "Keep.", view: ({ state }) => void (retained = state.goods) },
+      set: { description: "Set.", run: ({ state }) => void (state.put = retained) },
+      inside: { description: "Inside.", run: ({ state }) => void (state.put = { deep: [part()["0"]] }) },
+      frozen: { description: "Frozen.", run: ({ state }) => void (state.put = Object.freeze({ deep: retained })) },
+      push: { description: "Push.", run: ({ state }) => void state.goods.push(Object(part()["1"])) },
+      write: { description: "Write.", run: ({ state }) => void ((state.put = part()["0"]), (Object(state.put).n = 3)) },
+      writeInside: {
+        description: "Write.",
+        run: ({ state }) => void ((state.put = { deep: retained }), (Object(state.put).deep[0].n = 4)),
+      },
+      writePushed: {
+        description: "Write.",
+        run: ({ state }) => void (state.goods.push(Object(part()["0"])), (Object(state.goods[2]).n = 5)),
+      },
       find: {
-        describe: "Find.",
+        description: "Find.",
         run: ({ state }) => [state.goods.includes(Object(part()["0"])), state.goods.indexOf(Object(part()["1"]))],
       },
     },
@@ -185,12 +191,12 @@ test("a retained part of a read-only state can be assigned to a later draft and 
 
 test("an author's proxy with a value for every key is replied as what it holds", () => {
   const kind = actor("counts", {
-    describe: "Counts.",
+    description: "Counts.",
     initial: () => ({ words: ["a", "a"] }),
     tools: {
       count: {
-        describe: "Count.",
-        view: ({ words }) => {
+        description: "Count.",
+        view: ({ state: { words } }) => {
           const counts: Record<string, number> = {};
           const open = new Proxy(counts, { get: (all, key) => Reflect.get(all, key) ?? 0 });
           for (const one of words) open[one] = (open[one] ?? 0) + 1;

@@ -2,7 +2,7 @@
 import { asContainer, type Container, type CopyStrategy, FROZEN, methodOf, NODE, proxies, strategyOf, toPrimitive } from "./containers.ts";
 
 /**
- * A committed state (deeply frozen JSON) for author code that only reads: `view`, `when`, `choices`, `confirm` and `links`. Like a
+ * A committed state (deeply frozen JSON) for author code that only reads: `view`, `enabled`, `choices`, `confirm` and `links`. Like a
  * draft it inherits nothing, so `state.players[name]` is undefined for a `name` of "constructor" that a caller made up. Frozen objects
  * without a prototype would do the same, but differ from literals in `assert.deepStrictEqual` and print oddly.
  */

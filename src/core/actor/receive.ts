@@ -27,7 +27,7 @@ export function receive(actions: Actions, state: object, message: Message, life 
   const viewer = message.viewer ?? ANONYMOUS;
   let args: unknown;
   try {
-    const off = action.when === undefined ? undefined : whyOff(action, readOnly(state), viewer);
+    const off = action.enabled === undefined ? undefined : whyOff(action, readOnly(state), viewer);
     if (off !== undefined) return { reply: off };
     const checked = readArgs(action, message.args);
     if (checked.issues !== undefined) return { reply: invalid(checked.issues) };
@@ -41,7 +41,7 @@ export function receive(actions: Actions, state: object, message: Message, life 
   const { handler } = action;
   if (handler.kind === "run")
     return run(actions, action, handler.run, new TurnContext(state, message, args, actions, action.confirm !== undefined, life, seq));
-  if (handler.kind === "view") return { reply: read(actions, action, state, args, viewer, keyOf(message.to)) };
+  if (handler.kind === "view") return { reply: read(actions, action, state, args, viewer, keyOf(message.to), message.at) };
   return (engine) =>
     work(actions, action, handler.work, new WorkingContext(state, message, args, actions, action.confirm !== undefined, life, seq, engine));
 }
@@ -57,7 +57,7 @@ function isBegin({ action, start }: Message): boolean {
 }
 
 /** A pure read of a durable state (law 2). */
-export function view(actions: Actions, state: object, name: string, args: unknown, viewer: Viewer, key: string): Reply {
+export function view(actions: Actions, state: object, name: string, args: unknown, viewer: Viewer, key: string, now: number): Reply {
   const action = actions.get(name);
   if (action === undefined || action.handler.kind !== "view") return unknownAction(name);
   const readable = readOnly(state);
@@ -66,7 +66,7 @@ export function view(actions: Actions, state: object, name: string, args: unknow
   freezeDeep(args);
   const checked = readArgs(action, args);
   if (checked.issues !== undefined) return invalid(checked.issues);
-  return outOfChoice(action, readable, checked.value, viewer) ?? read(actions, action, state, checked.value, viewer, key);
+  return outOfChoice(action, readable, checked.value, viewer) ?? read(actions, action, state, checked.value, viewer, key, now);
 }
 
 function run({ misfit }: Actions, action: Action, handler: (context: TurnContext) => unknown, context: TurnContext): Turn<object> {
@@ -99,10 +99,10 @@ async function work(
   }
 }
 
-function read({ misfit }: Actions, action: Action, state: object, args: unknown, viewer: Viewer, key: string): Reply {
+function read({ misfit }: Actions, action: Action, state: object, args: unknown, viewer: Viewer, key: string, now: number): Reply {
   if (action.handler.kind !== "view") return unknownAction(action.name);
   try {
-    const value = frozenOf(action.handler.view(readOnly(state), { args, viewer, key }));
+    const value = frozenOf(action.handler.view({ state: readOnly(state), args, viewer, key, now }));
     // A whole committed state was checked at its commit.
     if (value === state && action.output === undefined) return { ok: toJson(value, "the state") };
     const reply = replyOf(action, value);

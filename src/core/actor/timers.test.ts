@@ -9,9 +9,9 @@ type Context = RunContext<{ n: number }, object>;
 const stageOf = (set: (ctx: Context) => unknown) =>
   rehearse(
     actor("clock", {
-      describe: "A clock.",
+      description: "A clock.",
       state: z.object({ n: z.number().default(0) }),
-      tools: { set: { describe: "Set it.", run: (ctx) => void set(ctx) } },
+      tools: { set: { description: "Set it.", run: (ctx) => void set(ctx) } },
       messages: {
         due: {
           input: z.object({ title: z.string(), times: z.number().default(1) }),

@@ -16,9 +16,9 @@ type Does = (context: RunContext<State, { what: Json }>) => unknown;
 
 function kindThat(run: Does) {
   return actor("thing", {
-    describe: "A thing.",
+    description: "A thing.",
     initial: (): State => ({ n: 0, list: [{ id: "first" }], deep: { a: { b: 1 } } }),
-    tools: { act: { describe: "Act.", input: z.object({ what: z.json().default(null) }), run: (context) => reply(run(context)) } },
+    tools: { act: { description: "Act.", input: z.object({ what: z.json().default(null) }), run: (context) => reply(run(context)) } },
     messages: { tick: { run() {} } },
   });
 }
@@ -163,7 +163,7 @@ test("`return later()` defers the reply; any later turn may answer #actors.later
 
 test("a turn reports progress of a deferred reply; the commit refuses invalid progress", async () => {
   const kind = actor("job", {
-    describe: "A job.",
+    description: "A job.",
     state: z.object({ of: z.string().default("") }),
     messages: {
       ask: {
@@ -230,9 +230,9 @@ test("committed states are frozen, also one that was read from disk #actors.free
   assert.throws(() => stage.state.list.push({ id: "x" }), TypeError);
   const loaded: State = { n: 0, list: [], deep: { a: { b: 1 } } };
   const naughty = actor("naughty", {
-    describe: "",
+    description: "",
     initial: () => loaded,
-    tools: { look: { describe: "", view: (state) => Reflect.set(state.deep.a, "b", 9) } },
+    tools: { look: { description: "", view: ({ state }) => Reflect.set(state.deep.a, "b", 9) } },
   });
   assert.deepEqual(naughty.view(structuredClone(loaded), "tools/look", {}, { scopes: [] }), { ok: false });
 });
@@ -275,7 +275,7 @@ test("a refusal has its code and data, also from a view or another copy of the p
     data: { until: 9 },
   });
   assert.deepEqual(refusal(stageOf(() => refuse("No.")).turn("tools/act").reply), { code: "REFUSED", message: "No." });
-  const seer = actor("seer", { describe: "", initial: () => ({}), tools: { see: { describe: "", view: () => refuse("Fog.") } } });
+  const seer = actor("seer", { description: "", initial: () => ({}), tools: { see: { description: "", view: () => refuse("Fog.") } } });
   assert.deepEqual(rehearse(seer).view("tools/see"), { refused: { code: "REFUSED", message: "Fog." } });
   const foreign = Object.assign(new Error("Elsewhere."), { [Symbol.for("troupe.refusal")]: true, code: "FAR" });
   assert.deepEqual(
@@ -290,12 +290,12 @@ test("a refusal has its code and data, also from a view or another copy of the p
 
 test("arguments that do not fit are refused INVALID, with paths and what was expected #actors.messages #spec.6.tools.caution #spec.7.validation.tools #spec.7.error-messages", () => {
   const kind = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({}),
     tools: {
-      zod: { describe: "", input: z.object({ by: z.int().max(5), to: z.object({ x: z.string() }) }), run: ({ args }) => args.by },
+      zod: { description: "", input: z.object({ by: z.int().max(5), to: z.object({ x: z.string() }) }), run: ({ args }) => args.by },
       json: {
-        describe: "",
+        description: "",
         input: {
           type: "object",
           properties: {
@@ -335,13 +335,17 @@ test("arguments that do not fit are refused INVALID, with paths and what was exp
 test("a reply is parsed by its `output` schema; one that does not fit is a crash", () => {
   let value: unknown = { n: 1, extra: true };
   const kind = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({}),
     tools: {
-      act: { describe: "", output: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }, run: () => reply(value) },
-      zod: { describe: "", output: z.object({ n: z.number() }), view: () => ({ n: 2, extra: true }) },
-      rich: { describe: "", output: z.object({ n: z.number() }), view: () => content(["two"], { n: 2 }) },
-      poor: { describe: "", output: z.object({ n: z.number() }), view: () => content(["two"]) },
+      act: {
+        description: "",
+        output: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+        run: () => reply(value),
+      },
+      zod: { description: "", output: z.object({ n: z.number() }), view: () => ({ n: 2, extra: true }) },
+      rich: { description: "", output: z.object({ n: z.number() }), view: () => content(["two"], { n: 2 }) },
+      poor: { description: "", output: z.object({ n: z.number() }), view: () => content(["two"]) },
     },
   });
   const stage = rehearse(kind);
@@ -368,11 +372,11 @@ test("content and bytes are marked, never guessed", () => {
 
 test("a content block that clients cannot read is BAD_TURN with its index", () => {
   const kind = actor("thing", {
-    describe: "",
+    description: "",
     initial: () => ({ blocks: [{ type: "image", data: "AA==", mime_type: "image/png" }] }),
     tools: {
-      view: { describe: "", view: (state) => content(state.blocks) },
-      run: { describe: "", run: ({ state }) => content(["one", ...state.blocks]) },
+      view: { description: "", view: ({ state }) => content(state.blocks) },
+      run: { description: "", run: ({ state }) => content(["one", ...state.blocks]) },
     },
   });
   const stage = rehearse(kind);
@@ -385,7 +389,7 @@ test("a content block that clients cannot read is BAD_TURN with its index", () =
 
 test("replies requested with `replyAs`, and a child's end, arrive typed #actors.reply-as", () => {
   const kind = actor("parent", {
-    describe: "",
+    description: "",
     initial: () => ({ heard: [""] }),
     messages: {
       gained: { replies: true, run: ({ state, args }) => void state.heard.push(`${args.of} ${args.to} ${"ok" in args.reply}`) },

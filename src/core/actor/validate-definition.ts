@@ -8,12 +8,12 @@ import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from 
 type PropertyType = "text" | "a number" | "a boolean" | "a list" | "an object" | "a function" | "a schema" | "text or a function";
 type Properties<T> = Readonly<Record<keyof T, PropertyType>>;
 
-const OFFER = { title: "text", when: "a function", choices: "an object", icons: "a list", meta: "an object", scopes: "a list" } as const;
+const OFFER = { title: "text", enabled: "a function", choices: "an object", icons: "a list", meta: "an object", scopes: "a list" } as const;
 const HANDLERS = { run: "a function", view: "a function", work: "a function" } as const;
 const TOOL: Properties<AnyTool> = {
   ...OFFER,
   ...HANDLERS,
-  describe: "text",
+  description: "text",
   input: "a schema",
   output: "a schema",
   annotations: "an object",
@@ -25,7 +25,7 @@ const RESOURCE: Properties<AnyResource> = {
   ...OFFER,
   name: "text",
   uri: "text",
-  describe: "text",
+  description: "text",
   mimeType: "text",
   annotations: "an object",
   size: "a number",
@@ -33,11 +33,11 @@ const RESOURCE: Properties<AnyResource> = {
   reads: "a list",
   view: "a function",
 };
-const PROMPT: Properties<AnyPrompt> = { ...OFFER, describe: "text", input: "a schema", arguments: "a list", view: "a function" };
+const PROMPT: Properties<AnyPrompt> = { ...OFFER, description: "text", input: "a schema", arguments: "a list", view: "a function" };
 const MESSAGE: Properties<AnyMessage> = { ...HANDLERS, input: "a schema", output: "a schema", replies: "a boolean", secret: "a list" };
 const LINK: Properties<NonNullable<AnyDefinition["links"]>[string]> = { kinds: "a list", to: "a function" };
 const DEFINITION: Properties<AnyDefinition> = {
-  describe: "text",
+  description: "text",
   title: "text",
   version: "a number",
   per: "text",
@@ -63,13 +63,14 @@ const DEFINITION: Properties<AnyDefinition> = {
 
 /** What other libraries, and `createServer`, call it. */
 const ALIASES: Readonly<Record<string, string>> = {
-  description: "describe",
   inputSchema: "input",
   parameters: "input",
   argsSchema: "input",
   outputSchema: "output",
   _meta: "meta",
-  enabled: "when",
+  describe: "description",
+  when: "enabled",
+  available: "enabled",
   handler: "run",
   execute: "run",
   complete: "choices",
@@ -86,7 +87,7 @@ const VALUES = {
 export function validateDefinition(kind: string, definition: AnyDefinition): void {
   checkType(kind, "its definition", definition, "an object");
   checkProperties(kind, definition, DEFINITION);
-  requireProperties(kind, definition, ["describe"], "a sentence for people and models");
+  requireProperties(kind, definition, ["description"], "a sentence for people and models");
   for (const name of ["per", "persistence", "owner"] as const) {
     const value = definition[name];
     const allowed: readonly string[] = VALUES[name];
@@ -103,7 +104,7 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
       const where = `${kind}: ${list}/${name}`;
       checkType(where, "", one, "an object");
       checkProperties(where, one, properties);
-      if (list === "tools" || list === "prompts") requireProperties(where, one, ["describe"], "a sentence for people and models");
+      if (list === "tools" || list === "prompts") requireProperties(where, one, ["description"], "a sentence for people and models");
       if (list === "resources") requireProperties(where, one, ["uri"], "as in door://{alias}/state");
       if (list === "messages") continue;
       for (const [argument, choose] of Object.entries("choices" in one ? (one.choices ?? {}) : {}))

@@ -11,13 +11,13 @@ interface State {
 
 function kindThat(work: (context: WorkContext<State, { url: string }>) => Promise<unknown>) {
   return actor("worker", {
-    describe: "",
+    description: "",
     initial: (): State => ({ n: 0, list: [] }),
     tools: {
       fetch: {
-        describe: "",
+        description: "",
         input: z.object({ url: z.string().default("x:y") }),
-        when: (state) => state.n < 10 || "Tired.",
+        enabled: ({ state }) => state.n < 10 || "Tired.",
         work: async (context) => {
           const value = await work(context);
           return typeof value === "string" ? value : undefined;

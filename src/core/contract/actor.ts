@@ -156,8 +156,11 @@ export interface Behaviour<S = unknown> {
    * `uid` is the actor's own, the same in all its lives.
    */
   receive(state: S, message: Message, life?: string, seq?: number, uid?: string): Turn<S> | Work<S>;
-  /** Read-only tools, resources, prompts, completion: no mailbox, no event. `self` is the actor viewed, where the caller knows it. */
-  view?(state: S, action: string, args: Json, viewer: Viewer, self?: ActorId): Reply;
+  /**
+   * Read-only tools, resources, prompts, completion: no mailbox, no event. `self` is the actor viewed, where the caller knows it; `now` is
+   * when the read began, in milliseconds since 1970.
+   */
+  view?(state: S, action: string, args: Json, viewer: Viewer, self?: ActorId, now?: number): Reply;
   /**
    * If a part cannot be computed, that part is off, the rest is returned, and `onFault` gets the error, once until the code is reloaded. If
    * it throws, nothing is visible.

@@ -16,27 +16,27 @@ const LIST = { type: "object", properties: { items: { type: "array" } } };
 
 /** Retains its arguments, and writes to them. */
 const keeper = actor("keeper", {
-  describe: "",
+  description: "",
   initial: (): State => ({ items: [] }),
   tools: {
     keep: {
-      describe: "",
+      description: "",
       input: LIST,
       run: ({ state, args }) => {
         state.items = listIn(args);
         state.items.push("end");
       },
     },
-    write: { describe: "", input: z.object({ items: z.any() }), run: ({ args }) => void listIn(args).push("end") },
+    write: { description: "", input: z.object({ items: z.any() }), run: ({ args }) => void listIn(args).push("end") },
     work: {
-      describe: "",
+      description: "",
       input: LIST,
       work: async ({ state, args }) => {
         state.items = listIn(args);
         state.items.push("end");
       },
     },
-    look: { describe: "", input: LIST, view: (_, { args }) => listIn(args).push("end") },
+    look: { description: "", input: LIST, view: ({ args }) => listIn(args).push("end") },
   },
 });
 

@@ -13,11 +13,11 @@ const B: ActorId = "tally/b";
 const state = z.object({ questions: z.record(z.string(), z.string()).default({}), heard: z.array(z.string()).default([]) });
 
 const asker = actor("asker", {
-  describe: "Asks, and knows which answer is to what.",
+  description: "Asks, and knows which answer is to what.",
   state,
   tools: {
     ask: {
-      describe: "Asks twice.",
+      description: "Asks twice.",
       run({ state: draft, send, key }) {
         draft.questions[send(B, "add", { by: 1 }, { start: null, replyAs: "answered" })] = `${key}: first`;
         draft.questions[send(B, "refuse", null, { replyAs: "answered" })] = `${key}: second`;
@@ -25,7 +25,7 @@ const asker = actor("asker", {
       },
     },
     work: {
-      describe: "Asks out of work.",
+      description: "Asks out of work.",
       async work({ state: draft, send, call }) {
         await call(B, "get", null, { start: null });
         draft.questions[send(B, "get", null, { replyAs: "answered" })] = "out of work";

@@ -9,7 +9,7 @@ import { LocalEngine } from "./index.ts";
 const heard = z.object({ heard: z.array(z.string()).default([]) });
 
 const library = actor("library", {
-  describe: "Takes books.",
+  description: "Takes books.",
   per: "link",
   state: heard,
   messages: {
@@ -24,7 +24,7 @@ const library = actor("library", {
 });
 
 const reader = actor("reader", {
-  describe: "Sends what it likes.",
+  description: "Sends what it likes.",
   state: heard,
   messages: {
     say: {
@@ -80,10 +80,10 @@ for (const persistence of ["disk", "memory"] as const)
     const reported: string[] = [];
     const kind = (messages: object) =>
       actor("alarm", {
-        describe: "Rings.",
+        description: "Rings.",
         persistence,
         state: heard,
-        tools: { set: { describe: "Set it.", run: ({ wake }) => wake("w", { afterMs: 1_000, action: "due" }) } },
+        tools: { set: { description: "Set it.", run: ({ wake }) => wake("w", { afterMs: 1_000, action: "due" }) } },
         messages,
       });
     const older = kind({ due: { run: () => undefined } });

@@ -9,14 +9,14 @@ import { cast } from "../source/index.ts";
 import { channelDouble, ENVELOPE, gatewayOf, quiet, type ReadChannel, until } from "./kit.fixture.ts";
 
 const chest = actor("chest", {
-  describe: "A chest of one's own.",
+  description: "A chest of one's own.",
   per: "user",
   persistence: "memory",
   initial: () => ({ open: false, turns: 0 }),
   tools: {
     open: {
-      describe: "Open it.",
-      when: (state) => !state.open || "It is open.",
+      description: "Open it.",
+      enabled: ({ state }) => !state.open || "It is open.",
       run({ state }) {
         state.open = true;
         state.turns += 1;
@@ -24,8 +24,8 @@ const chest = actor("chest", {
       },
     },
     close: {
-      describe: "Close it.",
-      when: (state) => state.open,
+      description: "Close it.",
+      enabled: ({ state }) => state.open,
       run({ state }) {
         state.open = false;
         state.turns += 1;
@@ -33,24 +33,24 @@ const chest = actor("chest", {
       },
     },
   },
-  resources: { state: { uri: "chest://state", view: (state) => ({ turns: state.turns }) } },
+  resources: { state: { uri: "chest://state", view: ({ state }) => ({ turns: state.turns }) } },
 });
 
 const counter = actor("counter", {
-  describe: "One counter for all.",
+  description: "One counter for all.",
   per: "shared",
   persistence: "memory",
   initial: () => ({ count: 0 }),
   tools: {
     increment: {
-      describe: "Adds one.",
+      description: "Adds one.",
       run({ state }) {
         state.count += 1;
         return state.count;
       },
     },
   },
-  resources: { counter: { uri: "counter://state", view: (state) => state } },
+  resources: { counter: { uri: "counter://state", view: ({ state }) => state } },
 });
 
 interface Wire {
@@ -162,13 +162,13 @@ test("C4 a repeated call with a key gets its first reply, over any connection", 
 
 test("a client that cannot answer questions learns every missing capability", async () => {
   const asker = actor("asker", {
-    describe: "Asks.",
+    description: "Asks.",
     per: "shared",
     persistence: "memory",
     initial: () => ({}),
     tools: {
       think: {
-        describe: "Asks two things.",
+        description: "Asks two things.",
         run: ({ ask }) => Object.keys(ask({ thought: sample({ messages: [], maxTokens: 5 }), where: roots() })).join(),
       },
     },
@@ -195,20 +195,20 @@ test("a client that cannot answer questions learns every missing capability", as
 
 test("a question that another actor raises is not blamed on a client that can answer questions", async () => {
   const asker = actor("asker", {
-    describe: "Asks.",
+    description: "Asks.",
     per: "shared",
     persistence: "memory",
     initial: () => ({}),
     messages: { think: { run: ({ ask }) => Object.keys(ask({ sure: elicit("Sure?") })).join() } },
   });
   const clerk = actor("clerk", {
-    describe: "Lets another actor ask.",
+    description: "Lets another actor ask.",
     per: "shared",
     persistence: "memory",
     initial: () => ({}),
     tools: {
       think: {
-        describe: "Calls it.",
+        description: "Calls it.",
         async work({ call }) {
           const reply = await call(asker.at("main").think({}), { start: null });
           return "refused" in reply ? refuse(reply.refused.message, { code: reply.refused.code }) : "thought";
@@ -229,11 +229,11 @@ test("a question that another actor raises is not blamed on a client that can an
 
 test("a misspelt argument is named in the refusal, also by a library's validator", async () => {
   const desk = actor("desk", {
-    describe: "A desk.",
+    description: "A desk.",
     per: "shared",
     persistence: "memory",
     initial: () => ({}),
-    tools: { report: { describe: "Reports.", input: z.object({ title: z.string() }), run: ({ args }) => args.title } },
+    tools: { report: { description: "Reports.", input: z.object({ title: z.string() }), run: ({ args }) => args.title } },
   });
   await using engine = await LocalEngine.start({ kinds: [desk] });
   await using gateway = gatewayOf(cast({ engine, kinds: [desk] }));
@@ -245,26 +245,26 @@ test("a misspelt argument is named in the refusal, also by a library's validator
 
 test("a record whose caller chose the mark of content as a name is data", async () => {
   const board = actor("board", {
-    describe: "A board for all.",
+    description: "A board for all.",
     per: "shared",
     persistence: "memory",
     initial: (): { notes: Record<string, string>; tags: Record<string, string[]> } => ({ notes: {}, tags: {} }),
     tools: {
       note: {
-        describe: "Note.",
+        description: "Note.",
         input: z.object({ name: z.string() }),
         run({ state, args }) {
           state.notes[args.name] = "AAAA";
           state.tags[args.name] = ["AAAA"];
         },
       },
-      tags: { describe: "Tags.", view: (state) => state.tags },
-      checked: { describe: "Tags.", output: z.record(z.string(), z.array(z.string())), view: (state) => state.tags },
-      summary: { describe: "A summary.", view: (state) => content(["Summary."], state.tags) },
+      tags: { description: "Tags.", view: ({ state }) => state.tags },
+      checked: { description: "Tags.", output: z.record(z.string(), z.array(z.string())), view: ({ state }) => state.tags },
+      summary: { description: "A summary.", view: ({ state }) => content(["Summary."], state.tags) },
     },
     resources: {
-      notes: { uri: "board://notes", view: (state) => state.notes },
-      tags: { uri: "board://tags", view: (state) => state.tags },
+      notes: { uri: "board://notes", view: ({ state }) => state.notes },
+      tags: { uri: "board://tags", view: ({ state }) => state.tags },
       bytes: { uri: "board://bytes", mimeType: "image/png", view: () => blob("AAAA") },
     },
   });

@@ -25,7 +25,7 @@ interface Hall extends AsyncDisposable {
 }
 
 function hall(): Hall {
-  const source = registry({ tools: { look: { describe: "Look.", run: () => "Here." } } });
+  const source = registry({ tools: { look: { description: "Look.", work: () => "Here." } } });
   const logged: unknown[] = [];
   const gateway = gatewayOf(source, { rateLimit: false, log: (_level, data) => void logged.push(data) });
   const legacy = async (): Promise<Parameters<typeof exchangeOf>> => {
@@ -62,7 +62,7 @@ const joined = async (at: Hall, era: "legacy" | "modern", count: number): Promis
 
 const countsOf = (all: readonly Listener[]): readonly number[] => [...new Set(all.map((one) => one.notifications()))];
 const change = ({ source }: Hall, name = "door"): void =>
-  void source.add({ tools: { [name]: { describe: "A door.", run: () => "Open." } } });
+  void source.add({ tools: { [name]: { description: "A door.", work: () => "Open." } } });
 
 for (const era of ["legacy", "modern"] as const)
   describe(`C8 a change notified to ${MANY} listeners, ${era}`, () => {

@@ -204,10 +204,10 @@ describe("a connection", () => {
     const says: (() => void)[] = [];
     const source = registry({
       tools: {
-        quick: { describe: "Goes on talking.", run: (_args, context) => void says.push(() => talk(context)) },
+        quick: { description: "Goes on talking.", work: (context) => void says.push(() => talk(context)) },
         deaf: {
-          describe: "Does not heed its signal.",
-          async run(_args, context) {
+          description: "Does not heed its signal.",
+          async work(context) {
             talk(context);
             says.push(() => talk(context, 2));
             await new Promise(() => undefined);
@@ -283,7 +283,7 @@ describe("a connection", () => {
 
   test("C8 notifications depend on the caller that opened the stream", async () => {
     const source = registry({
-      resources: { vault: { describe: "Gold.", uri: "bank://vault", meta: { "troupe/scopes": ["admin"] }, read: () => "gold" } },
+      resources: { vault: { description: "Gold.", uri: "bank://vault", meta: { "troupe/scopes": ["admin"] }, view: () => "gold" } },
     });
     await using gateway = gatewayOf(source);
     const notificationsAfter = async (openedWith: readonly string[], ...messages: readonly object[]): Promise<number> => {

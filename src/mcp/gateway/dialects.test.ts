@@ -14,22 +14,22 @@ const source = (): GatewayOptions["source"] =>
     tools: {
       echo: {
         input: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
-        run: (args) => args["message"] ?? null,
+        work: ({ args }) => args["message"] ?? null,
       },
       fail: {
-        run() {
+        work() {
           throw new Error("out of ink");
         },
       },
       steps: {
-        run(_args, { progress }) {
+        work({ progress }) {
           progress(1, 2, "half", { status: "started" });
           progress(2, 2, "whole");
           return "ok";
         },
       },
     },
-    resources: { hello: { uri: "file://hello.txt", mimeType: "text/plain", read: () => "hello world" } },
+    resources: { hello: { uri: "file://hello.txt", mimeType: "text/plain", view: () => "hello world" } },
   });
 
 const gateway = (profile: NonNullable<GatewayOptions["profile"]>, more: Partial<GatewayOptions> = {}): ReturnType<typeof gatewayOf> =>
@@ -50,8 +50,8 @@ const errorIn = (answer: Answer): unknown => bodyOf(answer)["error"];
 
 describe("the dialect apptheory", () => {
   test("lists everything on one page unless a page size is given", async () => {
-    const run = (): string => "ran";
-    const many = registry({ tools: Object.fromEntries(Array.from({ length: 450 }, (_, n) => [`t${n}`, { run }])) });
+    const work = (): string => "ran";
+    const many = registry({ tools: Object.fromEntries(Array.from({ length: 450 }, (_, n) => [`t${n}`, { work }])) });
     const listed = async (options: Partial<GatewayOptions>): Promise<readonly unknown[]> => {
       await using served = gatewayOf(many, { profile: "apptheory", ...options });
       const { result } = JSON.parse(JSON.stringify(bodyOf(await post(served, ask(1, "tools/list")))));

@@ -19,10 +19,10 @@ function traced(): { readonly source: Source; readonly trace: string[] } {
   const inner = registry({
     tools: {
       open: {
-        describe: "Open it.",
+        description: "Open it.",
         meta: { "troupe/scopes": ["door"] },
         input: { type: "object", properties: { how: { type: "string", enum: ["softly", "badly"] } }, required: ["how"] },
-        run({ how }) {
+        work({ args: { how } }) {
           trace.push("run");
           if (how === "badly") throw new TroupeError("UNAVAILABLE", "It is stuck.");
           return { open: true };

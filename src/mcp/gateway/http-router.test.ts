@@ -428,7 +428,7 @@ describe("a call of 2026-07-28", () => {
 
   test("needs the scopes of its offer: 403 and a challenge #secure.challenges", async () => {
     const { source } = world();
-    source.add({ tools: { guarded: { describe: "For some.", meta: { "troupe/scopes": ["keys"] }, run: () => "in" } } });
+    source.add({ tools: { guarded: { description: "For some.", meta: { "troupe/scopes": ["keys"] }, work: () => "in" } } });
     await using gateway = gatewayOf(source);
     const refused = await send(gateway, "tools/call", { name: "guarded" }, { caller: ann }).answer;
     assert.equal(refused.status, 403);
@@ -442,11 +442,11 @@ describe("a call of 2026-07-28", () => {
     const complete = { who: () => ["alice", "bob"] };
     source.add({
       tools: {
-        guarded: { describe: "For some.", meta, run: () => "in" },
-        hidden: { describe: "For none.", meta, when: () => false, run: () => "in" },
+        guarded: { description: "For some.", meta, work: () => "in" },
+        hidden: { description: "For none.", meta, enabled: () => false, work: () => "in" },
       },
-      resources: { file: { describe: "For some.", uri: "file://{who}", meta, complete, read: () => "text" } },
-      prompts: { ask: { describe: "For some.", arguments: [{ name: "who" }], meta, complete, get: () => "text" } },
+      resources: { file: { description: "For some.", uri: "file://{who}", meta, complete, view: () => "text" } },
+      prompts: { ask: { description: "For some.", arguments: [{ name: "who" }], meta, complete, view: () => "text" } },
     });
     const one = { caller: { ...ann, scopes: ["keys"] } };
     const both = { caller: { ...ann, scopes: ["keys", "doors"] } };

@@ -88,9 +88,17 @@ for (const [era, meta] of eras) {
 const secretInput = { type: "object", properties: { to: { type: "string", "x-mcp-header": "to" } }, required: ["to"] };
 const hiddenOffers = registry({
   tools: {
-    secret: { describe: "Where it is.", input: secretInput, meta: { "troupe/scopes": ["keeper"] }, when: () => false, run: () => "there" },
+    secret: {
+      description: "Where it is.",
+      input: secretInput,
+      meta: { "troupe/scopes": ["keeper"] },
+      enabled: () => false,
+      work: () => "there",
+    },
   },
-  prompts: { secret: { describe: "Where it is.", arguments: [{ name: "to", required: true }], when: () => false, get: () => "there" } },
+  prompts: {
+    secret: { description: "Where it is.", arguments: [{ name: "to", required: true }], enabled: () => false, view: () => "there" },
+  },
 });
 const keeper = { principal: "iss|ann", scopes: ["keeper"] };
 const stranger = { principal: "iss|bob", scopes: [] };

@@ -79,35 +79,35 @@ export function world(): World {
     source: registry({
       instructions: "A door.",
       tools: {
-        look: { describe: "Look.", title: "Look", annotations: { readOnlyHint: true }, run: () => (made.open ? "Open." : "Shut.") },
+        look: { description: "Look.", title: "Look", annotations: { readOnlyHint: true }, work: () => (made.open ? "Open." : "Shut.") },
         open: {
-          describe: "Open it.",
+          description: "Open it.",
           input: { type: "object", properties: { how: { type: "string", enum: ["softly", "loudly"] } }, additionalProperties: false },
-          when: () => !made.open || "It is open.",
-          run() {
+          enabled: () => !made.open || "It is open.",
+          work() {
             made.calls += 1;
             made.set(true);
             return { open: true };
           },
         },
         shut: {
-          describe: "Shut it.",
-          when: () => made.open,
-          run() {
+          description: "Shut it.",
+          enabled: () => made.open,
+          work() {
             made.calls += 1;
             made.set(false);
             return null;
           },
         },
         measure: {
-          describe: "How wide?",
+          description: "How wide?",
           output: { type: "object", properties: { cm: { type: "number" } }, required: ["cm"] },
-          run: () => ({ cm: 90 }),
+          work: () => ({ cm: 90 }),
         },
-        list: { describe: "Parts.", run: () => ["hinge", "handle"] },
+        list: { description: "Parts.", work: () => ["hinge", "handle"] },
         slow: {
-          describe: "Waits.",
-          async run(_args, context) {
+          description: "Waits.",
+          async work(context) {
             context.progress(1, 2, "half");
             context.log("info", { at: "half" });
             context.progress(1, 2, "again");
@@ -124,8 +124,8 @@ export function world(): World {
           },
         },
         confirm: {
-          describe: "Asks.",
-          run(_args, context) {
+          description: "Asks.",
+          work(context) {
             const { sure } = context.ask({
               sure: {
                 method: "elicitation/create",
@@ -140,43 +140,43 @@ export function world(): World {
           },
         },
         twice: {
-          describe: "Asks twice.",
-          run(_args, context) {
+          description: "Asks twice.",
+          work(context) {
             const { first } = context.ask({ first: form("One?") });
             const { second } = context.ask({ second: form("Two?") });
             return { first: first ?? null, second: second ?? null };
           },
         },
         fails: {
-          describe: "Throws.",
-          run() {
+          description: "Throws.",
+          work() {
             throw new Error("secret detail");
           },
         },
         region: {
-          describe: "Mirrors an argument.",
+          description: "Mirrors an argument.",
           input: {
             type: "object",
             properties: { region: { type: "string", "x-mcp-header": "Region" }, size: { type: "integer", "x-mcp-header": "Size" } },
           },
-          run: (args) => args["region"] ?? null,
+          work: ({ args }) => args["region"] ?? null,
         },
       },
       resources: {
-        door: { uri: "door://state", describe: "The door.", mimeType: "application/json", read: () => ({ open: made.open }) },
+        door: { uri: "door://state", description: "The door.", mimeType: "application/json", view: () => ({ open: made.open }) },
         part: {
           uri: "door://part/{name}",
-          describe: "A part.",
-          read: (args) => `part ${String(args["name"])}`,
-          complete: { name: (value) => ["hinge", "handle"].filter((one) => one.startsWith(value)) },
+          description: "A part.",
+          view: ({ args }) => `part ${String(args["name"])}`,
+          complete: { name: ({ value }) => ["hinge", "handle"].filter((one) => one.startsWith(value)) },
         },
-        hidden: { uri: "door://hidden", when: () => made.open, read: () => "inside" },
+        hidden: { uri: "door://hidden", enabled: () => made.open, view: () => "inside" },
       },
       prompts: {
         knock: {
-          describe: "Knock.",
+          description: "Knock.",
           arguments: [{ name: "times", description: "How often", required: true }],
-          get: (args) => `Knock ${String(args["times"])} times.`,
+          view: ({ args }) => `Knock ${String(args["times"])} times.`,
         },
       },
     }),

@@ -33,12 +33,12 @@ test("tools with a union at the root of their input are logged once each", async
   const union = { oneOf: [variant("a"), variant("b")] };
   const tools = registry({ name: "tools" });
   tools.add({
-    tools: { shape: { input: union, run: () => 1 }, inside: { input: { type: "object", properties: { union } }, run: () => 1 } },
+    tools: { shape: { input: union, work: () => 1 }, inside: { input: { type: "object", properties: { union } }, work: () => 1 } },
   });
   await using gateway = gatewayOf(tools, { log: (level, data) => void logged.push([level, data]) });
   const list = async (): Promise<unknown> => bodyOf(await gateway.exchange(exchangeOf("POST", LIST_HEADERS, LIST).exchange));
   await list();
-  tools.add({ tools: { other: { input: union, run: () => 1 } } });
+  tools.add({ tools: { other: { input: union, work: () => 1 } } });
   await list();
   await list();
   assert.match(

@@ -121,8 +121,8 @@ describe("an observer", () => {
     const source = registry({
       tools: {
         look: {
-          describe: "Look.",
-          run(_args, { trace }) {
+          description: "Look.",
+          work({ trace }) {
             traces.push(trace ?? null, observer.within);
             return "Shut.";
           },

@@ -16,8 +16,8 @@ const thinker = () =>
   registry({
     tools: {
       think: {
-        describe: "Asks the client's model, and where it works.",
-        run: (_args, { ask }) =>
+        description: "Asks the client's model, and where it works.",
+        work: ({ ask }) =>
           ask({
             thought: {
               method: "sampling/createMessage",
@@ -82,7 +82,7 @@ test("a client of 2025-06-18 receives no question if one of the forms is newer",
   const asks = registry({
     tools: {
       pick: {
-        run: (_args, { ask }) =>
+        work: ({ ask }) =>
           ask({
             one: { method: "elicitation/create", params: form({ type: "string" }) },
             several: { method: "elicitation/create", params: form({ type: "array", items: { type: "string", enum: ["a"] } }) },
@@ -128,7 +128,7 @@ test("a client of 2026-07-28 gets both questions in one input_required result", 
 });
 
 test("an unknown question is the author's mistake, which is logged and not disclosed", async () => {
-  const odd = registry({ tools: { think: { run: (_args, { ask }) => ask({ sure: { method: "nope/x", params: { text: "secret" } } }) } } });
+  const odd = registry({ tools: { think: { work: ({ ask }) => ask({ sure: { method: "nope/x", params: { text: "secret" } } }) } } });
   const lines: string[] = [];
   await using gateway = gatewayOf(odd, { log: (_level, data) => void lines.push(JSON.stringify(data)) });
   const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { elicitation: {} } });

@@ -82,20 +82,20 @@ describe("a source that answers synchronously", () => {
 
 describe("an actor in memory", () => {
   const library = actor("library", {
-    describe: "A library.",
+    description: "A library.",
     persistence: "memory",
     state: z.object({ books: z.number().default(0) }),
     tools: {
       put: {
-        describe: "Puts a book.",
+        description: "Puts a book.",
         run({ state }) {
           state.books += 1;
           return null;
         },
       },
-      take: { describe: "Takes a book.", when: ({ books }) => books > 0, run: () => null },
+      take: { description: "Takes a book.", enabled: ({ state: { books } }) => books > 0, run: () => null },
     },
-    resources: { state: { uri: "library://state", view: (state) => state } },
+    resources: { state: { uri: "library://state", view: ({ state }) => state } },
   });
 
   test("is listed in the same tick, with its current state, on a stream and over HTTP", async () => {

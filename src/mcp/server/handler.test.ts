@@ -10,7 +10,7 @@ const viewer = { principal: "ana", scopes: ["a"] };
 test("a handler knows its caller, and progress and emitted data share one counter", async () => {
   await using server = createServer("s", "1", { entropy: new SimulatedEntropy() });
   let id = "";
-  server.tools.register({ name: "t" }, (_args, { viewer: who, requestId, progress, emit }) => {
+  server.tools.register({ name: "t" }, ({ viewer: who, requestId, progress, emit }) => {
     id = requestId;
     emit("one");
     progress(5, 10, "half");
@@ -39,7 +39,7 @@ test("a handler's log lines reach the client, and the server's log with run id a
   const lines: unknown[] = [];
   await using server = createServer("s", "1", { log: (...line) => lines.push(line) });
   const ids: string[] = [];
-  server.tools.register({ name: "t" }, (_args, { log, requestId }) => {
+  server.tools.register({ name: "t" }, ({ log, requestId }) => {
     ids.push(requestId);
     log("info", { step: 1 });
     log("warning", "two", "mine");
@@ -61,7 +61,7 @@ test("a handler is aborted when its caller disconnects, and at its time limit", 
   const clock = new SimulatedClock();
   await using server = createServer("s", "1", { clock, handlerMs: 1_000 });
   const aborted: boolean[] = [];
-  server.tools.register({ name: "t" }, (_args, { signal }) => {
+  server.tools.register({ name: "t" }, ({ signal }) => {
     signal.addEventListener("abort", () => aborted.push(true));
     return new Promise(() => undefined);
   });
@@ -87,16 +87,13 @@ test("a handler's error is reported to onError and the log, refusals and aborted
     },
   });
   const ids: string[] = [];
-  server.resources.register({ name: "broken", uri: "x://broken" }, (_variables, { requestId }) => {
+  server.resources.register({ name: "broken", uri: "x://broken" }, ({ requestId }) => {
     ids.push(requestId);
     throw new RangeError("secret");
   });
   server.tools.register({ name: "refuses" }, () => refuse("No."));
-  server.tools.register({ name: "asks" }, (_args, { ask }) => ask({ sure: { method: "elicitation/create", params: {} } }));
-  server.prompts.register(
-    { name: "left" },
-    (_values, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", reject)),
-  );
+  server.tools.register({ name: "asks" }, ({ ask }) => ask({ sure: { method: "elicitation/create", params: {} } }));
+  server.prompts.register({ name: "left" }, ({ signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", reject)));
   await assert.rejects(server.source.act(viewer, "resources/broken", {}, {}), {
     code: "CRASHED",
     message: /^resources\/broken failed inside the server, with arguments that fit(?!.*secret)(?!.*refuse\()/,
@@ -136,7 +133,7 @@ test("a timeout is reported to log and onError, and so is a later error that is 
   });
   let id = "";
   const after = (name: string, how: (signal: AbortSignal) => Promise<unknown>): void =>
-    void server.tools.register({ name }, (_args, { signal, requestId }) => {
+    void server.tools.register({ name }, ({ signal, requestId }) => {
       id = requestId;
       return how(signal);
     });

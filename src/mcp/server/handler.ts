@@ -13,8 +13,8 @@ import {
 import { wellFormed, onTimeout } from "../../core/contract/internal.ts";
 import { type HandlerContext, isOutcome, type Schema, Settled, settle } from "../source/index.ts";
 
-/** What a handler gets besides its arguments. */
-export interface ServerContext extends HandlerContext {
+/** What a handler has at hand: its arguments, and all of the call. */
+export interface ServerContext<A = unknown> extends HandlerContext<A> {
   /** The id of this run, in every line that it logs. */
   readonly requestId: string;
   /**
@@ -34,7 +34,11 @@ export interface HandlerEnv {
 }
 
 /** `emit` and `progress` share a counter: emitted data counts as a step after the last one. */
-function serverContext(context: HandlerContext, ref: OfferRef, { entropy, log }: Pick<HandlerEnv, "entropy" | "log">): ServerContext {
+function serverContext<A>(
+  context: HandlerContext<A>,
+  ref: OfferRef,
+  { entropy, log }: Pick<HandlerEnv, "entropy" | "log">,
+): ServerContext<A> {
   const requestId = entropy.uuid();
   let reached = 0;
   return {
@@ -70,8 +74,7 @@ export type OnError = (error: unknown, run: Run) => void;
 export interface Handling {
   /** `tools/echo`, `resources/note`, `prompts/greet`. */
   readonly offer: OfferRef;
-  /** As the handler gets them: validated, and transformed by their schema. */
-  readonly args: unknown;
+  /** What the handler gets, its `args` included. */
   readonly context: ServerContext;
 }
 
@@ -96,10 +99,10 @@ const RESULTS = new Set<string>(["STATE_NOT_JSON", "BAD_TURN"]);
 export function handling<A>(
   offer: OfferRef,
   env: HandlerEnv,
-  handler: (args: A, context: ServerContext) => unknown,
+  handler: (context: ServerContext<A>) => unknown,
   output?: Schema,
-): (args: A, context: HandlerContext) => Promise<unknown> {
-  return async (args, given) => {
+): (context: HandlerContext<A>) => Promise<unknown> {
+  return async (given) => {
     const context = serverContext(given, offer, env);
     let timedOut = false;
     onTimeout(given, (error) => {
@@ -107,7 +110,7 @@ export function handling<A>(
       reportTimeout(env, error, { offer, requestId: context.requestId, viewer: given.viewer });
     });
     try {
-      const returned = await runMiddleware(env.middleware, { offer, args, context }, () => handler(args, context));
+      const returned = await runMiddleware(env.middleware, { offer, context }, () => handler(context));
       const made = settle(returned, offer, output);
       return new Settled(made instanceof Promise ? await made : made);
     } catch (error) {

@@ -10,15 +10,15 @@ test("middleware wraps every handler, the first outermost, and sees its argument
   const steps: unknown[] = [];
   const step =
     (name: string): Middleware =>
-    async ({ offer, args, context }, next) => {
-      steps.push([name, offer, args, context.viewer.principal]);
+    async ({ offer, context }, next) => {
+      steps.push([name, offer, context.args, context.viewer.principal]);
       const result = await next();
       steps.push([name, result]);
       return `${name}(${String(result)})`;
     };
   await using server = createServer("s", "1", { middleware: [step("a"), step("b")] });
-  server.tools.register({ name: "t", input: z.object({ n: z.number().default(7) }) }, ({ n }) => n);
-  server.resources.register({ name: "r", uri: "x://{id}" }, ({ id }) => id);
+  server.tools.register({ name: "t", input: z.object({ n: z.number().default(7) }) }, ({ args: { n } }) => n);
+  server.resources.register({ name: "r", uri: "x://{id}" }, ({ args: { id } }) => id);
   server.prompts.register({ name: "p" }, () => "p");
   assert.deepEqual(await server.source.act(viewer, "tools/t", {}, {}), { ok: "a(b(7))" });
   assert.deepEqual(steps, [
@@ -34,7 +34,7 @@ test("middleware wraps every handler, the first outermost, and sees its argument
 test("middleware may answer, refuse or fail instead of the handler", async () => {
   let runs = 0;
   const failed: unknown[] = [];
-  const gate: Middleware = ({ args }, next) => {
+  const gate: Middleware = ({ context: { args } }, next) => {
     const how = typeof args === "object" && args !== null && "how" in args ? args.how : undefined;
     if (how === "answer") return "instead";
     if (how === "refuse") refuse("Not so fast.", { code: "SLOWER" });

@@ -15,7 +15,7 @@ describe("a server's registries", () => {
     await using server = createServer("s", "1");
     server.tools.register({ name: "b", title: "B", description: "Second letter." }, () => "b");
     const undo = server.tools.register({ name: "2" }, () => "2");
-    server.tools.register({ name: "a", input: z.object({ n: z.number() }) }, ({ n }) => n);
+    server.tools.register({ name: "a", input: z.object({ n: z.number() }) }, ({ args: { n } }) => n);
     assert.deepEqual(
       server.tools.list().map(({ name }) => name),
       ["b", "2", "a"],
@@ -57,10 +57,13 @@ describe("a server's registries", () => {
 
   it("validate arguments by zod, any Standard Schema or JSON Schema, and name the field", async () => {
     await using server = createServer("s", "1");
-    server.tools.register({ name: "zod", input: z.object({ n: z.number(), more: z.number().default(1) }) }, ({ n, more }) => n + more);
+    server.tools.register(
+      { name: "zod", input: z.object({ n: z.number(), more: z.number().default(1) }) },
+      ({ args: { n, more } }) => n + more,
+    );
     server.tools.register(
       { name: "json", input: { type: "object", properties: { n: { type: "integer" }, unit: { enum: ["cm", "m"] } }, required: ["n"] } },
-      ({ n, unit }) => `${n} ${unit ?? "m"}`,
+      ({ args: { n, unit } }) => `${n} ${unit ?? "m"}`,
     );
     assert.deepEqual(await act(server, "tools/zod", { n: 1 }), { ok: 2 });
     assert.deepEqual(await act(server, "tools/json", { n: 3, unit: "cm" }), { ok: "3 cm" });
@@ -75,7 +78,7 @@ describe("a server's registries", () => {
   it("law 3: an item that is not enabled for a viewer is hidden, or disabled with the reason", async () => {
     let open = false;
     await using server = createServer("s", "1");
-    server.tools.register({ name: "secret", enabled: ({ principal }) => principal === "ana" }, () => "42");
+    server.tools.register({ name: "secret", enabled: ({ viewer: { principal } }) => principal === "ana" }, () => "42");
     server.tools.register({ name: "shop", enabled: () => open || "It opens at nine." }, () => "Welcome.");
     const ana = { principal: "ana", scopes: [] };
     assert.deepEqual(await act(server, "tools/secret", {}, ana), { ok: "42" });
@@ -118,7 +121,7 @@ describe("a server's registries", () => {
     await using server = createServer("s", "1");
     const notifications: unknown[] = [];
     const undo = server.source.watch(anonymous, (ref) => notifications.push(ref ?? "lists"));
-    server.resources.register({ name: "n", uri: "n://{id}" }, ({ id }) => id);
+    server.resources.register({ name: "n", uri: "n://{id}" }, ({ args: { id } }) => id);
     server.resources.changed("n", { id: "1" });
     server.resources.unregister("n");
     assert.deepEqual(notifications, ["lists", "resources/n", "lists"]);
@@ -128,18 +131,21 @@ describe("a server's registries", () => {
 
   it("complete variables and arguments", async () => {
     await using server = createServer("s", "1");
-    const begins = (values: readonly string[]) => (typed: string) => values.filter((one) => one.startsWith(typed));
-    server.resources.register({ name: "n", uri: "n://{id}", complete: { id: begins(["a", "ab", "b"]) } }, ({ id }) => id);
+    const begins =
+      (values: readonly string[]) =>
+      ({ value }: { readonly value: string }) =>
+        values.filter((one) => one.startsWith(value));
+    server.resources.register({ name: "n", uri: "n://{id}", complete: { id: begins(["a", "ab", "b"]) } }, ({ args: { id } }) => id);
     server.prompts.register(
       { name: "p", arguments: [{ name: "who" }], complete: { who: begins(["Ana", "Bo"]) } },
-      ({ who }) => who ?? "anonymous",
+      ({ args: { who } }) => who ?? "anonymous",
     );
     assert.deepEqual(await server.source.complete?.(anonymous, "resources/n", "id", "a", {}), ["a", "ab"]);
     assert.deepEqual(await server.source.complete?.(anonymous, "prompts/p", "who", "B", {}), ["Bo"]);
   });
 
   it("are merged with other sources, whose names must differ", async () => {
-    const other = registry({ name: "other", tools: { theirs: { run: () => "theirs" } } });
+    const other = registry({ name: "other", tools: { theirs: { work: () => "theirs" } } });
     await using inner = createServer("inner", "1");
     inner.tools.register({ name: "inner" }, () => "inner");
     await using server = createServer("s", "1", { sources: [other, inner.source] });

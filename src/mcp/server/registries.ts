@@ -18,24 +18,16 @@ export interface Item {
   /** Scopes that a caller's token must have; other callers are refused with a challenge. */
   readonly scopes?: readonly string[];
   /** True: enabled; text: disabled, and why; false, or an error: disabled. Called for each list and call; call `server.relist()` when it changes. */
-  enabled?(viewer: Viewer): boolean | string;
-}
-
-interface Described {
-  readonly describe?: string;
-  readonly title?: string;
-  readonly icons?: readonly JsonObject[];
-  readonly meta?: JsonObject;
-  readonly when?: (viewer: Viewer) => boolean | string;
+  enabled?(context: { readonly viewer: Viewer }): boolean | string;
 }
 
 /** In the form of the registry. */
-function describedBy(item: Item): Described {
+function describedBy(item: Item): Omit<Item, "name" | "scopes"> {
   const { title, description, icons, scopes } = item;
   const meta = withScopes(item.meta, scopes);
   return {
-    ...omitUndefined({ title, describe: description, icons, meta }),
-    ...(item.enabled === undefined ? {} : { when: (viewer: Viewer) => item.enabled === undefined || item.enabled(viewer) }),
+    ...omitUndefined({ title, description, icons, meta }),
+    ...(item.enabled !== undefined && { enabled: item.enabled.bind(item) }),
   };
 }
 
@@ -66,6 +58,7 @@ const HERE: Readonly<Record<string, string>> = {
   uriTemplate: "uri",
   describe: "description",
   when: "enabled",
+  available: "enabled",
   argsSchema: "arguments",
   handler: "the handler as the second argument",
   run: "the handler as the second argument",
@@ -87,7 +80,8 @@ function checkDefinition(list: ListName, definition: unknown, handler: unknown):
   }
   if (typeof handler !== "function") throw bad(`${where} has no handler: give a function as the second argument.`);
   const enabled: unknown = Reflect.get(definition, "enabled");
-  if (enabled !== undefined && typeof enabled !== "function") throw bad(`${where}: enabled is a function of the viewer.`);
+  if (enabled !== undefined && typeof enabled !== "function")
+    throw bad(`${where}: enabled is a function: ({ viewer }) => true, false, or the reason it is off.`);
 }
 
 /** A list entry, as for a viewer that may see everything. */
@@ -143,7 +137,7 @@ export interface ToolDefinition<S extends Schema | undefined, O extends Schema |
 type Returned<O> = O extends Schema ? Result<O> | Content : unknown;
 
 /** A text becomes a text block; an object becomes `structuredContent` and its JSON as text; `content()` makes single blocks. */
-export type ToolHandler<S, O> = (args: Arguments<S>, context: ServerContext) => Returned<O> | Promise<Returned<O>>;
+export type ToolHandler<S, O> = (context: ServerContext<Arguments<S>>) => Returned<O> | Promise<Returned<O>>;
 
 export type Tools = ReturnType<typeof toolRegistry>;
 
@@ -152,19 +146,18 @@ export function toolRegistry(registry: Registry, env: HandlerEnv) {
     definition: ToolDefinition<S, O>,
     handler: ToolHandler<S, O>,
   ): () => void;
-  function register(
-    definition: ToolDefinition<Schema, Schema>,
-    handler: (args: JsonObject, context: ServerContext) => unknown,
-  ): () => void {
+  function register(definition: ToolDefinition<Schema, Schema>, handler: (context: ServerContext<JsonObject>) => unknown): () => void {
     checkDefinition("tools", definition, handler);
     const { name, input, output, annotations, task } = definition;
-    const run = handling(`tools/${name}`, env, handler, output);
-    return registry.add({ tools: { [name]: { ...describedBy(definition), ...omitUndefined({ input, output, annotations, task }), run } } });
+    const work = handling(`tools/${name}`, env, handler, output);
+    return registry.add({
+      tools: { [name]: { ...describedBy(definition), ...omitUndefined({ input, output, annotations, task }), work } },
+    });
   }
   return new ItemRegistry("tools", registry, register);
 }
 
-/** A resource: a fixed URI, or a template of RFC 6570 (`notes://{id}`; `files://{+path}`, which may contain slashes) whose decoded variables the handler gets. */
+/** A resource: a fixed URI, or a template of RFC 6570 (`notes://{id}`; `files://{+path}`, which may contain slashes) whose decoded variables are the handler's `args`. */
 export interface ResourceDefinition<U extends string> extends Item {
   readonly uri: U;
   readonly mimeType?: string;
@@ -172,7 +165,7 @@ export interface ResourceDefinition<U extends string> extends Item {
   /** In bytes, if it is known in advance. */
   readonly size?: number;
   /** The values of a template's only variable, each of which is listed as a resource of that name. Call `server.relist()` when they change. */
-  list?(viewer: Viewer): readonly string[];
+  list?(context: { readonly viewer: Viewer }): readonly string[];
   /** Values for a variable of the template. */
   readonly complete?: { readonly [K in keyof Variables<U>]?: Complete };
 }
@@ -184,7 +177,7 @@ type NamesIn<U extends string> = U extends `${string}{${infer Name}}${infer Rest
 type Named<Name extends string> = Name extends `+${infer N}` ? N : Name;
 
 /** Text, `blob(bytes)`, an object that becomes JSON, or `contents([…])`. */
-export type ResourceHandler<U extends string> = (variables: Variables<U>, context: ServerContext) => unknown;
+export type ResourceHandler<U extends string> = (context: ServerContext<Variables<U>>) => unknown;
 
 export type Resources = ReturnType<typeof resourceRegistry>;
 
@@ -192,7 +185,7 @@ export function resourceRegistry(registry: Registry, env: HandlerEnv) {
   function register<const U extends string>(definition: ResourceDefinition<U>, handler: ResourceHandler<U>): () => void;
   function register(
     definition: ResourceDefinition<string>,
-    handler: (variables: Readonly<Record<string, string>>, context: ServerContext) => unknown,
+    handler: (context: ServerContext<Readonly<Record<string, string>>>) => unknown,
   ): () => void {
     checkDefinition("resources", definition, handler);
     const { name, uri, mimeType, annotations, size, complete } = definition;
@@ -204,7 +197,7 @@ export function resourceRegistry(registry: Registry, env: HandlerEnv) {
           ...omitUndefined({ mimeType, annotations, size }),
           ...(definition.list !== undefined && { list: definition.list.bind(definition) }),
           ...completing(complete),
-          read: handling(`resources/${name}`, env, handler),
+          view: handling(`resources/${name}`, env, handler),
         },
       },
     });
@@ -237,7 +230,7 @@ export type PromptValues<A extends readonly PromptArgument[]> = string extends A
   : { readonly [K in Required<A>]: string } & { readonly [K in Exclude<A[number]["name"], Required<A>>]?: string };
 
 /** A text becomes one message of the user; `messages([…])` makes several messages. */
-export type PromptHandler<A extends readonly PromptArgument[]> = (values: PromptValues<A>, context: ServerContext) => unknown;
+export type PromptHandler<A extends readonly PromptArgument[]> = (context: ServerContext<PromptValues<A>>) => unknown;
 
 export type Prompts = ReturnType<typeof promptRegistry>;
 
@@ -248,13 +241,13 @@ export function promptRegistry(registry: Registry, env: HandlerEnv) {
   ): () => void;
   function register(
     definition: PromptDefinition<readonly PromptArgument[]>,
-    handler: (values: Readonly<Record<string, string>>, context: ServerContext) => unknown,
+    handler: (context: ServerContext<Readonly<Record<string, string>>>) => unknown,
   ): () => void {
     checkDefinition("prompts", definition, handler);
     const { name, arguments: known, complete } = definition;
-    const get = handling(`prompts/${name}`, env, handler);
+    const view = handling(`prompts/${name}`, env, handler);
     return registry.add({
-      prompts: { [name]: { ...describedBy(definition), ...omitUndefined({ arguments: known }), ...completing(complete), get } },
+      prompts: { [name]: { ...describedBy(definition), ...omitUndefined({ arguments: known }), ...completing(complete), view } },
     });
   }
   return new ItemRegistry("prompts", registry, register);

@@ -8,13 +8,13 @@ import { content, createServer, text, type Listening, type ListenOptions, type S
 const same = <T>(value: T): T => value;
 
 function handlers({ tools, resources, prompts }: Server): void {
-  tools.register({ name: "zod", input: z.object({ n: z.number(), s: z.string().optional() }) }, ({ n, s }) => {
+  tools.register({ name: "zod", input: z.object({ n: z.number(), s: z.string().optional() }) }, ({ args: { n, s } }) => {
     same<number>(n);
     same<string | undefined>(s);
     // @ts-expect-error a number is no text
     return same<string>(n);
   });
-  tools.register({ name: "transformed", input: z.object({ n: z.string().transform(Number) }) }, ({ n }) => same<number>(n));
+  tools.register({ name: "transformed", input: z.object({ n: z.string().transform(Number) }) }, ({ args: { n } }) => same<number>(n));
   tools.register(
     {
       name: "json",
@@ -30,7 +30,7 @@ function handlers({ tools, resources, prompts }: Server): void {
         required: ["n", "deep"],
       },
     },
-    ({ n, on, unit, list, deep }) => {
+    ({ args: { n, on, unit, list, deep } }) => {
       same<number>(n + deep.x);
       same<boolean | undefined>(on);
       same<"cm" | "m" | undefined>(unit);
@@ -42,14 +42,14 @@ function handlers({ tools, resources, prompts }: Server): void {
     },
   );
   // @ts-expect-error there is no such argument
-  tools.register({ name: "none", input: z.object({ n: z.number() }) }, ({ m }) => m);
+  tools.register({ name: "none", input: z.object({ n: z.number() }) }, ({ args: { m } }) => m);
   // @ts-expect-error nor here
-  tools.register({ name: "none", input: { type: "object", properties: { n: { type: "number" } } } }, ({ m }) => m);
+  tools.register({ name: "none", input: { type: "object", properties: { n: { type: "number" } } } }, ({ args: { m } }) => m);
   // @ts-expect-error a name is text
   tools.register({ name: 1 }, () => "x");
   // @ts-expect-error no handler
   tools.register({ name: "none" });
-  tools.register({ name: "bare" }, (_args, { viewer, signal, requestId, emit }) => {
+  tools.register({ name: "bare" }, ({ viewer, signal, requestId, emit }) => {
     same<string | undefined>(viewer.principal);
     same<AbortSignal>(signal);
     emit({ requestId });
@@ -73,22 +73,22 @@ function handlers({ tools, resources, prompts }: Server): void {
   tools.register({ name: "broken", output: { type: "object", properties: { cm: { type: "number" } }, required: ["cm"] } }, async () => "1");
 
   resources.register({ name: "fixed", uri: "a://b" }, () => "x");
-  resources.register({ name: "template", uri: "a://{b}/{c}", complete: { b: () => ["1"] } }, ({ b, c }) => same<string>(b + c));
+  resources.register({ name: "template", uri: "a://{b}/{c}", complete: { b: () => ["1"] } }, ({ args: { b, c } }) => same<string>(b + c));
   // @ts-expect-error the template has no such variable
-  resources.register({ name: "template", uri: "a://{b}" }, ({ c }) => c);
+  resources.register({ name: "template", uri: "a://{b}" }, ({ args: { c } }) => c);
   // @ts-expect-error nor a value for it
-  resources.register({ name: "template", uri: "a://{b}", complete: { c: () => ["1"] } }, ({ b }) => b);
+  resources.register({ name: "template", uri: "a://{b}", complete: { c: () => ["1"] } }, ({ args: { b } }) => b);
   // @ts-expect-error a resource has a URI
   resources.register({ name: "none" }, () => "x");
 
-  prompts.register({ name: "p", arguments: [{ name: "who", required: true }, { name: "how" }] }, ({ who, how }) => {
+  prompts.register({ name: "p", arguments: [{ name: "who", required: true }, { name: "how" }] }, ({ args: { who, how } }) => {
     same<string>(who);
     same<string | undefined>(how);
     // @ts-expect-error it may be missing
     return same<string>(how);
   });
   // @ts-expect-error no such argument
-  prompts.register({ name: "p", arguments: [{ name: "who" }] }, ({ whom }) => whom);
+  prompts.register({ name: "p", arguments: [{ name: "who" }] }, ({ args: { whom } }) => whom);
 }
 
 async function doors(server: Server): Promise<void> {

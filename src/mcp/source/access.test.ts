@@ -4,7 +4,7 @@ import { actor } from "../../core/actor/index.ts";
 import { sha256Hex } from "../../core/platform/index.ts";
 import { handleActor, isHandle, mintedAt, mintHandle, rootActor } from "./access.ts";
 
-const box = actor("box", { describe: "A box.", per: "user", initial: () => ({}), tools: {} });
+const box = actor("box", { description: "A box.", per: "user", initial: () => ({}), tools: {} });
 const rootOf = (principal: string) => rootActor(box, { principal, scopes: [] });
 
 test("no principal gets the actor of a long principal or of a handle", () => {

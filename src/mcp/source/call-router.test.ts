@@ -23,10 +23,10 @@ import * as z from "zod";
 
 /** A walker is in a room; each step leads to the next one, and replies when the walker has arrived. */
 const walker = actor("walker", {
-  describe: "Walks.",
+  description: "Walks.",
   per: "user",
   initial: () => ({ room: 0 }),
-  links: { "": { kinds: ["room"], to: ({ room }) => `room/${room}` as const } },
+  links: { "": { kinds: ["room"], to: ({ state: { room } }) => `room/${room}` as const } },
   messages: {
     begin: { run: () => null },
     arrive: {
@@ -38,13 +38,13 @@ const walker = actor("walker", {
 });
 
 const room = actor("room", {
-  describe: "A room.",
+  description: "A room.",
   per: "link",
   begins: true,
   initial: () => ({ left: 0, called: "" }),
   tools: {
     step: {
-      describe: "Go on.",
+      description: "Go on.",
       run({ state, viewer, send, message, later }) {
         state.left += 1;
         state.called = message.id;
@@ -53,7 +53,7 @@ const room = actor("room", {
       },
     },
     wave: {
-      describe: "Wave.",
+      description: "Wave.",
       run({ state }) {
         state.left += 0.5;
         return "You wave.";
@@ -116,10 +116,10 @@ test("C4 keys are scoped to their viewer, also without a principal and in one ro
 
 test("C4 keys of callers without a principal are scoped to their peers", async () => {
   const chime = actor("chime", {
-    describe: "Rings.",
+    description: "Rings.",
     per: "shared",
     state: z.object({ rung: z.int().default(0) }),
-    tools: { ring: { describe: "Rings it.", run: ({ state }) => (state.rung += 1) } },
+    tools: { ring: { description: "Rings it.", run: ({ state }) => (state.rung += 1) } },
   });
   await using engine = await LocalEngine.start({ kinds: [chime], store: memoryStore() });
   const source = cast({ engine, kinds: [chime] });
@@ -137,10 +137,10 @@ test("C4 keys of callers without a principal are scoped to their peers", async (
 
 test("a lone surrogate that a view fails on is refused with its path, and is not a fault", async () => {
   const echo = actor("echo", {
-    describe: "Says it again.",
+    description: "Says it again.",
     per: "shared",
     initial: () => ({}),
-    tools: { say: { describe: "Says it again.", input: z.object({ text: z.string() }), view: (_, { args }) => args.text } },
+    tools: { say: { description: "Says it again.", input: z.object({ text: z.string() }), view: ({ args }) => args.text } },
   });
   const faults: unknown[] = [];
   await using engine = await LocalEngine.start({ kinds: [echo], store: memoryStore() });
@@ -157,18 +157,18 @@ test("a lone surrogate that a view fails on is refused with its path, and is not
 
 test("the sessions of a peer start a bounded number of actors, and can go on using those", async () => {
   const pad = actor("pad", {
-    describe: "Counts.",
+    description: "Counts.",
     per: "user",
     state: z.object({ count: z.int().default(0) }),
     links: { hall: { kinds: ["hall"], to: () => "hall/main" } },
-    tools: { add: { describe: "Adds one.", run: ({ state }) => (state.count += 1) } },
+    tools: { add: { description: "Adds one.", run: ({ state }) => (state.count += 1) } },
   });
   const hall = actor("hall", {
-    describe: "Everybody's.",
+    description: "Everybody's.",
     per: "link",
     begins: true,
     state: z.object({ count: z.int().default(0) }),
-    tools: { visit: { describe: "Counts visits.", run: ({ state }) => (state.count += 1) } },
+    tools: { visit: { description: "Counts visits.", run: ({ state }) => (state.count += 1) } },
   });
   const halls = [pad, hall];
   const clock = new SimulatedClock();
@@ -202,12 +202,12 @@ test("the sessions of a peer start a bounded number of actors, and can go on usi
 
 test("errors of a linked actor do not contain its key, which may be another user's name", async () => {
   const diary = actor("diary", {
-    describe: "A diary.",
+    description: "A diary.",
     per: "user",
     initial: () => ({}),
     tools: {
       tear: {
-        describe: "Fails.",
+        description: "Fails.",
         run() {
           throw new Error("torn");
         },
@@ -215,7 +215,7 @@ test("errors of a linked actor do not contain its key, which may be another user
     },
   });
   const friend = actor("friend", {
-    describe: "Somebody's friend.",
+    description: "Somebody's friend.",
     per: "user",
     initial: () => ({}),
     links: { a: { kinds: ["diary"], to: () => "diary/ann%40home" as const } },
@@ -239,19 +239,19 @@ test("errors of a linked actor do not contain its key, which may be another user
 });
 
 const counter = actor("counter", {
-  describe: "Counts.",
+  description: "Counts.",
   per: "user",
   state: z.object({ count: z.number().default(0) }),
   tools: {
     add: {
-      describe: "Adds one.",
+      description: "Adds one.",
       input: z.object({ by: z.number().optional() }),
       run({ state }) {
         state.count += 1;
         return state.count;
       },
     },
-    read: { describe: "Reads.", when: ({ count }) => count < 2, view: ({ count }) => count },
+    read: { description: "Reads.", enabled: ({ state: { count } }) => count < 2, view: ({ state: { count } }) => count },
   },
 });
 
@@ -365,16 +365,16 @@ test("viewers are compared by principal and scopes, not by object identity", () 
 const run = ({ state }: { readonly state: { calls: number } }): number => (state.calls += 1);
 
 const note = actor("note", {
-  describe: "A note.",
+  description: "A note.",
   per: "user",
   initial: () => ({ calls: 0 }),
   tools: {
-    closed: { describe: "Takes by.", input: z.object({ by: z.number().optional(), of: z.object({ a: z.number() }).optional() }), run },
-    bare: { describe: "Takes nothing.", run },
-    loose: { describe: "Takes anything besides by.", input: z.looseObject({ by: z.number() }), run },
-    record: { describe: "Takes anything.", input: z.record(z.string(), z.number()), run },
-    union: { describe: "Takes either.", input: z.union([z.object({ a: z.number() }), z.object({ b: z.number() })]), run },
-    plain: { describe: "Takes by.", input: fromJsonSchema<JsonObject>({ type: "object", properties: { by: { type: "number" } } }), run },
+    closed: { description: "Takes by.", input: z.object({ by: z.number().optional(), of: z.object({ a: z.number() }).optional() }), run },
+    bare: { description: "Takes nothing.", run },
+    loose: { description: "Takes anything besides by.", input: z.looseObject({ by: z.number() }), run },
+    record: { description: "Takes anything.", input: z.record(z.string(), z.number()), run },
+    union: { description: "Takes either.", input: z.union([z.object({ a: z.number() }), z.object({ b: z.number() })]), run },
+    plain: { description: "Takes by.", input: fromJsonSchema<JsonObject>({ type: "object", properties: { by: { type: "number" } } }), run },
   },
 });
 test("arguments that a tool's schema does not name are not stored in the chain", async () => {

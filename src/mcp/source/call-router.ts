@@ -181,7 +181,7 @@ export class CallRouter {
     const why = offNow(view.surface, route.inner);
     if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
     try {
-      return hideUnknown(behaviour.view(view.state, route.offer.action, args, roots.as(self), id));
+      return hideUnknown(behaviour.view(view.state, route.offer.action, args, roots.as(self), id, this.#options.clock.now()));
     } catch (cause) {
       const refusal = invalidMessageReply(cause, { args });
       if (refusal !== undefined) return refusal;

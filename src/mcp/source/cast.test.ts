@@ -8,34 +8,34 @@ import { cast, type CastOptions, listed, strict } from "./index.ts";
 import * as z from "zod";
 
 const counter = actor("counter", {
-  describe: "Counts.",
+  description: "Counts.",
   persistence: "memory",
   state: z.object({ count: z.number().default(0) }),
   tools: {
     add: {
-      describe: "Adds.",
+      description: "Adds.",
       input: z.object({ by: z.number().default(1) }),
       run({ state, args }) {
         state.count += args.by;
         return state.count;
       },
     },
-    get: { describe: "Says it.", view: (state) => state.count },
+    get: { description: "Says it.", view: ({ state }) => state.count },
     reset: {
-      describe: "Starts over.",
-      when: (state) => state.count > 0 || "There is nothing to reset.",
+      description: "Starts over.",
+      enabled: ({ state }) => state.count > 0 || "There is nothing to reset.",
       run({ state }) {
         state.count = 0;
         return "0";
       },
     },
     secret: {
-      describe: "Only above nine.",
-      when: (state) => state.count > 9,
+      description: "Only above nine.",
+      enabled: ({ state }) => state.count > 9,
       view: () => "ten",
     },
   },
-  resources: { count: { uri: "counter://{alias}/count", view: (state) => state } },
+  resources: { count: { uri: "counter://{alias}/count", view: ({ state }) => state } },
 });
 
 const ana: Viewer = { principal: "ana", scopes: [] };
@@ -68,7 +68,7 @@ function isCoded(expected: string): (error: TroupeError) => boolean {
 }
 
 function ringer(kind: string, text: string): Behaviour {
-  return actor(kind, { describe: kind, per: "link", state: z.object({}), tools: { ring: { describe: text, run: () => kind } } });
+  return actor(kind, { description: kind, per: "link", state: z.object({}), tools: { ring: { description: text, run: () => kind } } });
 }
 
 describe("cast: roots", () => {
@@ -204,21 +204,24 @@ describe("cast: links", () => {
   it("law 3: an offer behind a link that is off is refused with its reason, or hidden without one", async () => {
     const till = ringer("till", "Rings it up.");
     const desk = actor("desk", {
-      describe: "A desk.",
+      description: "A desk.",
       per: "link",
       state: z.object({ till: z.string().default("") }),
-      links: { till: { kinds: ["till"], to: (state) => (state.till === "" ? { off: "It is locked." } : `till/${state.till}`) } },
-      tools: { queue: { describe: "What waits.", view: () => "none" }, close: { describe: "Close it.", run: () => "closed" } },
+      links: { till: { kinds: ["till"], to: ({ state }) => (state.till === "" ? { off: "It is locked." } : `till/${state.till}`) } },
+      tools: { queue: { description: "What waits.", view: () => "none" }, close: { description: "Close it.", run: () => "closed" } },
       resources: { sign: { uri: "desk://{alias}/sign", choices: {}, view: () => "Open" } },
     });
     const clerk = actor("clerk", {
-      describe: "Stands at a desk, or not.",
+      description: "Stands at a desk, or not.",
       per: "user",
       state: z.object({ at: z.string().default("") }),
       links: {
-        desk: { kinds: ["desk"], to: ({ at }) => (at === "" ? { off: "Submit it first." } : at === "nowhere" ? undefined : `desk/${at}`) },
+        desk: {
+          kinds: ["desk"],
+          to: ({ state: { at } }) => (at === "" ? { off: "Submit it first." } : at === "nowhere" ? undefined : `desk/${at}`),
+        },
       },
-      tools: { go: { describe: "Go.", input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
+      tools: { go: { description: "Go.", input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
     });
     const { source, engine } = serve([clerk, desk, till]);
     engine.put("desk/main", { till: "" });
@@ -262,17 +265,17 @@ describe("cast: links", () => {
 
   it("joins links under a prefix, also with strict names, and cuts cycles of kinds #sources.links", async () => {
     const node = actor("node", {
-      describe: "Links to its like.",
+      description: "Links to its like.",
       state: z.object({}),
       links: { peer: { kinds: ["node", "leaf"], to: () => "leaf/one" } },
-      tools: { ping: { describe: "Answers.", view: () => "pong" } },
+      tools: { ping: { description: "Answers.", view: () => "pong" } },
     });
     const leaf = actor("leaf", {
-      describe: "Links back.",
+      description: "Links back.",
       per: "link",
       state: z.object({}),
       links: { back: { kinds: ["node"], to: () => "node/main" } },
-      tools: { ping: { describe: "Answers.", run: () => "leaf" } },
+      tools: { ping: { description: "Answers.", run: () => "leaf" } },
       resources: { it: { uri: "leaf://{alias}/it", view: () => "it" } },
     });
     const { source, engine } = serve([node, leaf], { names: strict });
@@ -283,10 +286,14 @@ describe("cast: links", () => {
   });
 
   it("refuses two offers of one name or URI, naming both kinds", () => {
-    const twin = actor("twin", { describe: "Also counts.", state: z.object({}), tools: { add: { describe: "Adds.", view: () => 1 } } });
+    const twin = actor("twin", {
+      description: "Also counts.",
+      state: z.object({}),
+      tools: { add: { description: "Adds.", view: () => 1 } },
+    });
     assert.throws(() => serve([counter, twin]), { code: "NAME_COLLISION", message: /tools\/add is offered by twin and by counter/ });
     const uri = actor("uri", {
-      describe: "Same URI.",
+      description: "Same URI.",
       state: z.object({}),
       resources: { other: { uri: "counter://main/count", view: () => 1 } },
     });
@@ -299,12 +306,12 @@ describe("cast: links", () => {
 
   it("kinds that exclude each other may share an offer that they define alike", async () => {
     const hub = actor("hub", {
-      describe: "Hub.",
+      description: "Hub.",
       state: z.object({ to: z.string().default("chime/one") }),
-      links: { "": { kinds: ["chime", "gong"], to: (state) => (state.to === "gong/one" ? "gong/one" : "chime/one") } },
+      links: { "": { kinds: ["chime", "gong"], to: ({ state }) => (state.to === "gong/one" ? "gong/one" : "chime/one") } },
       tools: {
         turn: {
-          describe: "Turns.",
+          description: "Turns.",
           run({ state }) {
             state.to = "gong/one";
           },
@@ -335,10 +342,10 @@ describe("cast: links", () => {
   it("lists all planned actors, and reports links to more than the limit", async () => {
     const kinds = Array.from({ length: 400 }, (_, at) =>
       actor(`kind${at}`, {
-        describe: "One of many.",
+        description: "One of many.",
         per: "shared",
         state: z.object({ n: z.number().default(0) }),
-        tools: { [`tool${at}`]: { describe: "Looks.", view: () => at } },
+        tools: { [`tool${at}`]: { description: "Looks.", view: () => at } },
       }),
     );
     const faults: string[] = [];

@@ -13,22 +13,27 @@ import * as z from "zod";
 const ana: Viewer = { principal: "ana", scopes: [] };
 
 const board = actor("board", {
-  describe: "A board and its talk.",
+  description: "A board and its talk.",
   per: "shared",
   persistence: "memory",
   state: z.object({ cells: z.array(z.string()).default([]), words: z.int().default(0), open: z.boolean().default(true) }),
   tools: {
-    put: { describe: "Puts.", input: z.object({ cell: z.string() }), run: ({ state, args }) => void state.cells.push(args.cell) },
-    say: { describe: "Says.", run: ({ state }) => void (state.words += 1) },
-    shut: { describe: "Shuts, and says so.", run: ({ state }) => void ((state.open = !state.open), (state.words += 1)) },
-    turn: { describe: "Shuts or opens.", run: ({ state }) => void (state.open = !state.open) },
-    look: { describe: "Looks.", when: ({ open }) => open, view: () => "" },
+    put: { description: "Puts.", input: z.object({ cell: z.string() }), run: ({ state, args }) => void state.cells.push(args.cell) },
+    say: { description: "Says.", run: ({ state }) => void (state.words += 1) },
+    shut: { description: "Shuts, and says so.", run: ({ state }) => void ((state.open = !state.open), (state.words += 1)) },
+    turn: { description: "Shuts or opens.", run: ({ state }) => void (state.open = !state.open) },
+    look: { description: "Looks.", enabled: ({ state: { open } }) => open, view: () => "" },
   },
   resources: {
-    cells: { uri: "board://cells", reads: ["cells"], view: ({ cells }) => cells.join() },
-    talk: { uri: "board://talk", reads: ["words", "open"], view: ({ words, open }) => `${words} ${open}` },
-    all: { uri: "board://all", view: (state) => JSON.stringify(state) },
-    cell: { uri: "board://cells/{n}", reads: ["words"], choices: { n: ({ cells }) => cells }, view: ({ words }) => `${words}` },
+    cells: { uri: "board://cells", reads: ["cells"], view: ({ state: { cells } }) => cells.join() },
+    talk: { uri: "board://talk", reads: ["words", "open"], view: ({ state: { words, open } }) => `${words} ${open}` },
+    all: { uri: "board://all", view: ({ state }) => JSON.stringify(state) },
+    cell: {
+      uri: "board://cells/{n}",
+      reads: ["words"],
+      choices: { n: ({ state: { cells } }) => cells },
+      view: ({ state: { words } }) => `${words}`,
+    },
   },
 });
 

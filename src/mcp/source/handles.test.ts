@@ -173,13 +173,13 @@ describe("cast: handles", () => {
 
   it("distinguishes the resources of two links to one kind", async () => {
     const ward = actor("ward", {
-      describe: "A ward.",
+      description: "A ward.",
       per: "link",
       state: z.object({ beds: z.number().default(0) }),
-      resources: { beds: { uri: "ward://{alias}/beds", view: ({ beds }) => String(beds) } },
+      resources: { beds: { uri: "ward://{alias}/beds", view: ({ state: { beds } }) => String(beds) } },
     });
     const clinic = actor("clinic", {
-      describe: "A clinic.",
+      description: "A clinic.",
       per: "user",
       state: z.object({}),
       links: { east: { kinds: ["ward"], to: () => "ward/east" }, west: { kinds: ["ward"], to: () => "ward/west" } },
@@ -202,17 +202,17 @@ describe("cast: handles", () => {
 
   it("a URI gets no link prefix where the handle is enough", async () => {
     const ward = actor("ward", {
-      describe: "A ward.",
+      description: "A ward.",
       per: "link",
       state: z.object({}),
       resources: { ward: { uri: "clinic://{alias}", view: () => "ward" } },
     });
     const clinic = actor("clinic", {
-      describe: "A clinic.",
+      description: "A clinic.",
       per: "user",
       state: z.object({}),
       links: { here: { kinds: ["ward"], to: () => "ward/east" } },
-      resources: { any: { uri: "clinic://{alias}/{item}", view: (_state, { args: { item } }) => item } },
+      resources: { any: { uri: "clinic://{alias}/{item}", view: ({ args: { item } }) => item } },
     });
     const { resourceTemplates } = listed(
       await cast({ engine: new FakeEngine([clinic, ward]), kinds: [clinic, ward] }).surface(anonymous),

@@ -10,19 +10,19 @@ import { cast, listed, merge, meta, prefix, registry } from "./index.ts";
 import * as z from "zod";
 
 const gate = actor("gate", {
-  describe: "A gate.",
+  description: "A gate.",
   per: "user",
   state: z.object({ open: z.boolean().default(true) }),
   tools: {
     shut: {
-      describe: "Shuts.",
-      when: ({ open }) => open,
+      description: "Shuts.",
+      enabled: ({ state: { open } }) => open,
       run({ state }) {
         state.open = false;
         return null;
       },
     },
-    knock: { describe: "Knocks.", run: () => null },
+    knock: { description: "Knocks.", run: () => null },
   },
 });
 
@@ -40,7 +40,7 @@ describe("a source whose engine reads synchronously", () => {
   it("law 2: shows the last durable state synchronously, also through prefix, merge and meta", async () => {
     const engine = new QuickEngine([gate]);
     const source = cast({ engine, kinds: [gate] });
-    const inside = merge(registry({ tools: { note: { describe: "Notes.", run: () => null } } }), prefix("g", source));
+    const inside = merge(registry({ tools: { note: { description: "Notes.", work: () => null } } }), prefix("g", source));
     assert.deepEqual(names(hereOf(source)), ["shut", "knock"]);
     assert.deepEqual(names(hereOf(inside)), ["note", "g.shut", "g.knock"]);
     assert.deepEqual(names(hereOf(meta(source))), ["actions", "act"]);
@@ -82,10 +82,10 @@ describe("a source whose engine reads synchronously", () => {
   it("law 3: the first state of an actor is computed again after a second, and its list follows", async () => {
     let now = 0;
     const shop = actor("shop", {
-      describe: "A shop.",
-      initial: ({ at }): { open: boolean; tags: string[] } => ({ open: at >= 3_600_000, tags: [] }),
-      tools: { buy: { describe: "Buys.", when: ({ open }) => open, run: () => null } },
-      resources: { tags: { uri: "shop://tags", view: ({ tags }) => tags } },
+      description: "A shop.",
+      initial: ({ now: at }): { open: boolean; tags: string[] } => ({ open: at >= 3_600_000, tags: [] }),
+      tools: { buy: { description: "Buys.", enabled: ({ state: { open } }) => open, run: () => null } },
+      resources: { tags: { uri: "shop://tags", view: ({ state: { tags } }) => tags } },
     });
     const engine = new QuickEngine([shop]);
     const source = cast({ engine, kinds: [shop], clock: { now: () => now, after: () => () => undefined } });
@@ -108,7 +108,7 @@ describe("a source whose engine reads synchronously", () => {
     const source = cast({ engine, kinds: [gate] });
     engine.failReads = true;
     assert.throws(() => source.surface(ana), { code: "DRAINING" });
-    const both = merge(registry({ tools: { note: { describe: "Notes.", run: () => null } } }), source);
+    const both = merge(registry({ tools: { note: { description: "Notes.", work: () => null } } }), source);
     assert.deepEqual(names(hereOf(both)), ["note"]);
     assert.equal(hereOf(both).catalogue.missing?.length, 1);
   });
@@ -116,8 +116,8 @@ describe("a source whose engine reads synchronously", () => {
   it("a name collision is refused though another source fails asynchronously", async () => {
     const twice = (): Source =>
       merge(
-        registry({ tools: { note: { describe: "Notes.", run: () => null } } }),
-        registry({ tools: { note: { describe: "Notes.", run: () => null } } }),
+        registry({ tools: { note: { description: "Notes.", work: () => null } } }),
+        registry({ tools: { note: { description: "Notes.", work: () => null } } }),
       );
     const slow = new FakeEngine([gate]);
     slow.failReads = true;
@@ -127,19 +127,23 @@ describe("a source whose engine reads synchronously", () => {
 
   describe("with several actors", () => {
     const room = actor("room", {
-      describe: "A room.",
+      description: "A room.",
       per: "link",
       state: z.object({ dark: z.boolean().default(false) }),
-      tools: { read: { describe: "Reads.", when: ({ dark }) => !dark, run: () => null } },
+      tools: { read: { description: "Reads.", enabled: ({ state: { dark } }) => !dark, run: () => null } },
     });
     const guest = actor("guest", {
-      describe: "A guest.",
+      description: "A guest.",
       per: "user",
       state: z.object({ in: z.string().default("one") }),
-      tools: { leave: { describe: "Leaves.", run: () => null } },
-      links: { room: { kinds: ["room"], to: (state) => room.id(state.in) } },
+      tools: { leave: { description: "Leaves.", run: () => null } },
+      links: { room: { kinds: ["room"], to: ({ state }) => room.id(state.in) } },
     });
-    const chime = actor("chime", { describe: "A chime.", state: z.object({}), tools: { ring: { describe: "Rings.", run: () => null } } });
+    const chime = actor("chime", {
+      description: "A chime.",
+      state: z.object({}),
+      tools: { ring: { description: "Rings.", run: () => null } },
+    });
     const kinds = [guest, room, chime];
     const lit: readonly string[] = ["leave", "room.read", "ring"];
     const dark: readonly string[] = ["leave", "ring"];
@@ -191,7 +195,7 @@ describe("a source whose engine reads synchronously", () => {
 
     it("follows links breadth first up to the limit of actors", () => {
       const hub = actor("hub", {
-        describe: "A hub.",
+        description: "A hub.",
         state: z.object({}),
         links: Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`r${n}`, { kinds: ["room"], to: () => room.id(`${n}`) }])),
       });
@@ -206,19 +210,19 @@ describe("a source whose engine reads synchronously", () => {
 
 describe("a link to what is not an id", () => {
   const room = actor("room", {
-    describe: "A room.",
+    description: "A room.",
     per: "link",
     persistence: "memory",
     state: z.object({}),
-    tools: { ring: { describe: "Rings.", run: () => null } },
+    tools: { ring: { description: "Rings.", run: () => null } },
   });
   const hall = (to: () => ActorId, kind: "hall" | "raw") => {
     const made = actor(kind, {
-      describe: "A hall.",
+      description: "A hall.",
       persistence: "memory",
       state: z.object({}),
       links: { in: { kinds: ["room"], to } },
-      tools: { [`${kind}_look`]: { describe: "Looks.", run: (): null => null } },
+      tools: { [`${kind}_look`]: { description: "Looks.", run: (): null => null } },
     });
     return kind === "hall" ? made : { ...made, surface: (): Surface => ({ catalogue: made.catalogue, off: {}, links: { in: to() } }) };
   };
@@ -242,12 +246,12 @@ describe("a link to what is not an id", () => {
   it("differs from a send to what is not an id, which the caller learns of", async () => {
     const kinds = [
       actor("guide", {
-        describe: "A guide.",
+        description: "A guide.",
         persistence: "memory",
         state: z.object({}),
         tools: {
           enter: {
-            describe: "Enters.",
+            description: "Enters.",
             input: z.object({ room: z.string() }),
             run({ send, args }) {
               send(`room/${args.room}`, "ring", null);
@@ -274,11 +278,11 @@ describe("a link to what is not an id", () => {
 });
 
 const page = actor("page", {
-  describe: "A page.",
+  description: "A page.",
   per: "user",
   state: z.object({ text: z.string().default("") }),
-  tools: { wipe: { describe: "Wipes it.", when: ({ text }) => text !== "", run: () => null } },
-  resources: { text: { uri: "page://text", view: ({ text }) => text } },
+  tools: { wipe: { description: "Wipes it.", enabled: ({ state: { text } }) => text !== "", run: () => null } },
+  resources: { text: { uri: "page://text", view: ({ state: { text } }) => text } },
 });
 
 /** A state that can be counted. */

@@ -12,11 +12,11 @@ const viewer: Viewer = { scopes: [] };
 
 const NONE: Catalogue = { tools: [], resources: [], prompts: [] };
 
-const own = () => registry({ name: "own", tools: { native: { run: () => "native" } } });
+const own = () => registry({ name: "own", tools: { native: { work: () => "native" } } });
 
 /** A source that can be unavailable, and counts requests for its surface. */
 const fragile = (name: string) => {
-  const inner = registry({ tools: { [name]: { run: () => name } } });
+  const inner = registry({ tools: { [name]: { work: () => name } } });
   const state = { down: true, requests: 0 };
   const up = (): void => {
     if (state.down) throw new EngineError("CRASHED", `${name} is down.`);
@@ -131,7 +131,7 @@ describe("merge: a source that fails", () => {
   });
 
   it("still leads to a refusal of two offers of one name", async () => {
-    const source = merge(own(), merge(own(), registry({ tools: { native: { run: () => 1 } } })), fragile("frail").source);
+    const source = merge(own(), merge(own(), registry({ tools: { native: { work: () => 1 } } })), fragile("frail").source);
     await assert.rejects(async () => source.surface(viewer), { code: "NAME_COLLISION" });
   });
 });
@@ -175,7 +175,7 @@ describe("merge: names that are known ahead", () => {
 describe("prefix: a name that no client could use", () => {
   it("is omitted, and the rest is served", async () => {
     const long = "b".repeat(60);
-    const inner = registry({ tools: { look: { run: () => "seen" }, [long]: { run: () => "" } } });
+    const inner = registry({ tools: { look: { work: () => "seen" }, [long]: { work: () => "" } } });
     const source = merge(own(), prefix("a", inner, strict), prefix("c".repeat(70), own(), strict));
     const { catalogue } = await source.surface(viewer);
     assert.deepEqual(
@@ -186,7 +186,7 @@ describe("prefix: a name that no client could use", () => {
       catalogue.missing?.map(({ code }) => code),
       ["BAD_NAME"],
     );
-    inner.add({ tools: { [`${long}bb`]: { run: () => "" } } });
+    inner.add({ tools: { [`${long}bb`]: { work: () => "" } } });
     assert.deepEqual(await toolNames(source), ["native", "a__look", `a__${long}`]);
     assert.equal((await source.surface(viewer)).catalogue.missing?.length, 2);
     assert.deepEqual(await source.act(viewer, "tools/a__look", {}, {}), { ok: "seen" });
@@ -206,7 +206,7 @@ describe("merge: instructions", () => {
 describe("merge and prefix", () => {
   it("serve several sources as one, and route each name to its source #sources.merge", async () => {
     const one = example().source;
-    const two = registry({ instructions: "Be quick.", tools: { other: { run: () => "other" } } });
+    const two = registry({ instructions: "Be quick.", tools: { other: { work: () => "other" } } });
     const source = merge(one, two);
     assert.equal(source.instructions, "Be kind.\n\nBe quick.");
     assert.ok((await names(source)).includes("other"));
@@ -225,12 +225,12 @@ describe("merge and prefix", () => {
   });
 
   it("refuse two offers of one name, or of one URI, naming both sources #sources.merge", async () => {
-    const source = merge(example().source, registry({ name: "second", tools: { add: { run: () => 1 } } }));
+    const source = merge(example().source, registry({ name: "second", tools: { add: { work: () => 1 } } }));
     await assert.rejects(async () => source.surface(ana), {
       code: "NAME_COLLISION",
       message: /tools\/add is offered by the registry "example" and by the registry "second"/,
     });
-    const uri = merge(example().source, registry({ resources: { t: { uri: "test://text", read: () => 1 } } }));
+    const uri = merge(example().source, registry({ resources: { t: { uri: "test://text", view: () => 1 } } }));
     await assert.rejects(async () => uri.surface(ana), { code: "NAME_COLLISION", message: /test:\/\/text/ });
   });
 
@@ -263,7 +263,7 @@ describe("merge and prefix", () => {
     const tooLong = "a".repeat(70);
     const { tools, missing } = (await prefix(tooLong, example().source, strict).surface(ana)).catalogue;
     assert.deepEqual([tools.length, missing?.[0]?.code], [0, "BAD_NAME"]);
-    const nothing = prefix(tooLong, registry({ tools: { only: { run: () => 1 } } }), strict);
+    const nothing = prefix(tooLong, registry({ tools: { only: { work: () => 1 } } }), strict);
     await assert.rejects(async () => nothing.surface(ana), { code: "BAD_NAME" });
   });
 });

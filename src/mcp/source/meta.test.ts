@@ -24,7 +24,7 @@ describe("meta", () => {
 
   it("gives the reason why an action is off only to callers with its scopes", async () => {
     const scoped = { "troupe/scopes": ["keeper"] };
-    const source = meta(registry({ tools: { open: { meta: scoped, when: () => "The king sleeps here.", run: () => null } } }));
+    const source = meta(registry({ tools: { open: { meta: scoped, enabled: () => "The king sleeps here.", work: () => null } } }));
     const whys = async (scopes: readonly string[]): Promise<unknown> =>
       Object(await source.act({ principal: "ann", scopes }, "tools/actions", {}, {})).ok;
     assert.deepEqual(await whys(["keeper"]), { possible: [], impossible: [{ action: "open", why: "The king sleeps here." }] });

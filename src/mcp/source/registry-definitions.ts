@@ -5,30 +5,39 @@ import type { JsonObject, CallOptions, Json, Log, Progress, TaskSupport, Viewer 
 import type { Schema } from "../../core/schema/index.ts";
 import { ON_TIMEOUT, type Timeoutable } from "../../core/contract/internal.ts";
 
-/** Values for an argument that begin with what was typed so far. */
-export type Complete = (value: string, others: JsonObject, viewer: Viewer) => readonly string[] | Promise<readonly string[]>;
+/** What is known when an argument is completed. */
+interface CompletionContext {
+  /** What was typed so far. */
+  readonly value: string;
+  /** The other arguments, as far as they are given. */
+  readonly args: JsonObject;
+  readonly viewer: Viewer;
+}
+
+/** Suggests values for an argument. */
+export type Complete = (context: CompletionContext) => readonly string[] | Promise<readonly string[]>;
 
 /** Variables of a template, arguments of a prompt: all text. */
 export type Texts = Readonly<Record<string, string>>;
 
 interface Described {
-  readonly describe?: string;
+  readonly description?: string;
   readonly title?: string;
   readonly icons?: readonly JsonObject[];
   /** `_meta` of the list entry. */
   readonly meta?: JsonObject;
   /** True: on; text: off, and why; false: off. Call `relist` when it changes. */
-  when?(viewer: Viewer): boolean | string;
+  enabled?(context: { readonly viewer: Viewer }): boolean | string;
 }
 
-/** A tool: its arguments are checked against `input` before `run`. Methods, so that one with narrower arguments fits a record. */
+/** A tool: its arguments are checked against `input` before `work`. Methods, so that one with narrower arguments fits a record. */
 export interface RegistryTool<A = JsonObject> extends Described {
   readonly input?: Schema;
   readonly output?: Schema;
   readonly annotations?: JsonObject;
   /** Its call may go on after it was answered; see `Offer`. */
   readonly task?: TaskSupport;
-  run(args: A, context: HandlerContext): unknown;
+  work(context: HandlerContext<A>): unknown;
 }
 
 /** A resource: a fixed URI, or a template whose variables arrive as arguments. */
@@ -38,9 +47,9 @@ export interface RegistryResource extends Described {
   readonly annotations?: JsonObject;
   readonly size?: number;
   /** For a template with one variable: the values, each of which is listed as a resource. Call `relist` when they change. */
-  list?(viewer: Viewer): readonly string[];
+  list?(context: { readonly viewer: Viewer }): readonly string[];
   readonly complete?: Readonly<Record<string, Complete>>;
-  read(args: Texts, context: HandlerContext): unknown;
+  view(context: HandlerContext<Texts>): unknown;
 }
 
 /** A prompt: `arguments` as MCP lists them (all text). */
@@ -52,7 +61,7 @@ export interface RegistryPrompt extends Described {
     readonly required?: boolean;
   }[];
   readonly complete?: Readonly<Record<string, Complete>>;
-  get(args: Texts, context: HandlerContext): unknown;
+  view(context: HandlerContext<Texts>): unknown;
 }
 
 export interface Definitions {
@@ -68,8 +77,14 @@ export function tool<S extends StandardSchemaV1>(
   return definition;
 }
 
-/** What a handler gets besides its arguments. */
-export interface HandlerContext {
+/** What a handler has at hand. */
+export interface HandlerContext<A = unknown> extends CallContext {
+  /** Validated, and transformed by their schema. */
+  readonly args: A;
+}
+
+/** One call of a handler, without its arguments. */
+export interface CallContext {
   readonly viewer: Viewer;
   /** Aborted when the caller cancels, or time is up. */
   readonly signal: AbortSignal;
@@ -116,7 +131,7 @@ export function isNeeds(error: unknown): error is { readonly needs: JsonObject }
   return error instanceof Needs;
 }
 
-export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOptions): HandlerContext & Timeoutable {
+export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOptions): CallContext & Timeoutable {
   const answers = options.answers ?? {};
   return {
     [ON_TIMEOUT]: undefined,
@@ -132,7 +147,7 @@ export function contextFor(viewer: Viewer, signal: AbortSignal, options: CallOpt
   };
 }
 
-function askFrom(answers: JsonObject): HandlerContext["ask"] {
+function askFrom(answers: JsonObject): CallContext["ask"] {
   function ask<Q extends Questions>(questions: Q): Answers<Q>;
   function ask(questions: Questions): object {
     const entries = Object.entries(questions);

@@ -40,6 +40,7 @@ import { type Schema, takesMisfits, toJsonSchema } from "../../core/schema/index
 import { lacksScope } from "./access.ts";
 import { checkName, type Names, refOf, uriOf } from "./names.ts";
 import type {
+  CallContext,
   Complete,
   Definitions,
   HandlerContext,
@@ -55,7 +56,7 @@ export interface Handler {
   readonly inputSchema?: Json;
   readonly output?: Schema;
   readonly complete?: Readonly<Record<string, Complete>>;
-  run(args: unknown, context: HandlerContext): unknown;
+  run(args: unknown, context: CallContext): unknown;
 }
 
 /** One offer of a registry, made once: the catalogues it is part of share it. */
@@ -67,7 +68,7 @@ export interface RegistryEntry {
   /** What its caller's token must have. */
   readonly scopes: readonly string[];
   /** Whether it is on for a viewer. Absent: for everyone. */
-  readonly when: ViewerFunction<boolean | string> | undefined;
+  readonly enabled: ViewerFunction<boolean | string> | undefined;
   readonly values: ListedValues | undefined;
 }
 
@@ -100,17 +101,17 @@ function entryOf(
     ...(task !== undefined && { task }),
     ...(list === "tools" && handler.input !== undefined && takesMisfits(handler.input) && { checksArguments: "misfits" as const }),
   });
-  return { list, ref, offer, scopes: scopesOf(offer.definition), handler, when: enabledCheck(ref, described), values };
+  return { list, ref, offer, scopes: scopesOf(offer.definition), handler, enabled: enabledCheck(ref, described), values };
 }
 
 const isAnswer = (value: unknown): value is boolean | string => typeof value === "boolean" || typeof value === "string";
 
 function enabledCheck(ref: OfferRef, described: Described): ViewerFunction<boolean | string> | undefined {
-  if (described.when === undefined) return undefined;
+  if (described.enabled === undefined) return undefined;
   const expected = ["give true, false, or as text the reason it is off", isAnswer] as const;
   return new ViewerFunction(
     `${ref} is out of order: what says whether it is on`,
-    (viewer) => described.when === undefined || described.when(viewer),
+    (viewer) => described.enabled === undefined || described.enabled({ viewer }),
     ...expected,
   );
 }
@@ -124,7 +125,7 @@ function listedValues(ref: OfferRef, resource: Pick<RegistryResource, "list">, u
       `${ref} has a \`list\` of what its variable may be: give its URI one variable, as in notes://{id}.`,
     );
   const expected = ["give a list of texts, at once", isTexts] as const;
-  return { variable, list: new ViewerFunction(`${ref} lists nothing: its \`list\``, (viewer) => resource.list?.(viewer), ...expected) };
+  return { variable, list: new ViewerFunction(`${ref} lists nothing: its \`list\``, (viewer) => resource.list?.({ viewer }), ...expected) };
 }
 
 /** Throws `BAD_NAME`, `BAD_DEFINITION`. */
@@ -142,19 +143,19 @@ function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definitions, na
       const definition = toolDefinition(one, name);
       const { input, output } = one;
       return entryOf("tools", name, one, definition, one.annotations?.["readOnlyHint"] === true, {
-        run: (args, context) => one.run(objectOf(args), context),
+        run: (args, context) => one.work(withArgs(context, objectOf(args))),
         ...omitUndefined({ input, output, inputSchema: input && definition["inputSchema"] }),
       });
     }),
     ...named("resources", resources).map(([name, one]) =>
       entryOf("resources", name, one, resourceDefinition(one, name), true, {
-        run: (args, context) => one.read(textsOf(args), context),
+        run: (args, context) => one.view(withArgs(context, textsOf(args))),
         ...omitUndefined({ complete: one.complete }),
       }),
     ),
     ...named("prompts", prompts).map(([name, one]) =>
       entryOf("prompts", name, one, promptDefinition(one, name), true, {
-        run: (args, context) => one.get(textsOf(args), context),
+        run: (args, context) => one.view(withArgs(context, textsOf(args))),
         input: promptSchema(one),
         ...omitUndefined({ complete: one.complete }),
       }),
@@ -162,8 +163,10 @@ function entriesOf({ tools = {}, resources = {}, prompts = {} }: Definitions, na
   ];
 }
 
-const common = ({ describe, title, icons, meta }: Described): JsonObject =>
-  omitUndefined({ title, description: describe, icons, _meta: meta });
+// Assigned, since a timeout is reported through this very object.
+const withArgs = <A>(context: CallContext, args: A): HandlerContext<A> => Object.assign(context, { args });
+
+const common = ({ description, title, icons, meta }: Described): JsonObject => omitUndefined({ title, description, icons, _meta: meta });
 
 function toolDefinition({ input, output, annotations }: RegistryTool, name: string): JsonObject {
   return omitUndefined({
@@ -234,9 +237,9 @@ const RULES: Readonly<Record<ListName, Readonly<Record<string, OptionRule>>>> = 
 };
 
 /** What clients would refuse the whole list over. Throws `BAD_DEFINITION`, naming the member. */
-function checkMembers(list: ListName, name: string, definition: { readonly describe?: unknown }): void {
+function checkMembers(list: ListName, name: string, definition: { readonly description?: unknown }): void {
   const wrong =
-    firstInvalidField({ description: definition.describe }, { description: TEXT }) ?? firstInvalidField(definition, RULES[list]);
+    firstInvalidField({ description: definition.description }, { description: TEXT }) ?? firstInvalidField(definition, RULES[list]);
   if (wrong !== undefined) throw bad(list, name, wrong);
 }
 
@@ -256,7 +259,7 @@ const quoted = (name: string): string => JSON.stringify(name.slice(0, 60));
 const bad = (list: ListName, name: string, why: string): TroupeError =>
   new TroupeError("BAD_DEFINITION", `${list}/${JSON.stringify(name)}: ${why}.`);
 
-/** An author's `when` or `list`. Where it throws, or returns what it must not, that is reported once and its offer does without. */
+/** An author's `enabled` or `list`. Where it throws, or returns what it must not, that is reported once and its offer does without. */
 class ViewerFunction<T> {
   readonly #what: string;
   readonly #run: (viewer: Viewer) => unknown;
@@ -293,9 +296,9 @@ class ViewerFunction<T> {
 }
 
 /** Undefined: on; text: off, and why; true: off. */
-function whyOff({ ref, when }: RegistryEntry, viewer: Viewer, fault: (error: TroupeError) => void): string | true | undefined {
-  if (when === undefined) return undefined;
-  const answer = when.of(viewer, fault);
+function whyOff({ ref, enabled }: RegistryEntry, viewer: Viewer, fault: (error: TroupeError) => void): string | true | undefined {
+  if (enabled === undefined) return undefined;
+  const answer = enabled.of(viewer, fault);
   if (answer === undefined) return unavailableMessage(ref);
   return typeof answer === "string" ? answer : answer ? undefined : true;
 }
@@ -396,7 +399,7 @@ class CatalogueSurfaces {
     const offers = (list: ListName): readonly Offer[] => entries.filter((entry) => entry.list === list).map(({ offer }) => offer);
     this.catalogue = { tools: offers("tools"), resources: offers("resources"), prompts: offers("prompts") };
     this.#open = { catalogue: this.catalogue, off: {} };
-    this.#varying = entries.filter(({ when, values }) => when !== undefined || values !== undefined);
+    this.#varying = entries.filter(({ enabled, values }) => enabled !== undefined || values !== undefined);
     this.#lists = entries.some(({ values }) => values !== undefined);
     this.#surfaces = new Lru(this.#lists ? LISTED_SURFACES_MAX : SURFACES_MAX);
   }

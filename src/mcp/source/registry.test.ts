@@ -42,9 +42,9 @@ describe("registry", () => {
     assert.deepEqual(await act(source, "tools/shy"), { ok: "hello" });
   });
 
-  it("law 3: an invalid `when` turns its own offer off, and is reported once", async () => {
+  it("law 3: an invalid `enabled` turns its own offer off, and is reported once", async () => {
     const faults: unknown[] = [];
-    const gate = (when: () => unknown) => Object.assign({ run: () => "ran" }, { when: Object(when) });
+    const gate = (enabled: () => unknown) => Object.assign({ work: () => "ran" }, { enabled: Object(enabled) });
     const source = registry({
       onFault: (error) => faults.push(error),
       tools: {
@@ -56,9 +56,9 @@ describe("registry", () => {
         number: gate(() => 0),
         nothing: gate(() => undefined),
         fine: gate(() => true),
-        plain: { run: () => "ran" },
+        plain: { work: () => "ran" },
       },
-      prompts: { broken: { when: Object(() => null), get: () => "messages" } },
+      prompts: { broken: { enabled: Object(() => null), view: () => "messages" } },
     });
     assert.deepEqual(await names(source), ["fine", "plain"]);
     assert.deepEqual(listed(source.surface(viewer), "gated").tools.length, 7);
@@ -101,7 +101,7 @@ describe("registry", () => {
         return () => undefined;
       },
     };
-    const slow = registry({ clock, tools: { slow: { run: () => new Promise(() => undefined) } } });
+    const slow = registry({ clock, tools: { slow: { work: () => new Promise(() => undefined) } } });
     const timed = act(slow, "tools/slow");
     await new Promise((resolve) => {
       setImmediate(resolve);
@@ -133,10 +133,10 @@ describe("registry", () => {
     const lists: (OfferRef | undefined)[] = [];
     const undoLists = source.watch(viewer, (ref) => lists.push(ref), undefined, false);
     const before = source.surface(viewer);
-    const drop = source.add({ tools: { extra: { run: () => "x" } } });
+    const drop = source.add({ tools: { extra: { work: () => "x" } } });
     assert.notEqual(source.surface(viewer).catalogue, before.catalogue);
     assert.deepEqual(await act(source, "tools/extra"), { ok: "x" });
-    assert.throws(() => source.add({ tools: { extra: { run: () => "y" } } }), { code: "NAME_COLLISION" });
+    assert.throws(() => source.add({ tools: { extra: { work: () => "y" } } }), { code: "NAME_COLLISION" });
     drop();
     assert.equal(source.remove("tools/extra"), false);
     source.changed("user", { id: "2" });
@@ -155,19 +155,19 @@ describe("registry", () => {
 
   it("lists in the order of addition, and makes each offer once", async () => {
     const source = registry({});
-    for (const name of ["b", "2", "a", "1"]) source.add({ tools: { [name]: { run: () => name } } });
+    for (const name of ["b", "2", "a", "1"]) source.add({ tools: { [name]: { work: () => name } } });
     const [b] = source.surface(viewer).catalogue.tools;
     source.remove("tools/2");
-    source.add({ tools: { "2": { run: () => "again" } } });
+    source.add({ tools: { "2": { work: () => "again" } } });
     assert.deepEqual(await names(source), ["b", "a", "1", "2"]);
     assert.equal(source.surface(viewer).catalogue.tools[0], b);
   });
 
   it("undo removes what was added, not a later offer of the same name", async () => {
     const source = registry({});
-    const undo = source.add({ tools: { a: { run: () => 1 }, b: { run: () => 1 } } });
+    const undo = source.add({ tools: { a: { work: () => 1 }, b: { work: () => 1 } } });
     source.remove("tools/a");
-    source.add({ tools: { a: { run: () => 2 } } });
+    source.add({ tools: { a: { work: () => 2 } } });
     let notified = 0;
     source.watch(viewer, () => (notified += 1));
     undo();
@@ -177,20 +177,20 @@ describe("registry", () => {
   });
 
   it("adds all or nothing, and frees the URIs of removed resources", () => {
-    const source = registry({ resources: { a: { uri: "x://a", read: () => 1 } } });
-    assert.throws(() => source.add({ tools: { t: { run: () => 1 } }, resources: { b: { uri: "x://a", read: () => 1 } } }), {
+    const source = registry({ resources: { a: { uri: "x://a", view: () => 1 } } });
+    assert.throws(() => source.add({ tools: { t: { work: () => 1 } }, resources: { b: { uri: "x://a", view: () => 1 } } }), {
       code: "NAME_COLLISION",
       message: /resources\/a and resources\/b have the same URI x:\/\/a/,
     });
     assert.deepEqual(source.surface(viewer).catalogue.tools, []);
     source.remove("resources/a");
-    source.add({ resources: { b: { uri: "x://a", read: () => 1 } } });
+    source.add({ resources: { b: { uri: "x://a", view: () => 1 } } });
   });
 
   it("refuses bad names and two resources of one URI, and has no chain", () => {
-    assert.throws(() => registry({ tools: { "a b": { run: () => 1 } } }), { code: "BAD_NAME" });
-    assert.throws(() => registry({ names: strict, tools: { "a.b": { run: () => 1 } } }), { code: "BAD_NAME" });
-    const same = { uri: "x://a", read: () => 1 };
+    assert.throws(() => registry({ tools: { "a b": { work: () => 1 } } }), { code: "BAD_NAME" });
+    assert.throws(() => registry({ names: strict, tools: { "a.b": { work: () => 1 } } }), { code: "BAD_NAME" });
+    const same = { uri: "x://a", view: () => 1 };
     assert.throws(() => registry({ resources: { a: same, b: same } }), { code: "NAME_COLLISION" });
     assert.equal(example().source.chain, undefined);
   });
@@ -200,7 +200,7 @@ describe("C8 a watcher of a registry", () => {
   it("is notified though another one throws or rejects", async () => {
     const mine = new Error("mine");
     const faults: unknown[] = [];
-    const source = registry({ resources: { text: { uri: "t://t", read: () => "t" } }, onFault: (error) => void faults.push(error) });
+    const source = registry({ resources: { text: { uri: "t://t", view: () => "t" } }, onFault: (error) => void faults.push(error) });
     const rejects = (): unknown => Promise.reject(mine);
     source.watch(viewer, () => {
       throw mine;
@@ -208,7 +208,7 @@ describe("C8 a watcher of a registry", () => {
     source.watch(viewer, rejects);
     const notified: unknown[] = [];
     source.watch(viewer, (ref) => notified.push(ref));
-    source.add({ tools: { more: { run: () => null } } });
+    source.add({ tools: { more: { work: () => null } } });
     source.changed("text");
     assert.equal(source.remove("tools/more"), true);
     await Promise.resolve();
@@ -238,8 +238,8 @@ describe("a handler that asks its client", () => {
   const source = registry({
     tools: {
       build: {
-        describe: "Builds.",
-        run(_args, { ask }) {
+        description: "Builds.",
+        work({ ask }) {
           const { sure, raw } = ask({
             sure: elicit("How high?", z.object({ floors: z.int() })),
             raw: { method: "roots/list", params: {} },
@@ -269,7 +269,7 @@ describe("a handler that asks its client", () => {
 });
 
 it("a change of one resource iterates over no watchers of others", () => {
-  const notes = registry({ resources: Object.fromEntries(["a", "b"].map((name) => [name, { uri: `note://${name}`, read: () => name }])) });
+  const notes = registry({ resources: Object.fromEntries(["a", "b"].map((name) => [name, { uri: `note://${name}`, view: () => name }])) });
   let looks = 0;
   const notified: string[] = [];
   const listen = (name: string): (() => void) =>
@@ -291,9 +291,9 @@ it("a change of one resource iterates over no watchers of others", () => {
 });
 
 it("count and has follow additions and removals", () => {
-  const tools = registry({ tools: { a: { run: () => "a" } }, prompts: { a: { get: () => "a" } } });
-  const undo = tools.add({ tools: { b: { run: () => "b" }, c: { run: () => "c" } } });
-  assert.throws(() => tools.add({ tools: { d: { run: () => "d" }, a: { run: () => "a" } } }), { code: "NAME_COLLISION" });
+  const tools = registry({ tools: { a: { work: () => "a" } }, prompts: { a: { view: () => "a" } } });
+  const undo = tools.add({ tools: { b: { work: () => "b" }, c: { work: () => "c" } } });
+  assert.throws(() => tools.add({ tools: { d: { work: () => "d" }, a: { work: () => "a" } } }), { code: "NAME_COLLISION" });
   assert.deepEqual([tools.count("tools"), tools.count("resources"), tools.count("prompts")], [3, 0, 1]);
   assert.deepEqual([tools.has("tools/b"), tools.has("tools/d"), tools.has("prompts/b")], [true, false, false]);
   tools.remove("tools/b");

@@ -42,7 +42,7 @@ export interface RegistryOptions extends Definitions {
   readonly timeoutMs?: number;
   readonly clock?: Clock;
   /**
-   * Receives what a watcher threw or rejected with; the others are notified all the same. And `OUT_OF_ORDER`, once for each `when` that
+   * Receives what a watcher threw or rejected with; the others are notified all the same. And `OUT_OF_ORDER`, once for each `enabled` that
    * threw or returned something else: its offer is off, the others work. Default: ignored.
    */
   readonly onFault?: (error: unknown) => void;
@@ -64,7 +64,7 @@ export interface Registry extends Source {
   count(list: ListName): number;
   /** The content of a resource changed: under these template variables, or under any. */
   changed(resource: string, args?: JsonObject): void;
-  /** Notifies watchers of lists, after something changed that a `when` or `list` reads. */
+  /** Notifies watchers of lists, after something changed that a `enabled` or `list` reads. */
   relist(): void;
   /** Aborts every running handler. Its callers get the error that the server has closed. */
   abandon(): void;
@@ -192,7 +192,7 @@ class RegistrySource implements Registry {
       this.#index.whyOff(entry, viewer) !== undefined
     )
       return [];
-    return [...((await complete[argument]?.(value, others, viewer)) ?? [])];
+    return [...((await complete[argument]?.({ value, args: others, viewer })) ?? [])];
   }
 
   add(more: Definitions): () => void {

@@ -26,21 +26,25 @@ const names = async (source: Source, viewer: Viewer): Promise<readonly string[]>
 
 /** Its `lock` and `mine` follow the state; who may `mine` the principal tells, but only where it is not open. */
 const gate = actor("gate", {
-  describe: "A gate.",
+  description: "A gate.",
   state: z.object({ open: z.boolean().default(true), owner: z.string().default("") }),
   tools: {
     lock: {
-      describe: "Locks.",
-      when: ({ open }) => open,
+      description: "Locks.",
+      enabled: ({ state: { open } }) => open,
       run({ state }) {
         state.open = false;
         return null;
       },
     },
-    mine: { describe: "For one.", when: ({ open, owner }, viewer) => open || viewer.principal === owner, run: () => null },
-    rule: { describe: "For admins.", when: ({ open }, viewer) => !open && viewer.scopes.includes("admin"), run: () => null },
+    mine: { description: "For one.", enabled: ({ state: { open, owner }, viewer }) => open || viewer.principal === owner, run: () => null },
+    rule: {
+      description: "For admins.",
+      enabled: ({ state: { open }, viewer }) => !open && viewer.scopes.includes("admin"),
+      run: () => null,
+    },
   },
-  resources: { state: { uri: "gate://state", view: (state) => state } },
+  resources: { state: { uri: "gate://state", view: ({ state }) => state } },
 });
 
 const main: ActorId = "gate/main";
@@ -177,9 +181,9 @@ describe("C8 viewers who agree share surfaces and looks", () => {
     ];
     for (const way of ways) {
       const kind = actor("kind", {
-        describe: "One.",
+        description: "One.",
         initial: () => ({}),
-        tools: { own: { describe: "Own.", when: (_, viewer) => way(viewer), run: () => null } },
+        tools: { own: { description: "Own.", enabled: ({ viewer }) => way(viewer), run: () => null } },
       });
       const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
       assert.deepEqual(await names(source, { principal: "ana", scopes: [] }), ["own"], String(way));
@@ -189,9 +193,9 @@ describe("C8 viewers who agree share surfaces and looks", () => {
 
   it("what `initial` reads of the viewer counts too", async () => {
     const kind = actor("kind", {
-      describe: "One.",
+      description: "One.",
       initial: ({ viewer }) => ({ by: viewer?.principal ?? "" }),
-      tools: { own: { describe: "Own.", when: ({ by }) => by === "ana", run: () => null } },
+      tools: { own: { description: "Own.", enabled: ({ state: { by } }) => by === "ana", run: () => null } },
     });
     const source = cast({ engine: new FakeEngine([kind]), kinds: [kind] });
     assert.deepEqual(await names(source, { principal: "bob", scopes: [] }), []);
@@ -300,13 +304,13 @@ describe("C8 a subscriber", () => {
 
   it("C8 is notified of linked actors once they can be read, though the first look failed", async () => {
     const room = actor("room", {
-      describe: "A room.",
+      description: "A room.",
       per: "link",
       state: z.object({ open: z.boolean().default(true) }),
-      tools: { leave: { describe: "Leaves.", when: ({ open }) => open, run: () => null } },
+      tools: { leave: { description: "Leaves.", enabled: ({ state: { open } }) => open, run: () => null } },
     });
     const hall = actor("hall", {
-      describe: "A hall.",
+      description: "A hall.",
       state: z.object({}),
       links: { room: { kinds: ["room"], to: () => room.id("one") } },
     });
@@ -347,18 +351,18 @@ describe("C8 a list that was read between two changes", () => {
 });
 
 const steady = actor("steady", {
-  describe: "Always the same.",
+  description: "Always the same.",
   state: z.object({ count: z.number().default(0) }),
   tools: {
     add: {
-      describe: "Adds.",
+      description: "Adds.",
       run({ state }) {
         state.count += 1;
         return state.count;
       },
     },
   },
-  resources: { count: { uri: "steady://count", view: ({ count }) => count } },
+  resources: { count: { uri: "steady://count", view: ({ state: { count } }) => count } },
 });
 
 describe("C8 a kind with a static surface", () => {
@@ -425,9 +429,9 @@ describe("C8 a change that no list shows, of an actor that is read synchronously
   it("C8 notifies during the commit, and only that actor is read", async () => {
     const { kind, computed } = counted(gate);
     const chime = actor("chime", {
-      describe: "A chime.",
+      description: "A chime.",
       state: z.object({}),
-      tools: { ring: { describe: "Rings.", when: () => true, run: () => null } },
+      tools: { ring: { description: "Rings.", enabled: () => true, run: () => null } },
     });
     const engine = new QuickEngine([kind, chime]);
     engine.put(main, { open: false, owner: "" });
@@ -448,9 +452,11 @@ describe("C8 a change that no list shows, of an actor that is read synchronously
 
   it("C8 takes no look where only a reason changed: no list shows it", async () => {
     const lamp = actor("lamp", {
-      describe: "A lamp.",
+      description: "A lamp.",
       state: z.object({ oil: z.number().default(0) }),
-      tools: { light: { describe: "Lights.", when: ({ oil }) => oil > 9 || `It takes ${10 - oil} more.`, run: () => null } },
+      tools: {
+        light: { description: "Lights.", enabled: ({ state: { oil } }) => oil > 9 || `It takes ${10 - oil} more.`, run: () => null },
+      },
     });
     const engine = new QuickEngine([lamp]);
     engine.put("lamp/main", { oil: 1 });
@@ -471,9 +477,15 @@ describe("C8 a change that no list shows, of an actor that is read synchronously
 
   it("C8 regroups viewers who turn out to differ, though the first one's lists are unchanged", async () => {
     const shed = actor("shed", {
-      describe: "A shed.",
+      description: "A shed.",
       state: z.object({ open: z.boolean().default(true), owner: z.string().default("") }),
-      tools: { mine: { describe: "For one.", when: ({ open, owner }, viewer) => open || viewer.principal === owner, run: () => null } },
+      tools: {
+        mine: {
+          description: "For one.",
+          enabled: ({ state: { open, owner }, viewer }) => open || viewer.principal === owner,
+          run: () => null,
+        },
+      },
     });
     const engine = new QuickEngine([shed]);
     engine.put("shed/main", { open: true, owner: "" });
@@ -510,19 +522,21 @@ describe("C8 a change that no list shows, of an actor that is read synchronously
 
 it("C8 a viewer object that changes later does not change its subscriptions by handle", async () => {
   const till = actor("till", {
-    describe: "A till.",
+    description: "A till.",
     per: "handle",
     state: z.object({ n: z.number().default(0) }),
     tools: {
       add: {
-        describe: "Adds.",
+        description: "Adds.",
         run({ state }) {
           state.n += 1;
           return null;
         },
       },
     },
-    resources: { sum: { uri: "till://{alias}/sum", when: (_, viewer) => viewer.scopes.includes("admin"), view: ({ n }) => n } },
+    resources: {
+      sum: { uri: "till://{alias}/sum", enabled: ({ viewer }) => viewer.scopes.includes("admin"), view: ({ state: { n } }) => n },
+    },
   });
   const engine = new QuickEngine([till]);
   const source = cast({ engine, kinds: [till] });
@@ -547,15 +561,15 @@ it("C8 a viewer object that changes later does not change its subscriptions by h
 });
 
 const bookcase = actor("bookcase", {
-  describe: "A bookcase.",
+  description: "A bookcase.",
   state: z.object({ books: z.array(z.string()).default([]), hands: z.number().default(0), owner: z.string().default("") }),
-  tools: { read: { describe: "Reads.", when: ({ hands }) => hands < 9, run: () => null } },
+  tools: { read: { description: "Reads.", enabled: ({ state: { hands } }) => hands < 9, run: () => null } },
   resources: {
-    books: { uri: "bookcase://books", reads: ["books"], view: ({ books }) => books },
-    count: { uri: "bookcase://count", view: ({ books }) => books.length },
-    mine: { uri: "bookcase://mine", view: ({ owner }, { viewer }) => owner === viewer.principal },
-    letter: { uri: "bookcase://{letter}", view: ({ books }, { args }) => books.filter((book) => book.startsWith(args.letter)) },
-    loose: { uri: "bookcase://loose", when: ({ hands }) => hands > 0, view: ({ books }) => books.length },
+    books: { uri: "bookcase://books", reads: ["books"], view: ({ state: { books } }) => books },
+    count: { uri: "bookcase://count", view: ({ state: { books } }) => books.length },
+    mine: { uri: "bookcase://mine", view: ({ state: { owner }, viewer }) => owner === viewer.principal },
+    letter: { uri: "bookcase://{letter}", view: ({ state: { books }, args }) => books.filter((book) => book.startsWith(args.letter)) },
+    loose: { uri: "bookcase://loose", enabled: ({ state: { hands } }) => hands > 0, view: ({ state: { books } }) => books.length },
   },
 });
 
@@ -621,11 +635,11 @@ for (const [how, Engine] of [
 it("C8 a resource is computed once per turn for all subscribers who agree in its dependencies", async () => {
   let [all, own] = [0, 0];
   const board = actor("board", {
-    describe: "A board.",
+    description: "A board.",
     state: z.object({ n: z.number().default(0) }),
     resources: {
-      all: { uri: "board://all", view: ({ n }) => ((all += 1), n) },
-      own: { uri: "board://own", view: ({ n }, { viewer }) => ((own += 1), `${n} ${viewer.principal ?? ""}`) },
+      all: { uri: "board://all", view: ({ state: { n } }) => ((all += 1), n) },
+      own: { uri: "board://own", view: ({ state: { n }, viewer }) => ((own += 1), `${n} ${viewer.principal ?? ""}`) },
     },
   });
   const engine = new QuickEngine([board]);
@@ -645,12 +659,12 @@ it("C8 a resource is computed once per turn for all subscribers who agree in its
 
 it("C8 a subscriber is notified once when the view throws, and again when it works", async () => {
   const jar = actor("jar", {
-    describe: "A jar.",
+    description: "A jar.",
     state: z.object({ broken: z.boolean().default(false), n: z.number().default(0) }),
     resources: {
       sum: {
         uri: "jar://sum",
-        view: ({ broken }) => {
+        view: ({ state: { broken } }) => {
           if (broken) throw new Error("broken");
           return 1;
         },

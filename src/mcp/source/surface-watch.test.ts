@@ -22,18 +22,18 @@ const ENGINES = [
 ] as const;
 
 const lamp = actor("lamp", {
-  describe: "A lamp.",
+  description: "A lamp.",
   state: z.object({ on: z.boolean().default(false) }),
   tools: {
     flip: {
-      describe: "Flips it.",
+      description: "Flips it.",
       run({ state }) {
         state.on = !state.on;
       },
     },
-    read: { describe: "Reads by it.", when: ({ on }) => on, run: () => null },
+    read: { description: "Reads by it.", enabled: ({ state: { on } }) => on, run: () => null },
   },
-  resources: { light: { uri: "lamp://light", view: ({ on }) => on } },
+  resources: { light: { uri: "lamp://light", view: ({ state: { on } }) => on } },
 });
 
 /** What happens during a call by ana that changes a list, in order: she and bob subscribe to lists and contents. */
@@ -346,17 +346,17 @@ async function contentsOf(source: Source, engine: FakeEngine, viewer: Viewer): P
 }
 
 const switchable = actor("switchable", {
-  describe: "A switchable.",
+  description: "A switchable.",
   per: "user",
   state: z.object({ on: z.boolean().default(false) }),
   tools: {
     flip: {
-      describe: "Flips it.",
+      description: "Flips it.",
       run({ state }) {
         state.on = !state.on;
       },
     },
-    read: { describe: "Reads.", when: ({ on }) => on, run: () => null },
+    read: { description: "Reads.", enabled: ({ state: { on } }) => on, run: () => null },
   },
 });
 

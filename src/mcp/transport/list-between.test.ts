@@ -12,9 +12,9 @@ import { cast } from "../source/index.ts";
 import { serveHttp } from "./index.ts";
 
 const gate = actor("gate", {
-  describe: "A gate.",
+  description: "A gate.",
   state: z.object({ open: z.boolean().default(true) }),
-  tools: { pass: { describe: "Passes.", when: ({ open }) => open, run: () => null } },
+  tools: { pass: { description: "Passes.", enabled: ({ state: { open } }) => open, run: () => null } },
 });
 
 test("C8 a list that was read between a change and its undo is notified of over HTTP", async () => {

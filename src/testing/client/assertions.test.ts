@@ -43,8 +43,8 @@ test("requests as a client would make them are answered, with the ids they carry
 
 test("a tool's data is compared whole, and its members are typed", async () => {
   const tools = {
-    measure: { describe: "Measures.", run: () => ({ celsius: 5, of: ["a", { b: null }] }) },
-    fail: { describe: "Fails.", run: () => refuse("Broken.") },
+    measure: { description: "Measures.", work: () => ({ celsius: 5, of: ["a", { b: null }] }) },
+    fail: { description: "Fails.", work: () => refuse("Broken.") },
   };
   await using server = await testServer(registry({ tools }));
   const client = server.client();

@@ -120,7 +120,11 @@ for (const era of ERAS) {
     test("has the scopes the test says", async () => {
       const source = registry({
         tools: {
-          erase: { describe: "Erases.", when: ({ scopes }) => scopes.includes("write") || "You may not write.", run: () => "Gone." },
+          erase: {
+            description: "Erases.",
+            enabled: ({ viewer: { scopes } }) => scopes.includes("write") || "You may not write.",
+            work: () => "Gone.",
+          },
         },
       });
       await using server = await testServer(source);

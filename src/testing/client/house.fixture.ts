@@ -8,21 +8,21 @@ export function house(gate: Promise<void> = Promise.resolve()): { readonly sourc
     instructions: "A house.",
     tools: {
       greet: {
-        describe: "Says hello.",
+        description: "Says hello.",
         input: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
-        run: ({ name }) => `Hello, ${JSON.stringify(name).slice(1, -1)}.`,
+        work: ({ args: { name } }) => `Hello, ${JSON.stringify(name).slice(1, -1)}.`,
       },
-      count: { describe: "Counts its calls.", run: () => String((state.calls += 1)) },
-      leave: { describe: "Goes out.", when: () => state.open, run: () => "Out." },
+      count: { description: "Counts its calls.", work: () => String((state.calls += 1)) },
+      leave: { description: "Goes out.", enabled: () => state.open, work: () => "Out." },
       break: {
-        describe: "Breaks.",
-        run() {
+        description: "Breaks.",
+        work() {
           throw new Error("a secret");
         },
       },
       slow: {
-        describe: "Tells how far it is, and waits to be let go.",
-        async run(_args, { progress }) {
+        description: "Tells how far it is, and waits to be let go.",
+        async work({ progress }) {
           progress(1, 2, "half");
           await gate;
           progress(2, 2, "done");
@@ -30,28 +30,28 @@ export function house(gate: Promise<void> = Promise.resolve()): { readonly sourc
         },
       },
       sure: {
-        describe: "Asks first.",
-        run(_args, { ask }) {
+        description: "Asks first.",
+        work({ ask }) {
           const requestedSchema: JsonObject = { type: "object", properties: { yes: { type: "boolean" } }, required: ["yes"] };
           const { sure } = ask({ sure: { method: "elicitation/create", params: { message: "Sure?", requestedSchema } } });
           return JSON.stringify(sure);
         },
       },
       whereabouts: {
-        describe: "Repeats its argument.",
+        description: "Repeats its argument.",
         input: { type: "object", properties: { town: { type: "string", "x-mcp-header": "Town" } } },
-        run: ({ town }) => town ?? "nowhere",
+        work: ({ args: { town } }) => town ?? "nowhere",
       },
     },
     resources: {
-      door: { uri: "house://door", read: () => (state.open ? "open" : "shut") },
+      door: { uri: "house://door", view: () => (state.open ? "open" : "shut") },
       room: {
         uri: "house://room/{name}",
-        read: ({ name }) => `room ${name}`,
-        complete: { name: (typed) => ["hall", "attic"].filter((one) => one.startsWith(typed)) },
+        view: ({ args: { name } }) => `room ${name}`,
+        complete: { name: ({ value: typed }) => ["hall", "attic"].filter((one) => one.startsWith(typed)) },
       },
     },
-    prompts: { knock: { arguments: [{ name: "times", required: true }], get: ({ times }) => `Knock ${times} times.` } },
+    prompts: { knock: { arguments: [{ name: "times", required: true }], view: ({ args: { times } }) => `Knock ${times} times.` } },
   });
   const shut = (): void => {
     state.open = false;

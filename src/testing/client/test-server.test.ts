@@ -5,7 +5,7 @@ import { actor } from "../../core/actor/index.ts";
 import { testServer } from "../index.ts";
 
 const leaf = actor("leaf", {
-  describe: "One of many.",
+  description: "One of many.",
   per: "link",
   state: z.object({ n: z.int().default(0) }),
   messages: {
@@ -18,17 +18,17 @@ const leaf = actor("leaf", {
 });
 
 const tree = actor("tree", {
-  describe: "Has leaves.",
+  description: "Has leaves.",
   state: z.object({ leaves: z.int().default(0) }),
   tools: {
     spring: {
-      describe: "Leaves grow.",
+      description: "Leaves grow.",
       input: z.object({ leaves: z.int() }),
       run({ args, send }) {
         for (let n = 0; n < args.leaves; n += 1) send(leaf.at(`${n}`).grow({}), { start: null });
       },
     },
-    echo: { describe: "Never rests.", run: ({ send, self }) => void send(self, "again") },
+    echo: { description: "Never rests.", run: ({ send, self }) => void send(self, "again") },
   },
   messages: {
     grown: { run: ({ state }) => void (state.leaves += 1) },

@@ -31,7 +31,7 @@ test("without calls named, each tool that needs no arguments is called", async (
 test("a tool that comes and goes is found by a client that never refreshes", async () => {
   let calls = 0;
   const source = registry({
-    tools: { add: { describe: "Once.", when: () => calls === 0, run: () => String((calls += 1)) } },
+    tools: { add: { description: "Once.", enabled: () => calls === 0, work: () => String((calls += 1)) } },
   });
   await using server = await testServer(source);
   const [finding = ""] = of(await matrix(server), "never refreshes");
@@ -40,7 +40,7 @@ test("a tool that comes and goes is found by a client that never refreshes", asy
 
 test("tools without a memory of keys are found by duplicate calls", async () => {
   let calls = 0;
-  await using server = await testServer(registry({ tools: { add: { describe: "Counts.", run: () => String((calls += 1)) } } }));
+  await using server = await testServer(registry({ tools: { add: { description: "Counts.", work: () => String((calls += 1)) } } }));
   const found = await matrix(server);
   assert.deepEqual(found, [
     {

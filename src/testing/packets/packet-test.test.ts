@@ -45,13 +45,13 @@ const transform = capability("user_transform", {
 });
 
 const door = actor("door", {
-  describe: "A door.",
+  description: "A door.",
   per: "shared",
   persistence: "memory",
   initial: () => ({ open: false }),
   tools: {
     open: {
-      describe: "Open it.",
+      description: "Open it.",
       run({ state }) {
         state.open = true;
         return "It creaks open.";

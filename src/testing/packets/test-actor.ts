@@ -14,7 +14,7 @@ import {
 } from "../../bridges/packet/index.ts";
 
 /** A kind of actor as `actor()` makes it. */
-export type ActorKind<S = unknown> = Behaviour<S> & { readonly describe: string };
+export type ActorKind<S = unknown> = Behaviour<S> & { readonly description: string };
 
 /** An actor that a test has started. */
 export interface TestActor<S = unknown> {

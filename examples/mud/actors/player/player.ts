@@ -38,22 +38,22 @@ const synced = fields({ call: text, text });
 /** One actor per user: health, inventory, quests and where it is. Everything it does in a room goes through that room. */
 export function playerKind(world: World) {
   return actor("player", {
-    describe: `A player of ${world.title}.`,
+    description: `A player of ${world.title}.`,
     per: "user",
-    initial: ({ key, at, viewer }): PlayerState =>
+    initial: ({ key, now: at, viewer }): PlayerState =>
       newPlayer(world, `player/${encodeURIComponent(key)}`, at, isPassing(viewer?.principal, viewer !== undefined)),
     links: {
       "": {
         kinds: ["room"],
-        to: ({ room }) => roomId(Object.hasOwn(world.rooms, room) ? room : world.start),
+        to: ({ state }) => roomId(Object.hasOwn(world.rooms, state.room) ? state.room : world.start),
       },
     },
     tools: {
       choose_name: {
-        describe: "Choose the name others know you by: only once, and one that nobody else has",
+        description: "Choose the name others know you by: only once, and one that nobody else has",
         input: NAME,
         annotations: { title: "Choose Name", ...GENTLE },
-        when: ({ chosen, name }) => !chosen || `You are called ${name} already.`,
+        enabled: ({ state: { chosen, name } }) => !chosen || `You are called ${name} already.`,
         run: (ctx) => {
           const name = tidyName(ctx.args.name);
           const problem = nameProblem(world, name);
@@ -64,15 +64,15 @@ export function playerKind(world: World) {
         },
       },
       quit: {
-        describe: "Leave the world for good: what you carry goes home, your name is free, and nobody can play this player again",
+        description: "Leave the world for good: what you carry goes home, your name is free, and nobody can play this player again",
         input: NOTHING,
         annotations: { title: "Quit", ...GENTLE, destructiveHint: true },
         // A list that is the whole catalogue has it for all: those for whom it is not are told why.
-        when: ({ mortal }, { principal }) => {
+        enabled: ({ state: { mortal }, viewer: { principal } }) => {
           if (principal === undefined) return "A player of a handle ends with end_player.";
           return mortal || "You come back as this player whenever you like: there is nothing to quit.";
         },
-        confirm: ({ name }) => `Leave the world for good? ${name} will be no more.`,
+        confirm: ({ state }) => `Leave the world for good? ${state.name} will be no more.`,
         run: (ctx) => {
           retire(ctx, world);
           ctx.stop("left the world");
@@ -80,10 +80,10 @@ export function playerKind(world: World) {
         },
       },
       accept_quest: {
-        describe: "Accept the quest that is offered here",
+        description: "Accept the quest that is offered here",
         input: NOTHING,
         annotations: { title: "Accept Quest", ...GENTLE },
-        when: (state) =>
+        enabled: ({ state }) =>
           questOnOffer(world, { room: state.room, quests: { ...state.quests } }) !== undefined || "There is no quest on offer here.",
         run: (ctx) => {
           const accepted = accept(world, ctx.state);
@@ -94,7 +94,7 @@ export function playerKind(world: World) {
         },
       },
       tell: {
-        describe: "Tell something to one player, wherever that player is",
+        description: "Tell something to one player, wherever that player is",
         input: argument(
           {
             type: "object",
@@ -119,40 +119,41 @@ export function playerKind(world: World) {
     },
     prompts: {
       start: {
-        describe: "Begin the game, or go on with it",
+        description: "Begin the game, or go on with it",
         arguments: [],
-        view: (state) => startPrompt(world, state),
+        view: ({ state }) => startPrompt(world, state),
       },
       quest_prompt: {
-        describe: "View available quests and quest status",
+        description: "View available quests and quest status",
         arguments: [],
-        when: (state) => questOf(world, { room: state.room, quests: { ...state.quests } }) !== undefined || "There is no quest here.",
-        view: (state) => questPrompt(world, state),
+        enabled: ({ state }) =>
+          questOf(world, { room: state.room, quests: { ...state.quests } }) !== undefined || "There is no quest here.",
+        view: ({ state }) => questPrompt(world, state),
       },
       game_help: {
-        describe: "Get help for specific game aspects",
+        description: "Get help for specific game aspects",
         arguments: [
           { name: "topic", description: "Help topic (combat, navigation, inventory, quests, players)", required: true },
           { name: "detail_level", description: "Level of detail (basic, advanced)", required: false },
         ],
         choices: { topic: () => TOPICS, detail_level: () => ["basic", "advanced"] },
-        view: (_state, { args }) => gameHelp(args["topic"] ?? "", args["detail_level"]),
+        view: ({ args }) => gameHelp(args["topic"] ?? "", args["detail_level"]),
       },
     },
     resources: {
       player_state: {
         uri: "game://player/state",
         name: "Player State",
-        describe: "Current player status including location, inventory, and stats",
+        description: "Current player status including location, inventory, and stats",
         mimeType: "application/json",
-        view: (state, { key }) => playerState(state, `player/${encodeURIComponent(key)}`),
+        view: ({ state, key }) => playerState(state, `player/${encodeURIComponent(key)}`),
       },
       world_map: {
         uri: "game://world/map",
         name: "World Map",
-        describe: "Available rooms and their connections",
+        description: "Available rooms and their connections",
         mimeType: "application/json",
-        view: (state) => worldMap(world, state),
+        view: ({ state }) => worldMap(world, state),
       },
     },
     messages: {

@@ -11,14 +11,14 @@ import { EngineStage } from "./engine-stage.ts";
 const root = resolve(import.meta.dirname, "../../../..");
 const guests = join(root, "test/wasm/guests");
 const hall = actor("hall", {
-  describe: "A hall.",
+  description: "A hall.",
   per: "link",
   begins: true,
   state: z.object({ heard: z.number().default(0) }),
   tools: {
     call: {
-      describe: "Call into it.",
-      when: ({ heard }) => heard < 1 || "It echoes still.",
+      description: "Call into it.",
+      enabled: ({ state: { heard } }) => heard < 1 || "It echoes still.",
       run({ state, viewer }) {
         state.heard += 1;
         return `It echoes for ${viewer.self ?? "nobody"}.`;
@@ -28,13 +28,13 @@ const hall = actor("hall", {
 });
 
 const door = actor("door", {
-  describe: "A door.",
+  description: "A door.",
   per: "handle",
   state: z.object({ open: z.boolean().default(false) }),
-  links: { "": { kinds: ["hall"], to: ({ open }) => (open ? "hall/main" : undefined) } },
+  links: { "": { kinds: ["hall"], to: ({ state: { open } }) => (open ? "hall/main" : undefined) } },
   tools: {
     push: {
-      describe: "Push it.",
+      description: "Push it.",
       run({ state }) {
         state.open = true;
         return "It opens.";

@@ -62,8 +62,8 @@ describe("the rest of a reply, resumed at another node", () => {
     const source = registry({
       tools: {
         walk: {
-          describe: "Takes a step each time it is released.",
-          async run(_args, context) {
+          description: "Takes a step each time it is released.",
+          async work(context) {
             for (let step = 1; step <= 4; step += 1) {
               context.progress(step, 5);
               await new Promise<void>((resolve) => steps.push(resolve));

@@ -126,7 +126,7 @@ describe("initialize that names a session", () => {
 });
 
 describe("a session belongs to its principal", () => {
-  const source = (): GatewayOptions["source"] => registry({ tools: { who: { run: (_args, { viewer }) => viewer.principal ?? null } } });
+  const source = (): GatewayOptions["source"] => registry({ tools: { who: { work: ({ viewer }) => viewer.principal ?? null } } });
   const resultOf = (answer: Answer): unknown => JSON.stringify(bodyOf(answer)["result"] ?? null);
 
   for (const how of ["reject", "reissue", "adopt"] as const)

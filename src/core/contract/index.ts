@@ -35,7 +35,7 @@ export {
   TroupeError,
 } from "./errors.ts";
 export { type JsonObject, type Frozen, isJsonObject, isList, type Json } from "./json.ts";
-export { defaultRate, type Rate, TokenBuckets } from "./limits.ts";
+export { defaultRate, type Rate, TokenBuckets } from "./client-limits.ts";
 export { Watchers } from "./listeners.ts";
 export { BARE_RESULT, BLOB, type Content, CONTENT, isBareResult } from "./mcp.ts";
 export type { Figure, Figures, Observation, ObservedFailure, ObservedRequest, Observer } from "./observer.ts";

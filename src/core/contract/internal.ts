@@ -35,7 +35,7 @@ export {
   wellFormed,
   stripBom,
 } from "./json.ts";
-export { InFlightMemoryBudget, isLarge, isLocal, peerOf, RateLimitedLines, rateLimitedLog } from "./limits.ts";
+export { InFlightMemoryBudget, isLarge, isLocal, peerOf, RateLimitedLines, rateLimitedLog } from "./client-limits.ts";
 export { Listeners, notify, safeCall } from "./listeners.ts";
 export {
   capabilityNeeded,

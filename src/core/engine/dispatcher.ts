@@ -4,7 +4,8 @@
 import { faults, OK_NULL, ownId } from "../chain/internal.ts";
 import type { ActorId, CallOptions, CancelSignal, Clock, Entropy, Message } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
-import { Cancellation, type CancellationHost, type DeferredReplies, Job } from "./job.ts";
+import { Cancellation, type CancellationHost } from "./cancellation.ts";
+import { type DeferredReplies, Job } from "./job.ts";
 import { restart, stop } from "./lifecycle.ts";
 import type { OnFault } from "./fault-reports.ts";
 import type { Outbox } from "./outbox.ts";

@@ -55,7 +55,7 @@ import { type Health, KEY_MS, prune, type Pruned, type Pruning, Queries } from "
 import { CellDirectory, Registry } from "./registry.ts";
 import { isStopChildrenMessage, NO_ACTORS, Supervision } from "./supervision.ts";
 import { TimerService } from "./timers.ts";
-import { WaitForGraph } from "./work.ts";
+import { WaitForGraph } from "./wait-for-graph.ts";
 
 export interface LocalOptions {
   readonly kinds: readonly Behaviour[];

@@ -1,14 +1,14 @@
 // Owns: the way of every request of both eras, in reading order: limit, resolve, scopes, validate, act, encode. Does not own: what tools,
-// resources and prompts differ in (kinds.ts), the other methods (lists.ts, arguments.ts, tasks.ts), and the reply's shape in each era.
+// resources and prompts differ in (kinds.ts), the other methods (list-pages.ts, validate-arguments.ts, tasks.ts), and the reply's shape in each era.
 import type { JsonObject, Caller, Catalogue, Json, Receipt, Reply, Surface } from "../../core/contract/index.ts";
 import { hasOwn, isContent, andThen, andThenElse } from "../../core/contract/internal.ts";
-import { complete } from "./arguments.ts";
+import { complete } from "./validate-arguments.ts";
 import { type Call, type Method, methodNotFound, type Outcome, type Refusal } from "./call.ts";
 import type { Core } from "./core.ts";
 import { Fault, type ValidationError } from "./errors.ts";
 import { objectIn } from "./json-rpc.ts";
 import { type Kind, prompt, resource, tool, withHandlerErrors } from "./kinds.ts";
-import { listMethods } from "./lists.ts";
+import { listMethods } from "./list-pages.ts";
 import { explainMissing, indexOf, missingIn, requireScopes, scopeFault, type Target } from "./offers.ts";
 import type { Settings } from "./options.ts";
 import { CANNOT_ASK, cannotAsk, capabilitiesIn } from "./questions.ts";

@@ -20,7 +20,7 @@ import type { SessionHttp } from "./legacy/session-http.ts";
 import { checkMethodHeader, joined } from "./modern/headers.ts";
 import { listen } from "./modern/listen.ts";
 import { type ModernReply, ModernRequest, openRequest } from "./modern/modern-request.ts";
-import { acceptsEvents, acceptsMedia, type OutOfBandChannel, type SilentCall } from "./out-of-band.ts";
+import { acceptsEvents, acceptsMedia, type OutOfBandChannel, type SilentCall } from "./progress.ts";
 import { pieces } from "./results.ts";
 import { type Era, isLegacyRevision, isModernRevision, LATEST_MODERN } from "./revision.ts";
 

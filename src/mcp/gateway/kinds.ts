@@ -1,7 +1,7 @@
 // Owns: what tools, resources and prompts differ in on the way of a request. Does not own: the order of its steps (dispatch.ts).
 import { type JsonObject, isJsonObject, isList, type Json, TroupeError } from "../../core/contract/index.ts";
 import { MAX_URI } from "../../core/contract/internal.ts";
-import { hintUnknownNames, validateArguments } from "./arguments.ts";
+import { hintUnknownNames, validateArguments } from "./validate-arguments.ts";
 import { type Call, type Members, type Refusal, REFUSED_META } from "./call.ts";
 import { failureData, Fault, faultOf, type Reason, type ValidationError } from "./errors.ts";
 import { EMPTY, inexactIntegersIn, shortText } from "./json-rpc.ts";

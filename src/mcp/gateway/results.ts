@@ -1,5 +1,5 @@
 // Owns: results as text: what an actor returned as the content of each revision, cache hints, and the reply around them. Does not own:
-// lists (lists.ts) and errors (errors.ts).
+// lists (list-pages.ts) and errors (errors.ts).
 import { type JsonObject, BLOB, CONTENT, isJsonObject, isList, type Json } from "../../core/contract/index.ts";
 import { isBlob, isContent, memoize, wellFormed } from "../../core/contract/internal.ts";
 import type { Members, SerialisedMembers } from "./call.ts";

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { BLOB, CONTENT, type JsonObject, type Json } from "../../core/contract/index.ts";
 import { type Entry, listed } from "../source/index.ts";
 import { promptMembers, resourceMembers, shapeBlock, toolMembers } from "./results.ts";
-import { shapeEntry, Pages } from "./lists.ts";
+import { shapeEntry, Pages } from "./list-pages.ts";
 import { canOf } from "./envelope.ts";
 import { questionsOf, shapeQuestion } from "./questions.ts";
 import { has, LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from "./revision.ts";

@@ -31,7 +31,7 @@ import {
   memoize,
 } from "../../core/contract/internal.ts";
 import { isPassing, refused, type Refused, rootActor, unknownOffer } from "./access.ts";
-import type { ActorView, ActorViews, OnFault } from "./actor-view.ts";
+import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";
 import { noActorThere, offNow } from "./link-graph.ts";
 import { pathTo, type PlannedOffer, rootOf, type Route, type Slot } from "./plan.ts";

@@ -30,7 +30,7 @@ import {
 } from "../../core/contract/index.ts";
 import { andThen, checkNeeded, getOwn, hasOwn, kindOf, KINDS } from "../../core/contract/internal.ts";
 import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./access.ts";
-import { ActorViews, type OnFault } from "./actor-view.ts";
+import { ActorViews, type OnFault } from "./actor-views.ts";
 import { CallRouter } from "./call-router.ts";
 import { SubscribedContent } from "./content-marks.ts";
 import { Handles } from "./handles.ts";

@@ -3,7 +3,7 @@
 import type { ActorId, Behaviour, ContentOf, Json, OfferRef, Viewer } from "../../core/contract/index.ts";
 import { Lru } from "../../core/contract/internal.ts";
 import { sha256Hex } from "../../core/platform/index.ts";
-import type { ActorView } from "./actor-view.ts";
+import type { ActorView } from "./actor-views.ts";
 import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
 
 /** An actor at one of its states. */

@@ -11,7 +11,7 @@ import {
 } from "../../core/contract/index.ts";
 import { andThen, getOwn, isActorId, kindOf, Lru, memoize } from "../../core/contract/internal.ts";
 import { rootActor } from "./access.ts";
-import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState } from "./actor-view.ts";
+import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState } from "./actor-views.ts";
 import { sameJson } from "./json.ts";
 import { type Names, offersOf } from "./names.ts";
 import {

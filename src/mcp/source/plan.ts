@@ -1,4 +1,4 @@
-// Owns: which offers can be reached from a root by kinds and links, before any state is read. Does not own: states (actor-view.ts).
+// Owns: which offers can be reached from a root by kinds and links, before any state is read. Does not own: states (actor-views.ts).
 
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
 import { scopesOf } from "../../core/contract/internal.ts";

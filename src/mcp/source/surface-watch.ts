@@ -2,7 +2,7 @@
 
 import type { ActorId, Change, Engine, OfferRef, SurfaceNow, Surface } from "../../core/contract/index.ts";
 import { isStatic } from "../../core/contract/internal.ts";
-import type { OnFault } from "./actor-view.ts";
+import type { OnFault } from "./actor-views.ts";
 import { type ActorState, type ContentMarks, MemberMarks, type SubscribedContent } from "./content-marks.ts";
 import type { LinkGraph, LinkGraphs, Reader } from "./link-graph.ts";
 import { changedLists, type Posture } from "./lists.ts";

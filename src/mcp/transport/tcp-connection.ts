@@ -8,7 +8,7 @@ import { type UploadBudget, NO_ROOM, type UnreadBudget } from "./budgets.ts";
 import { LineChannel, readLines, type Line } from "./lines.ts";
 import { SinkWriteQueue } from "./write-queue.ts";
 import type { TcpLimits, TcpOptions } from "./tcp.ts";
-import type { TickBatcher } from "./pipeline.ts";
+import type { TickBatcher } from "./pending-responses.ts";
 
 const UNKNOWN_LINE_BYTES = 65_536;
 const KIND = { missing: "TOKEN", invalid: "TOKEN", scope: "SCOPE", unavailable: "UNAVAILABLE", limited: "RATE" } as const;

@@ -18,7 +18,7 @@ import type { LineChannel } from "./lines.ts";
 import { authority, isLoopback, listenAt, listenAtPath, refuseOpenDoor } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { rateLimitedLog } from "../../core/contract/internal.ts";
-import { TickBatcher } from "./pipeline.ts";
+import { TickBatcher } from "./pending-responses.ts";
 
 export interface TcpLimits {
   /** The longest line accepted, in bytes. Default 4 MiB; 64 KiB until the client has sent its token. */

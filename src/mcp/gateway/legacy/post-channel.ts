@@ -5,7 +5,7 @@ import type { Core } from "../core.ts";
 import type { Dialect } from "../dialects.ts";
 import { faultAnswer } from "../errors.ts";
 import type { Request } from "../json-rpc.ts";
-import { acceptsEvents, type SilentCall } from "../out-of-band.ts";
+import { acceptsEvents, type SilentCall } from "../progress.ts";
 import { pieces, wholeText } from "../results.ts";
 import { has } from "../revision.ts";
 import { NoAnswer } from "./client-requests.ts";

@@ -1,4 +1,4 @@
-// Owns: which session a request belongs to, and beginning a new one. Does not own: the sessions in memory and in the store (sessions.ts).
+// Owns: which session a request belongs to, and beginning a new one. Does not own: the sessions in memory and in the store (live-sessions.ts).
 import type { JsonObject, Caller, Exchange, Json, SessionRow } from "../../../core/contract/index.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
 import type { Core } from "../core.ts";
@@ -7,7 +7,7 @@ import { Fault, type Reason } from "../errors.ts";
 import { objectIn, EMPTY, type Request, shortText } from "../json-rpc.ts";
 import type { LegacyRevision } from "../revision.ts";
 import type { Session } from "./session.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Sessions } from "./live-sessions.ts";
 
 export const SESSION = "mcp-session-id";
 const ADOPTED = "adopted|";

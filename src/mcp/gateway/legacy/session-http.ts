@@ -15,7 +15,7 @@ import { PostChannel } from "./post-channel.ts";
 import { SESSION, sessionCalled, SessionFactory, sessionRequired, sessionUnknown } from "./session-factory.ts";
 import { answeredText, SessionRequest } from "./session-request.ts";
 import type { Session } from "./session.ts";
-import { Sessions } from "./sessions.ts";
+import { Sessions } from "./live-sessions.ts";
 
 const EVENTS = /text\/(?:event-stream|\*)|\*\/\*/i;
 const ACCEPTED: Answer = Object.freeze({ status: 202 });

@@ -15,7 +15,7 @@ import type { Core } from "../core.ts";
 import { Fault, faultFromWire } from "../errors.ts";
 import { type Request, shortText } from "../json-rpc.ts";
 import { subscribable } from "../offers.ts";
-import { isLogLevel } from "../out-of-band.ts";
+import { isLogLevel } from "../progress.ts";
 import { checkAnswer, type Question, shapeQuestion } from "../questions.ts";
 import { has } from "../revision.ts";
 import { legacyTask, type Task } from "../task.ts";

@@ -1,5 +1,5 @@
 // Owns: one legacy client: its row, and the requests, streams and subscriptions it has in this process. Does not own: which sessions there
-// are (sessions.ts).
+// are (live-sessions.ts).
 import type {
   CancelSignal,
   Caller,
@@ -21,7 +21,7 @@ import { inLog } from "../errors.ts";
 import { type Notification, notificationText } from "../json-rpc.ts";
 import { indexOf } from "../offers.ts";
 import type { Settings } from "../options.ts";
-import { isLogLevel } from "../out-of-band.ts";
+import { isLogLevel } from "../progress.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
 import { Throttle } from "../scheduling.ts";
 import { EVERY_LIST, ClientNotifications, type SubscriptionHost } from "../client-notifications.ts";

@@ -1,4 +1,4 @@
-// Owns: who is behind a token: API keys, remembered verdicts, limits on failures. Does not own: signed tokens (issuer.ts).
+// Owns: who is behind a token: API keys, remembered verdicts, limits on failures. Does not own: signed tokens (verify-token.ts).
 import { hash, timingSafeEqual } from "node:crypto";
 import {
   type Clock,
@@ -11,7 +11,7 @@ import {
   TroupeError,
 } from "../../../core/contract/index.ts";
 import { hasOwn, isLocal, isScope, peerOf } from "../../../core/contract/internal.ts";
-import type { IssuerRing, TrustedIssuer } from "./issuer.ts";
+import type { IssuerRing, TrustedIssuer } from "./verify-token.ts";
 import { invalid, limited, missing, type Verdict } from "./refusals.ts";
 
 /** A static bearer token and its principal. Only its hash is stored. */
@@ -112,7 +112,7 @@ const NO_ISSUERS: IssuerRing = { issuers: [], verify: () => Promise.resolve(inva
 
 /** The code for signed tokens is loaded only if there is an issuer. */
 const issuerRing = async (trusted: readonly TrustedIssuer[], clock: Clock): Promise<IssuerRing> =>
-  trusted.length === 0 ? NO_ISSUERS : (await import("./issuer.ts")).issuerRing(trusted, clock);
+  trusted.length === 0 ? NO_ISSUERS : (await import("./verify-token.ts")).issuerRing(trusted, clock);
 
 /** Accepts API keys and tokens of issuers. No part of a token is ever logged or passed on. */
 export async function authenticator(options: AuthOptions): Promise<Authenticator> {

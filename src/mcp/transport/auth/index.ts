@@ -1,5 +1,5 @@
 export { type ApiKey, AUTH, type AuthOptions, type Authenticator, authenticator, hashApiKey, refuseUnaddressed } from "./authenticator.ts";
-export type { KeySource, TrustedIssuer } from "./issuer.ts";
+export type { KeySource, TrustedIssuer } from "./verify-token.ts";
 export {
   type ChallengeContext,
   challengeContext,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { SimulatedClock } from "../../testing/index.ts";
 import type { Caller } from "./door.ts";
 import type { JsonObject, Json } from "./json.ts";
-import { InFlightMemoryBudget, isLarge, peerOf, type Rate, RateLimitedLines, TokenBuckets, rateLimitedLog } from "./limits.ts";
+import { InFlightMemoryBudget, isLarge, peerOf, type Rate, RateLimitedLines, TokenBuckets, rateLimitedLog } from "./client-limits.ts";
 import { array, assert as check, constant, constantFrom, integer, oneof, property, record } from "fast-check";
 import { describe, it, test } from "node:test";
 

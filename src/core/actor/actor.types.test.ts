@@ -252,6 +252,49 @@ export const mustNotCompile = {
       // @ts-expect-error -- messages know no such member, with an `output` or without it
       messages: { x: { output: z.number(), secrets: ["a"], run: () => 1 } },
     }),
+  unknownPropertyOfTool: () =>
+    actor("a", {
+      description: "",
+      state,
+      tools: {
+        x: {
+          description: "",
+          // @ts-expect-error -- misspelled; the parameters of `run` are inferred all the same
+          enabeld: () => true,
+          input: z.object({ by: z.number() }),
+          run: ({ state: now, args }) => now.items.push(args.by.toFixed()),
+        },
+      },
+    }),
+  unknownPropertyOfKind: () =>
+    actor("a", {
+      description: "",
+      // @ts-expect-error -- misspelled
+      stat: state,
+      state,
+      tools: { x: { description: "", run: ({ state: now }) => now.items.length } },
+    }),
+  unknownPropertyOfResource: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- misspelled
+      resources: { x: { uri: "a://b", redas: ["items"], view: ({ state: now }) => now.items.length } },
+    }),
+  unknownPropertyOfPrompt: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- misspelled
+      prompts: { x: { description: "", argumnts: [], view: ({ state: now }) => `${now.items.length}` } },
+    }),
+  unknownPropertyOfMessage: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- misspelled
+      messages: { x: { inptu: z.object({}), run: ({ state: now }) => now.items.length } },
+    }),
   asyncRun: () =>
     actor("a", {
       description: "",

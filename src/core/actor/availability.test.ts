@@ -265,7 +265,7 @@ test("law 3: an `enabled`, `choices` or link with a wrong result is out of order
     links: { "": { kinds: ["room"], to: wrong("hall") } },
     tools: {
       count: { description: "A number.", enabled: wrong(3), run: () => "never" },
-      wait: { description: "A promise.", enabled: Object(async () => true), run: () => "never" },
+      wait: { description: "A promise.", enabled: Object(() => Promise.resolve(true)), run: () => "never" },
       pick: { description: "No list.", input: z.object({ a: z.string() }), choices: { a: wrong("abc") }, run: () => "never" },
       mixed: { description: "No texts.", input: z.object({ a: z.string() }), choices: { a: wrong([1]) }, run: () => "never" },
       free: { description: "Fine.", enabled: () => true, run: () => "done" },

@@ -21,7 +21,7 @@ const clumsy = (run: (ctx: Context) => unknown, tool: object = {}) =>
 const stageOf = (run: (ctx: Context) => unknown, tool: object = {}) => rehearse(clumsy(run, tool));
 
 const mistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown, reason: RegExp, tool?: object])[] = [
-  ["an async run", async () => 1, /^tools\/act returned a promise: a turn is synchronous.+Use `work` for what waits\.$/],
+  ["a promise", () => Promise.resolve(1), /^tools\/act returned a promise: a turn is synchronous.+Use `work` for what waits\.$/],
   ["a reply that is no JSON", () => ({ at: new Date(0) }), /^What tools\/act replied is not JSON: \/at is a Date \(use .+\)\.$/],
   ["a reply that is no text either", () => 10n, /^What tools\/act replied is not JSON: it is a bigint \(use its text\)\.$/],
   ["a reply with a function in it", () => ({ f: () => 1 }), /\/f is a function \(leave it away\)\.$/],
@@ -181,7 +181,10 @@ test("errors for writing to revoked drafts and frozen values point to the author
 });
 
 test("a mistake in work has a code and a sentence", async () => {
-  await assert.rejects(stageOf(async () => 10n).work("tools/wait"), { code: "BAD_TURN", message: /What tools\/wait replied is not JSON/ });
+  await assert.rejects(stageOf(() => Promise.resolve(10n)).work("tools/wait"), {
+    code: "BAD_TURN",
+    message: /What tools\/wait replied is not JSON/,
+  });
 });
 
 const wrong: readonly (readonly [what: string, definition: object, reason: RegExp])[] = [
@@ -246,4 +249,22 @@ test("answering the id of a sent message is refused and names the id to use", ()
   stage.turn("passed", args);
   stage.turn("done", { of: "m1" });
   assert.deepEqual(stage.answered, { "the call": { ok: 1 }, m1: { ok: "done" } });
+});
+
+test("an async function is rejected where the kind is defined, except `work`", () => {
+  const define = (more: object) => actor("odd", unseen({ description: "Odd.", initial: () => ({ n: 0 }), ...more }));
+  const wait = async (): Promise<number> => 1;
+  const input = z.object({ a: z.string() });
+  const asynchronous: readonly (readonly [where: string, definition: object])[] = [
+    ["tools\\/act: `run`", { tools: { act: { description: "Act.", run: wait } } }],
+    ["tools\\/act: `view`", { tools: { act: { description: "Act.", view: wait } } }],
+    ["tools\\/act: `enabled`", { tools: { act: { description: "Act.", enabled: wait, run: () => 1 } } }],
+    ["tools\\/act: `choices\\.a`", { tools: { act: { description: "Act.", input, choices: { a: wait }, run: () => 1 } } }],
+    ["messages\\/beat: `run`", { messages: { beat: { run: wait } } }],
+    ["odd: `initial`", { initial: wait }],
+    ['links\\/"x": `to`', { links: { x: { kinds: ["odd"], to: wait } } }],
+  ];
+  for (const [where, definition] of asynchronous)
+    assert.throws(() => define(definition), { code: "BAD_DEFINITION", message: new RegExp(`${where} is an async function.+\`work\``) });
+  assert.doesNotThrow(() => define({ tools: { act: { description: "Act.", work: wait } } }));
 });

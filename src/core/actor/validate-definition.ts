@@ -108,7 +108,7 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
       if (list === "resources") requireProperties(where, one, ["uri"], "as in door://{alias}/state");
       if (list === "messages") continue;
       for (const [argument, choose] of Object.entries("choices" in one ? (one.choices ?? {}) : {}))
-        checkType(where, `\`choices.${argument}\``, choose, "a function");
+        checkFunction(where, `choices.${argument}`, choose);
     }
   for (const [prefix, link] of Object.entries(definition.links ?? {})) {
     const where = `${kind}: links/${JSON.stringify(prefix)}`;
@@ -129,8 +129,24 @@ function checkProperties<T extends object>(where: string, given: T, properties: 
       const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
       throw new TroupeError("BAD_DEFINITION", `${where}: ${JSON.stringify(key)} means nothing here${instead} There are ${all.join(", ")}.`);
     }
-    if (value !== undefined) checkType(where, `\`${key}\``, value, type);
+    if (value === undefined) continue;
+    checkType(where, `\`${key}\``, value, type);
+    if (key !== "work") checkSynchronous(where, key, value);
   }
+}
+
+function checkFunction(where: string, name: string, value: unknown): void {
+  checkType(where, `\`${name}\``, value, "a function");
+  checkSynchronous(where, name, value);
+}
+
+// An async function that hides behind another one is found at its first call.
+function checkSynchronous(where: string, name: string, value: unknown): void {
+  if (typeof value !== "function" || !/^\[object (?:Async|Generator)/.test(Object.prototype.toString.call(value))) return;
+  throw new TroupeError(
+    "BAD_DEFINITION",
+    `${where}: \`${name}\` is an async function or a generator, and ${name} must return at once: move what waits to \`work\`.`,
+  );
 }
 
 function checkType(where: string, what: string, value: unknown, type: PropertyType): void {

@@ -24,8 +24,9 @@ export const expense = actor("expense", {
   state: z.object({ status: z.enum(["draft", "pending"]).default("draft") }),
   links: {
     desk: {
-      kinds: ["desk"],
-      to: ({ state }) => (state.status === "pending" ? desk.id("main") : { off: "Submit it first." }),
+      kind: desk,
+      enabled: ({ state }) => state.status === "pending" || "Submit it first.",
+      to: () => desk.id("main"),
     },
   },
   tools: {

@@ -20,6 +20,7 @@ import { misfitOf } from "./author-errors.ts";
 import { surfaceOf } from "./availability.ts";
 import type { SendOptions } from "./context.ts";
 import type { AnyDefinition, Definition, Kind, MessagesOf } from "./definition.ts";
+import { compileLink } from "./links.ts";
 import { actorId, checkKind, keyOf } from "./names.ts";
 import { seeded } from "./random.ts";
 import { receive, view } from "./receive.ts";
@@ -62,15 +63,16 @@ export function actor(kind: string, definition: AnyDefinition): object {
     misfit,
   });
   for (const [name, message] of Object.entries(definition.messages ?? {})) actions.set(name, compileMessage(kind, name, message));
+  const links = Object.entries(definition.links ?? {}).map(([prefix, link]) => compileLink(kind, prefix, link));
   const catalogue: Catalogue = freezeDeep({
     tools: compiled.tools.map((one) => one.offer),
     resources: compiled.resources.map((one) => one.offer),
     prompts: compiled.prompts.map((one) => one.offer),
     // Present even if empty: only then is it known without a state which actors a viewer can reach.
-    links: linkedKinds(kind, definition.links ?? {}),
+    links: Object.fromEntries(links.map(({ prefix, kinds }) => [prefix, kinds])),
   });
   const fits = stateCheck(kind, definition, check);
-  const { surface, constant } = surfaceOf(catalogue, offered, definition.links, misfit);
+  const { surface, constant } = surfaceOf(catalogue, offered, links, misfit);
   const surfaceNow = (state: object, ...by: [viewer: Viewer, onFault?: (error: TroupeError) => void]): Surface =>
     surface(frozen(state), ...by);
   const senders = senderPrototype(Object.keys(definition.messages ?? {}));
@@ -130,16 +132,6 @@ function stateCheck(kind: string, definition: AnyDefinition, check: Check): (sta
   };
   if (definition.initial === undefined) toJson(fits({}), `The first state of ${kind}`, "BAD_DEFINITION");
   return fits;
-}
-
-function linkedKinds(kind: string, links: NonNullable<AnyDefinition["links"]>): Record<string, readonly string[]> {
-  const named: Record<string, readonly string[]> = {};
-  for (const [prefix, link] of Object.entries(links)) {
-    if (!/^[A-Za-z0-9_-]{0,64}$/.test(prefix))
-      throw new TroupeError("BAD_NAME", `${kind}: ${JSON.stringify(prefix)} is no prefix for a link: use A-Z, a-z, 0-9, _ and -.`);
-    named[prefix] = link.kinds.map(checkKind);
-  }
-  return named;
 }
 
 function policyOf(kind: string, given: Partial<Policy>): Policy {

@@ -104,6 +104,21 @@ test("types: state, arguments with their defaults, replies and messages are infe
   assert.deepEqual([now.open, other.n], [true, 2]);
 });
 
+const guest = actor("guest", {
+  description: "Links to kinds, and by name to its own.",
+  per: "user",
+  state: z.object({ at: z.string().default(""), friend: z.string().optional() }),
+  links: {
+    room: { kind: room, enabled: ({ state: now }) => now.at !== "" || "Go somewhere first.", to: ({ state: now }) => room.id(now.at) },
+    friend: { kind: "guest", to: ({ state: now }) => (now.friend === undefined ? undefined : `guest/${now.friend}`) },
+    any: { kinds: [room, "guest"], to: ({ viewer }) => (viewer.principal === undefined ? undefined : room.id(viewer.principal)) },
+  },
+});
+
+test("types: links take kinds, and functions of the state", () => {
+  assert.deepEqual(guest.catalogue.links, { room: ["room"], friend: ["guest"], any: ["room", "guest"] });
+});
+
 const counting = z.object({ n: z.number().default(0) });
 const chime = actor("chime", {
   description: "No message of it has an `input`.",
@@ -485,6 +500,48 @@ export const mustNotCompile = {
       state,
       // @ts-expect-error -- one of the three it must be
       tools: { x: { description: "" } },
+    }),
+  linkReason: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- the reason is for `enabled`
+      links: { room: { kind: room, to: ({ state: now }) => (now.open ? room.id("x") : { off: "Closed." }) } },
+    }),
+  linkEnabled: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- true, false or a reason
+      links: { room: { kind: room, enabled: ({ state: now }) => now.items.length, to: () => room.id("x") } },
+    }),
+  linkState: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- the state has no such member
+      links: { room: { kind: room, enabled: ({ state: now }) => now.missing, to: () => room.id("x") } },
+    }),
+  linkToNoKind: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- it leads to a kind
+      links: { room: { kind: 7, to: () => room.id("x") } },
+    }),
+  linkOfBoth: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- `kind` or `kinds`
+      links: { room: { kind: room, kinds: [room], to: () => room.id("x") } },
+    }),
+  linkProperty: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- a link has no such property
+      links: { room: { kind: room, when: () => true, to: ({ state: now }) => room.id(now.items[0] ?? "x") } },
     }),
   resourceVariable: () =>
     actor("a", {

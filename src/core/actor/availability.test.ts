@@ -159,9 +159,9 @@ test("a link may give a reason why it is off, and must point to a kind it declar
     initial: () => ({ at: "" }),
     links: {
       desk: {
-        kinds: ["desk"],
-        to: ({ state: { at } }) =>
-          at === "" ? { off: "Submit it first." } : at === "missing" ? undefined : `${at === "safe" ? "safe" : "desk"}/main`,
+        kind: "desk",
+        enabled: ({ state: { at } }) => (at === "hidden" ? false : at !== "" || "Submit it first."),
+        to: ({ state: { at } }) => (at === "missing" ? undefined : `${at === "safe" ? "safe" : "desk"}/main`),
       },
     },
     messages: { moved: { input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
@@ -172,12 +172,48 @@ test("a link may give a reason why it is off, and must point to a kind it declar
   assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [{ desk: "desk/main" }, undefined]);
   stage.turn("moved", { to: "missing" });
   assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, undefined]);
+  stage.turn("moved", { to: "hidden" });
+  assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, undefined]);
   const heard: string[] = [];
   for (let time = 0; time < 2; time += 1)
     assert.equal(clerk.surface({ at: "safe" }, { scopes: [] }, ({ code, message }) => heard.push(`${code} ${message}`)).links, undefined);
   assert.deepEqual(heard, [
     'OUT_OF_ORDER The link "desk" is out of order: its `to` gave an actor of the kind "safe", which its `kinds` do not have: add it there.',
   ]);
+});
+
+test("law 3: a throwing `enabled` of a link hides it and is reported; a refusal is its reason", () => {
+  const till = actor("till", {
+    description: "",
+    initial: () => ({}),
+    links: {
+      odd: {
+        kind: "desk",
+        enabled: () => {
+          throw new RangeError("no");
+        },
+        to: () => "desk/main",
+      },
+      shy: { kind: "desk", enabled: () => refuse("Not you."), to: () => "desk/main" },
+      plain: { kind: "desk", to: () => Object({ off: "Closed." }) },
+    },
+  });
+  const heard: string[] = [];
+  const surface = till.surface({}, { scopes: [] }, ({ message }) => heard.push(message));
+  assert.deepEqual([surface.links, surface.linksOff], [undefined, { shy: "Not you." }]);
+  assert.match(heard[0] ?? "", /^The link "odd" is out of order: its `enabled` threw RangeError/);
+  assert.match(heard[1] ?? "", /^The link "plain" is out of order: its `to` gave an object: .*`enabled`/);
+  assert.equal(heard.length, 2);
+});
+
+test("a link takes kinds as objects or by name", () => {
+  const desk = actor("desk", { description: "", initial: () => ({}) });
+  const clerk = actor("clerk", {
+    description: "",
+    initial: () => ({}),
+    links: { one: { kind: desk, to: () => desk.id("main") }, two: { kinds: [desk, "clerk"], to: () => undefined } },
+  });
+  assert.deepEqual(clerk.catalogue.links, { one: ["desk"], two: ["desk", "clerk"] });
 });
 
 test("a refusal thrown by `enabled` refuses the turn", () => {
@@ -280,7 +316,7 @@ test("law 3: an `enabled`, `choices` or link with a wrong result is out of order
   assert.match(messages, /tools\/wait.+its `enabled` gave a promise: give true/);
   assert.match(messages, /tools\/pick.+its `choices\.a` gave text: give a list of texts/);
   assert.match(messages, /tools\/mixed.+its `choices\.a` gave a list that holds a number: give a list of texts/);
-  assert.match(messages, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, \{ off: why \} or undefined/);
+  assert.match(messages, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, or undefined/);
 
   const stage = rehearse(odd);
   assert.throws(() => stage.turn("tools/count"), { code: "OUT_OF_ORDER", message: /`enabled` gave a number/ });

@@ -1,12 +1,13 @@
 // Owns: what a viewer may do now: `enabled`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
 // confirmations (questions.ts), the refusal of a call before it reaches the actor (mcp/source, mcp/gateway).
-import { type ActorId, type Catalogue, type OfferRef, type Reply, type Surface, TroupeError, type Viewer } from "../contract/index.ts";
-import { isActorId, isRefusal, isTexts, kindOf, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
+import type { ActorId, Catalogue, OfferRef, Reply, Surface, TroupeError, Viewer } from "../contract/index.ts";
+import { isRefusal, isTexts, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
 import { describeIssues, listIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { type Misfit, outOfOrder, wrongResult } from "./author-errors.ts";
 import { frozenOf } from "./containers.ts";
-import type { AnyDefinition, Availability } from "./definition.ts";
+import type { Availability } from "./definition.ts";
+import { type CompiledLink, targetOf } from "./links.ts";
 import { readOnly } from "./read-only.ts";
 import { refused, unknownAction } from "./replies.ts";
 import type { Checked } from "./schema.ts";
@@ -14,11 +15,11 @@ import type { Checked } from "./schema.ts";
 // ── inside a turn (law 3) ───────────────────────────────────────────────────
 
 /** The result of `enabled`; true if there is none. Throws what it throws, and `OUT_OF_ORDER` for a result of another type. */
-function availability(action: Action, state: object, viewer: Viewer): Availability {
-  if (action.enabled === undefined) return true;
-  const on: unknown = action.enabled({ state, viewer });
+function availability({ name, enabled }: Pick<Action, "name" | "enabled">, state: object, viewer: Viewer): Availability {
+  if (enabled === undefined) return true;
+  const on: unknown = enabled({ state, viewer });
   if (typeof on === "boolean" || typeof on === "string") return on;
-  throw wrongResult(action.name, "enabled", on, "true, false, or the reason it is off as text");
+  throw wrongResult(name, "enabled", on, "true, false, or the reason it is off as text");
 }
 
 /** The refusal of an action that is off, whatever any list showed. Undefined: it is on. */
@@ -77,7 +78,6 @@ function areAmong(values: readonly unknown[], allowed: readonly string[]): boole
 
 // ── for a list ──────────────────────────────────────────────────────────────
 
-type Links = NonNullable<AnyDefinition["links"]>;
 type Compute = (state: object, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
 
 interface ComputedSurface {
@@ -90,11 +90,15 @@ interface ComputedSurface {
  * What a viewer may do and see now: a pure function, compiled to compute only what can vary. An author's function that throws disables its
  * own offer or link alone. `onFault` is called once for each of these, so that many viewers and states make one line in a log.
  */
-export function surfaceOf(catalogue: Catalogue, actions: readonly Action[], links: Links | undefined, misfit: Misfit): ComputedSurface {
+export function surfaceOf(
+  catalogue: Catalogue,
+  actions: readonly Action[],
+  links: readonly CompiledLink[],
+  misfit: Misfit,
+): ComputedSurface {
   const constant: Surface = Object.freeze({ catalogue, off: NOTHING_OFF });
   const varying = actions.filter((action) => action.ref !== undefined && (action.enabled !== undefined || action.choices !== undefined));
-  const linkEntries = Object.entries(links ?? {});
-  if (varying.length === 0 && linkEntries.length === 0) return { surface: () => constant, constant: true };
+  if (varying.length === 0 && links.length === 0) return { surface: () => constant, constant: true };
   const reported = new Set<string>();
   const scopes = scopesByOffer(catalogue);
   const surface: Compute = (committed, viewer, onFault) => {
@@ -128,13 +132,19 @@ export function surfaceOf(catalogue: Catalogue, actions: readonly Action[], link
         (off ??= {})[action.ref] = isRefusal(error) ? error.message : unavailableMessage(action.name);
       }
     }
-    for (const [prefix, link] of linkEntries) {
+    for (const link of links) {
+      const { prefix } = link;
+      let property = "enabled";
       try {
-        const to = targetOf(prefix, link, link.to({ state, viewer }));
-        if (typeof to === "object") (linksOff ??= {})[prefix] = to.off;
-        else if (to !== undefined) (targets ??= {})[prefix] = to;
+        const on = availability(link, state, viewer);
+        if (typeof on === "string") (linksOff ??= {})[prefix] = on;
+        if (on !== true) continue;
+        property = "to";
+        const to = targetOf(link, link.to({ state, viewer }));
+        if (to !== undefined) (targets ??= {})[prefix] = to;
       } catch (error) {
-        fault(`The link ${JSON.stringify(prefix)}`, "to", error);
+        if (isRefusal(error)) (linksOff ??= {})[prefix] = error.message;
+        else fault(link.name, property, error);
       }
     }
     if (off === undefined && choices === undefined && targets === undefined && linksOff === undefined) return constant;
@@ -166,20 +176,3 @@ const hasScopes = (scopes: readonly string[] | undefined, viewer: Viewer): boole
   scopes === undefined || missingScopes(scopes, viewer.scopes).length === 0;
 
 const NOTHING_OFF: Surface["off"] = Object.freeze({});
-
-function targetOf(prefix: string, { kinds }: Links[string], given: unknown): ActorId | { readonly off: string } | undefined {
-  if (given === undefined || isReason(given)) return given;
-  const what = `The link ${JSON.stringify(prefix)}`;
-  if (!isActorId(given)) throw wrongResult(what, "to", given, "an id, as `kind.id(key)` makes it, { off: why } or undefined");
-  const kind = kindOf(given);
-  if (kinds.includes(kind)) return given;
-  // The names of joined offers are planned from `kinds`: there is no place for those of another kind.
-  throw new TroupeError(
-    "OUT_OF_ORDER",
-    `${what} is out of order: its \`to\` gave an actor of the kind ${JSON.stringify(kind.slice(0, 64))}, which its \`kinds\` do not have: add it there.`,
-  );
-}
-
-function isReason(given: unknown): given is { readonly off: string } {
-  return typeof given === "object" && given !== null && "off" in given && typeof given.off === "string";
-}

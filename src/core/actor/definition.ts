@@ -42,13 +42,21 @@ export interface OfferContext<S> {
   readonly viewer: Viewer;
 }
 
-/** Joins another actor's surface. */
-export interface Link<S> {
-  /** The kinds of actors it may point to. */
-  readonly kinds: readonly string[];
-  /** `off`: the link has no target now; what is offered there is refused (`NOT_NOW`) for this reason. Undefined: the same, but hidden. */
-  readonly to: (context: OfferContext<S>) => ActorId | { readonly off: string } | undefined;
-}
+/** A kind, or its name where no object can stand: for the kind itself, and for one that is defined later. */
+export type LinkedKind = string | { readonly kind: string };
+
+/** One kind, or several. */
+type LinkedKinds =
+  | { readonly kind: LinkedKind; readonly kinds?: never }
+  | { readonly kinds: readonly [LinkedKind, ...LinkedKind[]]; readonly kind?: never };
+
+/** Joins the surface of another actor of these kinds. */
+export type Link<S> = LinkedKinds & {
+  /** As for a tool: true, the reason why what is offered there is refused (`NOT_NOW`), or false, hidden. Absent: always on. */
+  readonly enabled?: (context: OfferContext<S>) => Availability;
+  /** The actor it leads to now. Undefined: none, as if the link did not exist. */
+  readonly to: (context: OfferContext<S>) => ActorId | undefined;
+};
 
 interface Offered<S> {
   readonly title?: string;
@@ -276,16 +284,18 @@ export interface AnyDefinition extends Partial<Policy> {
   readonly state?: object;
   readonly initial?: (context: InitialContext) => object;
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
-  readonly links?: Readonly<
-    Record<
-      string,
-      { readonly kinds: readonly string[]; readonly to: (context: AnyOfferContext) => ActorId | { readonly off: string } | undefined }
-    >
-  >;
+  readonly links?: Readonly<Record<string, AnyLink>>;
   readonly tools?: Readonly<Record<string, AnyTool>>;
   readonly resources?: Readonly<Record<string, AnyResource>>;
   readonly prompts?: Readonly<Record<string, AnyPrompt>>;
   readonly messages?: Readonly<Record<string, AnyMessage>>;
+}
+
+export interface AnyLink {
+  readonly kind?: LinkedKind;
+  readonly kinds?: readonly LinkedKind[];
+  readonly enabled?: Enabled;
+  readonly to: (context: AnyOfferContext) => ActorId | undefined;
 }
 
 interface AnyOffer {

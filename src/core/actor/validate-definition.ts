@@ -1,11 +1,20 @@
 // Owns: which properties a definition may have, and of what type. Does not own: compiling it (actions.ts).
 import { TroupeError } from "../contract/index.ts";
 import { closestMatch, getOwn } from "../contract/internal.ts";
-import type { AnyDefinition, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./definition.ts";
+import type { AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./definition.ts";
 
 // No types are left when a module is served: a misspelled `owner` would silently leave an actor open.
 
-type PropertyType = "text" | "a number" | "a boolean" | "a list" | "an object" | "a function" | "a schema" | "text or a function";
+type PropertyType =
+  | "text"
+  | "a number"
+  | "a boolean"
+  | "a list"
+  | "an object"
+  | "a function"
+  | "a schema"
+  | "text or a function"
+  | "an object or text";
 type Properties<T> = Readonly<Record<keyof T, PropertyType>>;
 
 const OFFER = { title: "text", enabled: "a function", choices: "an object", icons: "a list", meta: "an object", scopes: "a list" } as const;
@@ -35,7 +44,7 @@ const RESOURCE: Properties<AnyResource> = {
 };
 const PROMPT: Properties<AnyPrompt> = { ...OFFER, description: "text", input: "a schema", arguments: "a list", view: "a function" };
 const MESSAGE: Properties<AnyMessage> = { ...HANDLERS, input: "a schema", output: "a schema", replies: "a boolean", secret: "a list" };
-const LINK: Properties<NonNullable<AnyDefinition["links"]>[string]> = { kinds: "a list", to: "a function" };
+const LINK: Properties<AnyLink> = { kind: "an object or text", kinds: "a list", enabled: "a function", to: "a function" };
 const DEFINITION: Properties<AnyDefinition> = {
   description: "text",
   title: "text",
@@ -114,7 +123,7 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
     const where = `${kind}: links/${JSON.stringify(prefix)}`;
     checkType(where, "", link, "an object");
     checkProperties(where, link, LINK);
-    requireProperties(where, link, ["kinds", "to"], "the kinds it may point to, and the function that returns its target");
+    requireProperties(where, link, ["to"], "the function that returns its target");
   }
 }
 

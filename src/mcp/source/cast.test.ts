@@ -207,7 +207,9 @@ describe("cast: links", () => {
       description: "A desk.",
       per: "link",
       state: z.object({ till: z.string().default("") }),
-      links: { till: { kinds: ["till"], to: ({ state }) => (state.till === "" ? { off: "It is locked." } : `till/${state.till}`) } },
+      links: {
+        till: { kind: till, enabled: ({ state }) => state.till !== "" || "It is locked.", to: ({ state }) => `till/${state.till}` },
+      },
       tools: { queue: { description: "What waits.", view: () => "none" }, close: { description: "Close it.", run: () => "closed" } },
       resources: { sign: { uri: "desk://{alias}/sign", choices: {}, view: () => "Open" } },
     });
@@ -217,8 +219,9 @@ describe("cast: links", () => {
       state: z.object({ at: z.string().default("") }),
       links: {
         desk: {
-          kinds: ["desk"],
-          to: ({ state: { at } }) => (at === "" ? { off: "Submit it first." } : at === "nowhere" ? undefined : `desk/${at}`),
+          kind: desk,
+          enabled: ({ state: { at } }) => (at === "nowhere" ? false : at !== "" || "Submit it first."),
+          to: ({ state: { at } }) => `desk/${at}`,
         },
       },
       tools: { go: { description: "Go.", input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },

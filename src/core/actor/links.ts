@@ -1,0 +1,51 @@
+// Owns: the links of a kind, as its definition declares them: which kinds each leads to, and what its functions may return. Does not own:
+// when they are evaluated (availability.ts), what is offered behind them (mcp/source).
+import { type ActorId, TroupeError } from "../contract/index.ts";
+import { isActorId, kindOf, shapeOf } from "../contract/internal.ts";
+import { wrongResult } from "./author-errors.ts";
+import type { AnyLink, LinkedKind } from "./definition.ts";
+import { checkKind } from "./names.ts";
+
+export interface CompiledLink {
+  readonly prefix: string;
+  /** How errors name it. */
+  readonly name: string;
+  readonly kinds: readonly string[];
+  readonly enabled: AnyLink["enabled"] | undefined;
+  readonly to: AnyLink["to"];
+}
+
+/** Throws `BAD_NAME` for a bad prefix or name of a kind, `BAD_DEFINITION` without exactly one of `kind` and `kinds`. */
+export function compileLink(kind: string, prefix: string, { kind: one, kinds, enabled, to }: AnyLink): CompiledLink {
+  if (!/^[A-Za-z0-9_-]{0,64}$/.test(prefix))
+    throw new TroupeError("BAD_NAME", `${kind}: ${JSON.stringify(prefix)} is no prefix for a link: use A-Z, a-z, 0-9, _ and -.`);
+  const where = `${kind}: links/${JSON.stringify(prefix)}`;
+  if ((one === undefined) === (kinds === undefined))
+    throw new TroupeError("BAD_DEFINITION", `${where} needs one of \`kind\` and \`kinds\`: which kinds of actors it may lead to.`);
+  const linked = (kinds ?? [one]).map((each) => nameOfKind(each, where));
+  if (linked.length === 0) throw new TroupeError("BAD_DEFINITION", `${where} leads nowhere: name a kind in \`kinds\`.`);
+  return { prefix, name: `The link ${JSON.stringify(prefix)}`, kinds: linked, enabled, to };
+}
+
+function nameOfKind(linked: LinkedKind | undefined, where: string): string {
+  if (typeof linked === "string") return checkKind(linked);
+  if (typeof linked === "object" && linked !== null && typeof linked.kind === "string") return checkKind(linked.kind);
+  throw new TroupeError(
+    "BAD_DEFINITION",
+    `${where} leads to ${shapeOf(linked)}: give a kind. Where two modules import each other, one of them is not evaluated yet: give the kind's name as text.`,
+  );
+}
+
+/** What `to` gave, as the target of the link now; throws `OUT_OF_ORDER` unless it is an actor of one of its kinds, or undefined. */
+export function targetOf({ name, kinds }: CompiledLink, given: unknown): ActorId | undefined {
+  if (given === undefined) return undefined;
+  if (!isActorId(given))
+    throw wrongResult(name, "to", given, "an id, as `kind.id(key)` makes it, or undefined; the reason why it is off is for `enabled`");
+  const kind = kindOf(given);
+  if (kinds.includes(kind)) return given;
+  // The names of joined offers are planned from `kinds`: there is no place for those of another kind.
+  throw new TroupeError(
+    "OUT_OF_ORDER",
+    `${name} is out of order: its \`to\` gave an actor of the kind ${JSON.stringify(kind.slice(0, 64))}, which its \`kinds\` do not have: add it there.`,
+  );
+}

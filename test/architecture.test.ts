@@ -28,7 +28,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "mcp/source": ["core/contract", "core/platform", "core/schema"],
   "mcp/gateway": ["core/contract", "core/platform", "core/schema", "mcp/source"],
   "mcp/transport": ["core/contract", "mcp/gateway"],
-  "mcp/server": ["core/contract", "core/store", "mcp/source", "mcp/gateway", "mcp/transport"],
+  "mcp/server": ["core/contract", "core/engine", "core/store", "mcp/source", "mcp/gateway", "mcp/transport"],
   "mcp/mount": ["core/contract", "mcp/source"],
   "bridges/agentic": ["core/contract", "mcp/source"],
   "bridges/embed": ["core/contract", "mcp/gateway", "bridges/agentic"],
@@ -72,7 +72,9 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/packet/packet-error.ts": ["cli"],
   "mcp/source/access.ts": ["cli"],
   "mcp/source/merge.ts": ["cli"],
+  "core/store/log-hooks.ts": ["cli", "mcp/server"],
   "core/store/memory-sessions.ts": ["cli"],
+  "core/store/secret-file.ts": ["cli", "mcp/server"],
   "core/store/sessions.ts": ["cli"],
   "core/store/sqlite.ts": ["cli"],
 

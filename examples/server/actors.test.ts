@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
-import { jobsIn } from "./actors.ts";
+import { serveJobs } from "./actors.ts";
 
 const Started = z.object({ result: z.object({ structuredContent: z.object({ handle: z.string() }) }) });
 const Said = z.object({ result: z.object({ content: z.array(z.object({ text: z.string() })) }) });
 
-test("actors in a server of one's own keep their handles over a restart, and what fails in one is in the log", async () => {
+test("serveActors keeps handles over a restart, and reports what an actor throws", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-own-"));
   const logged: unknown[] = [];
-  const serve = () => jobsIn(folder.path, (_level, data) => void logged.push(data));
+  const serve = () => serveJobs(folder.path, (_level, data) => void logged.push(data));
   const callAt =
     ({ server }: Awaited<ReturnType<typeof serve>>) =>
     async (name: string, args: object): Promise<unknown> => {
@@ -40,7 +40,7 @@ test("actors in a server of one's own keep their handles over a restart, and wha
     assert.equal(await step(call, handles[0] ?? ""), "Step 1 is done.");
     assert.doesNotMatch(JSON.stringify(await call("spill", { handle: handles[0] ?? "" })), /full/);
   }
-  assert.match(JSON.stringify(logged), /"event":"fault".*tools\/spill.*TypeError: It was full\./);
+  assert.match(JSON.stringify(logged), /"event":"fault","where":"turn","actor":"job\/[^"]+",.*"why":"TypeError: It was full\."/);
   {
     await using jobs = await serve();
     const said = await Promise.all(handles.map((handle) => step(callAt(jobs), handle)));

@@ -1,6 +1,7 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Engine, Source } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
+import { derivedKey } from "../core/store/secret-file.ts";
 import { cast, type CastOptions, dotted, merge, type Names, prefix, strict } from "../mcp/source/index.ts";
 import { checkNames } from "../mcp/source/merge.ts";
 import { faultFields } from "./fault-fields.ts";
@@ -22,8 +23,7 @@ export interface Assembling {
 }
 
 /** Signs handles: another key than the one that signs request states, and like it the same after a restart. Without a key, of this process alone. */
-export const handleSecret = (key: Uint8Array | undefined): Uint8Array =>
-  key === undefined ? randomBytes(32) : createHmac("sha256", key).update("handles").digest();
+export const handleSecret = (key: Uint8Array | undefined): Uint8Array => (key === undefined ? randomBytes(32) : derivedKey(key, "handles"));
 
 /** All that modules export, as one source. Throws `NAME_COLLISION` where names are known to meet. */
 export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, handles, capabilities }: Assembling): Source => {

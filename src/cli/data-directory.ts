@@ -1,5 +1,4 @@
-import { randomBytes } from "node:crypto";
-import { lstatSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isJsonObject, StoreError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
@@ -7,7 +6,7 @@ import { CommandError, EXIT, notFound } from "./exit-code.ts";
 import { makeDirectory } from "./make-directory.ts";
 import { isSealed, othersMayWrite, sealNote } from "./note-seal.ts";
 import { counted } from "./output.ts";
-import { replaceFile } from "./secret-file.ts";
+import { replaceFile, secretKeyIn } from "../core/store/secret-file.ts";
 import { systemCode, whyUnreadable, whyUnwritable } from "./text-file.ts";
 
 /** What a running server leaves for the commands beside it. */
@@ -143,17 +142,7 @@ export class DataDirectory {
    * is told how many bytes there were where they were not 32, none where a server had a key here: another stands in for it.
    */
   key(onReplaced: (bytes: number) => void): Buffer {
-    const path = join(this.path, "key");
-    // A link is somebody else's doing, and so may be the key it leads to.
-    if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) {
-      const key = readFileSync(path);
-      if (key.length === 32) return key;
-      onReplaced(key.length);
-    } else if (this.readNote() !== undefined) onReplaced(0);
-    const key = randomBytes(32);
-    // Whole or not at all: half a key would be replaced at the next start.
-    replaceFile(path, key);
-    return key;
+    return secretKeyIn(join(this.path, "key"), this.readNote() !== undefined, onReplaced);
   }
 
   /** Whether others than its owner may put files here: they could exchange actors, keys and notes. */

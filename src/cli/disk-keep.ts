@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import type { SessionStore, Store, StreamStore, TaskStore } from "../core/contract/index.ts";
 // Each by its own file: the folder's index would load exports, imports and contents, too.
+import { sessionHooks, storeHooks } from "../core/store/log-hooks.ts";
 import { mendedSessionStores } from "../core/store/sessions.ts";
 import { sqliteStore } from "../core/store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { logsDisk } from "./disk-log.ts";
+import { forLog } from "./log.ts";
 import type { GroundOptions } from "./ground.ts";
 
 /** A data directory that is this process's. */
@@ -28,20 +29,13 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
   const isNew = !existsSync(directory.actors);
   const store = sqliteStore({
     directory: directory.path,
-    onDamage: ({ code, message }) =>
-      log("error", "store-damaged", {
-        code,
-        why: message,
-        what: "Replies to keyed calls that expired stay; what meets the damaged part is refused, all else goes on.",
-      }),
-    ...logsDisk(log),
+    ...storeHooks(forLog(log)),
   });
   if (!isNew && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
   const stores = mendedSessionStores({
     path: directory.sessions,
-    onDamage: ({ code, message }, aside) =>
-      log("error", "sessions-damaged", { code, why: message, aside, what: "Clients begin new sessions; actors are all there." }),
+    ...sessionHooks(forLog(log)),
   });
   return { directory, store, ...stores };
 };

@@ -17,7 +17,7 @@ import { besideExport, besideText } from "./guest-contents.ts";
 import { notesLoss } from "./noted-loss.ts";
 import { transferOf } from "./transfer-options.ts";
 import { systemCode, whyUnwritable } from "./text-file.ts";
-import { syncFolder } from "./secret-file.ts";
+import { syncFolder } from "../core/store/secret-file.ts";
 
 const STANDARD = "-";
 /** Lines leave in pieces of about this many characters: a write for each would take most of the time. */

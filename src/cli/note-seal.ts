@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpat
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { makeDirectory } from "./make-directory.ts";
-import { createFile } from "./secret-file.ts";
+import { createFile } from "../core/store/secret-file.ts";
 
 /*
  * Commands load modules that a note in the data directory names, so the note is sealed: a MAC under a secret of this user that lies

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { keptSecret } from "./cluster/kept-secret.ts";
 import { systemEntropy } from "../core/contract/index.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { createFile, replaceFile } from "./secret-file.ts";
+import { createFile, replaceFile } from "../core/store/secret-file.ts";
 
 const modeOf = (path: string): number => lstatSync(path).mode & 0o777;
 

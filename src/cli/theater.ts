@@ -13,6 +13,7 @@ import {
 import { omitUndefined } from "../core/contract/internal.ts";
 import { createGateway, refusal } from "../mcp/gateway/index.ts";
 import { memorySessionStore, memoryStreamStore, mendedSessionStores } from "../core/store/index.ts";
+import { sessionHooks, storeHooks } from "../core/store/log-hooks.ts";
 import {
   EngineStage,
   saveChains,
@@ -23,7 +24,6 @@ import {
   faceMessageBytes,
 } from "../bridges/theater/index.ts";
 import { DataDirectory } from "./data-directory.ts";
-import { logsDisk } from "./disk-log.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import { GuestHouse } from "./guest-house.ts";
@@ -67,11 +67,7 @@ export class Theater implements AsyncDisposable {
     this.#options = options;
     this.#log = log;
     this.#scope = known ? OPERATE : undefined;
-    this.#house = new GuestHouse(
-      options.data,
-      options.manifests,
-      logsDisk((level, event, fields) => log(level, { event, ...fields })),
-    );
+    this.#house = new GuestHouse(options.data, options.manifests, storeHooks(log));
   }
 
   /** The modules, and guests beside them. */
@@ -188,7 +184,7 @@ class Face implements AsyncDisposable {
         ? { sessions: memorySessionStore(), streams: memoryStreamStore() }
         : mendedSessionStores({
             path: join(data, "theater-sessions.db"),
-            onDamage: ({ code, message }, aside) => log("error", { event: "sessions-damaged", code, why: message, aside }),
+            ...sessionHooks(log),
           });
     this.gateway = createGateway({
       source: this.#switched.source,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isJsonObject, TroupeError } from "../../core/contract/index.ts";
 import type { HostPort } from "../address.ts";
-import { replaceFile } from "../secret-file.ts";
+import { replaceFile } from "../../core/store/secret-file.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { nodeAnswers } from "./health-checks.ts";
 

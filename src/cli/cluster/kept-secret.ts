@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Entropy } from "../../core/contract/index.ts";
-import { replaceFile } from "../secret-file.ts";
+import { replaceFile } from "../../core/store/secret-file.ts";
 import { clusterSecret, clusterSecretIfAny } from "./secret.ts";
 
 const FILE = "secret";

@@ -27,3 +27,4 @@ export type { ResourceDefinition, ResourceHandler, Resources, Variables } from "
 export { createServer, type Server } from "./server.ts";
 export type { Listed } from "./registries.ts";
 export type { ToolDefinition, ToolHandler, Tools } from "./registries.ts";
+export { type ActorFault, serveActors, type ServeActorsOptions, type ServedActors } from "./serve-actors.ts";

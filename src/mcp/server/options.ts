@@ -50,7 +50,7 @@ export interface ServerOptions extends OfGateway, OfWeb {
 const NAME: OptionRule = ["a text that is not empty", (value) => typeof value === "string" && value !== ""];
 
 // `true`: checked by the gateway or by the transports.
-const OPTIONS: OptionTable<ServerOptions> = {
+export const OPTIONS: OptionTable<ServerOptions> = {
   title: TEXT,
   description: TEXT,
   websiteUrl: TEXT,

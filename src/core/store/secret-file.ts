@@ -1,9 +1,12 @@
-import { closeSync, constants, fsyncSync, linkSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+// Owns: secrets in files that only their owner can read, each written whole or not at all. Does not own: what a secret is for.
+
+import { createHmac, randomBytes } from "node:crypto";
+import { closeSync, constants, fsyncSync, linkSync, lstatSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { systemCode } from "./text-file.ts";
 
 // A link that somebody put there is never followed, and a file that is there is never written to.
 const EXCLUSIVE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+const KEY_BYTES = 32;
 
 const create = (path: string, content: string | Uint8Array): void => {
   rmSync(path, { force: true });
@@ -42,9 +45,28 @@ export const createFile = (path: string, content: string | Uint8Array): boolean 
     linkSync(made, path);
     return true;
   } catch (error) {
-    if (systemCode(error) === "EEXIST") return false;
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
     throw error;
   } finally {
     rmSync(made, { force: true });
   }
 };
+
+/**
+ * The 32 bytes in a file, created where there is none, so that what a client holds stays valid after a restart. A file of another length
+ * or a link is replaced: `onReplaced` is called with the number of bytes there were, and with 0 where a file was `expected` and is missing.
+ */
+export const secretKeyIn = (path: string, expected: boolean, onReplaced: (bytes: number) => void): Buffer => {
+  // A link is somebody else's doing, and so may be the key it leads to.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) {
+    const key = readFileSync(path);
+    if (key.length === KEY_BYTES) return key;
+    onReplaced(key.length);
+  } else if (expected) onReplaced(0);
+  const key = randomBytes(KEY_BYTES);
+  replaceFile(path, key);
+  return key;
+};
+
+/** Another key for another purpose, the same each time. */
+export const derivedKey = (key: Uint8Array, purpose: string): Buffer => createHmac("sha256", key).update(purpose).digest();

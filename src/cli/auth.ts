@@ -44,6 +44,6 @@ export const authOf = async (options: ServeOptions): Promise<Authenticator | und
   return await authenticator({
     issuers,
     ...(options.apiKeys === undefined ? {} : { keys: keysIn(readJson(options.apiKeys, "--api-keys"), options.apiKeys) }),
-    ...omitUndefined({ resource: options.resource, scopes: options.requireScope }),
+    ...omitUndefined({ resource: options.resource, scopes: options.requireScope, claims: options.claims }),
   });
 };

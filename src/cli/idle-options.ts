@@ -25,6 +25,7 @@ export const refuseIdle = (options: ServeOptions): void => {
     { option: "--resource", given: options.resource !== undefined, of: tokens, there: asks },
     { option: "--audience", given: options.audience !== undefined, of: issued, there: jwks !== undefined },
     { option: "--token-type", given: options.tokenType !== undefined, of: issued, there: jwks !== undefined },
+    { option: "--claims", given: options.claims !== undefined, of: issued, there: jwks !== undefined },
     { option: "--scopes-claim", given: options.scopesClaim !== undefined, of: issued, there: jwks !== undefined },
     {
       option: "--no-auth",

@@ -16,6 +16,11 @@ test("a key's end is told as a day, a time or milliseconds, and kept", () => {
   ]);
 });
 
+test("a key has the claims that the file gives it", () => {
+  const claims = { roles: ["responder"], tenant: "acme" };
+  assert.deepEqual(keysIn({ ci: { sha256, claims } }, "keys.json"), [{ name: "ci", sha256, scopes: [], claims }]);
+});
+
 test("a key's hash is taken in upper case, as Windows tools write it", () => {
   const upper = "AB".repeat(32);
   assert.deepEqual(keysIn({ ann: upper }, "keys.json"), [{ name: "ann", sha256: upper, scopes: [] }]);
@@ -23,13 +28,14 @@ test("a key's hash is taken in upper case, as Windows tools write it", () => {
 
 test("what would leave a key with more than was meant is refused, naming the key and what is wrong", () => {
   for (const [value, sentence] of [
-    [{ sha256, expires: "2027-01-31" }, /"ci" has "expires", which nobody reads: it may have sha256, scopes, expiresAt/],
+    [{ sha256, expires: "2027-01-31" }, /"ci" has "expires", which nobody reads: it may have sha256, scopes, claims, expiresAt/],
     [{ sha256, scope: ["deploy"] }, /"ci" has "scope"/],
     [{ sha256, expiresAt: "soon" }, /"expiresAt" of "ci" must be a time/],
     [{ sha256, expiresAt: "2027-13-45" }, /"expiresAt" of "ci" must be a time/],
     [{ sha256, expiresAt: null }, /"expiresAt" of "ci" must be a time/],
     [{ sha256, scopes: ["deploy", 1] }, /scopes of "ci" must be a list of texts/],
     [{ sha256, scopes: "deploy" }, /scopes of "ci" must be a list of texts/],
+    [{ sha256, claims: ["responder"] }, /claims of "ci" must be an object, such as/],
     [{ scopes: [] }, /"ci" needs its SHA-256/],
     [null, /"ci" needs its SHA-256/],
   ] as const)

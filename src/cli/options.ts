@@ -32,6 +32,8 @@ export interface ServeOptions {
   readonly audience?: string;
   readonly tokenType?: string;
   readonly scopesClaim?: string;
+  /** The claims of tokens that reach `viewer.claims`. */
+  readonly claims?: readonly string[];
   readonly resource?: string;
   readonly apiKeys?: string;
   readonly requireScope?: readonly string[];
@@ -96,6 +98,12 @@ const lifetime = (text: string): number => {
 const label = (text: string): string => {
   if (text.trim() === "") throw new InvalidArgumentError("It must not be empty.");
   return text;
+};
+
+const namesIn = (text: string): readonly string[] => {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.includes("")) throw new InvalidArgumentError("It must be names separated by commas, such as roles,tenant.");
+  return names;
 };
 
 const folder = (text: string): string => {
@@ -179,8 +187,9 @@ export const addServeOptions = (
     .option("--audience <aud>", "the tokens' audience (default: the resource)")
     .option("--token-type <typ>", "the typ that a token's header must have, as at+jwt (default: none, JWT or at+jwt)")
     .option("--scopes-claim <name>", "the claim that holds a token's scopes (default: scope, or scp)")
+    .option("--claims <names>", "the claims of tokens that roles are decided by (viewer.claims): roles,tenant", namesIn)
     .option("--resource <url>", "the address clients know this server by, behind a proxy (default: where HTTP listens)")
-    .option("--api-keys <file>", "JSON: name → SHA-256 (hex) of a key, or {sha256, scopes, expiresAt}")
+    .option("--api-keys <file>", "JSON: name → SHA-256 (hex) of a key, or {sha256, scopes, claims, expiresAt}")
     .option("--require-scope <scope>", "every request needs it; repeatable", collect)
     .option("--allow-host <name>", "a Host besides loopback; repeatable", collect)
     .option("--allow-origin <origin>", "a browser origin besides loopback, of any scheme; repeatable", collect)

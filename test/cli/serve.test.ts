@@ -113,6 +113,7 @@ describe("troupe serve", () => {
       ["--audience", ["troupe"], /give --jwks and --issuer/],
       ["--audience", ["troupe", "--api-keys", keys], /give --jwks and --issuer/],
       ["--token-type", ["at+jwt"], /give --jwks and --issuer/],
+      ["--claims", ["roles,tenant"], /give --jwks and --issuer/],
       ["--scopes-claim", ["roles"], /give --jwks and --issuer/],
       ["--no-auth", [], /give --packets or --theater/],
       ["--insecure-no-auth", [], /give --theater-tcp/],

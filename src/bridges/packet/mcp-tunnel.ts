@@ -160,6 +160,6 @@ export class McpTunnel implements AsyncDisposable {
 
 const cancelled = (): PacketError => new PacketError("cancelled", "The request was cancelled; what it has done stays done.");
 
-// A connection acts with the scopes it was made with, so others are another's.
-const keyOf = ({ principal, scopes }: Caller, session: string | undefined, modern: boolean): string =>
-  JSON.stringify([principal ?? null, session ?? null, modern, ...scopes.toSorted()]);
+// A connection acts with the scopes and claims it was made with, so others are another's.
+const keyOf = ({ principal, scopes, claims }: Caller, session: string | undefined, modern: boolean): string =>
+  JSON.stringify([principal ?? null, session ?? null, modern, claims ?? null, ...scopes.toSorted()]);

@@ -1,5 +1,5 @@
 import { type JsonObject, type Caller, isJsonObject, type Json } from "../../core/contract/index.ts";
-import { type InFlightMemoryBudget, isLarge } from "../../core/contract/internal.ts";
+import { type InFlightMemoryBudget, isLarge, omitUndefined } from "../../core/contract/internal.ts";
 import { guestOf, viewerOf } from "./viewer-of.ts";
 import type { McpTunnel } from "./mcp-tunnel.ts";
 import { PacketError } from "./packet-error.ts";
@@ -141,9 +141,9 @@ export class Session implements PacketSession {
   async #tunnelled({ payload, context }: RequestPacket, signal: AbortSignal): Promise<JsonObject> {
     const { tunnel } = this.#host;
     if (tunnel === undefined) throw new PacketError("capability_not_found", "Nothing is served over MCP here.");
-    const { principal, scopes } = guestOf(viewerOf(this.#reception.caller, context), context);
+    const { principal, scopes, claims } = guestOf(viewerOf(this.#reception.caller, context), context);
     const { peer } = this.#reception.caller;
-    const caller: Caller = { scopes, ...(principal === undefined ? {} : { principal }), ...(peer === undefined ? {} : { peer }) };
+    const caller: Caller = { scopes, ...omitUndefined({ principal, claims, peer }) };
     const response = await tunnel.request(memberOf(payload, "mcp_message") ?? null, caller, context.session_id, { signal });
     return response === undefined ? {} : { mcp_message: response };
   }

@@ -14,9 +14,10 @@ export function guestOf(viewer: Viewer, { session_id }: PacketContext): Viewer {
  * Who is behind a packet. With authentication `user_id` is the caller's own principal, or is left away; without, it names a
  * guest, whose actors are no authenticated user's. Throws `unauthorized`.
  */
-export function viewerOf({ principal, scopes }: Caller, { user_id }: PacketContext): Viewer {
+export function viewerOf({ principal, scopes, claims }: Caller, { user_id }: PacketContext): Viewer {
   if (principal === undefined) return user_id === undefined ? { scopes } : { principal: `guest|${user_id}`, scopes };
-  if (user_id === undefined || user_id === principal) return { principal, scopes };
+  // The claims are the caller's own: whoever it speaks for has others.
+  if (user_id === undefined || user_id === principal) return { principal, scopes, ...(claims === undefined ? {} : { claims }) };
   if (scopes.includes(ACT_AS)) return { principal: user_id, scopes: scopes.filter((scope) => scope !== ACT_AS) };
   throw new PacketError(
     "unauthorized",

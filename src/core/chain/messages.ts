@@ -1,5 +1,5 @@
 // Owns: what an engine puts on messages: ids, stamps, the keys of calls. Does not own: their delivery.
-import type { ActorId, CallOptions, Entropy, Json, Message, Outgoing, Viewer } from "../contract/index.ts";
+import type { ActorId, CallOptions, Entropy, Json, Message, Outgoing, TurnViewer, Viewer } from "../contract/index.ts";
 import { canonical, keyIn } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { badId } from "./faults.ts";
@@ -44,7 +44,7 @@ export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: 
   // One literal: keys that are added later are stored outside the object.
   const message: { -readonly [K in keyof Message]: Message[K] } =
     start === undefined ? { id, to, action, args, at, seed } : { id, to, action, args, at, seed, start };
-  if (outgoing.viewer !== undefined) message.viewer = outgoing.viewer;
+  if (outgoing.viewer !== undefined) message.viewer = turnViewer(outgoing.viewer);
   if (start !== undefined && outgoing.policy !== undefined) message.policy = outgoing.policy;
   if (outgoing.deadline !== undefined) message.deadline = outgoing.deadline;
   const trace = outgoing.trace ?? options?.trace;
@@ -52,6 +52,13 @@ export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: 
   if (options?.answers !== undefined) message.answers = options.answers;
   if (options?.can !== undefined) message.can = options.can;
   return message;
+}
+
+/** The viewer without its claims. They must not get into a message: it is stored, logged, and passed to other nodes. */
+export function turnViewer(viewer: Viewer): TurnViewer {
+  if (viewer.claims === undefined) return viewer;
+  const { claims: _, ...rest } = viewer;
+  return rest;
 }
 
 /** The nth call of work. The id follows from the work's message, so that work that runs again makes the same calls. */

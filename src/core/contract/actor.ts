@@ -3,20 +3,32 @@
 
 import type { DirtyPaths } from "./dirty-paths.ts";
 import type { TroupeError } from "./errors.ts";
-import type { JsonObject, Json } from "./json.ts";
+import { canonical, type JsonObject, type Json } from "./json.ts";
 import type { Catalogue, Surface } from "./surface.ts";
 
 /** `kind/key`: the kind matches `[a-z][a-z0-9-]{0,63}`, the key is 1–256 bytes, percent-encoded as `encodeURIComponent` does: one key, one id. */
 export type ActorId = `${string}/${string}`;
 
-/** The caller of an actor. Plain data; protocol era, connection and posture are known to the gateway only. */
+/** The caller. Plain data; protocol era, connection and posture are known to the gateway only. */
 export interface Viewer {
   /** `iss|sub` of a verified token, the name of an API key, `session|…` (legacy, unauthenticated), `local` (stdio); absent: anonymous. */
   readonly principal?: string;
   /** The actor that stands for the viewer in its cast. */
   readonly self?: ActorId;
   readonly scopes: readonly string[];
+  /**
+   * The claims of its token that the server's options name, or those of its API key; frozen. For sources, servers and reads: no message,
+   * event, dump or log line has them.
+   */
+  readonly claims?: JsonObject;
 }
+
+/** The caller as a turn sees it: without claims, which are not stored, so that the turn replays. */
+export type TurnViewer = Omit<Viewer, "claims">;
+
+/** Whether both have the same claims. Those of a cached token are the same object. */
+export const sameClaims = (one: Viewer["claims"], other: Viewer["claims"]): boolean =>
+  one === other || (one !== undefined && other !== undefined && canonical(one) === canonical(other));
 
 export interface Message {
   /** `${life}.${seq}.${n}` between actors, random from a door; never a JSON-RPC id. */
@@ -33,7 +45,7 @@ export interface Message {
   /** 128 bits as 32 hex digits, stamped once, never by a caller: a turn's only randomness and source of ids. */
   readonly seed: string;
   /** Availability is decided with it again, inside the turn (law 3). */
-  readonly viewer?: Viewer;
+  readonly viewer?: TurnViewer;
   /** The actor may begin with this message; absent and the actor unknown: `NO_ACTOR`. */
   readonly start?: Json;
   /** Only with `start`: overrides the kind's policy, and is stored with the actor. */
@@ -55,7 +67,10 @@ export interface Message {
 }
 
 /** A message that the engine has not stamped yet. */
-export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "answers" | "can" | "replays">;
+export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "answers" | "can" | "replays" | "viewer"> & {
+  /** Its claims are dropped when the message is stamped. */
+  readonly viewer?: Viewer;
+};
 
 export type Reply =
   | { readonly ok: Json }

@@ -1,11 +1,14 @@
 // Owns: the interfaces between transports and the gateway. Does not own: either side of them.
 
+import type { JsonObject } from "./json.ts";
 import type { CancelSignal } from "./time.ts";
 
 /** Who is calling, as the transport found out (token verified, peer known). */
 export interface Caller {
   readonly principal?: string;
   readonly scopes: readonly string[];
+  /** Frozen: the claims of its token that the server's options name, or those of its API key. Never logged or stored. */
+  readonly claims?: JsonObject;
   /** Part of logs and rate limits, never of identity. */
   readonly peer?: string;
 }

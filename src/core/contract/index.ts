@@ -16,6 +16,7 @@ export {
   type ReplyWith,
   type Step,
   type Turn,
+  type TurnViewer,
   type Viewer,
   type Wake,
   type Work,

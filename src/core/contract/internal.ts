@@ -11,6 +11,7 @@ export {
   kindOf,
   REFUSAL,
   asReplay,
+  sameClaims,
 } from "./actor.ts";
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";

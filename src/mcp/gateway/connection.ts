@@ -280,10 +280,12 @@ export class StreamConnection implements Connection {
     if (active.aborted || this.#closed) made.cancel();
   }
 
-  /** With no scope that the connection's own caller lacks: the token of one message may expire before the stream ends. */
+  /** With no scope that the connection's own caller lacks, and its claims: the token of one message may expire before the stream ends. */
   #lasting(caller: Caller): Caller {
-    const { scopes } = this.#caller;
-    return caller === this.#caller ? caller : { ...caller, scopes: caller.scopes.filter((scope) => scopes.includes(scope)) };
+    if (caller === this.#caller) return caller;
+    const { scopes, claims } = this.#caller;
+    const { claims: _, ...rest } = caller;
+    return { ...rest, scopes: rest.scopes.filter((scope) => scopes.includes(scope)), ...(claims === undefined ? {} : { claims }) };
   }
 }
 

@@ -49,8 +49,10 @@ export function postureFor(surface: Surface, wanted: Posture): Posture {
 
 /** Who is behind a request. Era, connection and posture end here: an actor sees the viewer only. */
 export function viewerOf(caller: Caller, standIn: string | undefined): Viewer {
+  const { scopes, claims } = caller;
   const principal = caller.principal ?? standIn;
-  return principal === undefined ? { scopes: caller.scopes } : { principal, scopes: caller.scopes };
+  if (claims === undefined) return principal === undefined ? { scopes } : { principal, scopes };
+  return principal === undefined ? { scopes, claims } : { principal, scopes, claims };
 }
 
 export const draining = (): Fault =>

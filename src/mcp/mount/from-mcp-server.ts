@@ -22,7 +22,7 @@ import { MountedServer } from "./mounted-server.ts";
 import type { McpServerOptions, SdkServer } from "./options.ts";
 import { describeSource } from "../source/index.ts";
 
-/** Makes the server for a viewer. Called once per principal and scopes, and again after the server was idle for long. */
+/** Makes the server for a viewer. Called once per principal, scopes and claims, and again after the server was idle for long. */
 export type SdkServerFor = (viewer: Viewer) => SdkServer | Promise<SdkServer>;
 
 interface ServerEntry {
@@ -192,7 +192,8 @@ class MountedServers implements Source, AsyncDisposable {
   }
 }
 
-const keyOf = ({ principal, scopes }: Viewer): string => (principal === undefined ? "" : JSON.stringify([principal, ...scopes.toSorted()]));
+const keyOf = ({ principal, scopes, claims }: Viewer): string =>
+  principal === undefined ? "" : JSON.stringify([principal, claims ?? null, ...scopes.toSorted()]);
 
 /** A source that is a client of a mounted server, and closes it when disposed. It has no chain (law 1). */
 export interface McpServerSource extends Source, AsyncDisposable {

@@ -256,7 +256,7 @@ function readWhole(state: unknown, dependencies: ViewerDependencies): void {
   try {
     JSON.stringify(state);
   } catch {
-    dependencies.principal = dependencies.self = dependencies.scopes = true;
+    dependencies.principal = dependencies.self = dependencies.scopes = dependencies.claims = true;
   }
 }
 

@@ -348,4 +348,4 @@ class UnavailableSources {
   }
 }
 
-const keyOf = ({ principal, scopes }: Viewer): string => JSON.stringify([principal ?? null, scopes]);
+const keyOf = ({ principal, scopes, claims }: Viewer): string => JSON.stringify([principal ?? null, scopes, claims]);

@@ -1,7 +1,7 @@
 // Owns: the root actors of a viewer, and which parts of a viewer something depends on. Does not own: who may do what (access.ts).
 
 import type { ActorId, Viewer } from "../../core/contract/index.ts";
-import { Lru } from "../../core/contract/internal.ts";
+import { Lru, omitUndefined, sameClaims } from "../../core/contract/internal.ts";
 import type { Slot } from "./plan.ts";
 
 /** A viewer and its root actors. */
@@ -10,9 +10,9 @@ export class ViewerRoots {
   readonly ids: ReadonlyMap<Slot, ActorId>;
   readonly #as = new Map<ActorId, Viewer>();
 
-  constructor({ principal, self, scopes }: Viewer, ids: ReadonlyMap<Slot, ActorId>) {
-    // A copy, since a transport may change its own object later.
-    this.viewer = { ...(principal === undefined ? {} : { principal }), ...(self === undefined ? {} : { self }), scopes: [...scopes] };
+  constructor({ principal, self, scopes, claims }: Viewer, ids: ReadonlyMap<Slot, ActorId>) {
+    // A copy, since a transport may change its own object later. Claims are frozen.
+    this.viewer = { ...omitUndefined({ principal, self, claims }), scopes: [...scopes] };
     this.ids = ids;
   }
 
@@ -53,7 +53,7 @@ export class RootsCache {
 function isSameViewer(one: Viewer, other: Viewer): boolean {
   if (one.principal !== other.principal || one.self !== other.self || one.scopes.length !== other.scopes.length) return false;
   for (let at = 0; at < one.scopes.length; at += 1) if (one.scopes[at] !== other.scopes[at]) return false;
-  return true;
+  return sameClaims(one.claims, other.claims);
 }
 
 // By viewer, which does not change, and by the parts that count: to compute a key takes longer than most reads.
@@ -64,6 +64,7 @@ export class ViewerDependencies {
   principal = false;
   self = false;
   scopes = false;
+  claims = false;
   #tracked: WeakMap<Viewer, Viewer> | undefined;
 
   /** Whether there was anything new in the other. */
@@ -72,11 +73,14 @@ export class ViewerDependencies {
     this.principal ||= other.principal;
     this.self ||= other.self;
     this.scopes ||= other.scopes;
+    this.claims ||= other.claims;
     return isNew;
   }
 
   has(other: ViewerDependencies): boolean {
-    return (this.principal || !other.principal) && (this.self || !other.self) && (this.scopes || !other.scopes);
+    return (
+      (this.principal || !other.principal) && (this.self || !other.self) && (this.scopes || !other.scopes) && (this.claims || !other.claims)
+    );
   }
 
   /** The viewer as an object that records here which of its parts are read. Cached: making one takes longer than most reads. */
@@ -90,20 +94,21 @@ export class ViewerDependencies {
 
   /** Equal for viewers who agree. Whether a part is present always counts, since that can be seen without reading it. */
   keyOf(viewer: Viewer): string {
-    const present = `${viewer.principal === undefined ? "" : "p"}${viewer.self === undefined ? "" : "s"}`;
-    const counts = (this.principal ? 1 : 0) + (this.self ? 2 : 0) + (this.scopes ? 4 : 0);
+    const present = `${viewer.principal === undefined ? "" : "p"}${viewer.self === undefined ? "" : "s"}${viewer.claims === undefined ? "" : "c"}`;
+    const counts = (this.principal ? 1 : 0) + (this.self ? 2 : 0) + (this.scopes ? 4 : 0) + (this.claims ? 8 : 0);
     if (counts === 0) return present;
     let known = keys.get(viewer);
     if (known === undefined) keys.set(viewer, (known = []));
     return (known[counts] ??= this.#key(viewer, present));
   }
 
-  #key({ principal, self, scopes }: Viewer, present: string): string {
-    return JSON.stringify([present, this.principal ? principal : null, this.self ? self : null, this.scopes ? scopes : null]);
+  #key({ principal, self, scopes, claims }: Viewer, present: string): string {
+    const read = [this.principal ? principal : null, this.self ? self : null, this.scopes ? scopes : null, this.claims ? claims : null];
+    return JSON.stringify([present, ...read]);
   }
 }
 
-const PARTS = ["principal", "self", "scopes"] as const;
+const PARTS = ["principal", "self", "scopes", "claims"] as const;
 
 function trackedBy(dependencies: ViewerDependencies, viewer: Viewer): Viewer {
   // Own properties and no class, as a viewer has: an author may spread, clone, inherit from or wrap it.

@@ -275,6 +275,38 @@ describe("bearer tokens", () => {
     for (const missing of ["roles", "constructor", "__proto__", "toString"]) assert.deepEqual(await scopesOf(missing, {}), []);
   });
 
+  it("pass on the claims that the options name, and no other", async () => {
+    const claimsOf = async (claims: readonly string[] | undefined, payload: Readonly<Record<string, unknown>>): Promise<unknown> => {
+      const auth = await authenticator({ issuers, resource: RESOURCE, ...(claims === undefined ? {} : { claims }) });
+      const verdict = await auth.check(`Bearer ${await token(payload)}`, RESOURCE);
+      return "refused" in verdict ? verdict.why : verdict.caller.claims;
+    };
+    const payload = { roles: ["responder"], tenant: "acme", email: "ada@example.org" };
+    assert.deepEqual(await claimsOf(["roles", "tenant"], payload), { roles: ["responder"], tenant: "acme" });
+    assert.equal(await claimsOf(undefined, payload), undefined);
+    for (const missing of ["groups", "constructor", "__proto__", "toString"]) assert.equal(await claimsOf([missing], payload), undefined);
+    const found = await claimsOf(["roles"], payload);
+    assert.ok(typeof found === "object" && found !== null && "roles" in found && Object.isFrozen(found) && Object.isFrozen(found.roles));
+    const excessive = /^The claims of the token that this server reads are more than 32, larger than 8192 bytes or nested deeper than 16: /;
+    assert.match(String(await claimsOf(["roles"], { roles: "é".repeat(4_096) })), excessive);
+    assert.match(String(await claimsOf(["roles"], { roles: JSON.parse("[".repeat(20) + "]".repeat(20)) })), excessive);
+    const many = Array.from({ length: 33 }, (_, n) => `claim${n}`);
+    for (const names of [many, [""], ["x".repeat(257)]]) await assert.rejects(claimsOf(names, payload), { code: "DOOR_OPTION" });
+  });
+
+  it("of API keys pass on the key's own claims, within bounds", async () => {
+    const key = { name: "ada", sha256: hashApiKey(KEY) };
+    const auth = await authenticator({ keys: [{ ...key, claims: { roles: ["responder"] } }], claims: ["tenant"] });
+    const verdict = await auth.check(`Bearer ${KEY}`, "");
+    assert.ok(!("refused" in verdict));
+    assert.deepEqual(verdict.caller, { principal: "ada", scopes: [], claims: { roles: ["responder"] } });
+    for (const claims of [{ text: "x".repeat(9_000) }, Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`claim${n}`, n]))])
+      await assert.rejects(authenticator({ keys: [{ ...key, claims }] }), {
+        code: "DOOR_OPTION",
+        message: /^The claims of the API key "ada" /,
+      });
+  });
+
   it("may have another audience if it is configured for the issuer", async () => {
     await using server = await serve({ issuers: [{ issuer: ISSUER, keys, audience: ["api://troupe"] }] });
     assert.equal((await server.ask(`Bearer ${await token({ aud: ["x", "api://troupe"] })}`)).status, 200);

@@ -12,6 +12,7 @@ import type {
   ListName,
   Log,
 } from "../../../core/contract/index.ts";
+import { sameClaims } from "../../../core/contract/internal.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
 import type { Posture } from "../../source/index.ts";
 import { ActiveRequests } from "../active-requests.ts";
@@ -152,10 +153,10 @@ export class Session implements StreamOwner {
     return logLevel !== undefined && isLogLevel(logLevel) ? logLevel : "info";
   }
 
-  /** The same object for as long as the caller's scopes are the same, since sources cache by it. */
+  /** The same object for as long as the caller's scopes and claims are the same, since sources cache by it. */
   viewerFor(caller: Caller): Viewer {
     const known = this.#viewer;
-    if (known !== undefined && sameScopes(known.scopes, caller.scopes)) return known;
+    if (known !== undefined && sameScopes(known.scopes, caller.scopes) && sameClaims(known.claims, caller.claims)) return known;
     this.#viewer = viewerOf(caller, caller.principal === undefined ? this.name : undefined);
     return this.#viewer;
   }

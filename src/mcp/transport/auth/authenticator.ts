@@ -1,9 +1,11 @@
 // Owns: who is behind a token: API keys, remembered verdicts, limits on failures. Does not own: signed tokens (verify-token.ts).
 import { hash, timingSafeEqual } from "node:crypto";
 import {
+  type Caller,
   type Clock,
   isJsonObject,
   type Json,
+  type JsonObject,
   type OptionRule,
   type Rate,
   systemClock,
@@ -11,6 +13,7 @@ import {
   TroupeError,
 } from "../../../core/contract/index.ts";
 import { hasOwn, isLocal, isScope, peerOf } from "../../../core/contract/internal.ts";
+import { checkClaimNames, claimsIn, EXCESSIVE } from "./claims.ts";
 import type { IssuerRing, TrustedIssuer } from "./verify-token.ts";
 import { invalid, limited, missing, type Verdict } from "./refusals.ts";
 
@@ -21,6 +24,8 @@ export interface ApiKey {
   /** SHA-256 of the key, 64 hex digits, as `hashApiKey` gives it. */
   readonly sha256: string;
   readonly scopes?: readonly string[];
+  /** The `viewer.claims` of its callers: at most 32, 8 KB as JSON. */
+  readonly claims?: JsonObject;
   /** Milliseconds since 1970. Absent: never. */
   readonly expiresAt?: number;
 }
@@ -31,9 +36,14 @@ export const hashApiKey = (key: string): string => hash("sha256", key, "hex");
 // The principal of an issuer's token is `issuer|subject`. Names of keys cannot contain the bar, so they cannot imitate one.
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
 
+interface HeldKey extends Pick<ApiKey, "expiresAt"> {
+  readonly caller: Caller;
+  readonly digest: Buffer;
+}
+
 interface ApiKeyRing {
   readonly size: number;
-  find(token: string): ApiKey | undefined;
+  find(token: string): HeldKey | undefined;
 }
 
 /** Looks up a key in constant time: it depends on the number of keys, not on how similar they are. */
@@ -51,14 +61,17 @@ function apiKeyRing(keys: readonly ApiKey[]): ApiKeyRing {
         `The API key "${key.name}" needs its SHA-256 as 64 hex digits: give it as hashApiKey(key) does.`,
       );
     }
-    return { key, digest: Buffer.from(key.sha256, "hex") };
+    const claims = key.claims === undefined ? undefined : claimsIn(key.claims, Object.keys(key.claims));
+    if (claims === "excessive") throw new TroupeError("DOOR_OPTION", `The claims of the API key "${key.name}" ${EXCESSIVE}: give fewer.`);
+    const caller: Caller = { principal: key.name, scopes: key.scopes ?? [], ...(claims === undefined ? {} : { claims }) };
+    return { caller, digest: Buffer.from(key.sha256, "hex"), ...(key.expiresAt === undefined ? {} : { expiresAt: key.expiresAt }) };
   });
   return {
     size: held.length,
     find(token) {
       const digest = hash("sha256", token, "buffer");
-      let found: ApiKey | undefined;
-      for (const one of held) if (timingSafeEqual(one.digest, digest)) found ??= one.key;
+      let found: HeldKey | undefined;
+      for (const one of held) if (timingSafeEqual(one.digest, digest)) found ??= one;
       return found;
     },
   };
@@ -73,6 +86,11 @@ export interface AuthOptions {
   readonly resource?: string;
   /** Every token must have all of these. */
   readonly scopes?: readonly string[];
+  /**
+   * The claims of tokens that reach `viewer.claims`, by name, at most 32; no other does. A token whose named claims are larger than 8 KB is
+   * refused. Default: none. Claims of API keys are their own.
+   */
+  readonly claims?: readonly string[];
   /** For people, in the protected-resource metadata. */
   readonly name?: string;
   readonly documentation?: string;
@@ -111,14 +129,15 @@ const LOCAL_FAILURES: Rate = { perSecond: 200, burst: 1_000 };
 const NO_ISSUERS: IssuerRing = { issuers: [], verify: () => Promise.resolve(invalid("The token is not known here.")) };
 
 /** The code for signed tokens is loaded only if there is an issuer. */
-const issuerRing = async (trusted: readonly TrustedIssuer[], clock: Clock): Promise<IssuerRing> =>
-  trusted.length === 0 ? NO_ISSUERS : (await import("./verify-token.ts")).issuerRing(trusted, clock);
+const issuerRing = async (trusted: readonly TrustedIssuer[], claims: readonly string[], clock: Clock): Promise<IssuerRing> =>
+  trusted.length === 0 ? NO_ISSUERS : (await import("./verify-token.ts")).issuerRing(trusted, claims, clock);
 
 /** Accepts API keys and tokens of issuers. No part of a token is ever logged or passed on. */
 export async function authenticator(options: AuthOptions): Promise<Authenticator> {
-  const { resource, clock = systemClock, scopes = [] } = options;
+  const { resource, clock = systemClock, scopes = [], claims = [] } = options;
+  checkClaimNames(claims);
   const ring = apiKeyRing(options.keys ?? []);
-  const issuers = await issuerRing(options.issuers ?? [], clock);
+  const issuers = await issuerRing(options.issuers ?? [], claims, clock);
   if (ring.size === 0 && issuers.issuers.length === 0) {
     throw new TroupeError(
       "DOOR_OPTION",
@@ -140,9 +159,9 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
   const byKey = (token: string): Verdict | undefined => {
     const key = ring.find(token);
     if (key === undefined) return undefined;
-    if (key.expiresAt !== undefined && key.expiresAt <= clock.now()) return invalid("The API key has expired.");
-    const caller = { principal: key.name, scopes: key.scopes ?? [] };
-    return scoped(key.expiresAt === undefined ? { caller } : { caller, expiresAt: key.expiresAt });
+    const { caller, expiresAt } = key;
+    if (expiresAt !== undefined && expiresAt <= clock.now()) return invalid("The API key has expired.");
+    return scoped(expiresAt === undefined ? { caller } : { caller, expiresAt });
   };
 
   const failures = new TokenBuckets(clock);

@@ -17,6 +17,7 @@ import {
 import { type Clock, isJsonObject, TroupeError } from "../../../core/contract/index.ts";
 import { stripBom } from "../../../core/contract/internal.ts";
 import { isLoopback } from "../listen.ts";
+import { claimsIn, EXCESSIVE } from "./claims.ts";
 import { invalid, unavailable, type Verdict } from "./refusals.ts";
 
 // Owns: signed tokens: the keys of issuers, and the verification of a token. Does not own: API keys and caching (authenticator.ts).
@@ -240,8 +241,8 @@ async function verifiedByAny({ find }: KeySet, token: string, options: JWTVerify
   }
 }
 
-/** Verifies tokens of trusted issuers: signature, `iss`, `aud`, `exp`, `nbf`, and a subject. */
-export async function issuerRing(trusted: readonly TrustedIssuer[], clock: Clock): Promise<IssuerRing> {
+/** Verifies tokens of trusted issuers: signature, `iss`, `aud`, `exp`, `nbf`, and a subject. `claimNames`: the claims that callers get. */
+export async function issuerRing(trusted: readonly TrustedIssuer[], claimNames: readonly string[], clock: Clock): Promise<IssuerRing> {
   const keys = new Map<string, KeySet>();
   for (const { issuer, keys: source } of trusted) {
     if (issuer === "" || issuer.includes("|"))
@@ -279,8 +280,14 @@ export async function issuerRing(trusted: readonly TrustedIssuer[], clock: Clock
         // The type says that it is a text, but the library does not check it.
         const { sub, exp = 0 }: { readonly sub?: unknown; readonly exp?: number } = payload;
         if (typeof sub !== "string" || sub === "" || sub.length > SUBJECT_MAX) return invalid("The token's sub does not fit this server.");
+        const claims = claimNames.length === 0 ? undefined : claimsIn(payload, claimNames);
+        if (claims === "excessive") return invalid(`The claims of the token that this server reads ${EXCESSIVE}: get a smaller token.`);
         return {
-          caller: { principal: `${issuer.issuer}|${sub}`, scopes: scopesOf(payload, issuer.scopesClaim) },
+          caller: {
+            principal: `${issuer.issuer}|${sub}`,
+            scopes: scopesOf(payload, issuer.scopesClaim),
+            ...(claims === undefined ? {} : { claims }),
+          },
           expiresAt: (exp + TOLERANCE_S) * 1_000,
         };
       } catch (error) {

@@ -52,5 +52,5 @@ export function moved(): Moving {
 /** What opened it, closes it: sources stay their owners'. */
 export async function closed({ server, source }: Moving): Promise<void> {
   await server.close();
-  await source[Symbol.asyncDispose]();
+  await source.close();
 }

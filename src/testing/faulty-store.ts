@@ -1,4 +1,13 @@
-import { StoreError, type ActorId, type Damaged, type Entry, type Message, type OutboxAck, type Store } from "../core/contract/index.ts";
+import {
+  type Closable,
+  StoreError,
+  type ActorId,
+  type Damaged,
+  type Entry,
+  type Message,
+  type OutboxAck,
+  type Store,
+} from "../core/contract/index.ts";
 
 /** Before the store is asked, or after it has answered and before the asker hears. */
 export type FaultPlace = `${"before" | "after"} ${Asked}`;
@@ -23,7 +32,7 @@ type Asked =
 export type Fault = "pass" | "fail" | "lose" | "crash" | "delay";
 
 /** A store whose every await is a place to fail. Entries reach the inner store in their order. */
-export class FaultyStore implements Store {
+export class FaultyStore implements Store, Closable {
   readonly #inner: Store;
   readonly #decide: (place: FaultPlace) => Fault;
   #crashed = false;
@@ -109,6 +118,10 @@ export class FaultyStore implements Store {
     const { kept } = await handed;
     await kept;
     await this.#meet("after commit");
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   load(id: ActorId): ReturnType<Store["load"]> {

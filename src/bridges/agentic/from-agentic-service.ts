@@ -6,7 +6,10 @@ import { PerViewer, type PerViewerOptions, type ServiceFor } from "./per-viewer.
 import { ServiceSource } from "./service-source.ts";
 
 /** A source that listens to a service until it is disposed of. It has no chain: what it does is written nowhere (law 1). */
-export interface AgenticSource extends Source, Disposable {}
+export interface AgenticSource extends Source, Disposable {
+  /** Ends its listeners and timers; the service stays open. */
+  close(): void;
+}
 
 const OPTIONS: OptionTable<PerViewerOptions> = {
   name: true,

@@ -76,6 +76,10 @@ export class PerViewer implements Source, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.close();
+  }
+
+  close(): void {
     this.#closed = true;
     for (const met of this.#met.values()) this.#release(met);
     this.#met.clear();

@@ -135,6 +135,10 @@ export class ServiceSource implements Source, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.close();
+  }
+
+  close(): void {
     this.#closed = true;
     this.#graph.close();
     this.#book = new Book(this.#names, this.#fault);

@@ -1,4 +1,4 @@
-import { type JsonObject, isJsonObject, type Json, TroupeError, isList } from "../../core/contract/index.ts";
+import { type Closable, type JsonObject, isJsonObject, type Json, TroupeError, isList } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { boundedJson } from "./bounded-json.ts";
 import type { ForeignResult, ForeignServer, OfferedTool } from "./capability.ts";
@@ -9,7 +9,7 @@ import { memberOf } from "./packet-json.ts";
 import { shortened } from "./reason-of.ts";
 
 /** Other MCP servers, each with one connection that all callers share. Disposing ends what was begun. */
-export interface ForeignServers extends AsyncDisposable {
+export interface ForeignServers extends Closable {
   readonly names: readonly string[];
   /** Connects with its first call. Throws `PacketError` (`execution_failed`) for a name that is not configured. */
   get(name: string, caller?: ForeignCaller): ForeignServer;
@@ -33,6 +33,10 @@ export function foreignServers(options: ForeignServersOptions): ForeignServers {
     for (const link of links.values()) link.kill();
   };
   process.on("exit", killAll);
+  const close = async (): Promise<void> => {
+    await Promise.all([...links.values()].map((link) => link.close()));
+    process.off("exit", killAll);
+  };
   return {
     names,
     get(name, caller = {}) {
@@ -50,10 +54,8 @@ export function foreignServers(options: ForeignServersOptions): ForeignServers {
         },
       };
     },
-    async [Symbol.asyncDispose]() {
-      await Promise.all([...links.values()].map((link) => link.close()));
-      process.off("exit", killAll);
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

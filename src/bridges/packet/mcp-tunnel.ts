@@ -1,4 +1,5 @@
 import {
+  type Closable,
   type JsonObject,
   type Caller,
   type CancelSignal,
@@ -41,7 +42,7 @@ const INITIALIZE: JsonObject = {
  * `session_id`, its scopes and the protocol's era; a caller without a principal has one for each request, since nobody's
  * session is anybody's to name.
  */
-export class McpTunnel implements AsyncDisposable {
+export class McpTunnel implements Closable {
   readonly #gateway: Pick<Gateway, "connect">;
   readonly #clock: Clock;
   readonly #timeoutMs: number;
@@ -89,6 +90,10 @@ export class McpTunnel implements AsyncDisposable {
       open.usedAt = this.#clock.now();
       if (caller.principal === undefined) void open.connection.close();
     }
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

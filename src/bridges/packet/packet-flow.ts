@@ -1,10 +1,10 @@
 import {
+  type Closable,
   type Caller,
   type Clock,
   type Engine,
   type Entropy,
   type Gateway,
-  type Source,
   systemClock,
   systemEntropy,
 } from "../../core/contract/index.ts";
@@ -79,7 +79,7 @@ const noRoom = (): PacketError =>
   });
 
 /** Capabilities behind packets. Throws `BAD_DEFINITION` where the engine does not know a kind of theirs. Doors open a session for whoever comes; MCP is a source made of the same. */
-export class PacketFlow implements AsyncDisposable {
+export class PacketFlow implements Closable {
   readonly capabilities: Capabilities;
   readonly actors: Actors;
   readonly running: Running;
@@ -124,7 +124,7 @@ export class PacketFlow implements AsyncDisposable {
   }
 
   /** As MCP has them: for a gateway, beside other sources. Dispose of it before the flow. */
-  source(options: FlowSourceOptions = {}): Source & Disposable {
+  source(options: FlowSourceOptions = {}): ReturnType<typeof capabilitySource> {
     const { capabilities, actors, running } = this;
     const run: CapabilitySourceOptions["run"] = (id, payload, how) => running.run(id, payload, how);
     return capabilitySource({ ...options, capabilities, actors, run, engine: this.#options.engine });
@@ -171,6 +171,10 @@ export class PacketFlow implements AsyncDisposable {
     const own = (emitted: Emitted): void => listener(emitted);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   /** Cancels what runs. The engine stays its owner's. */

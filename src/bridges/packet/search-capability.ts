@@ -1,5 +1,5 @@
 import { actorId, keyOf } from "../../core/actor/index.ts";
-import { type ActorId, type JsonObject, type Engine, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { type Closable, type ActorId, type JsonObject, type Engine, isJsonObject, type Json } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Acts, Capability, ExecutionContext } from "./capability.ts";
 import { capability } from "./define-capability.ts";
@@ -17,7 +17,7 @@ function searchKind({ does }: Capability): SearchKind | undefined {
   return { kind, policy, fields: does.search, payload: (args) => (isJsonObject(args) ? memberOf(args, "payload") : undefined) };
 }
 
-export interface Searches extends AsyncDisposable {
+export interface Searches extends Closable {
   /** `<id>_search`, for each capability with searchable fields. */
   readonly capabilities: readonly Capability[];
   /** Something of these actors was erased, or they are gone: the index follows in a moment. */
@@ -41,7 +41,8 @@ export function searchesOf(
     erased(ids) {
       for (const id of ids) search.rebuild(id).catch((error: unknown) => onFault?.(error));
     },
-    [Symbol.asyncDispose]: () => search[Symbol.asyncDispose](),
+    close: () => search.close(),
+    [Symbol.asyncDispose]: () => search.close(),
   };
 }
 

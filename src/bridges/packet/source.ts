@@ -40,7 +40,7 @@ export interface CapabilitySourceOptions extends Calling {
  * Capabilities as MCP has them: tools, and what there is and who is at work as resources. A call runs its capability as the
  * viewer. Throws `NAME_COLLISION` where two tools have one name; where that comes about later, the tool that was there stays.
  */
-export function capabilitySource(options: CapabilitySourceOptions): Source & Disposable {
+export function capabilitySource(options: CapabilitySourceOptions): Source & Disposable & { close(): void } {
   const source = new CapabilitySource(options);
   describeSource(source, "the capabilities");
   return source;
@@ -108,6 +108,10 @@ class CapabilitySource implements Source, Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.close();
+  }
+
+  close(): void {
     this.#undo();
     this.#watch[Symbol.dispose]();
     this.#lists.clear();

@@ -1,5 +1,6 @@
 /** WebAssembly guests as actors. */
 import {
+  type Closable,
   type ActorId,
   type Behaviour,
   type ContentStore,
@@ -28,7 +29,7 @@ import { checkGranted } from "./world/grants.ts";
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-export interface Guests extends AsyncDisposable {
+export interface Guests extends Closable {
   /** What they are made of, and are left as. */
   readonly contents: ContentStore;
   readonly kind: Behaviour<GuestState>;
@@ -56,6 +57,9 @@ export interface Guests extends AsyncDisposable {
  */
 export function createGuests({ contents, manifests, sandbox: given, ...more }: GuestHouseOptions): Guests {
   const sandbox = given ?? createSandbox();
+  const close = async (): Promise<void> => {
+    if (given === undefined) await sandbox[Symbol.asyncDispose]();
+  };
   const options: GuestOptions = {
     clock: systemClock,
     entropy: systemEntropy,
@@ -119,8 +123,7 @@ export function createGuests({ contents, manifests, sandbox: given, ...more }: G
     reexecute: (id) => reexecuteGuest(room, id),
     live: () => liveIn(room),
     contents,
-    async [Symbol.asyncDispose]() {
-      if (given === undefined) await sandbox[Symbol.asyncDispose]();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -22,6 +22,7 @@ export {
   type Work,
 } from "./actor.ts";
 export { type Body, type ChainEvent, type Header, REDACTED } from "./chain.ts";
+export type { Closable } from "./closable.ts";
 export { Queues } from "./collections.ts";
 export type { Answer, Caller, Channel, Connection, DoorRequest, Exchange, Gateway, HttpMount, SocketMount } from "./door.ts";
 export type { Change, Engine, DeadLetter, ListQuery, Member, Members, PeerListener, Peers, Snapshot, Status, Trait } from "./engine.ts";

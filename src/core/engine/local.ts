@@ -398,8 +398,13 @@ export class LocalEngine implements Engine {
     await this.#outbox.settled();
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.drain(0);
+  /** Accepts no more messages; turns and work that run get `graceMs` (default 0). The store stays open. */
+  close({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
+    return this.drain(graceMs);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   #allQuiet(): boolean {

@@ -5,7 +5,7 @@
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { DatabaseSync } from "node:sqlite";
-import type { Collected, ContentStore, Digest } from "../contract/index.ts";
+import type { Closable, Collected, ContentStore, Digest } from "../contract/index.ts";
 import { migrate } from "./database.ts";
 import { damaged, int, storeFault, text } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -50,7 +50,7 @@ const CHUNK = 256;
 export function sqliteContents(
   path: string,
   options: Partial<ContentBounds> & Pick<SqliteOptions, "onLostLog" | "onCheckpoint"> = {},
-): ContentStore {
+): ContentStore & Closable {
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: Number.POSITIVE_INFINITY, ...options };
   return openLockedFile(
     path,
@@ -63,7 +63,7 @@ export function sqliteContents(
   );
 }
 
-class SqliteContents implements ContentStore {
+class SqliteContents implements ContentStore, Closable {
   readonly #file: LockedFile;
   readonly #bounds: ContentBounds;
   readonly #commits: GroupCommit;
@@ -158,6 +158,10 @@ class SqliteContents implements ContentStore {
     } finally {
       this.#collecting = false;
     }
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

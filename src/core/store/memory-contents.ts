@@ -1,6 +1,6 @@
 // Owns: contents in memory. Does not own: what their names and sizes may be (rules.ts).
 
-import type { Collected, ContentStore, Digest } from "../contract/index.ts";
+import type { Closable, Collected, ContentStore, Digest } from "../contract/index.ts";
 import { MultiMap } from "../contract/internal.ts";
 import {
   absent,
@@ -21,12 +21,12 @@ const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.fro
 const MEMORY_BYTES = 1024 * 1024 * 1024;
 
 /** Contents that live as long as the process. */
-export function memoryContents(options: Partial<ContentBounds> = {}): ContentStore {
+export function memoryContents(options: Partial<ContentBounds> = {}): ContentStore & Closable {
   const bounds = { pieceBytes: PIECE_BYTES, totalBytes: MEMORY_BYTES, ...options };
   return new MemoryContents(bounds);
 }
 
-class MemoryContents implements ContentStore {
+class MemoryContents implements ContentStore, Closable {
   readonly #bounds: ContentBounds;
   readonly #pieces = new Map<Digest, Uint8Array>();
   readonly #spaces = new MultiMap<string, Digest>();
@@ -112,6 +112,10 @@ class MemoryContents implements ContentStore {
     } finally {
       this.#collections.delete(used);
     }
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

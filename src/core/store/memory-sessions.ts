@@ -1,6 +1,7 @@
 // Owns: sessions, and what was sent on their streams, in memory. Does not own: the same in a file (sessions.ts).
 
 import {
+  type Closable,
   changedSession,
   eventId,
   isJsonObject,
@@ -48,12 +49,16 @@ function setBounded<T>(map: Map<string, T>, key: string, value: T, max: number):
 }
 
 /** Sessions that live as long as the process. */
-export function memorySessionStore({ sessions: max = MAX_SESSIONS }: MemoryBounds = {}): SessionStore {
+export function memorySessionStore({ sessions: max = MAX_SESSIONS }: MemoryBounds = {}): SessionStore & Closable {
   const rows = new Map<string, SessionRow>();
   let open = true;
   const all = (): Map<string, SessionRow> => {
     if (open) return rows;
     throw closed("session store");
+  };
+  const close = async (): Promise<void> => {
+    open = false;
+    rows.clear();
   };
   return {
     async put(row) {
@@ -81,10 +86,8 @@ export function memorySessionStore({ sessions: max = MAX_SESSIONS }: MemoryBound
       for (const id of expired) rows.delete(id);
       return expired;
     },
-    async [Symbol.asyncDispose]() {
-      open = false;
-      rows.clear();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -131,7 +134,7 @@ export function memoryStreamStore({
   sessions: maxSessions = MAX_SESSIONS,
   totalBytes = MAX_BYTES,
   ...bounds
-}: Partial<StreamBounds> & MemoryStreamBounds = {}): StreamStore {
+}: Partial<StreamBounds> & MemoryStreamBounds = {}): StreamStore & Closable {
   const max: StreamBounds = { ...STREAM_BOUNDS, ...bounds };
   const sessions = new Map<string, Map<string, Stream>>();
   const budget = new StreamBudget();
@@ -153,6 +156,11 @@ export function memoryStreamStore({
     const streams = sessions.get(stream.session);
     if (streams?.get(stream.name) === stream) streams.delete(stream.name);
     if (streams?.size === 0) sessions.delete(stream.session);
+  };
+  const close = async (): Promise<void> => {
+    open = false;
+    for (const streams of sessions.values()) releaseAll(streams);
+    sessions.clear();
   };
   return {
     async append(session, name, message) {
@@ -196,10 +204,7 @@ export function memoryStreamStore({
       releaseAll(sessions.get(session));
       sessions.delete(session);
     },
-    async [Symbol.asyncDispose]() {
-      open = false;
-      for (const streams of sessions.values()) releaseAll(streams);
-      sessions.clear();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -6,6 +6,7 @@ import {
   type ChainEvent,
   type Change,
   type Clock,
+  type Closable,
   type Damaged,
   type Due,
   type DuePlace,
@@ -53,11 +54,11 @@ const timeOf = (event: ChainEvent | undefined): number => Number(AT.exec(event?.
  * A store in this process, with all guarantees of the one on disk except that nothing outlives the process. Entries committed together
  * become visible together, in the next microtask. `clock` decides when remembered replies expire.
  */
-export function memoryStore(options: { readonly clock?: Clock } = {}): Store {
+export function memoryStore(options: { readonly clock?: Clock } = {}): Store & Closable {
   return new MemoryStore(options.clock ?? systemClock);
 }
 
-class MemoryStore implements Store {
+class MemoryStore implements Store, Closable {
   readonly #clock: Clock;
   readonly #actors = new Map<ActorId, Actor>();
   readonly #uids = new Map<string, ActorId>();
@@ -317,6 +318,10 @@ class MemoryStore implements Store {
       if (cause !== undefined) this.#effects.take(cause, event.id);
     }
     return true;
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

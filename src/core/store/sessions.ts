@@ -6,6 +6,7 @@ import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import {
+  type Closable,
   changedSession,
   eventId,
   isJsonObject,
@@ -62,7 +63,7 @@ const SCHEMA = [
   `,
 ];
 
-export interface SessionStores extends AsyncDisposable {
+export interface SessionStores extends Closable {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
 }
@@ -98,13 +99,31 @@ export const mendedSessionStores = (options: MendedSessionOptions): SqliteSessio
   storesOn(new SessionFile(options, options.onDamage), options);
 
 function storesOn(file: SessionFile, { bounds }: SqliteSessionOptions): SqliteSessionStores {
-  const close = async (): Promise<void> => file.close();
-  return {
-    sessions: { ...sessionsIn(file), [Symbol.asyncDispose]: close },
-    streams: { ...streamsIn(file, { ...STREAM_BOUNDS, ...bounds }), [Symbol.asyncDispose]: close },
-    taskStore: { ...tasksIn(file), [Symbol.asyncDispose]: close },
-    [Symbol.asyncDispose]: close,
-  };
+  return new StoresOnFile(file, bounds);
+}
+
+/** A class, so that `{ ...stores }` as options of a server copies the stores and not `close`. */
+class StoresOnFile implements SqliteSessionStores {
+  readonly sessions: SessionStore;
+  readonly streams: StreamStore;
+  readonly taskStore: TaskStore;
+  readonly #file: SessionFile;
+
+  constructor(file: SessionFile, bounds: Partial<StreamBounds> | undefined) {
+    const close = async (): Promise<void> => file.close();
+    this.sessions = { ...sessionsIn(file), [Symbol.asyncDispose]: close };
+    this.streams = { ...streamsIn(file, { ...STREAM_BOUNDS, ...bounds }), [Symbol.asyncDispose]: close };
+    this.taskStore = { ...tasksIn(file), [Symbol.asyncDispose]: close };
+    this.#file = file;
+  }
+
+  async close(): Promise<void> {
+    this.#file.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 /** An open file and its statements. */

@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { type Clock, type Store, StoreError, systemClock } from "../contract/index.ts";
+import { type Closable, type Clock, type Store, StoreError, systemClock } from "../contract/index.ts";
 import { commitFrom, settledNow } from "../contract/internal.ts";
 import { HeadCache } from "./actor-table.ts";
 import type { StorePlace } from "./database.ts";
@@ -51,7 +51,7 @@ export interface SqliteOptions {
  * Opens a store, takes its lock and migrates it. Throws `StoreError`: `STORE_LOCKED` (another server has it), `STORE_NEWER`,
  * `STORE_CORRUPT`, `STORE_READ_ONLY`, `STORE_FULL`, `STORE_IO`.
  */
-export function sqliteStore(options: SqliteOptions): Store {
+export function sqliteStore(options: SqliteOptions): Store & Closable {
   const { clock = systemClock, readOnly } = options;
   if (readOnly) return openReadableStore(options, (database) => readOnlyStore(database, clock));
   return openLockedStore(options, (file) => writableStore(file, clock, options));
@@ -107,7 +107,7 @@ function writableStore(
   { database, wal, close }: LockedFile,
   clock: Clock,
   { beforeCommit, onDamage }: Pick<SqliteOptions, "beforeCommit" | "onDamage">,
-): Store {
+): Store & Closable {
   const heads = new HeadCache(database);
   const log = new EventTable(database);
   const outbox = new OutboxTable(database);
@@ -140,6 +140,13 @@ function writableStore(
     () => wal.pending(),
   );
   const write = <T>(run: () => T): Promise<T> => (open ? commits.add(run) : Promise.reject(closed("store")));
+  const end = async (): Promise<void> => {
+    if (!open) return;
+    open = false;
+    await purge.closed();
+    await commits.drained();
+    await close();
+  };
   return {
     ...reads({ heads, log, outbox, directory, replies, index }, read),
     get backlog() {
@@ -174,13 +181,8 @@ function writableStore(
         return head ? purge.erase(head, beforeSeq) : 0;
       }),
     remove: (ended) => read(() => purge.remove(ended)),
-    async [Symbol.asyncDispose]() {
-      if (!open) return;
-      open = false;
-      await purge.closed();
-      await commits.drained();
-      await close();
-    },
+    close: end,
+    [Symbol.asyncDispose]: end,
   };
 }
 
@@ -192,7 +194,7 @@ const refuse = (): Promise<never> =>
     ),
   );
 
-function readOnlyStore(database: DatabaseSync, clock: Clock): Store {
+function readOnlyStore(database: DatabaseSync, clock: Clock): Store & Closable {
   const heads = new HeadCache(database);
   const directory = new Directory(database);
   const tables: Tables = {
@@ -206,6 +208,11 @@ function readOnlyStore(database: DatabaseSync, clock: Clock): Store {
   };
   let open = true;
   const read = reading(() => open);
+  const end = async (): Promise<void> => {
+    if (!open) return;
+    open = false;
+    database.close();
+  };
   return {
     ...reads(tables, read),
     due: (before, limit, damaged, kinds, after) => read(() => directory.due(before, limit, damaged, kinds, after).due),
@@ -215,11 +222,8 @@ function readOnlyStore(database: DatabaseSync, clock: Clock): Store {
     letter: refuse,
     erase: refuse,
     remove: refuse,
-    async [Symbol.asyncDispose]() {
-      if (!open) return;
-      open = false;
-      database.close();
-    },
+    close: end,
+    [Symbol.asyncDispose]: end,
   };
 }
 

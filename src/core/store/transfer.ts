@@ -2,6 +2,7 @@
 
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import {
+  type Closable,
   type ActorId,
   type ActorImport,
   type ChainEvent,
@@ -38,7 +39,7 @@ const PLACES_PER_PAGE = 1_024;
  * stays in its log until this is disposed of. Throws `StoreError`: `STORE_IO` where there is no store, `STORE_NEWER`, `STORE_CORRUPT`,
  * `STORE_READ_ONLY` (of an older schema).
  */
-export function sqliteExporter(options: TransferOptions): Exporter {
+export function sqliteExporter(options: TransferOptions): Exporter & Closable {
   return openReadableStore(options, (database) => {
     // The moment is that of the first read, not of BEGIN.
     database.exec("BEGIN; SELECT value FROM meta");
@@ -57,7 +58,7 @@ const statements = (database: DatabaseSync) => ({
   call: database.prepare("SELECT key, call, until + 0.0 AS until, reply, sum FROM remembered WHERE key = ? AND actor = ?"),
 });
 
-class SqliteExporter implements Exporter {
+class SqliteExporter implements Exporter, Closable {
   readonly at: number;
   readonly #database: DatabaseSync;
   readonly #directory: Directory;
@@ -111,6 +112,10 @@ class SqliteExporter implements Exporter {
 
   letters(): AsyncIterable<DeadLetter> {
     return stream(this.#checked(this.#outbox.everyLetter(), "dead letters"));
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -231,13 +236,13 @@ async function* stream<T>(items: Generator<T>): AsyncGenerator<T> {
  * The store is created where absent, with its directory. Holds the store's lock: `STORE_LOCKED` while a server has it. Throws
  * `StoreError` as `sqliteStore` does.
  */
-export function sqliteImporter(options: TransferOptions): Importer {
+export function sqliteImporter(options: TransferOptions): Importer & Closable {
   const { clock = systemClock } = options;
   return openLockedStore(options, (file) => new SqliteImporter(file, () => clock.now()));
 }
 
 /** Writes one transaction between two flushes, with a savepoint in it for each actor. */
-class SqliteImporter implements Importer {
+class SqliteImporter implements Importer, Closable {
   readonly #file: LockedFile;
   readonly #directory: Directory;
   readonly #log: EventTable;
@@ -332,6 +337,10 @@ class SqliteImporter implements Importer {
       throw wal.writeFailed(storeFault(error));
     }
     await new Promise<void>((resolve, reject) => wal.after((fault) => (fault === undefined ? resolve() : reject(wal.refusal() ?? fault))));
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from "node:http2";
-import type { Json, Member, PeerListener, Peers } from "../../core/contract/index.ts";
+import type { Closable, Json, Member, PeerListener, Peers } from "../../core/contract/index.ts";
 import { Door } from "./door.ts";
 import { noteText } from "./frame.ts";
 import { Gaps } from "./gaps.ts";
@@ -22,7 +22,7 @@ export interface PeerStatus extends Member {
 }
 
 /** `Peers` over the network. */
-export interface Cluster extends Peers {
+export interface Cluster extends Peers, Closable {
   /** Where the others reach this node. */
   readonly url: string;
   /**
@@ -125,6 +125,10 @@ export class Node implements Cluster {
   isPeer(session: ServerHttp2Session): boolean {
     for (const { incoming } of this.#peers.values()) if (incoming?.session === session) return true;
     return false;
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

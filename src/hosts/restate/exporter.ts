@@ -1,5 +1,6 @@
 /** `Exporter` on a Restate server: each actor of one moment. What nodes do meanwhile is in it or not, actor by actor. */
 import {
+  type Closable,
   StoreError,
   type ActorId,
   type ChainEvent,
@@ -23,9 +24,9 @@ import { isMessage } from "./inputs.ts";
 const PAGE = 500;
 
 /** Nodes must be up. Throws `STORE_IO` where the server, or a node that serves a kind, does not answer. */
-export const restateExporter = (options: TransferOptions): Exporter => new RestateExporter(new TransferClient(options));
+export const restateExporter = (options: TransferOptions): Exporter & Closable => new RestateExporter(new TransferClient(options));
 
-class RestateExporter implements Exporter {
+class RestateExporter implements Exporter, Closable {
   readonly at: number;
   readonly #client: TransferClient;
   readonly #queries: Queries;
@@ -48,6 +49,10 @@ class RestateExporter implements Exporter {
 
   letters(): AsyncGenerator<DeadLetter> {
     return toldEach(this.#letters());
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

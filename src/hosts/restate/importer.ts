@@ -3,6 +3,7 @@
  * own; what has come begins to act with `resumeImported` only.
  */
 import {
+  type Closable,
   EngineError,
   StoreError,
   type ActorImport,
@@ -24,7 +25,7 @@ import { isTaken, type Waiting, waitingHandler } from "./transfer-waiting.ts";
  * what was begun and not ended is refused to callers as failed, and completed by the same import again.
  * Throws `STORE_IO` where the server, or a node that serves a kind, does not answer.
  */
-export const restateImporter = (options: TransferOptions): Importer => new RestateImporter(new TransferClient(options));
+export const restateImporter = (options: TransferOptions): Importer & Closable => new RestateImporter(new TransferClient(options));
 
 /** Sets going all that was imported: messages are delivered in the order they came, wakes ring, each once. Throws `StoreError`. */
 export function resumeImported(options: TransferOptions): Promise<void> {
@@ -34,7 +35,7 @@ export function resumeImported(options: TransferOptions): Promise<void> {
   });
 }
 
-class RestateImporter implements Importer {
+class RestateImporter implements Importer, Closable {
   readonly #client: TransferClient;
   /** Kinds whose messages must be sealed, and others. */
   readonly #secret = new Map<string, boolean>();
@@ -77,6 +78,10 @@ class RestateImporter implements Importer {
 
   async flush(): Promise<void> {
     // Every step was durable when it was answered.
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -211,8 +211,13 @@ export class RestateEngine implements Engine {
     this.#phase = "closed";
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.drain(0);
+  /** Accepts no more messages; turns and work that run get `graceMs` (default 0). */
+  close({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
+    return this.drain(graceMs);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   #stamped(outgoing: Outgoing, options?: CallOptions): Message {

@@ -1,4 +1,5 @@
 import {
+  type Closable,
   type Ask,
   type JsonObject,
   changedSession,
@@ -27,9 +28,10 @@ const SHARDS = 16;
 const MOST_TRIES = 100;
 
 /** Sessions that all nodes of a Restate server share. A stale `put` of one node replaces what another put, as with every store. */
-export function restateSessionStore({ maps, name = "sessions", health }: SessionStoreOptions): SessionStore {
+export function restateSessionStore({ maps, name = "sessions", health }: SessionStoreOptions): SessionStore & Closable {
   const rows = maps.shardedMap(name, SHARDS);
   const ask = askServer(health);
+  const close = async (): Promise<void> => ask.close();
   return {
     put: (row) => ask(async () => void (await rows.put(row.id, objectOf(row)))),
     get: (id) => ask(async () => (canBe(id) ? rowOf(await rows.get(id)) : undefined)),
@@ -49,9 +51,8 @@ export function restateSessionStore({ maps, name = "sessions", health }: Session
     touch: (id, seenAt) => ask(async () => void (canBe(id) && (await rows.patch(id, { seenAt }, "seenAt")))),
     delete: (id) => ask(async () => void (canBe(id) && (await rows.delete(id)))),
     expire: (seenBefore) => ask(() => rows.take({ before: seenBefore, field: "seenAt" })),
-    async [Symbol.asyncDispose]() {
-      ask.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Json, StreamStore } from "../../core/contract/index.ts";
+import type { Closable, Json, StreamStore } from "../../core/contract/index.ts";
 import { Names } from "./names.ts";
 import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
 import type { ServerHealth } from "./server-health.ts";
@@ -20,7 +20,7 @@ export interface StreamStoreOptions extends PatientOptions {
 const MESSAGE_BYTES = 1_048_576;
 
 /** Streams that all nodes of a Restate server share. How much of them is kept, and how long, says the object that is served. */
-export function restateStreamStore({ prefix, name = "streams", health, ...options }: StreamStoreOptions): StreamStore {
+export function restateStreamStore({ prefix, name = "streams", health, ...options }: StreamStoreOptions): StreamStore & Closable {
   const ingress = new PatientIngress(options);
   const object = new Names(prefix).stream;
   const ask = askServer(health);
@@ -31,6 +31,7 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
     handler,
     input,
   });
+  const close = async (): Promise<void> => ask.close();
   return {
     append: (session, name_, message) =>
       ask(async () => {
@@ -55,9 +56,8 @@ export function restateStreamStore({ prefix, name = "streams", health, ...option
         return { stream, messages: sent.map(([n, text]) => ({ id: eventId(stream, n), message: parsed(text) })) };
       }),
     delete: (session) => ask(async () => void (await ingress.write(of(session, "delete", null)))),
-    async [Symbol.asyncDispose]() {
-      ask.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

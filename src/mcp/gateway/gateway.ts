@@ -1,5 +1,6 @@
 // Owns: making a gateway, what its requests share, and its end. Does not own: a listener; transports feed it.
 import {
+  type Closable,
   type Answer,
   type Caller,
   type Channel,
@@ -36,7 +37,7 @@ const LAST_REPLIES_MS = 1_000;
  * The MCP protocol engine for one source: legacy and modern revisions, on streams and over HTTP. It has no listener of its own;
  * transports feed it.
  */
-export function createGateway(options: GatewayOptions): Gateway {
+export function createGateway(options: GatewayOptions): Gateway & Closable {
   const settings = settle(options);
   const core = createCore(settings);
   let wrapped: Source | undefined;
@@ -62,17 +63,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     await core.work.idle(settings.clock, LAST_REPLIES_MS);
   };
 
+  const close = async (): Promise<void> => {
+    await drain(0);
+    hide?.();
+    for (const abandon of Array.from(core.connections)) safely(abandon);
+    legacy.sessions.close();
+  };
+
   return {
     connect: (channel: Channel, caller: Caller): Connection => new StreamConnection(core, channel, caller),
     exchange: (request: Exchange): Answer | Promise<Answer> => http.exchange(request),
     acceptsEither: settings.dialect.acceptsEither,
     drain,
-    async [Symbol.asyncDispose]() {
-      await drain(0);
-      hide?.();
-      for (const abandon of Array.from(core.connections)) safely(abandon);
-      legacy.sessions.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

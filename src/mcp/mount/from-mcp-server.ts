@@ -1,5 +1,6 @@
 // Owns: `fromMcpServer`, and one mounted server for each principal. Does not own: a single server (mounted-server.ts).
 import {
+  type Closable,
   type JsonObject,
   type CallOptions,
   type Catalogue,
@@ -42,7 +43,7 @@ const ANONYMOUS: Viewer = { scopes: [] };
  * One server per principal; viewers without one share a server. A viewer that only listens may have disconnected silently, so a server
  * with listeners is closed only to make room; its listeners are attached to the next one.
  */
-class MountedServers implements Source, AsyncDisposable {
+class MountedServers implements Source, Closable {
   readonly ready: Promise<void>;
   readonly #make: SdkServerFor;
   readonly #options: McpServerOptions;
@@ -91,6 +92,10 @@ class MountedServers implements Source, AsyncDisposable {
       this.#listeners.remove(key, listener);
       if (this.#servers.get(key)?.idle === true && !this.#listeners.has(key)) this.#close(key);
     };
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -196,7 +201,7 @@ const keyOf = ({ principal, scopes, claims }: Viewer): string =>
   principal === undefined ? "" : JSON.stringify([principal, claims ?? null, ...scopes.toSorted()]);
 
 /** A source that is a client of a mounted server, and closes it when disposed. It has no chain (law 1). */
-export interface McpServerSource extends Source, AsyncDisposable {
+export interface McpServerSource extends Source, Closable {
   /** Settles once the handshake is done; rejects with why it failed. Awaiting it is optional. */
   readonly ready: Promise<void>;
 }

@@ -1,6 +1,7 @@
 // Owns: one mounted server as a source: its parts, and which of them handles which message.
 // Does not own: one server per principal (from-mcp-server.ts).
 import {
+  type Closable,
   type Json,
   type LogLevel,
   type JsonObject,
@@ -34,7 +35,7 @@ function levelOf(given: Json | undefined): LogLevel {
 const UNKNOWN_OFFER: Reply = { refused: { code: "UNKNOWN", message: "There is nothing of this name." } };
 
 /** One server of the SDK over one connection of its own. */
-export class MountedServer implements Source, AsyncDisposable {
+export class MountedServer implements Source, Closable {
   readonly #options: McpServerOptions;
   readonly #wire: Wire;
   readonly #conversation: Conversation;
@@ -117,6 +118,10 @@ export class MountedServer implements Source, AsyncDisposable {
     const params = { ref: about, argument: { name: argument, value }, ...context };
     const values = objectIn(await this.#conversation.ask("completion/complete", params, viewer), "completion")?.["values"];
     return Array.isArray(values) ? values.filter((one) => typeof one === "string") : [];
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
+  type Closable,
   type ActorId,
   type Behaviour,
   checkOptions,
@@ -49,7 +50,7 @@ export interface ServeActorsOptions extends Omit<ServerOptions, FromDirectory | 
 }
 
 /** Actors that are served, and everything that was opened for them. */
-export interface ServedActors extends AsyncDisposable {
+export interface ServedActors extends Closable {
   readonly server: Server;
   readonly engine: LocalEngine;
   /** The address of `http`: `http://127.0.0.1:3000/mcp`. */

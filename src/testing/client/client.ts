@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/contract/index.ts";
+import type { Closable, JsonObject } from "../../core/contract/index.ts";
 import type { CallMore, TestClientOptions } from "./call-options.ts";
 import { Conversation } from "./conversation.ts";
 import type { Exchanging, HttpCall, HttpRequest } from "./http-call.ts";
@@ -22,7 +22,7 @@ import { type TestEra, Wire } from "./wire.ts";
  * An MCP client in the test's own process: no socket, no time of its own. Whatever it is asked first, it initializes before.
  * What the server answers with a JSON-RPC error rejects with `RequestError`.
  */
-export class TestClient implements AsyncDisposable {
+export class TestClient implements Closable {
   /** What the server told it unasked, on any stream. */
   readonly notifications: Notifications;
   readonly #wire: Wire;
@@ -147,6 +147,10 @@ export class TestClient implements AsyncDisposable {
   /** Ends the session, as a client that says goodbye. Legacy. */
   async endSession(): Promise<number> {
     return (await this.#wire.delete().done).status;
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   /** Goes away without a word. */

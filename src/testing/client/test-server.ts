@@ -1,5 +1,5 @@
 import { type AgenticService, fromAgenticService, isAgenticService } from "../../bridges/agentic/index.ts";
-import type { Behaviour, Clock, Engine, Entropy, SessionStore, Source, StreamStore } from "../../core/contract/index.ts";
+import type { Closable, Behaviour, Clock, Engine, Entropy, SessionStore, Source, StreamStore } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { cast } from "../../mcp/source/index.ts";
@@ -54,7 +54,7 @@ const NOT_SERVED =
   "There is nothing here to test: give testServer a list of kinds, a source, an AgenticService, a function that makes a server, a gateway or what has one, or remoteServer(url).";
 
 /** A server in the test's own process, on a clock that stands still: the same test twice gives the same bytes. */
-export interface TestServer extends AsyncDisposable {
+export interface TestServer extends Closable {
   readonly exchange: Exchanging["exchange"];
   readonly remote: boolean;
   readonly clock: SimulatedClock;
@@ -110,6 +110,12 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   const made = await make();
   const clients: TestClient[] = [];
   const everything = building.move();
+  let closed: Promise<void> | undefined;
+  const end = async (): Promise<void> => {
+    for (const client of clients) await client[Symbol.asyncDispose]();
+    await everything.disposeAsync();
+  };
+  const close = (): Promise<void> => (closed ??= end());
   return {
     clock,
     entropy,
@@ -123,10 +129,8 @@ export async function testServer(served: Served, options: TestServerOptions = {}
       clients.push(client);
       return client;
     },
-    async [Symbol.asyncDispose]() {
-      for (const client of clients) await client[Symbol.asyncDispose]();
-      await everything.disposeAsync();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -267,7 +267,7 @@ for (const persistence of ["disk", "distributed"] as const)
     await on.assertActorStateContains(one, { count: 2 });
   });
 
-void test("dispose ends what waits, and may be called again", async () => {
+void test("close ends what waits, and may be called again", async () => {
   const slow = actorCapability("slow", {
     intent: "Waits",
     initialState: {},
@@ -276,8 +276,8 @@ void test("dispose ends what waits, and may be called again", async () => {
   const on = await packetTest({ capabilities: [slow] });
   const waiting = on.sendActorMessage(await on.startTestActor(slow), {});
   const ended = assert.rejects(waiting, { name: "PacketError" });
-  await on.dispose();
-  await on.dispose();
+  await on.close();
+  await on.close();
   await ended;
   await assert.rejects(on.startTestActor(slow), { name: "PacketError" });
 });

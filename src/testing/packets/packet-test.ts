@@ -1,4 +1,12 @@
-import { type JsonObject, type Behaviour, EngineError, type Json, type Store, TroupeError } from "../../core/contract/index.ts";
+import {
+  type Closable,
+  type JsonObject,
+  type Behaviour,
+  EngineError,
+  type Json,
+  type Store,
+  TroupeError,
+} from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { createGateway } from "../../mcp/gateway/index.ts";
 import {
@@ -36,7 +44,7 @@ export interface PacketTestOptions
  * Functions, free to be taken apart. Time stands still but for `advance`. What a capability says no to rejects with
  * `PacketError`, whose `cause` is what broke; what does not hold throws an `AssertionError`.
  */
-export interface PacketTest extends AsyncDisposable {
+export interface PacketTest extends Closable {
   readonly startTestActor: StartTestActor;
   /**
    * The reply, once the message was applied. Of an actor that has ended since it was started, another begins. A `user_id` in
@@ -57,7 +65,7 @@ export interface PacketTest extends AsyncDisposable {
   /** Moves time on by so many milliseconds. Whatever falls due has happened when it settles. */
   readonly advance: (ms: number) => Promise<void>;
   /** Ends all of it; as often as you like. */
-  readonly dispose: () => Promise<void>;
+  readonly close: () => Promise<void>;
   /** All effects so far, in order. */
   readonly effects: readonly Emitted[];
   /** What broke inside, in order: a client is never told what it was. */
@@ -115,7 +123,7 @@ export async function packetTest(options: PacketTestOptions): Promise<PacketTest
   const tunnel = building.use(new McpTunnel({ gateway, clock, timeoutMs: LONGEST_MS }));
   flow.tunnelTo(gateway);
   const built = building.move();
-  const dispose = (): Promise<void> => built.disposeAsync();
+  const close = (): Promise<void> => built.disposeAsync();
   return {
     ...testActors(flow, engine, user),
     ...mcpExchange(tunnel, user),
@@ -123,8 +131,8 @@ export async function packetTest(options: PacketTestOptions): Promise<PacketTest
     assertActorStateContains,
     getActorState: (actor) => actor.state(),
     advance: (ms) => clock.advance(ms),
-    dispose,
-    [Symbol.asyncDispose]: dispose,
+    close,
+    [Symbol.asyncDispose]: close,
     effects,
     faults,
     clock,

@@ -1,4 +1,4 @@
-import { type ActorId, type Clock, type Engine, systemClock, TroupeError } from "../../../core/contract/index.ts";
+import { type Closable, type ActorId, type Clock, type Engine, systemClock, TroupeError } from "../../../core/contract/index.ts";
 import { omitUndefined } from "../../../core/contract/internal.ts";
 import { PacketError } from "../packet-error.ts";
 import { Fields, type SearchKind } from "./fields.ts";
@@ -54,7 +54,7 @@ export interface Hit {
 }
 
 /** What actors were told and answered, searchable: a projection of their chains, a moment behind them. */
-export interface Search extends AsyncDisposable {
+export interface Search extends Closable {
   /**
    * The best first; equally good ones, the newest first. Throws `PacketError`: `validation_failed` says what to ask instead,
    * `persistence_failed` that the index is being made anew.
@@ -104,6 +104,7 @@ export function searchIndex(options: SearchIndexOptions): Search {
   };
   const follower = new Follower({ engine, index, kinds, clock, fault });
   let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= follower.close().finally(() => index.close()));
   return {
     async search(query, wanted) {
       if (closed) throw new PacketError("cancelled", "The search index has been closed: open it again.");
@@ -137,7 +138,8 @@ export function searchIndex(options: SearchIndexOptions): Search {
     get lag() {
       return follower.lag;
     },
-    [Symbol.asyncDispose]: () => (closed ??= follower.close().finally(() => index.close())),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  type Closable,
   EngineError,
   type ActorId,
   type Behaviour,
@@ -48,7 +49,7 @@ const KIND = "kind:";
 const ALL = "*/*";
 
 /** Our own engine as a stage: guests and all other actors. */
-export class EngineStage implements TheaterStage {
+export class EngineStage implements TheaterStage, Closable {
   readonly #options: EngineStageOptions & Required<Pick<EngineStageOptions, "contents" | "entropy">>;
   readonly #engine: Engine;
   readonly #acting: Acting;
@@ -215,6 +216,10 @@ export class EngineStage implements TheaterStage {
 
   content(digest: string): Promise<Uint8Array | undefined> {
     return this.#staged(() => this.#options.contents.get(digest));
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

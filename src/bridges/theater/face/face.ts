@@ -1,4 +1,5 @@
 import {
+  type Closable,
   type JsonObject,
   type CallOptions,
   type Catalogue,
@@ -51,13 +52,13 @@ const UNKNOWN: Reply = { refused: { code: "UNKNOWN", message: "There is nothing 
  * Theater as MCP has it, over any stage. Errors of the stage are a tool's errors, under Theater's names. Disposing it ends its
  * viewers' channels and waits, not the stage.
  */
-export function theaterFace(options: FaceOptions): Source & AsyncDisposable {
+export function theaterFace(options: FaceOptions): Source & Closable {
   const face = new TheaterFace(options);
   describeSource(face, "Theater's face");
   return face;
 }
 
-class TheaterFace implements Source, AsyncDisposable {
+class TheaterFace implements Source, Closable {
   readonly instructions: string;
   readonly #scope: string | undefined;
   readonly #listing: Listing;
@@ -103,6 +104,10 @@ class TheaterFace implements Source, AsyncDisposable {
     const { stage, limits } = this.#backstage;
     const [list] = partsOf(ref);
     return this.#admits(viewer) && list !== "tools" && argument === "actor_id" ? completeActor(stage, value, limits.listed) : [];
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

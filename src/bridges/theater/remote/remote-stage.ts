@@ -1,4 +1,4 @@
-import { untilAborted } from "../../../core/contract/index.ts";
+import { type Closable, untilAborted } from "../../../core/contract/index.ts";
 import {
   StageError,
   type ChannelPeer,
@@ -27,9 +27,9 @@ import { Starter } from "./starter.ts";
 import { Watching } from "./watching.ts";
 
 /** A stage over any Theater server. Connects when it is first asked. Throws `InvalidRequest`. */
-export const remoteStage = (options: RemoteOptions = {}): Stage => new RemoteStage(settingsOf(options));
+export const remoteStage = (options: RemoteOptions = {}): Stage & Closable => new RemoteStage(settingsOf(options));
 
-class RemoteStage implements Stage {
+class RemoteStage implements Stage, Closable {
   readonly #settings: Settings;
   readonly #dialer: Dialer;
   readonly #calls: Calls;
@@ -147,6 +147,10 @@ class RemoteStage implements Stage {
       undo();
       this.#settle();
     };
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

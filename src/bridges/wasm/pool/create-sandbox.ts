@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
-import { type Clock, systemClock } from "../../../core/contract/index.ts";
+import { type Closable, type Clock, systemClock } from "../../../core/contract/index.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { GuestPool } from "./guest-pool.ts";
 
@@ -21,7 +21,7 @@ export interface SandboxOptions {
 }
 
 /** A pool of workers. It keeps the process alive only while calls are in flight. */
-export function createSandbox(options: SandboxOptions = {}): Sandbox {
+export function createSandbox(options: SandboxOptions = {}): Sandbox & Closable {
   if (!("cpuUsage" in Worker.prototype)) throw new Error("Guests need a Node that tells a thread's processor time: run 24.6 or newer.");
   const workers = positive("workers", options.workers ?? Math.min(4, Math.max(1, availableParallelism() - 1)));
   const instances = positive("instances", options.instances ?? 1_000);

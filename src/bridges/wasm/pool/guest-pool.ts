@@ -1,4 +1,4 @@
-import { type Clock, EngineError } from "../../../core/contract/index.ts";
+import { type Closable, type Clock, EngineError } from "../../../core/contract/index.ts";
 import type { CoreModule } from "../abi/index.ts";
 import type { GuestCall, GuestOutcome, Sandbox } from "../sandbox.ts";
 import { type Ended, Flight, type Part } from "./flight.ts";
@@ -30,7 +30,7 @@ function partIn({ begun }: Flight, { known, error }: Omit<Death, "guilty">): Par
 }
 
 /** Guests in workers, the main thread's side. */
-export class GuestPool implements Sandbox, Pool {
+export class GuestPool implements Sandbox, Pool, Closable {
   readonly #options: PoolOptions;
   readonly #workers = new Set<PoolWorker>();
   readonly #watchdog: Watchdog;
@@ -81,6 +81,10 @@ export class GuestPool implements Sandbox, Pool {
 
   forget(guest: string): void {
     for (const worker of this.#workers) worker.forget(guest);
+  }
+
+  close(): Promise<void> {
+    return this[Symbol.asyncDispose]();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

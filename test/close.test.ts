@@ -1,0 +1,127 @@
+// Everything public that opens something ends by `close()` as well as by `using`.
+import assert from "node:assert/strict";
+import { globSync, mkdtempDisposableSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import type { AgenticSource } from "troupe/agentic";
+import type { joinCluster } from "troupe/cluster";
+import type { Closable } from "troupe/contract";
+import type { dynamoSessionStores } from "troupe/dynamo";
+import type { serve } from "troupe/embed";
+import { LocalEngine } from "troupe/engine";
+import { createGateway } from "troupe/gateway";
+import type { fromMcpServer } from "troupe/mount";
+import type { capabilitySource, foreignServers, McpTunnel, PacketClient, PacketFlow, searchIndex } from "troupe/packet";
+import type { packetTest } from "troupe/packet-testing";
+import type { RestateEngine, restateExporter, restateImporter, restateSessionStore } from "troupe/restate";
+import { createServer, serveActors } from "troupe/server";
+import { merge } from "troupe/source";
+import {
+  memoryContents,
+  memorySessionStore,
+  memoryStore,
+  memoryStreamStore,
+  mendedSessionStores,
+  sqliteContents,
+  sqliteExporter,
+  sqliteImporter,
+  sqliteSessionStores,
+  sqliteStore,
+} from "troupe/store";
+import { FaultyStore, testServer } from "troupe/testing";
+import type { EngineStage, remoteStage, serveTheater, theaterFace } from "troupe/theater";
+import { connectInMemory, serveHttp, serveTcp, webDoor } from "troupe/transport";
+import type { createGuests, createSandbox } from "troupe/wasm";
+
+/** Compiles only for types with both ways to end. */
+type Ends<T extends Closable | (Disposable & { close(): void })> = T;
+
+/** What a test would need other servers, workers or processes for. */
+type Elsewhere = Ends<
+  | AgenticSource
+  | Awaited<ReturnType<typeof joinCluster>>
+  | ReturnType<typeof dynamoSessionStores>
+  | Awaited<ReturnType<typeof serve>>
+  | ReturnType<typeof fromMcpServer>
+  | ReturnType<typeof capabilitySource>
+  | ReturnType<typeof foreignServers>
+  | McpTunnel
+  | PacketClient
+  | PacketFlow
+  | ReturnType<typeof searchIndex>
+  | Awaited<ReturnType<typeof packetTest>>
+  | RestateEngine
+  | ReturnType<typeof restateExporter>
+  | ReturnType<typeof restateImporter>
+  | ReturnType<typeof restateSessionStore>
+  | EngineStage
+  | ReturnType<typeof remoteStage>
+  | Awaited<ReturnType<typeof serveTheater>>
+  | ReturnType<typeof theaterFace>
+  | ReturnType<typeof createGuests>
+  | ReturnType<typeof createSandbox>
+>;
+
+test("everything that opens something closes by close(), and again by its dispose", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-close-"));
+  const at = (name: string): string => join(folder.path, name);
+  const gateway = createGateway({ source: merge(), info: { name: "g", version: "1" } });
+  const server = createServer("s", "1");
+  const engineStore = memoryStore();
+  const opened: readonly Closable[] = [
+    await serveActors({ kinds: [] }),
+    server,
+    await serveHttp({ gateway }),
+    await serveTcp({ gateway }),
+    webDoor({ gateway }),
+    connectInMemory(gateway),
+    gateway,
+    await LocalEngine.start({ kinds: [], store: engineStore }),
+    engineStore,
+    sqliteStore({ directory: at("actors") }),
+    memorySessionStore(),
+    memoryStreamStore(),
+    sqliteSessionStores({ path: at("sessions.db") }),
+    mendedSessionStores({ path: at("mended.db"), onDamage: () => undefined }),
+    memoryContents(),
+    sqliteContents(at("content.db")),
+    await testServer([]),
+    (await testServer([])).client(),
+    new FaultyStore(memoryStore(), () => "pass"),
+  ];
+  for (const one of opened) {
+    await one.close();
+    await one[Symbol.asyncDispose]();
+  }
+  await sqliteImporter({ directory: at("imported") }).close();
+  const exporter = sqliteExporter({ directory: at("actors") });
+  await exporter.close();
+  await exporter[Symbol.asyncDispose]();
+  // Closed: each lock is free again.
+  await sqliteStore({ directory: at("actors") }).close();
+});
+
+test("stores that are spread into the options of a server bring no further option", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-close-"));
+  await using stores = sqliteSessionStores({ path: join(folder.path, "sessions.db") });
+  assert.deepEqual(Object.keys({ ...stores }).toSorted(), ["sessions", "streams", "taskStore"]);
+  await createServer("s", "1", { ...stores }).close();
+});
+
+test("every public interface that can be disposed of has a close method", () => {
+  const src = resolve(import.meta.dirname, "../src");
+  // Contracts that a store, an engine or a stage of your own implements need the symbol alone; what opens them returns `Closable`.
+  const contracts = new Set(
+    "Exporter Importer SessionStore StreamStore TaskStore Store ContentStore Gateway Engine Peers Stage Sandbox".split(" "),
+  );
+  const without = globSync("{core,mcp,bridges}/**/*.ts", { cwd: src, exclude: ["**/*.test.ts", "**/*.fixture.ts"] }).flatMap((file) =>
+    Array.from(
+      readFileSync(join(src, file), "utf8").matchAll(/export interface (\w+) extends [^{]*\b(?:Async)?Disposable\b[^{]*\{([\s\S]*?)\n\}/g),
+      ([, name = "", body = ""]) => ({ name, closes: /\bclose\(/.test(body) }),
+    ).flatMap(({ name, closes }) => (closes || contracts.has(name) ? [] : [`${file}: ${name}`])),
+  );
+  assert.deepEqual(without, []);
+  const all: Elsewhere[] = [];
+  assert.equal(all.length, 0);
+});

@@ -14,6 +14,7 @@ import { memorySessionStore, memoryStore, memoryStreamStore } from "troupe/store
 import {
   assertError,
   assertHasTools,
+  assertRefused,
   assertToolResult,
   callToolRequest,
   clientMatrix,
@@ -35,7 +36,10 @@ const counter = actor("counter", {
   description: "A count of one's own.",
   per: "user",
   state: z.object({ n: z.int().default(0) }),
-  tools: { add: { description: "Adds one.", run: ({ state }) => `${(state.n += 1)}` } },
+  tools: {
+    add: { description: "Adds one.", run: ({ state }) => `${(state.n += 1)}` },
+    take: { description: "Takes one.", enabled: ({ state }) => state.n > 0 || "Nothing is left.", run: ({ state }) => `${(state.n -= 1)}` },
+  },
 });
 
 const safe = actor("safe", {
@@ -111,6 +115,7 @@ test("the guide's client", async () => {
   assertToolResult(await ada.callTool("add"), "1");
   assertToolResult(await ada.callTool("add"), "2");
   assertToolResult(await server.client({ principal: "bob" }).callTool("add"), "1");
+  assertRefused(await server.client({ principal: "eve" }).callTool("take"), /Nothing is left/, "NOT_NOW");
 
   await assert.rejects(ada.callTool("fly"), { name: "RequestError", code: -32602 });
   assertError(await ada.raw(callToolRequest(7, "fly")), -32602);

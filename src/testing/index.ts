@@ -4,7 +4,7 @@ export { FaultyStore, type Fault, type FaultPlace } from "./faulty-store.ts";
 export { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
 export { account, Ledger, operation, torture, type Account, type Operation, type Tortured, type TortureOptions } from "./torture.ts";
 export type { AnswerScripts, Script } from "./client/answers.ts";
-export { assertError, assertHasTools, assertToolResult, toolText } from "./client/assertions.ts";
+export { assertError, assertHasTools, assertRefused, assertToolResult, type Refusable, toolText } from "./client/assertions.ts";
 export type { CallMore, TestClientOptions } from "./client/call-options.ts";
 export { TestClient } from "./client/client.ts";
 export type { Frame, Frames } from "./client/frames.ts";

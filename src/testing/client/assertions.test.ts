@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { refuse } from "../../core/actor/index.ts";
+import * as z from "zod";
+import { actor, refuse } from "../../core/actor/index.ts";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { house } from "./house.fixture.ts";
 import {
   assertError,
   assertHasTools,
+  assertRefused,
   assertToolResult,
   callToolRequest,
   getPromptRequest,
@@ -15,6 +17,8 @@ import {
   listResourcesRequest,
   listToolsRequest,
   readResourceRequest,
+  rehearse,
+  type TestClient,
   testServer,
   toolText,
 } from "../index.ts";
@@ -58,6 +62,82 @@ test("a tool's data is compared whole, and its members are typed", async () => {
   assert.equal(broken.isError, true);
   assert.throws(() => assertToolResult(broken, {}), failed(/The tool failed: Broken\./));
 });
+
+const gate = actor("gate", {
+  description: "A gate.",
+  state: z.object({ open: z.boolean().default(false) }),
+  tools: {
+    pass: {
+      description: "Goes through.",
+      enabled: ({ state }) => state.open || "The gate is shut.",
+      view: () => "Through.",
+    },
+    knock: {
+      description: "Knocks.",
+      input: z.object({ times: z.int() }),
+      run: ({ args }) => refuse("No answer.", { code: "DEAF", data: args }),
+    },
+    open: {
+      description: "Opens it.",
+      run({ state }) {
+        state.open = true;
+      },
+    },
+    break: {
+      description: "Throws.",
+      run() {
+        throw new TypeError("a secret");
+      },
+    },
+  },
+});
+
+test("assertRefused checks sentence and code, in both eras and for one actor", async () => {
+  await using server = await testServer([gate]);
+  for (const era of ["legacy", "modern"] as const) {
+    const client = server.client({ era });
+    const shut = await client.callTool("pass");
+    assertRefused(shut);
+    assertRefused(shut, "The gate is shut.");
+    assertRefused(shut, /shut/, "NOT_NOW");
+    assertRefused(await client.raw(callToolRequest(7, "pass")), /shut/, "NOT_NOW");
+    assertRefused(await client.callTool("knock", { times: 2 }), "No answer.", "DEAF");
+    assertRefused(await client.callTool("knock", { times: "2" }), /times/, "INVALID");
+  }
+  assertRefused(await server.engine.call({ to: gate.id("main"), action: "tools/pass", args: {}, start: null }), /shut/, "NOT_NOW");
+  const actorAlone = rehearse(gate);
+  assertRefused(actorAlone.view("tools/pass"), /shut/, "NOT_NOW");
+  assertRefused(actorAlone.turn("tools/knock", { times: 1 }), "No answer.", "DEAF");
+  assertRefused(actorAlone.turn("tools/knock", { times: 1 }).reply, "No answer.", "DEAF");
+});
+
+test("assertRefused prints what there is instead of the refusal", async () => {
+  await using server = await testServer([gate]);
+  const client = server.client();
+  const shut = await client.callTool("pass");
+  assert.throws(() => assertRefused(shut, "The gate is open."), failed(/says "The gate is shut\.", not The gate is open\./));
+  assert.throws(() => assertRefused(shut, /shut/, "REFUSED"), failed(/has NOT_NOW, not REFUSED; it says "The gate is shut\."/));
+  const broken = await client.callTool("break");
+  assert.throws(() => assertRefused(broken), failed(/but the tool failed with CRASHED: /));
+  assert.throws(() => assertRefused({ content: [], isError: true }, undefined, "NO"), failed(/no code, not NO/));
+  const unknown = await client.raw(callToolRequest(7, "fly"));
+  assert.throws(() => assertRefused(unknown), failed(/but the server answered with the error -32602: /));
+  assert.throws(() => assertRefused(rehearse(gate).turn("tools/open")), failed(/no reply, which means that it was done/));
+  await client.callTool("open");
+  const through = await client.callTool("pass");
+  assert.throws(() => assertRefused(through, /shut/), failed(/but the tool succeeded: Through\.:\n[^]*content: /));
+  assert.throws(() => assertRefused({ ok: 1 }), failed(/the reply is `ok`/));
+  assert.throws(() => assertRefused({ needs: {} }), failed(/must answer a question/));
+  assert.throws(() => assertRefused("later"), failed(/in a later turn/));
+});
+
+/** Compiled, never run. */
+export const mustNotCompile = {
+  promise: (client: TestClient) => {
+    // @ts-expect-error -- await it
+    assertRefused(client.callTool("pass"));
+  },
+};
 
 test("assertions hold, or say what there is instead #apptheory.properties.testkit", async () => {
   await using server = await testServer(house().source);

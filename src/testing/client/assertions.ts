@@ -1,7 +1,8 @@
+// Owns: assertions about what a server or an actor answered. Does not own: getting the answer (client.ts, rehearse.ts).
 import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
-import { type JsonObject, isJsonObject } from "../../core/contract/index.ts";
-import { isJsonObjects, type TestReply } from "./message.ts";
+import { type JsonObject, isJsonObject, type Reply, type Turn } from "../../core/contract/index.ts";
+import { isJsonObjects, objectIn, type TestReply } from "./message.ts";
 import { shapes, type ToolResult } from "./results.ts";
 
 // The assertions' own class, which every runner shows as such; none of theirs is needed.
@@ -27,8 +28,74 @@ export function assertToolResult(actual: ToolResult | TestReply, expected: strin
 }
 
 function assertText(found: string, expected: string | RegExp): void {
-  if (typeof expected === "string" ? found === expected : expected.test(found)) return;
+  if (matches(found, expected)) return;
   throw wrong("assertToolResult", `The tool's text is ${JSON.stringify(found)}, not ${String(expected)}:`, found, expected);
+}
+
+const matches = (found: string, expected: string | RegExp): boolean =>
+  typeof expected === "string" ? found === expected : expected.test(found);
+
+/** What may hold a refusal: a tool's result, a JSON-RPC response, the reply of an engine or of a view, or a turn. */
+export type Refusable = ToolResult | TestReply | Reply | Turn<unknown> | "later" | undefined;
+
+/**
+ * Passes if the call was refused, with this sentence or one that matches the pattern, and with this code, if given. An author's code that
+ * throws an error has crashed: that is not a refusal.
+ */
+export function assertRefused(actual: Refusable, expected?: string | RegExp, code?: string): void {
+  const refusal = refusalIn(actual);
+  if (typeof refusal === "string") throw wrong("assertRefused", `Expected a refusal, but ${refusal}:`, actual, expected ?? code);
+  const { message } = refusal;
+  if (expected !== undefined && !matches(message, expected))
+    throw wrong("assertRefused", `The refusal says ${JSON.stringify(message)}, not ${String(expected)}:`, message, expected);
+  if (code !== undefined && refusal.code !== code)
+    throw wrong(
+      "assertRefused",
+      `The refusal has ${refusal.code ?? "no code"}, not ${code}; it says ${JSON.stringify(message)}:`,
+      actual,
+      code,
+    );
+}
+
+interface RefusalFound {
+  readonly message: string;
+  readonly code: string | undefined;
+}
+
+/** The refusal, or what there is instead. */
+function refusalIn(actual: Refusable): RefusalFound | string {
+  if (actual === undefined) return "there is no reply, which means that it was done";
+  if (actual === "later") return "the reply comes in a later turn";
+  if ("content" in actual) return refusalInResult(actual);
+  if ("jsonrpc" in actual) return refusalInResponse(actual);
+  if ("refused" in actual) return actual.refused;
+  if ("ok" in actual) return "the reply is `ok`";
+  if ("needs" in actual) return "the client must answer a question first";
+  return refusalIn(actual.reply);
+}
+
+function refusalInResult(result: ToolResult): RefusalFound | string {
+  if (result.isError !== true) return `the tool succeeded: ${toolText(result)}`;
+  const details = objectIn(result._meta, "troupe/refused");
+  return refusalWith(toolText(result), details) ?? `the tool failed with ${codeIn(details) ?? "no code"}: ${toolText(result)}`;
+}
+
+function refusalInResponse(response: TestReply): RefusalFound | string {
+  const { error } = response;
+  const result = resultIn(response);
+  if (error === undefined) return result === undefined ? "there is no tool result" : refusalInResult(result);
+  const details = objectIn({ data: error.data ?? null }, "data");
+  const refusal = codeIn(details) !== undefined ? refusalWith(error.message, details) : undefined;
+  return refusal ?? `the server answered with the error ${error.code}: ${error.message}`;
+}
+
+/** A failure of the server says whether the call was applied. A refusal never was. */
+function refusalWith(message: string, details: JsonObject): RefusalFound | undefined {
+  return "applied" in details ? undefined : { message, code: codeIn(details) };
+}
+
+function codeIn({ code }: JsonObject): string | undefined {
+  return typeof code === "string" ? code : undefined;
 }
 
 /** Of a JSON-RPC response (`client.raw`), or what a call of the client rejected with. */

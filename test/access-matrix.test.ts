@@ -91,7 +91,7 @@ const kindFor = (per: (typeof PERS)[number], starter: boolean): Behaviour => {
     description: name,
     per,
     owner: starter ? "starter" : "anyone",
-    begins: per === "link",
+    autoStart: per === "link",
     persistence: "memory",
     state,
     initial: ({ viewer }) => ({ by: who(viewer), n: 0 }),

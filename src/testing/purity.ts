@@ -18,7 +18,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
     version: behaviour.version,
     policy: behaviour.policy,
     ...(behaviour.per !== undefined && { per: behaviour.per }),
-    ...(behaviour.begins !== undefined && { begins: behaviour.begins }),
+    ...(behaviour.autoStart !== undefined && { autoStart: behaviour.autoStart }),
     ...(behaviour.catalogue !== undefined && { catalogue: behaviour.catalogue }),
     initial: (key: string, first: Message) => compared(`${kind}: initial`, first, (message) => behaviour.initial(key, message)),
     receive: (state: S, message: Message, life?: string, seq?: number, uid?: string) =>

@@ -27,7 +27,7 @@ export const guest = actor("guest", {
       description: "Order a dish.",
       input: z.object({ dish: z.string() }),
       run({ state, args, send, message, later }) {
-        const of = send(kitchen.at("main").cook(args), { start: null, replyAs: "served" });
+        const of = send(kitchen.at("main").cook(args), { replyAs: "served" });
         state.waiting[of] = message.id;
         return later();
       },

@@ -5,7 +5,7 @@ import * as z from "zod";
 export const desk = actor("desk", {
   description: "Decides expenses.",
   per: "link",
-  begins: true,
+  autoStart: true,
   state: z.object({ waiting: z.array(z.string()).default([]) }),
   tools: { queue: { description: "What waits.", view: ({ state }) => ({ waiting: state.waiting }) } },
   messages: {
@@ -35,7 +35,7 @@ export const expense = actor("expense", {
       input: z.object({ title: z.string() }),
       run({ state, args, send }) {
         state.status = "pending";
-        send(desk.at("main").file(args), { start: null });
+        send(desk.at("main").file(args));
       },
     },
   },

@@ -11,7 +11,7 @@ function charge({ state, send, key }: Pick<RunContext<z.infer<typeof Order>, unk
 const bank = actor("bank", {
   description: "Takes money.",
   per: "link",
-  begins: true,
+  autoStart: true,
   state: z.object({ charged: z.array(z.string()).default([]) }),
   messages: {
     charge: {

@@ -35,7 +35,7 @@ const kindOf = (version: number, migrate?: () => { n: number }): Behaviour =>
 const lamp = actor("lamp", {
   description: "A lamp.",
   per: "link",
-  begins: true,
+  autoStart: true,
   state,
   tools: { light: { description: "Lights.", run: () => "lit" } },
 });

@@ -18,7 +18,7 @@ export function namesKind() {
   return actor("names", {
     description: "The names players have claimed.",
     per: "link",
-    begins: true,
+    autoStart: true,
     initial: (): NamesState => ({ owners: {} }),
     messages: {
       claim: {

@@ -19,7 +19,7 @@ export function rosterKind() {
   return actor("roster", {
     description: "Who is about.",
     per: "link",
-    begins: true,
+    autoStart: true,
     initial: (): RosterState => ({ players: {}, watch: false }),
     tools: {
       who: {

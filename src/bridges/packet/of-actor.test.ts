@@ -169,7 +169,7 @@ const place = actor("place", {
   description: "A place",
   persistence: "memory",
   per: "link",
-  begins: true,
+  autoStart: true,
   state: z.object({ rung: z.number().default(0) }),
   tools: {
     ring: {

@@ -206,11 +206,10 @@ export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN ext
   /** Which actor stands for a viewer. Default `shared`. */
   readonly per?: Per;
   /**
-   * With `per: "link"`: the actor starts on first use and has no parent. Until then a link to it shows its initial state; the first
-   * call through a link, or a message with `start`, starts it. Default false: it starts with a message with `start`, as the sender's
-   * child.
+   * With `per: "link"`: the actor starts with its first message and has no parent, as actors of the scopes `shared` and `user` always do.
+   * Until then a link to it shows its initial state. Default false: another actor creates it, and is its parent.
    */
-  readonly begins?: boolean;
+  readonly autoStart?: boolean;
   /** Its output for `{}` is the initial state, unless there is `initial`. What `initial` and `migrate` return must fit it. */
   readonly state?: StandardSchemaV1<unknown, S>;
   readonly initial?: (context: InitialContext) => S;
@@ -280,7 +279,7 @@ export interface AnyDefinition extends Partial<Policy> {
   readonly title?: string;
   readonly version?: number;
   readonly per?: Per;
-  readonly begins?: boolean;
+  readonly autoStart?: boolean;
   readonly state?: object;
   readonly initial?: (context: InitialContext) => object;
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;

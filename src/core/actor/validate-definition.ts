@@ -50,7 +50,7 @@ const DEFINITION: Properties<AnyDefinition> = {
   title: "text",
   version: "a number",
   per: "text",
-  begins: "a boolean",
+  autoStart: "a boolean",
   state: "a schema",
   initial: "a function",
   migrate: "a function",

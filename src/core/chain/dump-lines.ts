@@ -145,9 +145,11 @@ const isWake = (value: unknown): boolean =>
 const areWakes = (value: unknown): boolean =>
   isJsonObject(value) && Object.keys(value).length <= MOST_WAKES && Object.values(value).every(isWake);
 
+const isTrue = (value: unknown): boolean => value === true;
+
 const LIFE: Guards = { uid: isText, life: isText, version: Number.isSafeInteger, createdAt: isTime, status: isStatus };
 const MESSAGES: Guards = { lastMessageAt: isTime, messageCount: isCount, wakes: areWakes, pending: isJsonObject };
-const SPECIAL: Guards = { policy: isPolicy, owner: isText, parent: isAddress, muted: (value) => value === true };
+const SPECIAL: Guards = { policy: isPolicy, owner: isText, parent: isAddress, muted: isTrue };
 
 const isRow = (value: unknown): value is Row => has(value, { ...LIFE, ...MESSAGES }, SPECIAL);
 
@@ -162,7 +164,7 @@ const ENVELOPE: Guards = { id: isText, to: isAddress, action: isText, args: (val
 const SENDER: Guards = { from: isAddress, viewer: isViewer, cause: isText, trace: isJsonObject, answers: isJsonObject, can: isTexts };
 
 const isMessage = (value: unknown): value is Message =>
-  has(value, ENVELOPE, { ...SENDER, policy: isPolicy, replyAs: isText, deadline: isNumber });
+  has(value, ENVELOPE, { ...SENDER, policy: isPolicy, replyAs: isText, deadline: isNumber, noStart: isTrue });
 
 const wakeOf = ({ at, everyMs, action, args, cause, rang }: SetWake): object => ({ at, everyMs, action, args, cause, rang });
 

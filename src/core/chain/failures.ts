@@ -21,7 +21,8 @@ export function failedMessage(
   if (parent === undefined || muted === true) return undefined;
   // A restarted child may fail again on the same message, which is delivered again. That failure needs an id of its own.
   const of = `${crash.id}.failed.${at}`;
-  return { id: of, to: parent, action: FAILED, args: { child, why }, at, seed: sha256(`${crash.seed}:${of}`).slice(0, 32), from: child };
+  const seed = sha256(`${crash.seed}:${of}`).slice(0, 32);
+  return { id: of, to: parent, action: FAILED, args: { child, why }, at, seed, from: child, noStart: true };
 }
 
 const MOST_PATHS = 8;

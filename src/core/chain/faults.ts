@@ -15,14 +15,13 @@ export const badId = (id: unknown): EngineError =>
   );
 export const unknownKind = (kind: string): EngineError =>
   fault("UNKNOWN_KIND", `There is no kind of actor "${kind.slice(0, 64)}" here: start the engine with its behaviour.`);
-export const noActor = (id: ActorId): EngineError =>
-  fault("NO_ACTOR", `There is no actor ${id}: begin it with a message that has \`start\`.`);
+export const noActor = (id: ActorId): EngineError => fault("NO_ACTOR", `There is no actor ${id}: create it first.`);
 export const stopped = (id: ActorId, applied = false): EngineError =>
-  fault("ACTOR_STOPPED", `${id} has stopped: a message with \`start\` begins another life.`, { applied });
+  fault("ACTOR_STOPPED", `${id} has stopped: create it again for another life.`, { applied });
 export const parentStopped = (id: ActorId, parent: ActorId): EngineError =>
   fault(
     "ACTOR_STOPPED",
-    `${parent} has stopped, so its child ${id} is not born: begin it from an actor that goes on, or give its kind \`begins: true\`.`,
+    `${parent} has stopped, so its child ${id} is not created: create it from an actor that lives on, or give its kind \`autoStart: true\`.`,
   );
 export const failed = (id: ActorId, why: string, cause?: unknown): EngineError =>
   fault("ACTOR_FAILED", `${id} has failed (${why}): mend the cause, then restart it.`, { cause });

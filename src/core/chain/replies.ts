@@ -87,6 +87,7 @@ export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: str
   to: asker,
   action: replyAs,
   args: { of, to: self, reply },
+  noStart: true,
 });
 
 /** The reply, as a message, to one that left no event to send it. Undefined if none was requested. */

@@ -102,7 +102,13 @@ export function begin(kind: Kind, id: ActorId, message: Message, { uid, muted }:
 }
 
 /** Whether actors of the kind are children of the actor that starts them. Those that stand for a viewer, or for all, have no parent. */
-export const hasParent = ({ behaviour: { per, begins } }: Kind): boolean => (per === undefined || per === "link") && begins !== true;
+export const hasParent = ({ behaviour: { per, autoStart } }: Kind): boolean => (per === undefined || per === "link") && autoStart !== true;
+
+/** Whether the message starts its actor if there is none, or none that lives. A timer's message never gets that far: it ends with its life. */
+export const mayStart = (
+  { behaviour: { per, autoStart } }: Pick<Kind, "behaviour">,
+  { start, noStart }: Pick<Message, "start" | "noStart">,
+): boolean => start !== undefined || (noStart !== true && (autoStart === true || per === "shared" || per === "user"));
 
 /** The turn or work that the behaviour returns. Throws what it throws. */
 export function received<S>(
@@ -279,7 +285,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const settled = settlePending(base, job, reply, answers, effects.stop, now);
   if (settled.sends.length > 0) sends.push(...settled.sends);
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
-    sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop } });
+    sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop }, noStart: true });
   if (answersHere && message.replyAs !== undefined && message.from !== undefined)
     sends.push(answerTo(message.from, message.replyAs, now.id, message.id, reply));
   const wakes = effects.stop === undefined ? wakesAfter(base, job, effects) : {};

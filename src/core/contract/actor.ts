@@ -46,8 +46,10 @@ export interface Message {
   readonly seed: string;
   /** Availability is decided with it again, inside the turn (law 3). */
   readonly viewer?: TurnViewer;
-  /** The actor may begin with this message; absent and the actor unknown: `NO_ACTOR`. */
+  /** The actor may start with this message, whatever its kind. Absent: only if its kind starts on first use; otherwise `NO_ACTOR`. */
   readonly start?: Json;
+  /** Starts no actor, not even one that starts on first use. Engines set it on replies (`replyAs`), and on what a parent is sent of its children. */
+  readonly noStart?: true;
   /** Only with `start`: overrides the kind's policy, and is stored with the actor. */
   readonly policy?: Partial<Policy>;
   /** The reply arrives at the sender as a message of this action: a durable ask that holds no mailbox. */
@@ -153,10 +155,10 @@ export interface Behaviour<S = unknown> {
   /** Which actor of this kind stands for a viewer; absent: `link`. */
   readonly per?: Per;
   /**
-   * Starts on first use and has no parent. Until then a link to it shows its initial state. Absent: a message with `start`
-   * starts it, and it ends when the sender of that message does.
+   * Starts with its first message and has no parent, as actors of the scopes `shared` and `user` do. Until then a link to it shows its
+   * initial state. Absent: a message with `start` starts it, and it ends when the sender of that message does.
    */
-  readonly begins?: boolean;
+  readonly autoStart?: boolean;
   /** All it can ever show; absent: not known ahead, so never served "gated". */
   readonly catalogue?: Catalogue;
   initial(key: string, first: Message): S;

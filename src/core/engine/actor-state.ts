@@ -10,6 +10,7 @@ import {
   extraOf,
   faults,
   type Kind,
+  mayStart,
   NOTHING_SINCE,
   type Plan,
   sinceAfter,
@@ -127,7 +128,7 @@ export class ActorState implements Base {
       const isStranger = extra.owner !== undefined && message.viewer !== undefined && message.viewer.principal !== extra.owner;
       return isStranger ? faults.noActor(id) : undefined;
     }
-    if (message.start !== undefined) return undefined;
+    if (mayStart(this.kind, message)) return undefined;
     return status === "not-started" ? faults.noActor(id) : faults.stopped(id);
   }
 

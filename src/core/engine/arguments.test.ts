@@ -84,7 +84,7 @@ test("C3 a message that is delivered again has the same arguments", async () => 
     kind: "taker",
     version: 1,
     policy: { ...DEFAULT_POLICY },
-    begins: true,
+    autoStart: true,
     initial: () => ({ items: [] }),
     receive(state, { action, args }: Message) {
       if (action === "pass") return { send: [{ to: "taker/b", action: "take", args: { items: [1, 2, 3] }, start: null }] };

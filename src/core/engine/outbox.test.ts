@@ -226,7 +226,7 @@ test("C5 only some of many large sends are in memory at a time, and all arrive i
     "tally",
     {},
     {},
-    { begins: true, receive: (state, { id }) => ({ state: { ...state, log: [...state.log, id] } }) },
+    { autoStart: true, receive: (state, { id }) => ({ state: { ...state, log: [...state.log, id] } }) },
   );
   await using engine = await LocalEngine.start({ kinds: [counting], store });
   await settle(50);

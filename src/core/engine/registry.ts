@@ -1,6 +1,6 @@
 // Owns: the cells of this process by id, how one is made and loaded, and the kinds of actors.
 // Does not own: when cells are dropped from memory (passivation.ts).
-import { faults, keyOf, type Kind, kindFrom } from "../chain/internal.ts";
+import { faults, keyOf, type Kind, kindFrom, mayStart } from "../chain/internal.ts";
 import {
   TroupeError,
   type ActorId,
@@ -195,7 +195,7 @@ export class CellDirectory {
     if (persistence === "disk" && this.#host.store === undefined) throw faults.engineMissing(kind.name, "store");
     if (message.policy?.persistence === "disk") this.#kindsAlsoStored.add(kind.name);
     if (this.#isStored(kind)) return this.at(message.to);
-    return message.start === undefined ? undefined : this.#create(kind, message.to, true);
+    return mayStart(kind, message) ? this.#create(kind, message.to, true) : undefined;
   }
 
   /**

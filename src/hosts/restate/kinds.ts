@@ -1,4 +1,4 @@
-import { faults, keyOf } from "../../core/chain/internal.ts";
+import { faults, keyOf, mayStart } from "../../core/chain/internal.ts";
 import type { ActorId, Behaviour, Json, Message } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
 import { sealer, unsealed, type Sealer } from "./sealed.ts";
@@ -27,6 +27,12 @@ export class Kinds {
   check(id: ActorId): void {
     keyOf(id);
     if (!this.has(kindOf(id))) throw faults.unknownKind(kindOf(id));
+  }
+
+  /** Whether the message starts its actor if there is none. */
+  mayStart(message: Message): boolean {
+    const behaviour = this.#kinds.get(kindOf(message.to));
+    return behaviour !== undefined && mayStart({ behaviour }, message);
   }
 
   /** Whether a state of that version was written by newer code than this node's, whose views do not know it. */

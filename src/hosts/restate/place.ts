@@ -1,4 +1,4 @@
-import { atMostBytes, begin, extraOf, faults, upcast, type Base, type Kind } from "../../core/chain/internal.ts";
+import { atMostBytes, begin, extraOf, faults, mayStart, upcast, type Base, type Kind } from "../../core/chain/internal.ts";
 import type { ActorId, EngineError, Message } from "../../core/contract/index.ts";
 import type { Kept } from "./kept.ts";
 
@@ -28,7 +28,7 @@ export function placeFor(kind: Kind, message: Message, kept: Kept | undefined, w
     if (owner !== undefined && message.viewer !== undefined && message.viewer.principal !== owner) throw faults.noActor(to);
     return living(kind, to, kept, true);
   }
-  if (message.start === undefined) throw kept === undefined ? faults.noActor(to) : faults.stopped(to);
+  if (!mayStart(kind, message)) throw kept === undefined ? faults.noActor(to) : faults.stopped(to);
   const before = kept === undefined ? undefined : { uid: kept.row.uid, ...(kept.row.muted && { muted: true as const }) };
   try {
     return { base: begin(kind, to, message, before), born: true, kept, stale: false };

@@ -107,9 +107,9 @@ export class RestateEngine implements Engine {
   /** Settles when the server has taken it, durably. */
   async send(outgoing: Outgoing): Promise<void> {
     const message = this.#stamped(outgoing);
-    const { to, start, id: idempotencyKey } = message;
+    const { to, id: idempotencyKey } = message;
     const { names, kinds, ingress, queries } = this.#node;
-    if (start === undefined && (await this.#guarded(() => queries.head(to))) === undefined) throw faults.noActor(to);
+    if (!kinds.mayStart(message) && (await this.#guarded(() => queries.head(to))) === undefined) throw faults.noActor(to);
     const input: TurnInput = { message };
     try {
       // It would end nowhere, not with the dead letters either.

@@ -162,7 +162,7 @@ export class ActorViews {
       dependencies?.add(this.#dependenciesOf(behaviour));
       return new ActorView(id, { state: null, seq: snapshot.seq, head: snapshot.head }, brokenSurface(behaviour));
     }
-    if (!begins && behaviour.begins !== true) {
+    if (!begins && behaviour.autoStart !== true) {
       if (dependencies !== undefined && behaviour.per === "user") dependencies.principal = true;
       if (rootActor(behaviour, viewer) !== id) return undefined;
     }

@@ -40,7 +40,7 @@ const walker = actor("walker", {
 const room = actor("room", {
   description: "A room.",
   per: "link",
-  begins: true,
+  autoStart: true,
   initial: () => ({ left: 0, called: "" }),
   tools: {
     step: {
@@ -166,7 +166,7 @@ test("the sessions of a peer start a bounded number of actors, and can go on usi
   const hall = actor("hall", {
     description: "Everybody's.",
     per: "link",
-    begins: true,
+    autoStart: true,
     state: z.object({ count: z.int().default(0) }),
     tools: { visit: { description: "Counts visits.", run: ({ state }) => (state.count += 1) } },
   });

@@ -196,7 +196,7 @@ export class CallRouter {
     const { clock, engine } = this.#options;
     const { viewer } = roots;
     const isRoot = id === self;
-    const mayBegin = isRoot || slot.behaviour.begins === true || rootActor(slot.behaviour, viewer) === id;
+    const mayBegin = isRoot || slot.behaviour.autoStart === true || rootActor(slot.behaviour, viewer) === id;
     const retry = isRoot || options.key === undefined ? undefined : retryKey(viewer, self, route, options.key);
     if (retry !== undefined) this.#retries.set(retry, { id, at: clock.now() });
     const message = messageTo(id, route.offer.action, namedArguments(route.offer, args), roots.as(self), mayBegin);

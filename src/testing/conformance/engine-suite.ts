@@ -39,6 +39,9 @@ const logged = (engine: Engine, id: ActorId, line: string | RegExp): Promise<voi
     (await logOf(engine, id)).some((own) => (typeof line === "string" ? own === line : line.test(own))),
   );
 
+/** A message without `start`: only an actor that starts on first use starts with it. */
+const unstarted = (to: ActorId, action: string, args: Json = null): Outgoing => ({ to, action, args });
+
 const objectOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
 /** When it began, when its last message came, and how many did. */
@@ -531,6 +534,60 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await logged(again, A, "from a door");
       assert.equal((await logOf(again, A)).filter((line) => line === "from a door").length, 1);
     });
+
+    for (const [name, more] of [
+      ['`per: "shared"`', { per: "shared" }],
+      ['`per: "user"`', { per: "user" }],
+      ["`autoStart`", { per: "link", autoStart: true }],
+    ] as const)
+      it(
+        `an actor of ${name} starts with its first call or send, without a parent #actors.auto-start`,
+        async ({ engine }) => {
+          assert.deepEqual(await engine.call(unstarted("place/called", "add")), { ok: 1 });
+          await engine.send(unstarted("place/sent", "note", { text: "sent" }));
+          await logged(engine, "place/sent", "sent");
+          await engine.call(say("send", { to: "place/child", action: "note", with: { text: "by a turn" } }, { to: A }));
+          await logged(engine, "place/child", "by a turn");
+          await engine.stop(A, "done");
+          assert.equal((await engine.read("place/child"))?.status, "live");
+          await engine.stop("place/child", "done");
+          assert.deepEqual(await engine.call(unstarted("place/child", "add")), { ok: 1 }, "another life starts in the same way");
+        },
+        { kinds: (hooks) => [tallyKind("tally", {}, hooks), tallyKind("place", {}, hooks, more)] },
+      );
+
+    it(
+      "replies, timers, the end of a child, reads and refused messages start no actor #actors.auto-start",
+      async ({ engine, clock }) => {
+        assert.equal(await engine.read("place/p"), undefined);
+        assert.deepEqual(await engine.call(unstarted("place/p", "no-such-thing")), {
+          refused: { code: "UNKNOWN", message: "There is no no-such-thing." },
+        });
+        assert.equal(await engine.read("place/p"), undefined);
+        await engine.call(unstarted("place/p", "wake", { name: "w", at: clock.now() + 50 }));
+        await engine.call(unstarted("place/p", "send", { to: A, action: "later", start: null, replyAs: "answered" }));
+        await engine.call(unstarted("place/p", "send", { to: B, action: "add", start: null }));
+        await logged(engine, A, /^later /);
+        await until("the child has started", async () => (await engine.read(B)) !== undefined);
+        await engine.stop("place/p", "done");
+        const end = await engine.read("place/p");
+        await until("the child has stopped", async () => (await engine.read(B))?.status === "stopped");
+        await engine.call(say("answer", { value: 1 }, { to: A }));
+        await clock.advance(100);
+        await settle(20);
+        assert.equal((await engine.read("place/p"))?.seq, end?.seq);
+      },
+      { kinds: (hooks) => [tallyKind("tally", {}, hooks), tallyKind("place", {}, hooks, { per: "shared" })] },
+    );
+
+    it(
+      'an actor of `per: "handle"` does not start without `start` #actors.auto-start',
+      async ({ engine }) => {
+        const call = engine.call(unstarted("desk/a", "add"));
+        await assert.rejects(call, { code: "NO_ACTOR", applied: false });
+      },
+      { kinds: (hooks) => [tallyKind("desk", {}, hooks, { per: "handle" })] },
+    );
 
     it(
       "a child knows its parent, and its end is a message to it #actors.children",

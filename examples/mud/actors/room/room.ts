@@ -109,7 +109,7 @@ export function roomKind(world: World) {
   return actor("room", {
     description: `A room of ${world.title}.`,
     per: "link",
-    begins: true,
+    autoStart: true,
     maxStateBytes: 4_194_304,
     version: 3,
     initial: ({ key }): RoomState => newRoom(world, key),

@@ -13,7 +13,7 @@ const guests = join(root, "test/wasm/guests");
 const hall = actor("hall", {
   description: "A hall.",
   per: "link",
-  begins: true,
+  autoStart: true,
   state: z.object({ heard: z.number().default(0) }),
   tools: {
     call: {

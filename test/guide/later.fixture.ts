@@ -5,6 +5,7 @@ import * as z from "zod";
 export const kitchen = actor("kitchen", {
   description: "Cooks.",
   per: "link",
+  autoStart: true,
   state: z.object({ left: z.int().default(1) }),
   messages: {
     cook: {

@@ -17,7 +17,9 @@ const odd: readonly (() => unknown)[] = [() => 10n, () => () => 1, () => Symbol(
 
 void test("a turn that gives what no reply can hold is a crash, and changes nothing", async () => {
   for (const give of odd) {
-    await using on = await world([made({ look: { match: { look: true }, view: (state: object) => state }, go: run(give) })]);
+    await using on = await world([
+      made({ look: { match: { look: true }, view: ({ state }: { readonly state: object }) => state }, go: run(give) }),
+    ]);
     assert.equal(errorOf(await on.say("odd", "a", {}))?.type, "actor_crash");
     assert.deepEqual((await on.say("odd", "a", { look: true })).payload, { n: 0 });
     assert.match(String(on.faults[0]), /gave a (bigint|function|symbol)/);

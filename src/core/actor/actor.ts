@@ -85,7 +85,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     version,
     policy,
     per: definition.per ?? "shared",
-    ...(definition.autoStart === true && { autoStart: true }),
+    ...(definition.autoStart !== undefined && { autoStart: definition.autoStart }),
     catalogue,
     initial: (key: string, first: Message) => initialState(definition, fits, key, first),
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate({ state, from })) }),

@@ -206,8 +206,9 @@ export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN ext
   /** Which actor stands for a viewer. Default `shared`. */
   readonly per?: Per;
   /**
-   * With `per: "link"`: the actor starts with its first message and has no parent, as actors of the scopes `shared` and `user` always do.
-   * Until then a link to it shows its initial state. Default false: another actor creates it, and is its parent.
+   * True: the actor starts with its first message; with `per: "link"` it then has no parent, and until then a link to it shows its initial
+   * state. False: messages of other actors do not start it; its own user's calls do. Default: true for `shared` and `user`, false for
+   * `link`, where another actor creates it and is its parent.
    */
   readonly autoStart?: boolean;
   /** Its output for `{}` is the initial state, unless there is `initial`. What `initial` and `migrate` return must fit it. */

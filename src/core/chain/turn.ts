@@ -108,7 +108,7 @@ export const hasParent = ({ behaviour: { per, autoStart } }: Kind): boolean => (
 export const mayStart = (
   { behaviour: { per, autoStart } }: Pick<Kind, "behaviour">,
   { start, noStart }: Pick<Message, "start" | "noStart">,
-): boolean => start !== undefined || (noStart !== true && (autoStart === true || per === "shared" || per === "user"));
+): boolean => start !== undefined || (noStart !== true && (autoStart ?? (per === "shared" || per === "user")));
 
 /** The turn or work that the behaviour returns. Throws what it throws. */
 export function received<S>(

@@ -155,8 +155,9 @@ export interface Behaviour<S = unknown> {
   /** Which actor of this kind stands for a viewer; absent: `link`. */
   readonly per?: Per;
   /**
-   * Starts with its first message and has no parent, as actors of the scopes `shared` and `user` do. Until then a link to it shows its
-   * initial state. Absent: a message with `start` starts it, and it ends when the sender of that message does.
+   * True: starts with its first message and has no parent; until then a link to it shows its initial state. False: starts only with a
+   * message that has `start`. Default: true for the scopes `shared` and `user`, otherwise false. An actor of the scope `link` that does
+   * not start by itself ends when the sender of the message that started it does.
    */
   readonly autoStart?: boolean;
   /** All it can ever show; absent: not known ahead, so never served "gated". */

@@ -581,12 +581,18 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
     );
 
     it(
-      'an actor of `per: "handle"` does not start without `start` #actors.auto-start',
+      'without `start`, actors of `per: "handle"` and of `autoStart: false` do not start #actors.auto-start',
       async ({ engine }) => {
-        const call = engine.call(unstarted("desk/a", "add"));
-        await assert.rejects(call, { code: "NO_ACTOR", applied: false });
+        for (const to of ["desk/a", "guest/a"] as const)
+          await assert.rejects(engine.call(unstarted(to, "add")), { code: "NO_ACTOR", applied: false });
+        assert.deepEqual(await engine.call({ ...unstarted("guest/a", "add"), start: null }), { ok: 1 });
       },
-      { kinds: (hooks) => [tallyKind("desk", {}, hooks, { per: "handle" })] },
+      {
+        kinds: (hooks) => [
+          tallyKind("desk", {}, hooks, { per: "handle" }),
+          tallyKind("guest", {}, hooks, { per: "user", autoStart: false }),
+        ],
+      },
     );
 
     it(

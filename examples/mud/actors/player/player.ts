@@ -40,6 +40,8 @@ export function playerKind(world: World) {
   return actor("player", {
     description: `A player of ${world.title}.`,
     per: "user",
+    // A message that is under way when a player leaves the world must not bring the player back.
+    autoStart: false,
     initial: ({ key, now: at, viewer }): PlayerState =>
       newPlayer(world, `player/${encodeURIComponent(key)}`, at, isPassing(viewer?.principal, viewer !== undefined)),
     links: {

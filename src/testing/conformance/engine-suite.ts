@@ -535,13 +535,13 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       assert.equal((await logOf(again, A)).filter((line) => line === "from a door").length, 1);
     });
 
-    for (const [name, more] of [
+    for (const [what, more] of [
       ['`per: "shared"`', { per: "shared" }],
       ['`per: "user"`', { per: "user" }],
       ["`autoStart`", { per: "link", autoStart: true }],
     ] as const)
       it(
-        `an actor of ${name} starts with its first call or send, without a parent #actors.auto-start`,
+        `an actor of ${what} starts with its first call or send, without a parent #actors.auto-start`,
         async ({ engine }) => {
           assert.deepEqual(await engine.call(unstarted("place/called", "add")), { ok: 1 });
           await engine.send(unstarted("place/sent", "note", { text: "sent" }));

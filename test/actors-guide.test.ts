@@ -7,7 +7,7 @@ import * as z from "zod";
 import { actor } from "../src/core/actor/index.ts";
 import { readBody } from "../src/core/chain/index.ts";
 import { LocalEngine } from "../src/core/engine/index.ts";
-import { assertToolResult, rehearse, testServer, toolText, until } from "../src/testing/index.ts";
+import { assertToolResult, testActor, testServer, toolText, until } from "../src/testing/index.ts";
 import { chainOf } from "../src/testing/conformance/index.ts";
 import { createServer } from "../src/mcp/server/index.ts";
 import { memoryStore } from "../src/core/store/index.ts";
@@ -54,7 +54,7 @@ test("a state of an older version has what is new by its schema's defaults, as t
 });
 
 test("a function that turns share is one of each, as the guide has it", () => {
-  const stage = rehearse(order, { key: "o1" });
+  const stage = testActor(order, { key: "o1" });
   stage.turn("tools/pay");
   stage.turn("again");
   assert.deepEqual(

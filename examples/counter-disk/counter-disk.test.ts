@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rehearse } from "troupe/testing";
+import { testActor } from "troupe/testing";
 import counterInMemory from "../counter/index.ts";
 import counterOnDisk from "./index.ts";
 
 test("the counter on disk is the counter, kept", () => {
   assert.equal(counterOnDisk.policy.persistence, "disk");
   assert.deepEqual(counterOnDisk.catalogue, counterInMemory.catalogue);
-  const stage = rehearse(counterOnDisk);
-  assert.deepEqual(stage.turn("tools/add", { by: 2 }).reply, { ok: 2 });
-  assert.deepEqual(stage.view("tools/get"), { ok: 2 });
+  const counter = testActor(counterOnDisk);
+  assert.deepEqual(counter.turn("tools/add", { by: 2 }).reply, { ok: 2 });
+  assert.deepEqual(counter.view("tools/get"), { ok: 2 });
 });

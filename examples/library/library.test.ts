@@ -1,50 +1,50 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rehearse } from "troupe/testing";
+import { testActor } from "troupe/testing";
 import { connect } from "../../test/clients.ts";
 import { serveChild } from "../../test/serve-child.ts";
 import { reader, shelf } from "./index.ts";
 
 test("a reader waits for the shelf's word, and passes on what it says", () => {
-  const stage = rehearse(reader, { key: "ada" });
-  assert.equal(stage.turn("tools/borrow", { title: "Emma" }, { id: "call-1" }).reply, "later");
+  const ada = testActor(reader, { key: "ada" });
+  assert.equal(ada.turn("tools/borrow", { title: "Emma" }, { id: "call-1" }).reply, "later");
   assert.deepEqual(
-    stage.sent.map(({ to, action, args, replyAs }) => ({ to, action, args, replyAs })),
+    ada.sent.map(({ to, action, args, replyAs }) => ({ to, action, args, replyAs })),
     [{ to: "shelf/main", action: "take", args: { title: "Emma" }, replyAs: "answered" }],
   );
-  const [of = ""] = Object.keys(stage.state.waiting);
-  stage.turn("answered", { of, to: "shelf/main", reply: { ok: "Emma" } });
-  assert.deepEqual(stage.answered, { "call-1": { ok: "Emma" } });
-  assert.deepEqual(stage.state.books, ["Emma"]);
-  assert.equal(stage.wakes["Emma"]?.action, "due");
+  const [of = ""] = Object.keys(ada.state.waiting);
+  ada.turn("answered", { of, to: "shelf/main", reply: { ok: "Emma" } });
+  assert.deepEqual(ada.answered, { "call-1": { ok: "Emma" } });
+  assert.deepEqual(ada.state.books, ["Emma"]);
+  assert.equal(ada.timers["Emma"]?.action, "due");
 });
 
 test("an answer that comes again, of a dead letter that was replayed, is no other caller's", () => {
-  const stage = rehearse(reader, { key: "ada" });
-  stage.turn("tools/borrow", { title: "Emma" }, { id: "call-1" });
-  const [emma = ""] = Object.keys(stage.state.waiting);
-  stage.turn("answered", { of: emma, to: "shelf/main", reply: { refused: { code: "CRASHED", message: "It crashed." } } });
-  stage.turn("tools/borrow", { title: "Dune" }, { id: "call-2" });
-  stage.turn("answered", { of: emma, to: "shelf/main", reply: { ok: "Emma" } });
-  assert.deepEqual(Object.keys(stage.answered), ["call-1"]);
-  const [dune = ""] = Object.keys(stage.state.waiting);
-  stage.turn("answered", { of: dune, to: "shelf/main", reply: { ok: "Dune" } });
-  assert.deepEqual(stage.answered["call-2"], { ok: "Dune" });
-  assert.deepEqual(stage.state.books, ["Emma", "Dune"]);
+  const ada = testActor(reader, { key: "ada" });
+  ada.turn("tools/borrow", { title: "Emma" }, { id: "call-1" });
+  const [emma = ""] = Object.keys(ada.state.waiting);
+  ada.turn("answered", { of: emma, to: "shelf/main", reply: { refused: { code: "CRASHED", message: "It crashed." } } });
+  ada.turn("tools/borrow", { title: "Dune" }, { id: "call-2" });
+  ada.turn("answered", { of: emma, to: "shelf/main", reply: { ok: "Emma" } });
+  assert.deepEqual(Object.keys(ada.answered), ["call-1"]);
+  const [dune = ""] = Object.keys(ada.state.waiting);
+  ada.turn("answered", { of: dune, to: "shelf/main", reply: { ok: "Dune" } });
+  assert.deepEqual(ada.answered["call-2"], { ok: "Dune" });
+  assert.deepEqual(ada.state.books, ["Emma", "Dune"]);
 });
 
 test("a book that was kept too long is overdue until it is given back", () => {
-  const stage = rehearse(reader, { state: { books: ["Emma"], overdue: [], waiting: {} } });
-  stage.turn("due", { title: "Emma" });
-  assert.deepEqual(stage.view("resources/book", { title: "Emma" }), { ok: "Emma: overdue." });
-  assert.deepEqual(stage.turn("tools/give_back", { title: "Emma" }).reply, { ok: "Thank you." });
-  assert.deepEqual(stage.state, { books: [], overdue: [], waiting: {} });
+  const ada = testActor(reader, { state: { books: ["Emma"], overdue: [], waiting: {} } });
+  ada.turn("due", { title: "Emma" });
+  assert.deepEqual(ada.view("resources/book", { title: "Emma" }), { ok: "Emma: overdue." });
+  assert.deepEqual(ada.turn("tools/give_back", { title: "Emma" }).reply, { ok: "Thank you." });
+  assert.deepEqual(ada.state, { books: [], overdue: [], waiting: {} });
 });
 
 test("a shelf lends each book once", () => {
-  const stage = rehearse(shelf);
-  assert.deepEqual(stage.turn("take", { title: "Dune" }).reply, { ok: "Dune" });
-  assert.deepEqual(stage.turn("take", { title: "Dune" }).reply, { refused: { code: "REFUSED", message: "Dune is lent." } });
+  const main = testActor(shelf);
+  assert.deepEqual(main.turn("take", { title: "Dune" }).reply, { ok: "Dune" });
+  assert.deepEqual(main.turn("take", { title: "Dune" }).reply, { refused: { code: "REFUSED", message: "Dune is lent." } });
 });
 
 test("two readers share one shelf, and each sees only what it borrowed", { timeout: 60_000 }, async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor } from "../core/actor/index.ts";
 import type { Behaviour } from "../core/contract/index.ts";
-import { rehearse } from "../testing/index.ts";
+import { testActor } from "../testing/index.ts";
 import { faultFields } from "./fault-fields.ts";
 import { reportImpureOnce } from "./impure-once.ts";
 import { serverLog } from "./log.ts";
@@ -19,7 +19,7 @@ const impure = (kind: string): Behaviour<{ at: number; more: string }> =>
 
 const faultOf = (behaviour: Behaviour<{ at: number; more: string }>, action: string): unknown => {
   try {
-    return rehearse(behaviour).turn(action);
+    return testActor(behaviour).turn(action);
   } catch (error) {
     return error;
   }

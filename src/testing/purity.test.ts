@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor } from "../core/actor/index.ts";
 import { type Behaviour, DEFAULT_POLICY, type Message, type Turn } from "../core/contract/index.ts";
-import { rehearse, twice } from "./index.ts";
+import { testActor, twice } from "./index.ts";
 
 function kindWith(run: (state: { n: number; list: number[] }) => unknown) {
   return actor("thing", {
@@ -18,30 +18,30 @@ function impure(pattern: RegExp) {
 
 test("law 4: a turn that reads the clock is named with the path that differs #cli.dev.twice", () => {
   assert.throws(
-    () => rehearse(kindWith((state) => (state.n = Date.now()))).turn("tools/act"),
+    () => testActor(kindWith((state) => (state.n = Date.now()))).turn("tools/act"),
     impure(/the turn of tools\/act is not pure: .*\/state\/n/),
   );
-  assert.throws(() => rehearse(kindWith((state) => (state.n = new Date().getTime()))).turn("tools/act"), impure(/\/state\/n/));
+  assert.throws(() => testActor(kindWith((state) => (state.n = new Date().getTime()))).turn("tools/act"), impure(/\/state\/n/));
   assert.ok(Math.abs(Date.now() - new Date().getTime()) < 10_000, "the clock is the real one again");
 });
 
 test("law 4: a turn that rolls its own dice is named with the path that differs", () => {
-  assert.throws(() => rehearse(kindWith((state) => state.list.push(Math.random()))).turn("tools/act"), impure(/\/state\/list\/1/));
+  assert.throws(() => testActor(kindWith((state) => state.list.push(Math.random()))).turn("tools/act"), impure(/\/state\/list\/1/));
 });
 
 test("law 4: a turn that remembers something outside its state is found out", () => {
   let seen = 0;
-  assert.throws(() => rehearse(kindWith((state) => (state.n = seen += 1))).turn("tools/act"), impure(/\/state\/n \(1 and 2\)/));
+  assert.throws(() => testActor(kindWith((state) => (state.n = seen += 1))).turn("tools/act"), impure(/\/state\/n \(1 and 2\)/));
 });
 
 test("law 4: a pure turn passes and its result is the turn's", () => {
-  const stage = rehearse(kindWith((state) => (state.n += new Date(5).getTime())));
+  const stage = testActor(kindWith((state) => (state.n += new Date(5).getTime())));
   assert.deepEqual(stage.turn("tools/act"), { state: { n: 5, list: [1] } });
   assert.deepEqual(stage.state, { n: 5, list: [1] });
 });
 
 test("law 4: a throw is the same outcome twice, and reaches the caller", () => {
-  const stage = rehearse(
+  const stage = testActor(
     kindWith(() => {
       throw new RangeError("no");
     }),
@@ -65,14 +65,14 @@ class Scribbler implements Behaviour<{ n: number }> {
 }
 
 test("law 4: a behaviour that writes to the state it was given is found out, be it an instance of a class", () => {
-  const stage = rehearse(new Scribbler());
+  const stage = testActor(new Scribbler());
   assert.deepEqual(stage.turn("fair"), { state: { n: 1 } });
   assert.throws(() => stage.turn("foul"), impure(/it changed what it was given, at \/state\/n/));
 });
 
 test("law 4: initial, views and surfaces are held to it as well", () => {
   const born = actor("thing", { description: "", initial: () => ({ n: Math.random() }), tools: {} });
-  assert.throws(() => rehearse(born), impure(/thing: initial is not pure/));
+  assert.throws(() => testActor(born), impure(/thing: initial is not pure/));
   const seer = twice(
     actor("thing", {
       description: "",
@@ -100,7 +100,7 @@ test("law 4: work runs once, for it may differ", async () => {
       },
     },
   });
-  const stage = rehearse(worker, { call: (message) => ({ ok: message.action }) });
+  const stage = testActor(worker, { call: (message) => ({ ok: message.action }) });
   assert.deepEqual((await stage.work("tools/act")).reply, { ok: { ok: "ping" } });
   assert.equal(runs, 1);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import type { Json, Reply } from "../contract/index.ts";
-import { rehearse } from "../../testing/index.ts";
+import { testActor } from "../../testing/index.ts";
 import { actor, refuse } from "./index.ts";
 
 const shop = actor("shop", {
@@ -50,7 +50,7 @@ function refusal(reply: Reply | "later" | undefined): { readonly code: string; r
 }
 
 test("law 3: a call of an offer that is off for a reason is refused NOT_NOW with it #actors.when #spec.6.clear-ui", () => {
-  const stage = rehearse(shop);
+  const stage = testActor(shop);
   assert.deepEqual(stage.surface()?.off, { "tools/audit": true, "tools/vault": true, "resources/office": "Not while the shop is open." });
   assert.deepEqual(refusal(stage.view("resources/office")), { code: "NOT_NOW", message: "Not while the shop is open." });
   stage.turn("tools/close");
@@ -61,7 +61,7 @@ test("law 3: a call of an offer that is off for a reason is refused NOT_NOW with
 });
 
 test("law 3: a call of a hidden offer gets the same reply as one that does not exist #actors.when", () => {
-  const stage = rehearse(shop);
+  const stage = testActor(shop);
   const hidden = refusal(stage.turn("tools/audit", { wrong: 1 }).reply);
   const unknown = refusal(stage.turn("tools/nothing", { wrong: 1 }).reply);
   assert.deepEqual(hidden, { code: "UNKNOWN", message: "There is no tools/audit here." });
@@ -73,7 +73,7 @@ test("law 3: a call of a hidden offer gets the same reply as one that does not e
 });
 
 test("law 3: an argument that is not among its choices is refused; they are listed #actors.choices", () => {
-  const stage = rehearse(shop, { viewer: { principal: "ann", scopes: [] } });
+  const stage = testActor(shop, { viewer: { principal: "ann", scopes: [] } });
   assert.deepEqual(stage.surface()?.choices?.["tools/buy"], { item: ["bread", "salt"], also: ["bread", "salt"] });
   const refused = refusal(stage.turn("tools/buy", { item: "gold" }).reply);
   assert.deepEqual([refused.code, refused.message], ["INVALID", 'Invalid arguments: item: must be one of "bread", "salt".']);
@@ -88,7 +88,7 @@ test("law 3: an argument that is not among its choices is refused; they are list
 });
 
 test("law 3: choices apply to variables of resources and arguments of prompts too #actors.choices #spec.7.validation.uris", () => {
-  const stage = rehearse(shop);
+  const stage = testActor(shop);
   assert.deepEqual(stage.view("resources/aisle", { item: "salt" }), { ok: "salt" });
   assert.equal(refusal(stage.view("resources/aisle", { item: "gold" })).code, "INVALID");
   assert.deepEqual(refusal(stage.view("resources/aisle", {})).data, { issues: [{ path: "item", message: "is required" }] });
@@ -96,7 +96,7 @@ test("law 3: choices apply to variables of resources and arguments of prompts to
 });
 
 test("a prompt's arguments arrive as text and are parsed as the schema says #spec.3.validation", () => {
-  const stage = rehearse(shop);
+  const stage = testActor(shop);
   assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: "true", times: "3" }), { ok: "salt! 3" });
   assert.deepEqual(stage.view("prompts/ad", { item: "salt", loud: true }), { ok: "salt! 1" });
   assert.equal(refusal(stage.view("prompts/ad", { item: "salt", loud: "very" })).code, "INVALID");
@@ -136,7 +136,7 @@ test("a constant surface is one frozen, shared object; a varying one is computed
   assert.equal(one, still.surface({ n: 1 }, { principal: "x", scopes: [] }));
   assert.ok(Object.isFrozen(one));
   assert.equal(one.catalogue, still.catalogue);
-  assert.equal(one.off, rehearse(actor("s", { description: "", initial: () => ({}) })).surface()?.off);
+  assert.equal(one.off, testActor(actor("s", { description: "", initial: () => ({}) })).surface()?.off);
 });
 
 test("active links are in the surface, and the kinds of all links in the catalogue", () => {
@@ -146,7 +146,7 @@ test("active links are in the surface, and the kinds of all links in the catalog
     links: { "": { kinds: ["room"], to: ({ state }) => (state.room === "" ? undefined : `room/${state.room}`) } },
     messages: { moved: { input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.room = args.to) } },
   });
-  const stage = rehearse(player);
+  const stage = testActor(player);
   assert.deepEqual(player.catalogue.links, { "": ["room"] });
   assert.equal(stage.surface()?.links, undefined);
   stage.turn("moved", { to: "hall" });
@@ -166,7 +166,7 @@ test("a link may give a reason why it is off, and must point to a kind it declar
     },
     messages: { moved: { input: z.object({ to: z.string() }), run: ({ state, args }) => void (state.at = args.to) } },
   });
-  const stage = rehearse(clerk);
+  const stage = testActor(clerk);
   assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [undefined, { desk: "Submit it first." }]);
   stage.turn("moved", { to: "here" });
   assert.deepEqual([stage.surface()?.links, stage.surface()?.linksOff], [{ desk: "desk/main" }, undefined]);
@@ -222,7 +222,7 @@ test("a refusal thrown by `enabled` refuses the turn", () => {
     initial: () => ({}),
     tools: { go: { description: "", enabled: () => refuse("Do not ask.", { code: "SHY" }), run() {} } },
   });
-  assert.deepEqual(refusal(rehearse(shy).turn("tools/go").reply), { code: "SHY", message: "Do not ask." });
+  assert.deepEqual(refusal(testActor(shy).turn("tools/go").reply), { code: "SHY", message: "Do not ask." });
 });
 
 const half = actor("half", {
@@ -270,7 +270,7 @@ const half = actor("half", {
 test("law 3: a throwing `enabled`, `choices` or link disables its own offer; reported once", () => {
   const heard: Error[] = [];
   const listen = (error: Error): void => void heard.push(error);
-  const stage = rehearse(half);
+  const stage = testActor(half);
   const [state, viewer] = [stage.state, { scopes: [] }];
   const surface = half.surface(state, viewer, listen);
   const reasons = { "tools/throws": "This tool is out of order.", "tools/refuses": "The author says no." };
@@ -318,7 +318,7 @@ test("law 3: an `enabled`, `choices` or link with a wrong result is out of order
   assert.match(messages, /tools\/mixed.+its `choices\.a` gave a list that holds a number: give a list of texts/);
   assert.match(messages, /The link "".+its `to` gave text: give an id, as `kind\.id\(key\)` makes it, or undefined/);
 
-  const stage = rehearse(odd);
+  const stage = testActor(odd);
   assert.throws(() => stage.turn("tools/count"), { code: "OUT_OF_ORDER", message: /`enabled` gave a number/ });
   assert.throws(() => stage.turn("tools/pick", { a: "a" }), { code: "OUT_OF_ORDER", message: /`choices\.a` gave text/ });
   assert.deepEqual(stage.turn("tools/free").reply, { ok: "done" });
@@ -345,7 +345,7 @@ test("a long list of values is compared with the choices in linear time", () => 
       },
     },
   });
-  const stage = rehearse(market);
+  const stage = testActor(market);
   assert.deepEqual(stage.turn("tools/buy", { all: Array.from({ length: 1_000 }, () => "salt") }).reply, { ok: 1_000 });
   assert.equal(refusal(stage.turn("tools/buy", { all: ["salt", "gold"] }).reply).code, "INVALID");
   assert.equal(looks, 0);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { DEFAULT_POLICY, type Message, TroupeError } from "../contract/index.ts";
-import { rehearse } from "../../testing/index.ts";
+import { testActor } from "../../testing/index.ts";
 import { actor, fromJsonSchema } from "./index.ts";
 
 const first: Message = { id: "1", to: "thing/a%20b", action: "x", args: {}, at: 7, seed: "1".repeat(32), start: { by: "test" } };
@@ -183,7 +183,7 @@ test("a schema with an id has arguments and choices like any other", () => {
     tools: { take: { description: "", input, choices, run() {} } },
     prompts: { ask: { description: "", input, view: () => "" } },
   });
-  const catalogue = rehearse(kind).surface()?.catalogue;
+  const catalogue = testActor(kind).surface()?.catalogue;
   assert.deepEqual(catalogue?.prompts[0]?.definition["arguments"], [{ name: "item", required: true }]);
   assert.deepEqual(catalogue?.tools[0]?.definition["inputSchema"], {
     type: "object",
@@ -421,7 +421,7 @@ test("arguments are checked in the JSON Schema dialect that the schema names", (
   const pair = { type: "array", items: [{ type: "string" }, { type: "number" }] };
   const input = { $schema: "http://json-schema.org/draft-07/schema#", type: "object", properties: { pair } };
   const kind = actor("thing", { description: "", initial: () => ({}), tools: { x: { description: "", input, run: () => "taken" } } });
-  const reply = (...given: readonly (string | number)[]) => rehearse(kind).turn("tools/x", { pair: given }).reply;
+  const reply = (...given: readonly (string | number)[]) => testActor(kind).turn("tools/x", { pair: given }).reply;
   assert.deepEqual(reply("a", 1), { ok: "taken" });
   assert.deepEqual(reply("a", "b"), {
     refused: {
@@ -438,7 +438,7 @@ test("an asynchronous schema is refused when it is used", () => {
     initial: () => ({}),
     messages: { x: { input: z.object({ a: z.string().refine(async () => true) }), run() {} } },
   });
-  assert.throws(() => rehearse(waiting).turn("x", { a: "b" }), badDefinition(/validates asynchronously/));
+  assert.throws(() => testActor(waiting).turn("x", { a: "b" }), badDefinition(/validates asynchronously/));
 });
 
 test("the error for a schema whose check throws names that cause, not only async checks", () => {
@@ -446,7 +446,7 @@ test("the error for a schema whose check throws names that cause, not only async
     throw new Error("mine");
   });
   const kind = actor("thing", { description: "", initial: () => ({}), messages: { x: { input: z.object({ a: throwing }), run() {} } } });
-  assert.throws(() => rehearse(kind).turn("x", { a: 1 }), badDefinition(/a check in it throws of this value/));
+  assert.throws(() => testActor(kind).turn("x", { a: 1 }), badDefinition(/a check in it throws of this value/));
 });
 
 test("an invalid `x-mcp-header` is refused with its path: clients would drop the tool", () => {
@@ -498,7 +498,7 @@ test("a variable may occur once in a URI template; `{alias}` may repeat", () => 
     initial: () => ({}),
     resources: { x: { uri: "x://{alias}/{alias}/{a.b}/{c-d}", view: ({ args }) => [args["a.b"], args["c-d"]] } },
   });
-  assert.deepEqual(rehearse(kind).view("resources/x", { "a.b": "1", "c-d": "2" }), { ok: ["1", "2"] });
+  assert.deepEqual(testActor(kind).view("resources/x", { "a.b": "1", "c-d": "2" }), { ok: ["1", "2"] });
 });
 
 test("secret arguments are redacted, others are not #chain.redact #spec.6.by-design", () => {
@@ -541,7 +541,7 @@ test("a typed plain JSON Schema is listed unchanged", () => {
     },
   });
   assert.deepEqual(kind.catalogue.tools[0]?.definition["inputSchema"], input);
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   assert.deepEqual(stage.turn("tools/move", { way: "north" }).reply, { ok: "northnorth" });
   assert.deepEqual(stage.turn("tools/move", { way: "up" }).reply, {
     refused: {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { DEFAULT_POLICY, TroupeError } from "../contract/index.ts";
-import { rehearse } from "../../testing/index.ts";
+import { testActor } from "../../testing/index.ts";
 import { actor, elicit, keyOf, refuse } from "./index.ts";
 
 /** As an author without a type checker would write it. */
@@ -18,7 +18,7 @@ const clumsy = (run: (ctx: Context) => unknown, tool: object = {}) =>
     tools: { act: { description: "Act.", ...tool, run: unseen(run) }, wait: { description: "Wait.", work: unseen(run) } },
     messages: { beat: { run: () => undefined } },
   });
-const stageOf = (run: (ctx: Context) => unknown, tool: object = {}) => rehearse(clumsy(run, tool));
+const stageOf = (run: (ctx: Context) => unknown, tool: object = {}) => testActor(clumsy(run, tool));
 
 const mistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown, reason: RegExp, tool?: object])[] = [
   ["a promise", () => Promise.resolve(1), /^tools\/act returned a promise: a turn is synchronous.+Use `work` for what waits\.$/],
@@ -114,7 +114,7 @@ test("a mistake with the context has a code and a sentence: the key of a tool's 
 
 test("a timer repeats no more often than the kind's policy allows", () => {
   const at = (minEveryMs: number | undefined, everyMs: number) =>
-    rehearse(
+    testActor(
       actor("beating", {
         description: "Beats.",
         ...(minEveryMs !== undefined && { minEveryMs }),
@@ -174,7 +174,7 @@ test("errors for writing to revoked drafts and frozen values point to the author
     initial: () => ({ n: 0 }),
     tools: { look: { description: "Look.", view: unseen(({ state }: { state: { n: number } }) => (state.n = 1)) } },
   });
-  assert.throws(() => rehearse(views).turn("tools/look"), {
+  assert.throws(() => testActor(views).turn("tools/look"), {
     code: "BAD_TURN",
     message: /^tools\/look wrote to something frozen: .+`ctx\.state` of `run`/,
   });
@@ -246,7 +246,7 @@ test("answering the id of a sent message is refused and names the id to use", ()
       done: { input: z.object({ of: z.string() }), run: ({ args, answer }) => answer(args.of, "done") },
     },
   });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   const args = { of: "m1", to: "child/x", reply: { ok: 1 } };
   assert.throws(() => stage.turn("replied", args), { code: "BAD_TURN", message: /^answer\(\): .+`message\.id`\.$/ });
   stage.turn("passed", args);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import type { Json, Reply } from "../contract/index.ts";
-import { rehearse } from "../../testing/index.ts";
+import { testActor } from "../../testing/index.ts";
 import { actor, elicit, roots, sample } from "./index.ts";
 
 const chest = actor("chest", {
@@ -50,7 +50,7 @@ function refusal(given: Reply | "later" | undefined): { readonly code: string; r
 }
 
 test("a tool with `confirm` asks the client, and runs once it is confirmed #spec.6.tools.consent", () => {
-  const stage = rehearse(chest);
+  const stage = testActor(chest);
   const turn = stage.turn("tools/burn", { coins: 5 }, can);
   assert.deepEqual(turn, {
     reply: {
@@ -69,7 +69,7 @@ test("a tool with `confirm` asks the client, and runs once it is confirmed #spec
 });
 
 test("C3 a declined, cancelled or unticked confirmation is a refusal without a trace", () => {
-  const stage = rehearse(chest);
+  const stage = testActor(chest);
   for (const confirm of [{ action: "decline" }, { action: "cancel" }, accepted({ confirm: false })]) {
     const turn = stage.turn("tools/burn", { coins: 5 }, { ...can, answers: { confirm } });
     assert.deepEqual(turn, { reply: { refused: { code: "NOT_CONFIRMED", message: "Not confirmed." } } });
@@ -81,13 +81,13 @@ test("C3 a declined, cancelled or unticked confirmation is a refusal without a t
 });
 
 test("a tool runs at once if it has no question or its client cannot answer one", () => {
-  const stage = rehearse(chest);
+  const stage = testActor(chest);
   assert.deepEqual(stage.turn("tools/burn", { coins: 2 }, can).reply, { ok: 3 });
   assert.deepEqual(stage.turn("tools/burn", { coins: 3 }).reply, { ok: 0 });
 });
 
 test("work is confirmed before it starts", async () => {
-  const stage = rehearse(chest);
+  const stage = testActor(chest);
   const turn = await stage.work("tools/sink", {}, can);
   assert.ok(typeof turn.reply === "object" && "needs" in turn.reply);
   await stage.work("tools/sink", {}, { ...can, answers: { confirm: accepted({ confirm: true }) } });
@@ -106,7 +106,7 @@ test("a tool with `confirm` is listed as destructive unless its annotations say 
 });
 
 test("C3 `ask` ends the turn with `needs`; with the answers it runs again from the top", () => {
-  const stage = rehearse(chest);
+  const stage = testActor(chest);
   assert.deepEqual(stage.turn("tools/paint").reply, { ok: "grey" });
   const { reply } = stage.turn("tools/paint", {}, can);
   assert.deepEqual(reply, {
@@ -141,7 +141,7 @@ test("C3 `ask` ends the turn with `needs`; with the answers it runs again from t
 });
 
 test("`ask` is refused if the client lacks a capability, which is named", () => {
-  const stage = rehearse(chest);
+  const stage = testActor(chest);
   const { code, message, data } = refusal(stage.turn("tools/think").reply);
   assert.deepEqual([code, data], ["CANNOT_ASK", { capability: "sampling", capabilities: ["sampling", "roots"] }]);
   assert.match(message, /\(sampling, roots\)/);
@@ -160,7 +160,7 @@ test("`ask` is refused if the client lacks a capability, which is named", () => 
 });
 
 test("questions other than forms, and those of extensions, need their own capability", () => {
-  const stage = rehearse(
+  const stage = testActor(
     actor("asker", {
       description: "Asks in MCP's own words.",
       initial: () => ({}),
@@ -185,7 +185,7 @@ test("questions other than forms, and those of extensions, need their own capabi
 
 test("the key of a tool's own confirmation is reserved", () => {
   const answers = { confirm: accepted({ confirm: true }) };
-  assert.throws(() => rehearse(chest).turn("tools/clash", {}, { ...can, answers }), /"confirm" is the key/);
+  assert.throws(() => testActor(chest).turn("tools/clash", {}, { ...can, answers }), /"confirm" is the key/);
 });
 
 // ── forms ───────────────────────────────────────────────────────────────────

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import * as z from "zod";
 import { freezeDeep } from "../contract/internal.ts";
-import { rehearse } from "../../testing/index.ts";
+import { testActor } from "../../testing/index.ts";
 import { actor } from "./index.ts";
 import { frozenOf } from "./containers.ts";
 import { readOnly } from "./read-only.ts";
@@ -75,7 +75,7 @@ test("author code that indexes a state by a caller's text finds only data", () =
     },
     links: { next: { kinds: ["board"], to: ({ state }) => (INHERITED.forEach((name) => meet(state, name)), undefined) } },
   });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   for (const name of INHERITED) {
     for (const tool of ["look", "guarded", "asking"]) stage.turn(`tools/${tool}`, { name }, { can: ["elicitation"] });
     stage.view("tools/look", { name });
@@ -116,7 +116,7 @@ test("a part of the state that a view returns is not copied", () => {
       mixed: { description: "Mixed.", view: ({ state }) => ({ first: state.goods[0], ...state.place }) },
     },
   });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   assert.deepStrictEqual(stage.view("tools/all"), { ok: { goods: [{ name: "bread" }], place: { room: "kitchen" } } });
   assert.deepStrictEqual(stage.view("tools/goods"), { ok: [{ name: "bread" }] });
   assert.deepStrictEqual(stage.view("tools/mixed"), { ok: { first: { name: "bread" }, room: "kitchen" } });
@@ -172,7 +172,7 @@ test("a retained part of a read-only state can be assigned to a later draft and 
   });
   const goods = [{ n: 1 }, { n: 2 }];
   const left = (tool: string): unknown => {
-    const stage = rehearse(kind);
+    const stage = testActor(kind);
     stage.view("tools/keep");
     stage.turn(`tools/${tool}`);
     return stage.state;
@@ -184,7 +184,7 @@ test("a retained part of a read-only state can be assigned to a later draft and 
   assert.deepEqual(left("write"), { goods, put: { n: 3 } });
   assert.deepEqual(left("writeInside"), { goods, put: { deep: [{ n: 4 }, { n: 2 }] } });
   assert.deepEqual(left("writePushed"), { goods: [...goods, { n: 5 }], put: null });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   stage.view("tools/keep");
   assert.deepEqual(stage.turn("tools/find").reply, { ok: [true, 1] });
 });
@@ -205,5 +205,5 @@ test("an author's proxy with a value for every key is replied as what it holds",
       },
     },
   });
-  assert.deepEqual(rehearse(kind).view("tools/count"), { ok: { a: 2 } });
+  assert.deepEqual(testActor(kind).view("tools/count"), { ok: { a: 2 } });
 });

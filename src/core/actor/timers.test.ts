@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { rehearse } from "../../testing/index.ts";
+import { testActor } from "../../testing/index.ts";
 import { actor, type RunContext } from "./index.ts";
 
 type Context = RunContext<{ n: number }, object>;
 
 const stageOf = (set: (ctx: Context) => unknown) =>
-  rehearse(
+  testActor(
     actor("clock", {
       description: "A clock.",
       state: z.object({ n: z.number().default(0) }),
@@ -56,7 +56,7 @@ test("a timer stores its arguments as they were given", () => {
   });
   stage.turn("tools/set");
   assert.deepEqual(
-    Object.entries(stage.wakes).map(([name, { args }]) => [name, args]),
+    Object.entries(stage.timers).map(([name, { args }]) => [name, args]),
     [
       ["w", { title: "x" }],
       ["any", [1]],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import * as z from "zod";
 import type { Json, Message, Reply, Turn } from "../contract/index.ts";
-import { rehearse } from "../../testing/index.ts";
+import { testActor } from "../../testing/index.ts";
 import { actor, blob, content, refuse, type RunContext } from "./index.ts";
 
 interface State {
@@ -30,7 +30,7 @@ function reply(value: unknown): string | number | boolean | object | null | unde
 }
 
 function stageOf(run: Does) {
-  return rehearse(kindThat(run));
+  return testActor(kindThat(run));
 }
 
 function refusal(given: Reply | "later" | undefined): { readonly code: string; readonly message: string; readonly data?: Json } {
@@ -181,7 +181,7 @@ test("a turn reports progress of a deferred reply; the commit refuses invalid pr
       replied: { replies: true, run: ({ report, args }) => report(args.of, 1) },
     },
   });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   stage.turn("ask");
   const of = stage.state.of;
   assert.deepEqual(stage.turn("tick", { done: 1 }).report, { [of]: { done: 1 } });
@@ -276,7 +276,7 @@ test("a refusal has its code and data, also from a view or another copy of the p
   });
   assert.deepEqual(refusal(stageOf(() => refuse("No.")).turn("tools/act").reply), { code: "REFUSED", message: "No." });
   const seer = actor("seer", { description: "", initial: () => ({}), tools: { see: { description: "", view: () => refuse("Fog.") } } });
-  assert.deepEqual(rehearse(seer).view("tools/see"), { refused: { code: "REFUSED", message: "Fog." } });
+  assert.deepEqual(testActor(seer).view("tools/see"), { refused: { code: "REFUSED", message: "Fog." } });
   const foreign = Object.assign(new Error("Elsewhere."), { [Symbol.for("troupe.refusal")]: true, code: "FAR" });
   assert.deepEqual(
     refusal(
@@ -311,7 +311,7 @@ test("arguments that do not fit are refused INVALID, with paths and what was exp
     },
     messages: { tell: { input: z.object({ text: z.string() }), run() {} } },
   });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   const invalid = refusal(stage.turn("tools/zod", { by: "x", to: {} }).reply);
   assert.equal(invalid.code, "INVALID");
   assert.match(invalid.message, /^Invalid arguments: by: .*expected number.*; to\.x: .*expected string.*\.$/);
@@ -348,7 +348,7 @@ test("a reply is parsed by its `output` schema; one that does not fit is a crash
       poor: { description: "", output: z.object({ n: z.number() }), view: () => content(["two"]) },
     },
   });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   assert.deepEqual(stage.turn("tools/act").reply, { ok: { n: 1, extra: true } });
   assert.deepEqual(stage.view("tools/zod"), { ok: { n: 2 } });
   assert.deepEqual(stage.view("tools/rich"), { ok: { "troupe/content": [{ type: "text", text: "two" }], structured: { n: 2 } } });
@@ -379,7 +379,7 @@ test("a content block that clients cannot read is BAD_TURN with its index", () =
       run: { description: "", run: ({ state }) => content(["one", ...state.blocks]) },
     },
   });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   assert.throws(() => stage.view("tools/view"), {
     code: "BAD_TURN",
     message: /^What tools\/view replied has a block no client can read, \/0: mimeType/,
@@ -396,7 +396,7 @@ test("replies requested with `replyAs`, and a child's end, arrive typed #actors.
       ended: { run: ({ state, args }) => void state.heard.push(`${args.child} ${args.reason}`) },
     },
   });
-  const stage = rehearse(kind);
+  const stage = testActor(kind);
   stage.turn("gained", { of: "m1", to: "child/x", reply: { ok: 1 } });
   stage.turn("ended", { child: "child/x", reason: "done" });
   assert.deepEqual(stage.state.heard, ["", "m1 child/x true", "child/x done"]);

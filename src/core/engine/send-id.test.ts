@@ -5,7 +5,7 @@ import { actor } from "../actor/index.ts";
 import { reexecute } from "../chain/index.ts";
 import type { ActorId, Json } from "../contract/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { rehearse, twice, until } from "../../testing/index.ts";
+import { testActor, twice, until } from "../../testing/index.ts";
 import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
 import { LocalEngine } from "./index.ts";
 
@@ -72,8 +72,8 @@ for (const persistence of ["disk", "memory"] as const)
     if (persistence === "disk") assert.deepEqual(reexecute(asker, await chainOf(engine, "asker/a")).mismatches, []);
   });
 
-test("a rehearsal returns the ids of sent messages too", () => {
-  const stage = rehearse(asker, { key: "k" });
+test("testActor returns the ids of sent messages, as an engine does", () => {
+  const stage = testActor(asker, { key: "k" });
   stage.turn("tools/ask");
   const [first = "", second = ""] = Object.keys(stage.state.questions);
   assert.notEqual(first, second);

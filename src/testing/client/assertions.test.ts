@@ -17,7 +17,7 @@ import {
   listResourcesRequest,
   listToolsRequest,
   readResourceRequest,
-  rehearse,
+  testActor,
   type TestClient,
   testServer,
   toolText,
@@ -105,7 +105,7 @@ test("assertRefused checks sentence and code, in both eras and for one actor", a
     assertRefused(await client.callTool("knock", { times: "2" }), /times/, "INVALID");
   }
   assertRefused(await server.engine.call({ to: gate.id("main"), action: "tools/pass", args: {}, start: null }), /shut/, "NOT_NOW");
-  const actorAlone = rehearse(gate);
+  const actorAlone = testActor(gate);
   assertRefused(actorAlone.view("tools/pass"), /shut/, "NOT_NOW");
   assertRefused(actorAlone.turn("tools/knock", { times: 1 }), "No answer.", "DEAF");
   assertRefused(actorAlone.turn("tools/knock", { times: 1 }).reply, "No answer.", "DEAF");
@@ -122,7 +122,7 @@ test("assertRefused prints what there is instead of the refusal", async () => {
   assert.throws(() => assertRefused({ content: [], isError: true }, undefined, "NO"), failed(/no code, not NO/));
   const unknown = await client.raw(callToolRequest(7, "fly"));
   assert.throws(() => assertRefused(unknown), failed(/but the server answered with the error -32602: /));
-  assert.throws(() => assertRefused(rehearse(gate).turn("tools/open")), failed(/no reply, which means that it was done/));
+  assert.throws(() => assertRefused(testActor(gate).turn("tools/open")), failed(/no reply, which means that it was done/));
   await client.callTool("open");
   const through = await client.callTool("pass");
   assert.throws(() => assertRefused(through, /shut/), failed(/but the tool succeeded: Through\.:\n[^]*content: /));

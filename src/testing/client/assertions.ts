@@ -1,4 +1,4 @@
-// Owns: assertions about what a server or an actor answered. Does not own: getting the answer (client.ts, rehearse.ts).
+// Owns: assertions about what a server or an actor answered. Does not own: getting the answer (client.ts, testActor.ts).
 import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
 import { type JsonObject, isJsonObject, type Reply, type Turn } from "../../core/contract/index.ts";

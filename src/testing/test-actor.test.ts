@@ -1,10 +1,10 @@
-// What a turn leaves at a rehearsal is what the server would leave, and what that refuses is refused in the same words.
+// testActor applies a turn as an engine does, and refuses what an engine refuses, in the same words.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { actor } from "../core/actor/index.ts";
 import { type Behaviour, DEFAULT_POLICY, type Turn } from "../core/contract/index.ts";
 import { LocalEngine } from "../core/engine/index.ts";
-import { rehearse } from "./index.ts";
+import { testActor } from "./index.ts";
 
 type State = Record<string, unknown>;
 
@@ -25,8 +25,8 @@ function kindThat(run: (state: State) => unknown, initial: () => State = () => (
   });
 }
 
-/** What a caller of the server is told. */
-async function toldBy(kind: Behaviour): Promise<{ code: string; message: string }> {
+/** The error that an engine's caller gets. */
+async function errorFrom(kind: Behaviour): Promise<{ code: string; message: string }> {
   await using engine = await LocalEngine.start({ kinds: [kind] });
   const error: unknown = await engine.call({ to: "thing/main", action: "act", args: {}, start: null }).catch((thrown: unknown) => thrown);
   assert.ok(error instanceof Error && "code" in error && typeof error.code === "string");
@@ -34,36 +34,36 @@ async function toldBy(kind: Behaviour): Promise<{ code: string; message: string 
 }
 
 for (const [what, value, code] of wrong)
-  test(`a rehearsal refuses ${what} in a state as the server does, whether a turn, work or its beginning puts it there`, async () => {
+  test(`testActor refuses ${what} in a state as an engine does, from a turn, work or \`initial\``, async () => {
     const writes = kindThat((state) => (state["n"] = value));
     const begins = kindThat(
       () => undefined,
       () => ({ n: value, list: [1] }),
     );
-    const told = await toldBy(writes);
-    assert.equal(told.code, code);
-    const stage = rehearse(writes);
-    assert.throws(() => stage.turn("act"), told);
-    assert.deepEqual(stage.state, { n: 1, list: [1] });
-    await assert.rejects(stage.work("act"), told);
-    const first = await toldBy(begins);
+    const expected = await errorFrom(writes);
+    assert.equal(expected.code, code);
+    const subject = testActor(writes);
+    assert.throws(() => subject.turn("act"), expected);
+    assert.deepEqual(subject.state, { n: 1, list: [1] });
+    await assert.rejects(subject.work("act"), expected);
+    const first = await errorFrom(begins);
     assert.equal(first.code, code);
-    assert.throws(() => rehearse(begins), first);
-    assert.throws(() => rehearse(writes, { state: { n: value, list: [1] } }), first);
+    assert.throws(() => testActor(begins), first);
+    assert.throws(() => testActor(writes, { state: { n: value, list: [1] } }), first);
   });
 
-test("a state that is rehearsed is frozen, whoever made it, and a turn that changes nothing leaves the same", () => {
-  const stage = rehearse(
+test("testActor freezes every state, and a turn that changes nothing leaves the same object", () => {
+  const subject = testActor(
     kindThat((state) => void (state["n"] = Number(state["n"]) || 2)),
     { state: { n: 0, list: [1] } },
   );
-  assert.throws(() => (stage.state["n"] = 9), TypeError);
-  stage.turn("act");
-  const { state } = stage;
+  assert.throws(() => (subject.state["n"] = 9), TypeError);
+  subject.turn("act");
+  const { state } = subject;
   assert.deepEqual(state, { n: 2, list: [1] });
   assert.ok(Object.isFrozen(state) && Object.isFrozen(state["list"]));
-  stage.turn("act");
-  assert.equal(stage.state, state);
+  subject.turn("act");
+  assert.equal(subject.state, state);
 });
 
 /** One that gives the turns it is made with. */
@@ -77,23 +77,23 @@ function kindOf(...turns: readonly Turn<{ n: number }>[]): Behaviour<{ n: number
   };
 }
 
-test("C3 of what came with a refusal a rehearsal keeps nothing", () => {
+test("C3 testActor drops the effects of a refused turn", () => {
   const wake = { at: 1, action: "rang" };
   const effects = { state: { n: 1 }, send: [{ to: "other/x", action: "ping", args: null }], emit: ["x"], wake: { soon: wake } } as const;
-  const stage = rehearse(kindOf({ ...effects, stop: "over", reply: { refused: { code: "NO", message: "No." } } }, effects));
-  stage.turn("act", 0);
-  assert.deepEqual([stage.state, stage.sent, stage.emitted, stage.wakes, stage.stopped], [{ n: 0 }, [], [], {}, undefined]);
-  stage.turn("act", 1);
-  assert.deepEqual([stage.state, stage.sent, stage.emitted, stage.wakes], [{ n: 1 }, effects.send, ["x"], { soon: wake }]);
+  const subject = testActor(kindOf({ ...effects, stop: "over", reply: { refused: { code: "NO", message: "No." } } }, effects));
+  subject.turn("act", 0);
+  assert.deepEqual([subject.state, subject.sent, subject.emitted, subject.timers, subject.stopped], [{ n: 0 }, [], [], {}, undefined]);
+  subject.turn("act", 1);
+  assert.deepEqual([subject.state, subject.sent, subject.emitted, subject.timers], [{ n: 1 }, effects.send, ["x"], { soon: wake }]);
 });
 
-test("what a turn says beside its state is held to what it must be, at a rehearsal too", () => {
-  const bad: readonly (readonly [turn: object, told: RegExp])[] = [
+test("testActor checks a turn's reply, sends, timers and emitted values", () => {
+  const bad: readonly (readonly [turn: object, message: RegExp])[] = [
     [{ reply: { ok: new Date(0) } }, /reply\.ok is a Date/],
     [{ emit: [undefined] }, /emit\[0\] is undefined/],
     [{ wake: { soon: { at: Number.NaN, action: "rang" } } }, /"soon" has no time/],
     [{ send: [{ to: "other/x", action: "ping", args: { at: new Date(0) } }] }, /send\[0\]\.args\.at is a Date/],
     [Promise.resolve({}), /neither a turn nor work/],
   ];
-  for (const [turn, message] of bad) assert.throws(() => rehearse(kindOf(turn)).turn("act", 0), { message });
+  for (const [turn, message] of bad) assert.throws(() => testActor(kindOf(turn)).turn("act", 0), { message });
 });

@@ -1,3 +1,4 @@
+// Owns: one actor run without an engine, for authors' tests. Does not own: running a turn (core/actor), planning it (core/chain).
 import { type Base, begin, kindFrom, OK_NULL, planTurn, received } from "../core/chain/internal.ts";
 import type {
   ActorId,
@@ -15,50 +16,54 @@ import type {
 } from "../core/contract/index.ts";
 import { twice } from "./purity.ts";
 
-export interface RehearsalOptions<S> {
+export interface TestActorOptions<S> {
   /** Decoded. Default `main`. */
   readonly key?: string;
-  /** Default: nobody in particular. */
+  /** The caller. Default: anonymous. */
   readonly viewer?: Viewer;
-  /** Default: the behaviour's own beginning. It is frozen, as states are. */
+  /** Default: the kind's initial state. It is frozen, as all states are. */
   readonly state?: S;
+  /** What `initial` gets as its `args`. */
   readonly start?: Json;
-  /** Of the first message, ms since 1970; each message comes a second later. Default 2024-01-01. */
+  /** The time of the first message, in milliseconds since 1970; each message comes a second after the one before. Default 2024-01-01. */
   readonly at?: number;
-  /** Answers what work calls. Default: refused `UNKNOWN`. */
+  /** Replies to what work calls. Default: a refusal with the code `UNKNOWN`. */
   readonly call?: (message: Outgoing) => Reply | Promise<Reply>;
 }
 
 /**
- * One actor on a stage of its own: its turns applied in memory as an engine would, what it sends collected. What an engine
- * refuses is thrown: a state that is no JSON, or too large. For authors' tests.
+ * One actor without an engine: its turns are applied in memory as an engine would, and the messages it sends are collected. Throws what
+ * the author's code throws, and what an engine refuses: a state that is not JSON, or too large.
  */
-export interface Rehearsal<S> {
+export interface TestActor<S> {
   readonly id: ActorId;
   readonly state: S;
-  /** All that was sent so far. */
+  /** All messages sent so far. */
   readonly sent: readonly Outgoing[];
-  readonly wakes: Readonly<Record<string, Wake>>;
+  /** The timers that are set, by name. */
+  readonly timers: Readonly<Record<string, Wake>>;
   readonly emitted: readonly Json[];
+  /** Replies to messages whose turn returned `later()`, by message id. */
   readonly answered: Readonly<Record<string, Reply>>;
+  /** The reason why it stopped. */
   readonly stopped: string | undefined;
-  /** The turn of one message, run twice and compared (law 4), applied. Throws where it is work: `await work(…)`. */
+  /** Applies the turn of one message, which is run twice and compared (law 4). Throws if it is work: use `await work(…)`. */
   turn(action: string, args?: Json, more?: Partial<Message>): Turn<S>;
-  /** The turn work ended in, applied. A pure turn is fine here too. */
+  /** Applies the turn that work ends in, or a pure turn. */
   work(action: string, args?: Json, more?: Partial<Message>): Promise<Turn<S>>;
   view(action: string, args?: Json, viewer?: Viewer): Reply;
   surface(viewer?: Viewer): Surface | undefined;
 }
 
 const NEW_YEAR_2024 = 1_704_067_200_000;
-const A_SECOND_MS = 1_000;
-const LIFE = "rehearsal";
-const NOBODY: Viewer = { scopes: [] };
-/** The reply is the turn's own, whoever asked for it with `replyAs`. */
+const SECOND_MS = 1_000;
+const LIFE = "test-actor";
+const ANONYMOUS: Viewer = { scopes: [] };
+/** The reply is the turn's own, also if a `replyAs` requests it. */
 const CIRCUMSTANCES = { born: false, keyMs: 0, answersElsewhere: true, parentKnows: false, whole: true } as const;
 
-/** Puts one actor on a stage. Deterministic: the same calls give the same states, ids and dice. */
-export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S> = {}): Rehearsal<S> {
+/** Runs one actor without an engine. Deterministic: the same calls give the same states, ids and random numbers. */
+export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<S> = {}): TestActor<S> {
   const pure = twice(behaviour);
   const key = options.key ?? "main";
   const id: ActorId = `${behaviour.kind}/${encodeURIComponent(key)}`;
@@ -68,12 +73,12 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
   let stopped: string | undefined;
   let count = 0;
 
-  const timeOf = (messages: number): number => (options.at ?? NEW_YEAR_2024) + messages * A_SECOND_MS;
+  const timeOf = (messages: number): number => (options.at ?? NEW_YEAR_2024) + messages * SECOND_MS;
   const envelope = (action: string, args: Json, more: Partial<Message>): Message => {
     count += 1;
     const at = timeOf(count - 1);
     const seed = (count * 0x9e3779b1).toString(16).padStart(32, "0").slice(-32);
-    return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, viewer: options.viewer ?? NOBODY, ...more };
+    return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, viewer: options.viewer ?? ANONYMOUS, ...more };
   };
   const first = envelope("start", null, { start: options.start ?? null });
   let state = options.state ?? pure.initial(key, first);
@@ -99,7 +104,9 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
   const context: Context = {
     signal: new AbortController().signal,
     call: async (message) =>
-      options.call?.(message) ?? { refused: { code: "UNKNOWN", message: "Nobody answers at this rehearsal: pass `call`." } },
+      options.call?.(message) ?? {
+        refused: { code: "UNKNOWN", message: "This test has no reply for what work calls: pass `call` to `testActor`." },
+      },
     progress: () => undefined,
     log: () => undefined,
   };
@@ -109,7 +116,7 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
     sent,
     emitted,
     answered,
-    get wakes() {
+    get timers() {
       // Without what an engine stores with them for itself.
       return Object.fromEntries(
         Object.entries(base.extra.wakes).map(([name, { cause: _cause, rang: _rang, ...wake }]): [string, Wake] => [name, wake]),
@@ -132,10 +139,10 @@ export function rehearse<S>(behaviour: Behaviour<S>, options: RehearsalOptions<S
       const effect = effectOf(message);
       return apply(message, typeof effect === "function" ? await effect(context) : effect);
     },
-    view: (action, args = {}, viewer = options.viewer ?? NOBODY) =>
+    view: (action, args = {}, viewer = options.viewer ?? ANONYMOUS) =>
       behaviour.view?.(state, action, args, viewer, id, timeOf(count)) ?? {
-        refused: { code: "UNKNOWN", message: `${behaviour.kind} shows nothing.` },
+        refused: { code: "UNKNOWN", message: `${behaviour.kind} has no views.` },
       },
-    surface: (viewer = options.viewer ?? NOBODY) => behaviour.surface?.(state, viewer),
+    surface: (viewer = options.viewer ?? ANONYMOUS) => behaviour.surface?.(state, viewer),
   };
 }

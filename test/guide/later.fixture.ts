@@ -22,26 +22,12 @@ export const kitchen = actor("kitchen", {
 export const guest = actor("guest", {
   description: "A guest of the inn.",
   per: "user",
-  state: z.object({ waiting: z.record(z.string(), z.string()).default({}) }),
+  state: z.object({}),
   tools: {
     order: {
       description: "Order a dish.",
       input: z.object({ dish: z.string() }),
-      run({ state, args, send, message, later }) {
-        const of = send(kitchen.at("main").cook(args), { replyAs: "served" });
-        state.waiting[of] = message.id;
-        return later();
-      },
-    },
-  },
-  messages: {
-    served: {
-      replies: true,
-      run({ state, args, answer }) {
-        const caller = state.waiting[args.of];
-        delete state.waiting[args.of];
-        if (caller !== undefined) answer(caller, args.reply);
-      },
+      run: ({ args, forward }) => forward(kitchen.at("main").cook(args)),
     },
   },
 });

@@ -86,6 +86,9 @@ export class PacketRun {
   get stop(): Run["stop"] {
     return this.#turn.stop;
   }
+  get forward(): Run["forward"] {
+    return this.#turn.forward;
+  }
   get later(): Run["later"] {
     return this.#turn.later;
   }

@@ -13,7 +13,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { freezeDeep, markStatic, omitUndefined } from "../contract/internal.ts";
+import { freezeDeep, isReplyAction, markStatic, omitUndefined } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import { type Action, compileMessage, compilePrompt, compileResource, compileTool } from "./actions.ts";
 import { misfitOf } from "./author-errors.ts";
@@ -89,6 +89,8 @@ export function actor(kind: string, definition: AnyDefinition): object {
     catalogue,
     initial: (key: string, first: Message) => initialState(definition, fits, key, first),
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate({ state, from })) }),
+    // The callers of an actor that has stopped have their replies: what comes back from other actors is for none.
+    lapses: ({ action }) => isReplyAction(action),
     receive: (state: object, message: Message, life?: string, seq?: number) => receive(actions, state, message, life, seq),
     view: (state, action, args, viewer, self, now = 0) =>
       view(actions, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self), now),

@@ -230,7 +230,72 @@ test("a message's reply is parsed by its `output` schema; one that does not fit 
   assert.deepEqual(await ask(), { ok: { n: 1 } });
 });
 
+const porter = actor("porter", {
+  description: "Forwards.",
+  state: counting,
+  tools: {
+    weigh: {
+      description: "The reply is that of the other message.",
+      input: z.object({ item: z.string() }),
+      output: z.object({ grams: z.number() }),
+      run: ({ forward, args }) => forward(scale.at("x").weigh(args)),
+    },
+    nudge: { description: "Without an output, any reply will do.", run: ({ forward }) => forward(scale.at("x").nudge()) },
+    work: {
+      description: "Work may forward what it ends in.",
+      output: z.object({ grams: z.number() }),
+      work: async ({ forward }) => forward(scale.at("x").weigh({ item: "a" })),
+    },
+  },
+  messages: {
+    weigh: {
+      input: z.object({ item: z.string() }),
+      output: z.object({ grams: z.number() }),
+      run: ({ forward, args }) => forward(scale.at("x").weigh(args)),
+    },
+  },
+});
+
+test("types: what is forwarded has the type of the other message's `output`", () => {
+  assert.equal(porter.at("x").weigh({ item: "a" }).action, "weigh");
+});
+
 export const mustNotCompile = {
+  forwardedType: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- the other message replies with an object
+      tools: { x: { description: "", output: z.string(), run: ({ forward }) => forward(scale.at("x").weigh({ item: "a" })) } },
+    }),
+  forwardedBare: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- the other message has no `output`, so its reply may be any JSON
+      tools: { x: { description: "", output: z.string(), run: ({ forward }) => forward(scale.at("x").nudge()) } },
+    }),
+  forwardedMessage: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- nor may a message forward what does not fit its `output`
+      messages: { x: { output: z.string(), run: ({ forward }) => forward(scale.at("x").weigh({ item: "a" })) } },
+    }),
+  forwardedArguments: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- its arguments are checked
+      tools: { x: { description: "", run: ({ forward }) => forward(scale.at("x").weigh({ weight: 1 })) } },
+    }),
+  forwardInView: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- a view only reads
+      tools: { x: { description: "", view: ({ forward }) => forward(scale.at("x").nudge()) } },
+    }),
   answerType: async (engine: LocalEngine) => {
     const reply = await engine.call(scale.at("a").weigh({ item: "a" }));
     // @ts-expect-error -- `grams` is a number

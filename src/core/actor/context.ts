@@ -14,7 +14,7 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import type { Question } from "./questions.ts";
-import type { Later } from "./replies.ts";
+import type { Forwarded, Later } from "./replies.ts";
 
 /** What a turn may reply: a domain value, JSON at run time. Not a promise: `run` is synchronous, `work` waits. */
 export type Value = string | number | boolean | null | undefined | void | (object & { readonly then?: never });
@@ -64,6 +64,15 @@ export interface Call {
   (to: ActorId, action: string, args?: unknown, options?: SendOptions): Promise<Reply>;
 }
 
+/** Makes another actor's reply this call's reply. It is typed if the message has an `output`. */
+export interface Forward {
+  <T>(message: Asks<T>, options?: ForwardOptions): Forwarded<T>;
+  (message: Outgoing, options?: ForwardOptions): Forwarded<unknown>;
+}
+
+/** `viewer` defaults to the caller, and `deadline` to the call's own. */
+export type ForwardOptions = Omit<SendOptions, "replyAs">;
+
 /** When a timer fires: at a time (ms since 1970) or after a delay. Repeats every `everyMs`. */
 export type WakeOptions = ({ readonly at: number; readonly afterMs?: never } | { readonly afterMs: number; readonly at?: never }) & {
   readonly everyMs?: number;
@@ -110,6 +119,12 @@ export interface RunContext<S, A> {
   readonly stop: (reason: string) => void;
   /** Restarts a failed child from its last state. Other ids are ignored. */
   readonly restart: (child: ActorId) => void;
+  /**
+   * `return forward(message)`: the other actor replies to this caller. Leaves with the commit, on behalf of the caller, and holds no mailbox:
+   * a value, a refusal or a question of the other actor reaches the caller as it is, also after a restart. A question makes the call run
+   * again from the top. A value that does not fit this tool's `output` is a crash. Refuses `CYCLE` if the call has been there before.
+   */
+  readonly forward: Forward;
   /** `return later()`: a later turn answers this message's id. */
   readonly later: () => Later;
   /** Answers a message whose turn returned `later()`. `{ ok }`, `{ refused }` and `{ needs }` are replies; any other value is `ok`. */

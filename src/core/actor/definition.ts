@@ -17,7 +17,7 @@ import type {
 } from "../contract/index.ts";
 import type { EndedArgs, FailedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context.ts";
 import type { Confirm } from "./questions.ts";
-import type { Later } from "./replies.ts";
+import type { Forwarded, Later } from "./replies.ts";
 
 /** True: on. Text: off, for this reason. False: hidden, as if it did not exist. */
 export type Availability = boolean | string;
@@ -88,7 +88,7 @@ type SentArgs<I, None> = unknown extends I ? None : I extends StandardSchemaV1<i
 export type ReplyOf<O> = unknown extends O
   ? Value | Later
   : O extends StandardSchemaV1<infer R, unknown>
-    ? Frozen<R> | Content | Later
+    ? Frozen<R> | Content | Later | Forwarded<R>
     : Value | Later;
 
 type Output<O, N> = N extends keyof O ? O[N] : unknown;
@@ -119,7 +119,7 @@ interface ToolBase<S, I, A> extends Offered<S> {
 export type Tool<S, I, O> = ToolBase<S, I, ArgsOf<I, NoArgs>> &
   (
     | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
-    | Views<S, ArgsOf<I, NoArgs>, Exclude<ReplyOf<O>, Later>>
+    | Views<S, ArgsOf<I, NoArgs>, Exclude<ReplyOf<O>, Later | Forwarded<unknown>>>
     | Works<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
   );
 
@@ -181,8 +181,8 @@ type MessageArgs<N, I, R> = unknown extends R
 
 type Receives<S, A, R> = { run(ctx: RunContext<S, A>): R; work?: never } | { work(ctx: WorkContext<S, A>): Promise<R>; run?: never };
 
-/** What a handler of a message returns. With an `output`, the reply is there when the turn ends, and is plain data. */
-type AnswerOf<O> = unknown extends O ? Value | Later : O extends StandardSchemaV1<infer R, unknown> ? Frozen<R> : Value;
+/** What a handler of a message returns. With an `output`, the reply is plain data, of this turn or of the actor it was forwarded to. */
+type AnswerOf<O> = unknown extends O ? Value | Later : O extends StandardSchemaV1<infer R, unknown> ? Frozen<R> | Forwarded<R> : Value;
 
 /** The other properties of a message: one that only one part of the intersection has would be an excess property to the others. */
 type OtherProperties = { readonly [name in "input" | "secret" | "replies" | "run" | "work"]?: unknown };

@@ -5,6 +5,8 @@ export type {
   Call,
   EndedArgs,
   FailedArgs,
+  Forward,
+  ForwardOptions,
   RawQuestion,
   ReplyArgs,
   RunContext,
@@ -37,5 +39,5 @@ export type {
 export { actorId, keyOf } from "./names.ts";
 export { elicit, type Elicited, type Question, type Root, type Roots, roots, type Sampled, type Sampling, sample } from "./questions.ts";
 export { type Random, seeded } from "./random.ts";
-export { type Blob, blob, content, type Later, type Refusal, refuse } from "./replies.ts";
+export { type Blob, blob, content, type Forwarded, type Later, type Refusal, refuse } from "./replies.ts";
 export { fromJsonSchema } from "./schema.ts";

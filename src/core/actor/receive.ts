@@ -1,16 +1,17 @@
 // Owns: the order of a call in an actor: availability, arguments, confirmation, the author's handler, the reply. Does not own: the context
 // it gets (turn-context.ts), the commit (core/chain).
 import { BARE_RESULT, isBareResult, type Message, type Policy, type Reply, type Turn, type Viewer, type Work } from "../contract/index.ts";
-import { BEGIN_ACTION, freezeDeep, isContent, isRefusal } from "../contract/internal.ts";
+import { BEGIN_ACTION, freezeDeep, hasOwn, isContent, isRefusal, REPLY_ACTION } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { badTurn, explained, type Misfit } from "./author-errors.ts";
 import { invalid, outOfChoice, readArgs, whyOff } from "./availability.ts";
 import { frozenOf } from "./containers.ts";
+import { actionOf, returnedReply, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
 import { unconfirmed } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
-import { checkContent, Later, refused, unknownAction } from "./replies.ts";
+import { checkContent, ForwardedMark, Later, refused, unknownAction } from "./replies.ts";
 import { toJson } from "./to-json.ts";
 import { ANONYMOUS, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
 
@@ -23,7 +24,7 @@ export type Actions = ReadonlyMap<string, Action> & Pick<Policy, "minEveryMs"> &
  */
 export function receive(actions: Actions, state: object, message: Message, life = message.id, seq = 0): Turn<object> | Work<object> {
   const action = actions.get(message.action);
-  if (action === undefined) return { reply: isBegin(message) ? { ok: null } : unknownAction(message.action) };
+  if (action === undefined) return withoutAction(actions, message);
   const viewer = message.viewer ?? ANONYMOUS;
   let args: unknown;
   try {
@@ -44,6 +45,22 @@ export function receive(actions: Actions, state: object, message: Message, life 
   if (handler.kind === "view") return { reply: read(actions, action, state, args, viewer, keyOf(message.to), message.at) };
   return (engine) =>
     work(actions, action, handler.work, new WorkingContext(state, message, args, actions, action.confirm !== undefined, life, seq, engine));
+}
+
+/** A message that no author wrote: an engine's own, or one that this kind does not have. */
+function withoutAction(actions: Actions, message: Message): Turn<object> {
+  const returned = returnedReply(message);
+  if (returned === undefined) return { reply: isBegin(message) ? { ok: null } : unknownAction(message.action) };
+  const { call, reply } = returned;
+  return { answer: { [call.id]: message.action === REPLY_ACTION ? fittingReply(actions, call, reply) : reply } };
+}
+
+/** The reply of another actor as that of this actor's own action. Throws `BAD_TURN` if it does not fit the action's `output`. */
+function fittingReply(actions: Actions, call: WaitingCall, reply: Reply): Reply {
+  const action = actions.get(actionOf(call));
+  if (action === undefined || !hasOwn(reply, "ok")) return reply;
+  const fitted = replyOf(action, reply.ok);
+  return typeof fitted === "object" ? fitted : reply;
 }
 
 /** Why a call that fits its schema does not run: an argument that is not among its choices, or a confirmation. */
@@ -71,8 +88,8 @@ export function view(actions: Actions, state: object, name: string, args: unknow
 
 function run({ misfit }: Actions, action: Action, handler: (context: TurnContext) => unknown, context: TurnContext): Turn<object> {
   try {
-    const reply = replyOf(action, handler(context));
-    return context.close(reply);
+    const value = handler(context);
+    return context.close(replyOf(action, value), ForwardedMark.is(value));
   } catch (error) {
     // C3: the draft and the effects are dropped with the context.
     context.end();
@@ -87,8 +104,8 @@ async function work(
   context: WorkingContext,
 ): Promise<Turn<object>> {
   try {
-    const reply = replyOf(action, await handler(context));
-    return context.close(reply);
+    const value = await handler(context);
+    return context.close(replyOf(action, value), ForwardedMark.is(value));
   } catch (error) {
     const reply = outcome(action, error, misfit, context.base);
     const record = context.recorded();
@@ -121,7 +138,7 @@ function outcome(action: Action, error: unknown, misfit: Misfit, state: object):
 function replyOf(action: Action, value: unknown): Reply | "later" | undefined {
   // These are all objects, and most replies are not.
   const isObject = typeof value === "object";
-  if (isObject && Later.is(value)) return "later";
+  if (isObject && (Later.is(value) || ForwardedMark.is(value))) return "later";
   if (isObject && isBareResult(value) && action.name.startsWith("tools/")) throw badTurn(`${action.replied} ${BARE_RESULT}.`);
   if (action.output !== undefined)
     return { ok: checkContent(toJson(fitting(action, action.output, value), action.replied), action.replied) };

@@ -38,6 +38,21 @@ export class Later {
   }
 }
 
+declare const FORWARDED: unique symbol;
+
+/** What `forward()` returns: the other actor's reply, of this type, becomes the caller's. */
+export interface Forwarded<T> {
+  readonly [FORWARDED]: T;
+}
+
+/** What a turn that forwarded its call returns, at run time. */
+export class ForwardedMark {
+  readonly #mark = true;
+  static is(value: unknown): boolean {
+    return value instanceof ForwardedMark && value.#mark;
+  }
+}
+
 /** What `refuse` throws: the turn leaves no trace, and its caller gets the reason (C3). */
 export class Refusal extends Error {
   override readonly name = "Refusal";

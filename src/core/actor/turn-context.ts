@@ -20,17 +20,29 @@ import {
   type Viewer,
   type Wake,
 } from "../contract/index.ts";
-import { capabilityNeeded, DirtyPaths, hasOwn, missingActorRefusal, omitUndefined, setOwn } from "../contract/internal.ts";
+import { capabilityNeeded, DirtyPaths, missingActorRefusal, omitUndefined, REPLY_ACTION, setOwn } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
 import { readArgs } from "./availability.ts";
-import type { Answers, Call, RawQuestion, RunContext, Send, SendOptions, WakeOptions, WorkContext } from "./context.ts";
+import type {
+  Answers,
+  Call,
+  Forward,
+  ForwardOptions,
+  RawQuestion,
+  RunContext,
+  Send,
+  SendOptions,
+  WakeOptions,
+  WorkContext,
+} from "./context.ts";
 import { type Draft, openDraft } from "./draft.ts";
+import { callOf, contextFor, isReply, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
-import { Later, refuse } from "./replies.ts";
+import { type Forwarded, ForwardedMark, Later, refuse } from "./replies.ts";
 import { toJson } from "./to-json.ts";
 
 /** What a turn needs of its kind: the actions, and a limit of the policy. */
@@ -74,6 +86,7 @@ export class TurnContext implements RunContext<object, unknown> {
   #draft: Draft | undefined;
   #random: Random | undefined;
   #effects: Effects | undefined;
+  #forwarded = false;
   #over = false;
 
   constructor(base: object, message: Message, args: unknown, kind: KindOfTurn, confirms: boolean, life: string, seq: number) {
@@ -130,6 +143,15 @@ export class TurnContext implements RunContext<object, unknown> {
       sends.push(message);
       return `${this.#life}.${this.#seq}.${sends.length - 1}`;
     };
+  }
+  get forward(): Forward {
+    const forward = (other: Outgoing, options?: ForwardOptions): unknown => this.#forward(callOf(this.message), other, options);
+    function typed<T>(asks: Asks<T>, options?: ForwardOptions): Forwarded<T>;
+    function typed(other: Outgoing, options?: ForwardOptions): Forwarded<unknown>;
+    function typed(...given: Parameters<typeof forward>): unknown {
+      return forward(...given);
+    }
+    return typed;
   }
   get wake(): (name: string, options: WakeOptions) => void {
     return (name, options) => {
@@ -209,8 +231,14 @@ export class TurnContext implements RunContext<object, unknown> {
     this.#draft?.drop();
   }
 
-  /** The turn as data. Closes the draft, so the reply must have been read out of it before. */
-  close(reply: Reply | "later" | undefined): Turn<object> {
+  /** The turn as data. Closes the draft, so the reply must have been read out of it before. `forwarded`: it returned what `forward()` did. */
+  close(reply: Reply | "later" | undefined, forwarded: boolean): Turn<object> {
+    if (this.#forwarded !== forwarded)
+      throw badTurn(
+        this.#forwarded
+          ? `${this.message.action} called forward() and returned something else: \`return forward(…)\`, or use send().`
+          : `${this.message.action} returned what another turn's forward() did: call it in this turn.`,
+      );
     this.#over = true;
     const effects = this.#effects;
     const changes = this.#draft?.finish();
@@ -222,6 +250,25 @@ export class TurnContext implements RunContext<object, unknown> {
     const dirty = new DirtyPaths(changes);
     if (effects === undefined) return reply === undefined ? { state, dirty } : { state, dirty, reply };
     return { state, dirty, ...(reply !== undefined && { reply }), ...effects };
+  }
+
+  #forward(call: WaitingCall, other: Outgoing, options: ForwardOptions | undefined): ForwardedMark {
+    const sends = (this.effects().send ??= []);
+    if (typeof other !== "object" || other === null) throw badTurn("forward(message): make the message with `kind.at(key)`.");
+    if (this.#forwarded) throw badTurn("forward() was called twice: a caller gets one reply. Use send() for what needs none.");
+    const { message } = this;
+    const sent = outgoing(other, options, undefined, undefined, message);
+    const { viewer = message.viewer, deadline = message.deadline } = sent;
+    // A message that another actor sent may carry no question, and a call whose client supports none may not either.
+    const can = message.can ?? (message.from === undefined ? [] : undefined);
+    sends.push({
+      ...sent,
+      ...omitUndefined({ viewer, deadline, can, answers: message.answers }),
+      replyAs: REPLY_ACTION,
+      replyContext: contextFor(call, sent),
+    });
+    this.#forwarded = true;
+    return FORWARDED;
   }
 
   /** In a message that brings a reply, no caller waits under the id of the message it replies to. */
@@ -258,9 +305,9 @@ export class TurnContext implements RunContext<object, unknown> {
       const { from, to } = this.message;
       const list = unable.join(", ");
       refuse(
-        from === undefined
+        from === undefined || this.message.can !== undefined
           ? `This must ask you something, which your client does not support (${list}).`
-          : `${to} must ask the client something (${list}), and a message from ${from} cannot carry the question: call ${to} directly.`,
+          : `${to} must ask the client something (${list}), and a message from ${from} cannot carry the question: use forward() there, or call ${to} directly.`,
         { code: "CANNOT_ASK", data: { capability: first, capabilities: unable } },
       );
     }
@@ -324,6 +371,7 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
 }
 
 const LATER = new Later();
+const FORWARDED = new ForwardedMark();
 const NOTHING: Turn<object> = Object.freeze({});
 
 /** The envelope of a message as its author wrote it. It keeps the trace of its cause. */
@@ -351,16 +399,6 @@ function traced(message: Outgoing, cause: Message): Outgoing {
 function isQuestion(value: unknown): boolean {
   const request = isJsonObject(value) && "request" in value ? value["request"] : value;
   return isJsonObject(request) && typeof request["method"] === "string";
-}
-
-function isReply(value: Json): value is Reply & JsonObject {
-  if (!isJsonObject(value) || Object.keys(value).length !== 1) return false;
-  const { needs = null, refused } = value;
-  return (
-    hasOwn(value, "ok") ||
-    (typeof needs === "object" && needs !== null) ||
-    (isJsonObject(refused) && "code" in refused && "message" in refused)
-  );
 }
 
 /** A timer as its author wrote it, checked here, where the author sees it, not when it fires. `now` in milliseconds since 1970. */

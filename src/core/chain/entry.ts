@@ -28,9 +28,9 @@ export interface Position {
 
 /** Always in the same order of keys: the same turn has the same text. */
 const recorded = (
-  { id, to, action, at, seed, viewer, start, policy, replyAs, from, cause, deadline, trace, answers, can }: Message,
+  { id, to, action, at, seed, viewer, start, policy, replyAs, replyContext, from, cause, deadline, trace, answers, can }: Message,
   args: Json,
-): object => ({ id, to, action, args, at, seed, viewer, start, policy, replyAs, from, cause, deadline, trace, answers, can });
+): object => ({ id, to, action, args, at, seed, viewer, start, policy, replyAs, replyContext, from, cause, deadline, trace, answers, can });
 
 /** The parts of a plan that its event stores. */
 export type StoredParts = Pick<Plan, "message" | "life" | "seq" | "state" | "patch" | "sent" | "reply" | "record">;

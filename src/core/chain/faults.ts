@@ -46,7 +46,7 @@ export const workTimeout = (id: ActorId, workMs: number): EngineError =>
 export const turnOver = (id: ActorId): EngineError =>
   fault("TURN_OVER", `This turn of ${id} is over: stop when the signal aborts, what comes later is dropped.`);
 export const cycle = (id: ActorId, to: ActorId): EngineError =>
-  fault("CYCLE", `${to} waits for ${id}, so ${id} cannot wait for ${to}: send with \`replyAs\` instead.`);
+  fault("CYCLE", `${to} waits for ${id}, so ${id} cannot wait for ${to}: use forward() or send() instead.`);
 export const keyReused = (id: ActorId): EngineError =>
   fault("KEY_REUSED", `This call's key was used for another call of ${id}: give this one a key of its own.`);
 export const draining = (applied = false): EngineError =>

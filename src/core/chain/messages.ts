@@ -1,6 +1,16 @@
 // Owns: what an engine puts on messages: ids, stamps, the keys of calls. Does not own: their delivery.
-import type { ActorId, CallOptions, Entropy, Json, Message, Outgoing, TurnViewer, Viewer } from "../contract/index.ts";
-import { canonical, keyIn } from "../contract/internal.ts";
+import {
+  type ActorId,
+  type CallOptions,
+  type Entropy,
+  type Json,
+  type Message,
+  type Outgoing,
+  TroupeError,
+  type TurnViewer,
+  type Viewer,
+} from "../contract/index.ts";
+import { canonical, isReplyAction, keyIn } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { badId } from "./faults.ts";
 import { check } from "./json-check.ts";
@@ -49,8 +59,10 @@ export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: 
   if (outgoing.deadline !== undefined) message.deadline = outgoing.deadline;
   const trace = outgoing.trace ?? options?.trace;
   if (trace !== undefined) message.trace = trace;
-  if (options?.answers !== undefined) message.answers = options.answers;
-  if (options?.can !== undefined) message.can = options.can;
+  const answers = options?.answers ?? outgoing.answers;
+  if (answers !== undefined) message.answers = answers;
+  const can = options?.can ?? outgoing.can;
+  if (can !== undefined) message.can = can;
   return message;
 }
 
@@ -64,12 +76,22 @@ export function turnViewer(viewer: Viewer): TurnViewer {
 /** The nth call of work. The id follows from the work's message, so that work that runs again makes the same calls. */
 export function stampFrom(work: Message, n: number, outgoing: Outgoing, endsAt: number, at: number, entropy: Entropy): Message {
   const from: ActorId = work.to;
+  checkAction(outgoing.action);
   return {
     ...stamp(outgoing, work.trace === undefined ? undefined : { trace: work.trace }, at, entropy),
     id: `${work.id}.${n}`,
     from,
     deadline: Math.min(outgoing.deadline ?? endsAt, endsAt),
   };
+}
+
+/** Throws `BAD_TURN` for an action that only engines send: it would answer another actor's caller. */
+export function checkAction(action: string): void {
+  if (isReplyAction(action))
+    throw new TroupeError(
+      "BAD_TURN",
+      `${JSON.stringify(action)} is sent by the engine alone: reply to a message by returning from its turn.`,
+    );
 }
 
 const DIGITS = 16;

@@ -207,6 +207,7 @@ function pendingAfter(pending: JsonObject, body: Body): JsonObject {
   const { reply } = body;
   const message: unknown = body.message;
   if (reply !== "later" || !isMessage(message)) return pending;
-  const { id, from, replyAs } = message;
-  return { ...pending, [id]: from === undefined || replyAs === undefined ? {} : { from, replyAs } };
+  const { id, from, replyAs, replyContext } = message;
+  const address = from === undefined || replyAs === undefined ? {} : { from, replyAs };
+  return { ...pending, [id]: { ...address, ...(replyContext === undefined ? {} : { replyContext }) } };
 }

@@ -14,7 +14,7 @@ import {
   TroupeError,
   type Turn,
 } from "../contract/index.ts";
-import { hasOwn, isAddress, missingActorRefusal } from "../contract/internal.ts";
+import { hasOwn, isAddress, missingActorRefusal, REPLY_ACTION, REPLY_FAILED_ACTION } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { mailboxFull } from "./faults.ts";
 import { type Allowance, DEFAULT_BOUND, isJson, isObject, notJson } from "./json-check.ts";
@@ -76,17 +76,27 @@ const noReply = (name: string): TroupeError<"BAD_TURN"> =>
 export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (replyAs === undefined ? undefined : from);
 
 /**
- * The reply on behalf of a missing actor, to a sender that requested one with `replyAs`: no retry would make the actor exist, and the
- * sender can act on a refusal. Undefined for any other fault, and without `replyAs`: that message may become a dead letter.
+ * The reply that no retry would change, to a sender that requested one with `replyAs`: the actor is missing, or the deadline has passed.
+ * Undefined for any other fault, and without `replyAs`: that message may become a dead letter.
  */
-export const missingActorReply = (message: Message, fault: EngineError): Reply | undefined =>
-  askerOf(message) === undefined ? undefined : missingActorRefusal(fault);
+export function finalRefusal(message: Message, fault: EngineError): Reply | undefined {
+  if (askerOf(message) === undefined) return undefined;
+  const { code, message: why } = fault;
+  return code === "DEADLINE" ? { refused: { code, message: why } } : missingActorRefusal(fault);
+}
+
+/** Where a requested reply goes. */
+interface ReplyAddress {
+  readonly from: ActorId;
+  readonly replyAs: string;
+  readonly replyContext?: Json;
+}
 
 /** The message that carries a reply to the sender that requested it with `replyAs`. */
-export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: string, reply: Reply): Outgoing => ({
-  to: asker,
+export const answerTo = ({ from, replyAs, replyContext }: ReplyAddress, self: ActorId, of: string, reply: Reply): Outgoing => ({
+  to: from,
   action: replyAs,
-  args: { of, to: self, reply },
+  args: { of, to: self, reply, ...(replyContext === undefined ? {} : { context: replyContext }) },
   noStart: true,
 });
 
@@ -94,14 +104,29 @@ export const answerTo = (asker: ActorId, replyAs: string, self: ActorId, of: str
 export function answerMessage(message: Message, reply: Reply, at: number): Message | undefined {
   const to = askerOf(message);
   if (to === undefined || message.replyAs === undefined) return undefined;
+  return derived(message, answerTo({ ...message, from: to, replyAs: message.replyAs }, message.to, message.id, reply), message.to, at);
+}
+
+/**
+ * Who hears of a message that became a dead letter: the sender that requested a reply. If the message itself brought the reply to a
+ * forwarded one, its receiver hears of it instead: a caller waits there.
+ */
+export function deadLetterAnswer(message: Message, reply: Reply, at: number): Message | undefined {
+  const { to, from, action, args } = message;
+  if (action !== REPLY_ACTION || from === undefined || !isJsonObject(args)) return answerMessage(message, reply, at);
+  return derived(message, { to, action: REPLY_FAILED_ACTION, args: { ...args, reply }, noStart: true }, from, at);
+}
+
+/** A message that follows from another one, without a turn. */
+function derived(message: Message, outgoing: Outgoing, from: ActorId, at: number): Message {
   // C5: each replay sends the reply again, in a message of its own.
   const name = message.replays === undefined ? "r" : `r${message.replays}`;
   return {
-    ...answerTo(to, message.replyAs, message.to, message.id, reply),
+    ...outgoing,
     id: `${message.id}.${name}`,
     at,
     seed: sha256(`${message.seed}:${name}`).slice(0, 32),
-    from: message.to,
+    from,
     ...(message.cause === undefined ? {} : { cause: message.cause }),
     ...(message.trace === undefined ? {} : { trace: message.trace }),
   };
@@ -159,8 +184,11 @@ export function settlePending(
   const settle = (of: string, answer: Reply): void => {
     given.push([of, answer]);
     const entry = pendingReply(pending[of]);
-    if (entry.from !== undefined && entry.replyAs !== undefined) sends.push(answerTo(entry.from, entry.replyAs, id, of, answer));
-    if (entry.key !== undefined) remembered.push({ key: entry.key, call: entry.call ?? "", reply: answer, until });
+    if (entry.from !== undefined && entry.replyAs !== undefined)
+      sends.push(answerTo({ ...entry, from: entry.from, replyAs: entry.replyAs }, id, of, answer));
+    // C4: a question is no outcome. Its caller calls again under the same key, with the answers.
+    if (entry.key !== undefined && !hasOwn(answer, "needs"))
+      remembered.push({ key: entry.key, call: entry.call ?? "", reply: answer, until });
     delete pending[of];
   };
   for (const [of, answer] of answers) settle(of, answer);
@@ -170,6 +198,7 @@ export function settlePending(
     pending[message.id] = {
       ...job.key,
       ...(message.from === undefined || message.replyAs === undefined ? {} : { from: message.from, replyAs: message.replyAs }),
+      ...(message.replyContext === undefined ? {} : { replyContext: message.replyContext }),
     };
   }
   if (stop !== undefined)
@@ -177,19 +206,17 @@ export function settlePending(
   return { pending, answers: given, sends, remembered };
 }
 
-interface PendingReply extends Partial<CallKey> {
-  readonly from?: ActorId;
-  readonly replyAs?: string;
-}
+interface PendingReply extends Partial<CallKey>, Partial<ReplyAddress> {}
 
 /** An entry of `pending`: the key to remember the reply under, and the actor to send it to. */
 export function pendingReply(stored: Json | undefined): PendingReply {
   if (!isJsonObject(stored)) return {};
-  const { key, call, from, replyAs } = stored;
+  const { key, call, from, replyAs, replyContext } = stored;
   return {
     ...(typeof key === "string" ? { key } : {}),
     ...(typeof call === "string" ? { call } : {}),
     ...(isAddress(from) ? { from } : {}),
     ...(typeof replyAs === "string" ? { replyAs } : {}),
+    ...(replyContext === undefined ? {} : { replyContext }),
   };
 }

@@ -22,7 +22,7 @@ import { sha256 } from "./event.ts";
 import { stateTooLarge } from "./faults.ts";
 import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
 import { type Extra, type Kind, overrideOf, policyWith } from "./kind.ts";
-import { keyOf, turnViewer } from "./messages.ts";
+import { checkAction, keyOf, turnViewer } from "./messages.ts";
 import { diffChanges } from "./patch.ts";
 import { answersIn, answerTo, checkJson, checkReply, settlePending, stepsIn } from "./replies.ts";
 
@@ -287,7 +287,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
     sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop }, noStart: true });
   if (answersHere && message.replyAs !== undefined && message.from !== undefined)
-    sends.push(answerTo(message.from, message.replyAs, now.id, message.id, reply));
+    sends.push(answerTo({ ...message, from: message.from, replyAs: message.replyAs }, now.id, message.id, reply));
   const wakes = effects.stop === undefined ? wakesAfter(base, job, effects) : {};
   const { seq } = now;
   const { trace } = message;
@@ -344,8 +344,11 @@ function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
   if (turn.send === undefined) return [];
   return turn.send.map((outgoing, index) => {
     keyOf(outgoing.to);
+    checkAction(outgoing.action);
     check(outgoing.args, `send[${index}].args`);
     if (outgoing.start !== undefined) checkJson(outgoing.start, `send[${index}].start`);
+    if (outgoing.replyContext !== undefined) checkJson(outgoing.replyContext, `send[${index}].replyContext`);
+    if (outgoing.answers !== undefined) checkJson(outgoing.answers, `send[${index}].answers`);
     const { to, viewer, policy, trace } = outgoing;
     if (viewer === undefined && policy === undefined && (trace === undefined || trace === known)) return outgoing;
     const wrong = unserialisableError(to, { ...(viewer && { viewer }), ...(policy && { policy }), ...(trace && { trace }) });

@@ -54,6 +54,8 @@ export interface Message {
   readonly policy?: Partial<Policy>;
   /** The reply arrives at the sender as a message of this action: a durable ask that holds no mailbox. */
   readonly replyAs?: string;
+  /** Only with `replyAs`: comes back unchanged with the reply, as `context`. The receiver does not read it. */
+  readonly replyContext?: Json;
   readonly from?: ActorId;
   /** Id of the event this message was sent by; of a wake, that set it. */
   readonly cause?: string;
@@ -69,7 +71,7 @@ export interface Message {
 }
 
 /** A message that the engine has not stamped yet. */
-export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "answers" | "can" | "replays" | "viewer"> & {
+export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "replays" | "viewer"> & {
   /** Its claims are dropped when the message is stamped. */
   readonly viewer?: Viewer;
 };
@@ -264,6 +266,15 @@ export type ReplyWith<T> = { readonly ok: T } | Exclude<Reply, { readonly ok: un
 
 /** The action that only starts an actor. It cannot collide with an author's, whose names have no slash. */
 export const BEGIN_ACTION = "troupe/begin";
+
+/** The message that brings the reply to one that an actor forwarded. It cannot collide with an author's, whose names have no slash. */
+export const REPLY_ACTION = "troupe/reply";
+
+/** The same, after the turn of that message has failed for good: the caller gets this reply as it is. */
+export const REPLY_FAILED_ACTION = "troupe/reply-failed";
+
+/** Whether only an engine may send this action, on behalf of a turn that requested a reply. */
+export const isReplyAction = (action: string): boolean => action === REPLY_ACTION || action === REPLY_FAILED_ACTION;
 
 /** A dead letter's message, to send again. The count keeps its reply apart from that of an earlier attempt. */
 export const asReplay = (message: Message): Message => ({ ...message, replays: (message.replays ?? 0) + 1 });

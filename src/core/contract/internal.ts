@@ -7,9 +7,12 @@ export {
   isAddress,
   isStatic,
   isRefusal,
+  isReplyAction,
   keyIn,
   kindOf,
   REFUSAL,
+  REPLY_ACTION,
+  REPLY_FAILED_ACTION,
   asReplay,
   sameClaims,
 } from "./actor.ts";

@@ -1,7 +1,7 @@
 // Owns: delivery of the messages that turns have sent (C5): order, retries, dead letters.
 // Does not own: the receiving turn (cell.ts), or where a message is stored.
 import type { Clock, Damaged, EngineError, DeadLetter, Message, Reply, OutboxAck, Store } from "../contract/index.ts";
-import { answerMessage, askerOf, atMostBytes, faults, missingActorReply, unhandledMessage } from "../chain/internal.ts";
+import { answerMessage, askerOf, atMostBytes, deadLetterAnswer, faults, finalRefusal, unhandledMessage } from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
 import { damageReporter, fromStore, type OnFault } from "./fault-reports.ts";
 import { Job } from "./job.ts";
@@ -251,8 +251,8 @@ export class Outbox {
     if (error !== undefined) {
       if (error.code === "STORE_CONFLICT" && item.stored) return this.#track(this.#disputed(channel, item));
       if (faults.isPassing(error)) return this.#again(channel, this.#host.retryMs / 2);
-      const missing = missingActorReply(item.message, error);
-      if (missing !== undefined) return this.#track(this.#finish(channel, item, missing));
+      const final = finalRefusal(item.message, error);
+      if (final !== undefined) return this.#track(this.#finish(channel, item, final));
       item.failures += 1;
       return this.#track(this.#failed(channel, item, error));
     }
@@ -269,7 +269,7 @@ export class Outbox {
 
   /** The turn left no event that would have removed the message from the store and sent the answer. */
   async #finish(channel: Channel, item: OutboxMessage, reply: Reply | undefined): Promise<void> {
-    const answer = reply && this.#answerTo(item.message, reply);
+    const answer = reply && answerMessage(item.message, reply, this.#host.clock.now());
     if (item.stored && !(await this.#settle(item, "done", answer && { answer }))) return;
     if (answer) this.add([answer], item.stored);
     this.#next(channel, item);
@@ -304,8 +304,9 @@ export class Outbox {
       this.#again(channel, this.#host.retryMs * 4 ** (item.failures - 1));
       return;
     }
-    // A sender with `replyAs` must not wait forever.
-    const answer = this.#answerTo(message, { refused: { code: error.code, message: error.message } });
+    // A caller that waits for the reply must not wait forever.
+    const refused = { refused: { code: error.code, message: error.message } };
+    const answer = deadLetterAnswer(message, refused, this.#host.clock.now());
     if (item.stored) {
       if (!(await this.#settle(item, "dead", answer === undefined ? { why } : { why, answer }))) return;
     } else {
@@ -320,10 +321,6 @@ export class Outbox {
 
   #settle({ message }: OutboxMessage, how: Parameters<Store["settle"]>[1], more?: OutboxAck): Promise<boolean> {
     return this.#persist(() => this.#host.store?.settle(message.id, how, more));
-  }
-
-  #answerTo(message: Message, reply: Reply): Message | undefined {
-    return answerMessage(message, reply, this.#host.clock.now());
   }
 
   #next(channel: Channel, { message, stored, bytes, behind }: OutboxMessage): void {

@@ -5,7 +5,7 @@
  * is a dead letter. To a missing actor it is sent again later instead, since holding the key would keep the actor from being started;
  * if the sender wants a reply, it is refused at once.
  */
-import { answerMessage, faults, missingActorReply, unhandledMessage, ownId } from "../../core/chain/internal.ts";
+import { answerMessage, deadLetterAnswer, faults, finalRefusal, unhandledMessage, ownId } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, type ActorId, type EngineCode, type Message, type Reply, type StoreCode } from "../../core/contract/index.ts";
 import { bury, deliver as send } from "./commit.ts";
@@ -20,6 +20,7 @@ import { hasOwn } from "../../core/contract/internal.ts";
 const MOST_FAILURES = 3;
 /** A wake of an actor that has failed is looked at again after this. */
 const PUT_OFF_MS = 60_000;
+const MISSING: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED"]);
 const NOBODY_THERE: ReadonlySet<EngineCode | StoreCode> = new Set(["NO_ACTOR", "ACTOR_STOPPED", "ACTOR_FAILED"]);
 
 export async function deliver(actor: DurableActor, context: DurableContext, host: NodeHost, input: TurnInput): Promise<void> {
@@ -33,13 +34,14 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
       return;
     }
     const { fault } = outcome;
-    const missing = missingActorReply(message, errorFrom(fault));
-    if (missing !== undefined) return answer(context, host, message, missing);
+    const final = finalRefusal(message, errorFrom(fault));
+    if (final !== undefined) return answer(context, host, message, final);
+    if (MISSING.has(fault.code) && actor.kind.behaviour.lapses?.(message) === true) return;
     if (!isPassing(fault)) failures += 1;
     if (failures >= MOST_FAILURES) {
       bury(context, host, message, errorFrom(fault));
-      // Who asked with `replyAs` must not wait for ever.
-      return answer(context, host, message, { refused: { code: fault.code, message: fault.message } });
+      // A caller that waits for the reply must not wait forever.
+      return sendIf(context, host, deadLetterAnswer(message, { refused: { code: fault.code, message: fault.message } }, message.at));
     }
     const afterMs = host.retryMs * 4 ** Math.max(0, failures - 1);
     // Cancelled, it was to make way for the actor's end: so it gives the key away too.
@@ -81,8 +83,11 @@ export async function expire(actor: DurableActor, context: DurableContext, host:
 }
 
 function answer(context: DurableContext, host: NodeHost, message: Message, reply: Reply): void {
-  const answering = answerMessage(message, reply, message.at);
-  if (answering !== undefined) send(context, host, answering);
+  sendIf(context, host, answerMessage(message, reply, message.at));
+}
+
+function sendIf(context: DurableContext, host: NodeHost, message: Message | undefined): void {
+  if (message !== undefined) send(context, host, message);
 }
 
 function tellIfMisunderstood(host: NodeHost, message: Message, reply: Reply | undefined): void {

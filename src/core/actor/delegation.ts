@@ -1,0 +1,72 @@
+// Owns: the context that a forwarded message carries and its reply brings back: which call waits, and the actors on the way. Does not own:
+// sending it (turn-context.ts), what its reply does (receive-reply.ts).
+import { type ActorId, isJsonObject, type Json, type Message, type Reply } from "../contract/index.ts";
+import { hasOwn, isReplyAction, isTexts, REPLY_ACTION } from "../contract/internal.ts";
+import { refuse } from "./replies.ts";
+
+/** The call whose reply another actor gives. */
+export interface WaitingCall {
+  /** The id of its message. */
+  readonly id: string;
+  /** From the first actor that forwarded to this one: each `kind/key action`. The last is this actor and the action of the call. */
+  readonly path: readonly string[];
+}
+
+/** A reply that came back. */
+export interface ReturnedReply {
+  readonly call: WaitingCall;
+  /** Id of the message it replies to. */
+  readonly of: string;
+  readonly reply: Reply;
+}
+
+const LONGEST_PATH = 32;
+
+const stepOf = (to: ActorId, action: string): string => `${to} ${action}`;
+
+/** The action of the call. */
+export const actionOf = ({ path }: WaitingCall): string => (path.at(-1) ?? "").split(" ")[1] ?? "";
+
+/** The call that a message makes. */
+export function callOf({ id, to, action, replyAs, replyContext }: Message): WaitingCall {
+  const before = replyAs === REPLY_ACTION ? readContext(replyContext)?.path : undefined;
+  return { id, path: [...(before ?? []), stepOf(to, action)] };
+}
+
+/** The context of a message that `call` is forwarded by. Refuses `CYCLE` if the call would come back to where it has been. */
+export function contextFor({ id, path }: WaitingCall, { to, action }: Pick<Message, "to" | "action">): Json {
+  const next = stepOf(to, action);
+  const first = path.indexOf(next);
+  if (first >= 0) refuse(`This call would go in a circle: ${wayOf([...path.slice(first), next])}.`, { code: "CYCLE" });
+  if (path.length >= LONGEST_PATH)
+    refuse(`This call was forwarded ${LONGEST_PATH} times, which is the most: ${wayOf([...path, next])}.`, { code: "CYCLE" });
+  return { call: id, path };
+}
+
+// A key may be another user's name, which the caller must not read.
+const wayOf = (path: readonly string[]): string => path.map((step) => step.replace(/\/\S*/, "")).join(" → ");
+
+/** Undefined if the message brings no reply that this folder requested. */
+export function returnedReply({ action, from, args }: Message): ReturnedReply | undefined {
+  if (!isReplyAction(action) || from === undefined || !isJsonObject(args)) return undefined;
+  const { of, reply = null } = args;
+  const call = readContext(args["context"]);
+  return call === undefined || typeof of !== "string" || !isReply(reply) ? undefined : { call, of, reply };
+}
+
+function readContext(context: Json | undefined): WaitingCall | undefined {
+  if (!isJsonObject(context)) return undefined;
+  const { call, path } = context;
+  return typeof call === "string" && isTexts(path) && path.length <= LONGEST_PATH ? { id: call, path } : undefined;
+}
+
+/** Whether a value is one of the three replies. */
+export function isReply(value: Json): value is Reply & Json {
+  if (!isJsonObject(value) || Object.keys(value).length !== 1) return false;
+  const { needs = null, refused } = value;
+  return (
+    hasOwn(value, "ok") ||
+    (typeof needs === "object" && needs !== null) ||
+    (isJsonObject(refused) && "code" in refused && "message" in refused)
+  );
+}

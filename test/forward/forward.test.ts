@@ -1,0 +1,126 @@
+// `forward` in both engines: whatever the other actor replies reaches the caller, once.
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ActorId, Json, Reply } from "../../src/core/contract/index.ts";
+import { KINDS, reader, shelf } from "./kinds.fixture.ts";
+import { BOTH, type Place } from "./places.ts";
+
+const ANN = { principal: "ann", scopes: [] };
+const ANN_ID: ActorId = reader.id("ann");
+const FORM = { can: ["elicitation"] };
+
+const tool = (name: string, args: Json = {}) => ({ to: ANN_ID, action: `tools/${name}`, args, viewer: ANN, start: null });
+const refusal = (reply: Reply): string => ("refused" in reply ? reply.refused.code : JSON.stringify(reply));
+const pending = async (place: Place): Promise<number> =>
+  (await Promise.all(([ANN_ID, "desk/main", "shelf/main"] as const).map((id) => place.pending(id)))).reduce((sum, n) => sum + n, 0);
+
+for (const { name, open } of BOTH)
+  describe(name, () => {
+    test("the other actor's reply becomes the caller's, a refusal with its code and data #actors.forward", async () => {
+      await using place = await open(KINDS);
+      assert.deepEqual(await place.call(tool("borrow", { title: "Emma" })), { ok: "Emma" });
+      assert.deepEqual(await place.call(tool("borrow", { title: "Emma" })), {
+        refused: { code: "LENT", message: "Emma is lent.", data: { title: "Emma" } },
+      });
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune"], asked: ["ann"], open: [] }, "on behalf of the caller");
+      assert.equal(await pending(place), 0);
+    });
+
+    test("a call that is forwarded twice is answered to its first caller", async () => {
+      await using place = await open(KINDS);
+      assert.deepEqual(await place.call(tool("through", { title: "Dune" })), { ok: "Dune" });
+      assert.equal(refusal(await place.call(tool("through", { title: "Dune" }))), "LENT");
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Emma"], asked: ["ann"], open: [] });
+      assert.equal(await pending(place), 0);
+    });
+
+    test("work may forward what it ends in", async () => {
+      await using place = await open(KINDS);
+      assert.deepEqual(await place.call(tool("working", { title: "Emma" })), { ok: "Emma" });
+    });
+
+    test("a question behind two forwards reaches the client, and its answers reach the question", async () => {
+      await using place = await open(KINDS);
+      const asked = await place.call(tool("rate", { title: "Emma" }), FORM);
+      assert.ok("needs" in asked, JSON.stringify(asked));
+      assert.deepEqual(Object.keys(asked.needs), ["stars"]);
+      const answers = { stars: { action: "accept", content: { stars: 5 } } };
+      assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, answers }), { ok: 5 });
+      const declined = { stars: { action: "decline" } };
+      assert.equal(refusal(await place.call(tool("rate", { title: "Emma" }), { ...FORM, answers: declined })), "REFUSED");
+      assert.equal(await pending(place), 0);
+    });
+
+    test("C4 a keyed call that is asked a question is not answered by it when it comes again", async () => {
+      await using place = await open(KINDS);
+      assert.ok("needs" in (await place.call(tool("rate", { title: "Emma" }), { ...FORM, key: "k" })));
+      const answers = { stars: { action: "accept", content: { stars: 4 } } };
+      assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, answers, key: "k" }), { ok: 4 });
+      assert.deepEqual(await place.call(tool("rate", { title: "Emma" }), { ...FORM, key: "k" }), { ok: 4 });
+      assert.deepEqual(await place.state("shelf/main"), { free: ["Dune", "Emma"], asked: ["Emma 4"], open: [] });
+    });
+
+    test("a client that cannot be asked is refused, and a plain send says to use forward", async () => {
+      await using place = await open(KINDS);
+      const refused = await place.call(tool("rate", { title: "Emma" }));
+      assert.ok("refused" in refused && refused.refused.code === "CANNOT_ASK");
+      assert.match(refused.refused.message, /your client does not support/);
+    });
+
+    test("a crash, or an actor that is missing, refuses the caller", async () => {
+      await using place = await open(KINDS);
+      assert.equal(refusal(await place.call(tool("broken"))), "CRASHED");
+      assert.equal(refusal(await place.call(tool("missing"))), "NO_ACTOR");
+      assert.equal(await pending(place), 0);
+    });
+
+    test("a reply that does not fit the tool's own output refuses the caller", async () => {
+      await using place = await open(KINDS);
+      assert.equal(refusal(await place.call(tool("unfit"))), "CRASHED");
+      assert.equal(await pending(place), 0);
+    });
+
+    test("forward twice, or without returning it, is a crash and sends nothing", async () => {
+      await using place = await open(KINDS);
+      for (const mistake of ["twice", "dropped"]) assert.equal(await place.fault(tool(mistake)), "CRASHED");
+      assert.equal(await place.state("shelf/main"), undefined);
+    });
+
+    test("a call that comes back to where it was is refused with its path", async () => {
+      await using place = await open(KINDS);
+      const refused = await place.call(tool("round"));
+      assert.ok("refused" in refused && refused.refused.code === "CYCLE", JSON.stringify(refused));
+      assert.equal(refused.refused.message, "This call would go in a circle: reader tools/round → mirror back → reader tools/round.");
+      assert.equal(await pending(place), 0);
+    });
+
+    test("no turn may answer another actor's caller", async () => {
+      await using place = await open(KINDS);
+      const args = { of: "x", to: "shelf/main", reply: { ok: "forged" }, context: { call: "x", path: [] } };
+      assert.equal(refusal(await place.call({ to: ANN_ID, action: "troupe/reply", args, start: null })), "UNKNOWN");
+    });
+
+    test("a reply that arrives after a restart reaches the caller that waits then", async () => {
+      const place = await open(KINDS);
+      const first = place.call(tool("hold"), { key: "k" }).catch((error: unknown) => error);
+      await place.settle();
+      await using again = await place.reopen();
+      await first;
+      const second = again.call(tool("hold"), { key: "k" });
+      await again.settle();
+      await again.call({ ...shelf.at("main").release() });
+      assert.deepEqual(await second, { ok: "released" });
+      assert.equal(await pending(again), 0);
+    });
+
+    test("an actor that stops meanwhile refuses its caller, and the reply that comes then is dropped", async () => {
+      await using place = await open(KINDS);
+      const held = place.call(tool("hold"));
+      await place.settle();
+      await place.stop(ANN_ID);
+      assert.equal(refusal(await held), "ACTOR_STOPPED");
+      await place.call({ ...shelf.at("main").release() });
+      await place.settle();
+      assert.deepEqual(await place.letters(), []);
+    });
+  });

@@ -1,0 +1,172 @@
+// Kinds whose actors forward calls to each other, in every way a reply can turn out.
+import { actor, elicit, refuse, type StateOf } from "troupe";
+import * as z from "zod";
+
+export const shelf = actor("shelf", {
+  description: "A shelf of books.",
+  per: "link",
+  autoStart: true,
+  state: z.object({
+    free: z.array(z.string()).default(["Dune", "Emma"]),
+    asked: z.array(z.string()).default([]),
+    open: z.array(z.string()).default([]),
+  }),
+  messages: {
+    take: {
+      input: z.object({ title: z.string() }),
+      output: z.string(),
+      run({ state, args, viewer }) {
+        if (!state.free.includes(args.title)) refuse(`${args.title} is lent.`, { code: "LENT", data: { title: args.title } });
+        state.free = state.free.filter((title) => title !== args.title);
+        state.asked.push(viewer.principal ?? "anonymous");
+        return args.title;
+      },
+    },
+    rate: {
+      input: z.object({ title: z.string() }),
+      run({ state, args, ask }) {
+        const { stars } = ask({ stars: elicit(`How many stars has ${args.title}?`, z.object({ stars: z.number() })) });
+        if (stars.action !== "accept") return refuse("Then none.");
+        state.asked.push(`${args.title} ${stars.content.stars}`);
+        return stars.content.stars;
+      },
+    },
+    broken: {
+      run() {
+        throw new Error("The shelf fell down.");
+      },
+    },
+    hold: {
+      run({ state, message, later }) {
+        state.open.push(message.id);
+        return later();
+      },
+    },
+    release: {
+      run({ state, answer }) {
+        for (const id of state.open.splice(0)) answer(id, "released");
+      },
+    },
+  },
+});
+
+export const desk = actor("desk", {
+  description: "Passes on to a shelf.",
+  per: "link",
+  autoStart: true,
+  state: z.object({ passed: z.number().default(0) }),
+  messages: {
+    take: {
+      input: z.object({ title: z.string() }),
+      output: z.string(),
+      run({ state, args, forward }) {
+        state.passed += 1;
+        return forward(shelf.at("main").take(args));
+      },
+    },
+    hold: { run: ({ forward }) => forward(shelf.at("main").hold()) },
+    rate: { input: z.object({ title: z.string() }), run: ({ args, forward }) => forward(shelf.at("main").rate(args)) },
+  },
+});
+
+export const reader = actor("reader", {
+  description: "A reader.",
+  per: "user",
+  state: z.object({ tries: z.number().default(0) }),
+  tools: {
+    borrow: {
+      description: "Borrow a book.",
+      input: z.object({ title: z.string() }),
+      output: z.string(),
+      run: ({ forward, args }) => forward(shelf.at("main").take({ title: args.title })),
+    },
+    through: {
+      description: "Borrow a book at the desk.",
+      input: z.object({ title: z.string() }),
+      run({ state, forward, args }) {
+        state.tries += 1;
+        return forward(desk.at("main").take(args));
+      },
+    },
+    rate: {
+      description: "Rate a book.",
+      input: z.object({ title: z.string() }),
+      run: ({ forward, args }) => forward(desk.at("main").rate(args)),
+    },
+    sent: {
+      description: "Rate a book, without waiting.",
+      run({ send }) {
+        send(shelf.at("main").rate({ title: "Emma" }));
+        return "sent";
+      },
+    },
+    broken: { description: "Fails behind.", run: ({ forward }) => forward(shelf.at("main").broken()) },
+    missing: { description: "There is no such shelf.", run: ({ forward }) => forward(vault.at("none").open()) },
+    hold: { description: "Is answered in time.", run: ({ forward }) => forward(desk.at("main").hold()) },
+    unfit: {
+      description: "Promises a number.",
+      output: z.object({ n: z.number() }),
+      // The schema of the other actor allows more than this one's.
+      run: ({ forward }) => forward(loose.at("main").any()),
+    },
+    twice: {
+      description: "Forwards twice.",
+      run({ forward }) {
+        forward(shelf.at("main").take({ title: "Dune" }));
+        return forward(shelf.at("main").take({ title: "Emma" }));
+      },
+    },
+    dropped: {
+      description: "Forwards, and replies itself.",
+      run({ forward }) {
+        forward(shelf.at("main").take({ title: "Dune" }));
+        return "mine";
+      },
+    },
+    working: {
+      description: "Works first.",
+      input: z.object({ title: z.string() }),
+      work: async ({ forward, args }) => forward(shelf.at("main").take(args)),
+    },
+    round: {
+      description: "Goes in a circle.",
+      run: ({ forward, send, self }) => (send(self, "note"), forward(mirror.at("m").back())),
+    },
+  },
+  messages: { note: { run: () => undefined } },
+});
+
+/** Its output is checked by a predicate, so its type says less than its schema. */
+export const loose = actor("loose", {
+  description: "Replies something else than its type says.",
+  per: "link",
+  autoStart: true,
+  state: z.object({}),
+  messages: { any: { output: z.custom<{ n: number }>(), run: () => ({ n: Object("one") }) } },
+});
+
+export const vault = actor("vault", {
+  description: "Starts only when it is created.",
+  per: "link",
+  state: z.object({}),
+  messages: { open: { run: () => "open" } },
+});
+
+export const mirror = actor("mirror", {
+  description: "Forwards to where the call came from.",
+  per: "link",
+  autoStart: true,
+  state: z.object({}),
+  messages: {
+    back: {
+      run({ forward, from }) {
+        if (from === undefined) return "here";
+        return forward({ to: from, action: "tools/round", args: {} });
+      },
+    },
+  },
+});
+
+export const KINDS = [shelf, desk, reader, loose, mirror, vault];
+
+export type ShelfState = StateOf<typeof shelf>;

@@ -1,0 +1,24 @@
+// A question behind a forward, for clients of both eras: the client is asked once, and the call goes on with its answer.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testServer } from "../../src/testing/index.ts";
+import { KINDS } from "./kinds.fixture.ts";
+
+for (const era of ["legacy", "modern"] as const) {
+  test(`a ${era} client answers the question of an actor two forwards away`, async () => {
+    await using server = await testServer(KINDS);
+    const client = server.client({ era, answers: { elicitation: [{ action: "accept", content: { stars: 5 } }] } });
+    const { content } = await client.callTool("rate", { title: "Emma" });
+    assert.deepEqual(content, [{ type: "text", text: "5" }]);
+    assert.deepEqual((await server.engine.read("shelf/main"))?.state, { free: ["Dune", "Emma"], asked: ["Emma 5"], open: [] });
+    assert.deepEqual(server.faults, []);
+  });
+
+  test(`a ${era} client gets the refusal of an actor that its call was forwarded to`, async () => {
+    await using server = await testServer(KINDS);
+    const client = server.client({ era });
+    assert.deepEqual((await client.callTool("borrow", { title: "Emma" })).content, [{ type: "text", text: "Emma" }]);
+    const { isError, content } = await client.callTool("borrow", { title: "Emma" });
+    assert.deepEqual([isError, content], [true, [{ type: "text", text: "Emma is lent." }]]);
+  });
+}

@@ -1,0 +1,113 @@
+// The same calls in both engines: LocalEngine, and the handlers that run on Restate.
+import {
+  type ActorId,
+  type Behaviour,
+  type CallOptions,
+  EngineError,
+  type Json,
+  type Outgoing,
+  type Reply,
+} from "../../src/core/contract/index.ts";
+import { LocalEngine } from "../../src/core/engine/index.ts";
+import { World } from "../../src/hosts/restate/world.fixture.ts";
+import { memoryStore } from "../../src/core/store/index.ts";
+import { settle, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
+
+/** One engine, and what a test sees of it. */
+export interface Place extends AsyncDisposable {
+  /** The reply, whenever it comes. */
+  call(outgoing: Outgoing, options?: Pick<CallOptions, "key" | "answers" | "can">): Promise<Reply>;
+  /** The code of the error that a call ends in. */
+  fault(outgoing: Outgoing): Promise<string>;
+  /** Everything that was sent has been applied. */
+  settle(): Promise<void>;
+  state(id: ActorId): Promise<Json | undefined>;
+  /** How many calls of the actor have no reply yet. */
+  pending(id: ActorId): Promise<number>;
+  stop(id: ActorId): Promise<void>;
+  /** The actions of dead letters. */
+  letters(): Promise<readonly string[]>;
+  /** The same after the process has ended. */
+  reopen(): Promise<Place>;
+}
+
+type Open = (kinds: readonly Behaviour[]) => Promise<Place>;
+
+const openLocal: Open = async (kinds) => {
+  const clock = new SimulatedClock();
+  return local(kinds, clock, memoryStore({ clock }));
+};
+
+async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: ReturnType<typeof memoryStore>): Promise<Place> {
+  const engine = await LocalEngine.start({ kinds, store, clock, entropy: new SimulatedEntropy(clock.now()) });
+  const ended = async <T>(promise: Promise<T>): Promise<T> => {
+    const state = { over: false };
+    const end = (): void => void (state.over = true);
+    promise.then(end, end);
+    for (let round = 0; round < 20 && !state.over; round += 1) await clock.advance(1_000);
+    return promise;
+  };
+  return {
+    call: (outgoing, options) => ended(engine.call(outgoing, options)),
+    fault: (outgoing) =>
+      ended(
+        engine.call(outgoing).then(
+          (reply) => JSON.stringify(reply),
+          (error: unknown) => (error instanceof EngineError ? error.code : String(error)),
+        ),
+      ),
+    settle: () => clock.advance(1),
+    state: async (id) => (await engine.read(id))?.state,
+    pending: async (id) => Object.keys((await store.load(id))?.row.pending ?? {}).length,
+    stop: (id) => engine.stop(id, "enough"),
+    letters: async () => (await engine.letters()).map(({ message }) => message.action),
+    async reopen() {
+      await engine.drain(0);
+      return local(kinds, clock, store);
+    },
+    [Symbol.asyncDispose]: () => engine.drain(0),
+  };
+}
+
+const onRestate = async (kinds: readonly Behaviour[], after?: World): Promise<Place> => {
+  const world = new World({ kinds, ...(after !== undefined && { after }) });
+  const outcomeOf = async (outgoing: Outgoing, options: Pick<CallOptions, "key" | "answers" | "can"> = {}): Promise<Reply | string> => {
+    const { key, answers, can } = options;
+    const outcome = await world.call(
+      { ...outgoing, ...(answers !== undefined && { answers }), ...(can !== undefined && { can }) },
+      key === undefined ? {} : { key },
+    );
+    if ("fault" in outcome) return outcome.fault.code;
+    if (outcome.reply !== undefined) return outcome.reply;
+    for (let round = 0; round < 200; round += 1) {
+      const { reply, pending } = Object(await world.ask(world.names.actor(outgoing.to, "reply"), `later ${outcome.later ?? ""}`)).value;
+      if (reply !== null) return reply.reply;
+      if (pending !== true) return "OUTCOME_UNKNOWN";
+      await settle();
+    }
+    return "NO_REPLY";
+  };
+  return {
+    async call(outgoing, options) {
+      const outcome = await outcomeOf(outgoing, options);
+      if (typeof outcome === "string") throw new Error(outcome);
+      return outcome;
+    },
+    async fault(outgoing) {
+      const outcome = await outcomeOf(outgoing);
+      return typeof outcome === "string" ? outcome : JSON.stringify(outcome);
+    },
+    settle: () => world.settle(),
+    state: async (id) => world.state(id),
+    pending: async (id) => Object.keys(world.row(id)?.pending ?? {}).length,
+    stop: async (id) => void (await world.stop(id, "enough")),
+    letters: async () => Object.keys(world.kept(`${world.names.map}/letters`)),
+    reopen: () => onRestate(kinds, world),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+};
+
+export const BOTH: readonly { readonly name: string; readonly open: Open }[] = [
+  { name: "LocalEngine", open: openLocal },
+  { name: "Restate", open: (kinds) => onRestate(kinds) },
+];

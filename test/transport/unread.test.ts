@@ -1,3 +1,4 @@
+// slow: fills connections until they are dropped
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type Clock, type Gateway, isJsonObject, type Json, systemClock } from "troupe/contract";

@@ -1,3 +1,4 @@
+// slow: 1,000 random acts, and a power failure for each of 30 seeds
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store, Viewer } from "troupe/contract";

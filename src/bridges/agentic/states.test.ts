@@ -1,3 +1,4 @@
+// slow: values of a million items
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { BLOB, CONTENT, type Json } from "../../core/contract/index.ts";

@@ -212,7 +212,8 @@ test("an array's draft finds an assigned object, and its draft", () => {
 test("a write below any inherited member of a draft changes no prototype", () => {
   const before = intrinsics();
   for (const base of [{ in: {} }, { in: [] }, { in: [[1], [2]] }])
-    for (const one of [...KEYS, ...Object.getOwnPropertyNames(Array.prototype)])
+    // `length` is a number of the array itself, and a write to its `__proto__` is one to all numbers.
+    for (const one of [...KEYS, ...Object.getOwnPropertyNames(Array.prototype).filter((name) => name !== "length")])
       for (const two of [...KEYS, "call", "name", "polluted"])
         for (const three of [...KEYS, "call", "polluted"]) {
           const { state } = untyped(base);

@@ -1,3 +1,4 @@
+// slow: hundreds of seeds of faults and crashes, on SQLite too
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

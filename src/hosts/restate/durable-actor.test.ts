@@ -1,3 +1,4 @@
+// slow: every case is cut at each of its steps and runs again
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { readBody, readHeader, reexecute, sha256, verify } from "../../core/chain/index.ts";

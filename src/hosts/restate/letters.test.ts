@@ -1,3 +1,4 @@
+// slow: many dead letters over HTTP
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";

@@ -1,3 +1,4 @@
+// slow: verifies 2,000 signatures
 import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, test } from "node:test";

@@ -9,6 +9,7 @@ export {
   type Definition,
   elicit,
   fromJsonSchema,
+  hasClaim,
   keyOf,
   type Kind,
   type Later,

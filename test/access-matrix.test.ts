@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { actor, type Behaviour, isJsonObject, type Json, type Reply, type Viewer } from "troupe";
+import { actor, type Behaviour, hasClaim, isJsonObject, type Json, type Reply, type Viewer } from "troupe";
 import type { Source } from "troupe/contract";
 import * as z from "zod";
 import { LocalEngine } from "troupe/engine";
@@ -52,11 +52,13 @@ const TABLE = `
   link-starter    | by key | –   | –   | –    | –
 `;
 
-// What each tool answers where its actor is reached: "yes" or the refusal. `root` has the scope admin.
+// What each tool answers where its actor is reached: "yes" or the refusal. `root` has the scope admin, and a claim that gives it the role manager.
 const TOOLS: Readonly<Record<string, Readonly<Record<Caller, "yes" | "scope" | "–">>>> = {
   see: { ann: "yes", bob: "yes", root: "yes", anybody: "yes" },
   do: { ann: "yes", bob: "yes", root: "yes", anybody: "yes" },
   admin: { ann: "scope", bob: "scope", root: "yes", anybody: "scope" },
+  manager_see: { ann: "–", bob: "–", root: "yes", anybody: "–" },
+  manager_do: { ann: "–", bob: "–", root: "yes", anybody: "–" },
   hidden: { ann: "–", bob: "–", root: "–", anybody: "–" },
   unknown: { ann: "–", bob: "–", root: "–", anybody: "–" },
 };
@@ -95,6 +97,7 @@ const kindFor = (per: (typeof PERS)[number], starter: boolean): Behaviour => {
     persistence: "memory",
     state,
     initial: ({ viewer }) => ({ by: who(viewer), n: 0 }),
+    allow: { manager: { holds: ({ viewer }) => hasClaim(viewer, "roles", "manager"), reason: false } },
     tools: {
       [`${id}_see`]: { description: "Sees.", view: ({ state: { by } }: { readonly state: State }) => by },
       [`${id}_do`]: {
@@ -105,6 +108,19 @@ const kindFor = (per: (typeof PERS)[number], starter: boolean): Behaviour => {
         },
       },
       [`${id}_admin`]: { description: "Administers.", scopes: ["admin"], view: ({ state: { by } }: { readonly state: State }) => by },
+      [`${id}_manager_see`]: {
+        description: "Sees as manager.",
+        allow: "manager",
+        view: ({ state: { by } }: { readonly state: State }) => by,
+      },
+      [`${id}_manager_do`]: {
+        description: "Does as manager.",
+        allow: "manager",
+        run(turn: { readonly state: State }): string {
+          turn.state.n += 1;
+          return turn.state.by;
+        },
+      },
       [`${id}_hidden`]: { description: "Hidden.", enabled: () => false, run: (): string => "hidden" },
     },
   });
@@ -135,7 +151,12 @@ interface Call {
 
 const KEYS = { ann: "key-of-ann-0123456789abcdef", bob: "key-of-bob-0123456789abcdef", root: "key-of-root-0123456789abcde" };
 const SCOPES = { ann: [], bob: [], root: ["admin", "troupe:operate"], anybody: [] };
-const viewerOf = (caller: Caller): Viewer => ({ ...(caller !== "anybody" && { principal: caller }), scopes: SCOPES[caller] });
+const CLAIMS = { roles: ["manager"] };
+const viewerOf = (caller: Caller): Viewer => ({
+  ...(caller !== "anybody" && { principal: caller }),
+  scopes: SCOPES[caller],
+  ...(caller === "root" && { claims: CLAIMS }),
+});
 
 const opened = new AsyncDisposableStack();
 const handles = new Map<string, string>();
@@ -297,7 +318,7 @@ before(async () => {
   const keys = Object.entries(KEYS).map(([name, key]) => ({
     name,
     sha256: createHash("sha256").update(key).digest("hex"),
-    scopes: name === "root" ? SCOPES.root : [],
+    ...(name === "root" ? { scopes: SCOPES.root, claims: CLAIMS } : { scopes: [] }),
   }));
   const serve = async (open: boolean) => {
     const auth = open ? undefined : await authenticator({ keys });
@@ -347,8 +368,8 @@ describe("access", () => {
     test(`${name}: each caller reaches what the table says, and reads start nothing`, async () => {
       const wrong: string[] = [];
       const started = await living();
-      for (const tool of ["see", "admin", "hidden", "unknown", "do"]) {
-        if (tool === "do") assert.deepEqual(await living(), started);
+      for (const tool of ["see", "admin", "manager_see", "hidden", "unknown", "manager_do", "do"]) {
+        if (tool === "manager_do") assert.deepEqual(await living(), started);
         for (const row of ROWS.filter(({ way }) => byKey || way !== "by key"))
           for (const caller of CALLERS) {
             const want = expected(row, caller, tool, name);

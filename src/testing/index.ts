@@ -1,5 +1,5 @@
 export { twice } from "./purity.ts";
-export { testActor, type TestActor, type TestActorOptions } from "./test-actor.ts";
+export { type MessageParts, testActor, type TestActor, type TestActorOptions } from "./test-actor.ts";
 export { FaultyStore, type Fault, type FaultPlace } from "./faulty-store.ts";
 export { settle, SimulatedClock, SimulatedEntropy, until } from "./simulated-clock.ts";
 export { account, Ledger, operation, torture, type Account, type Operation, type Tortured, type TortureOptions } from "./torture.ts";

@@ -11,6 +11,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
   const migrate = behaviour.migrate?.bind(behaviour);
   const view = behaviour.view?.bind(behaviour);
   const surface = behaviour.surface?.bind(behaviour);
+  const roles = behaviour.roles?.bind(behaviour);
   const redact = behaviour.redact?.bind(behaviour);
   // Spelled out: a behaviour may be an instance of a class, whose methods no spread would find.
   return {
@@ -33,6 +34,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
     ...(surface !== undefined && {
       surface: (state, viewer, onFault) => compared(`${kind}: its surface`, state, (read) => surface(read, viewer, onFault)),
     }),
+    ...(roles !== undefined && { roles }),
     ...(redact !== undefined && { redact }),
   };
 }

@@ -1,5 +1,5 @@
 // Owns: one actor run without an engine, for authors' tests. Does not own: running a turn (core/actor), planning it (core/chain).
-import { type Base, begin, kindFrom, OK_NULL, planTurn, received } from "../core/chain/internal.ts";
+import { type Base, begin, kindFrom, OK_NULL, planTurn, received, storedViewer } from "../core/chain/internal.ts";
 import type {
   ActorId,
   Behaviour,
@@ -31,6 +31,9 @@ export interface TestActorOptions<S> {
   readonly call?: (message: Outgoing) => Reply | Promise<Reply>;
 }
 
+/** What a message has beyond its action and arguments. */
+export type MessageParts = Partial<Omit<Message, "viewer">> & { readonly viewer?: Viewer };
+
 /**
  * One actor without an engine: its turns are applied in memory as an engine would, and the messages it sends are collected. Throws what
  * the author's code throws, and what an engine refuses: a state that is not JSON, or too large.
@@ -48,9 +51,9 @@ export interface TestActor<S> {
   /** The reason why it stopped. */
   readonly stopped: string | undefined;
   /** Applies the turn of one message, which is run twice and compared (law 4). Throws if it is work: use `await work(…)`. */
-  turn(action: string, args?: Json, more?: Partial<Message>): Turn<S>;
+  turn(action: string, args?: Json, more?: MessageParts): Turn<S>;
   /** Applies the turn that work ends in, or a pure turn. */
-  work(action: string, args?: Json, more?: Partial<Message>): Promise<Turn<S>>;
+  work(action: string, args?: Json, more?: MessageParts): Promise<Turn<S>>;
   view(action: string, args?: Json, viewer?: Viewer): Reply;
   surface(viewer?: Viewer): Surface | undefined;
 }
@@ -74,11 +77,12 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
   let count = 0;
 
   const timeOf = (messages: number): number => (options.at ?? NEW_YEAR_2024) + messages * SECOND_MS;
-  const envelope = (action: string, args: Json, more: Partial<Message>): Message => {
+  const envelope = (action: string, args: Json, more: MessageParts): Message => {
     count += 1;
     const at = timeOf(count - 1);
     const seed = (count * 0x9e3779b1).toString(16).padStart(32, "0").slice(-32);
-    return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, viewer: options.viewer ?? ANONYMOUS, ...more };
+    const viewer = storedViewer(more.viewer ?? options.viewer ?? ANONYMOUS, id, { rolesOf: (_, caller) => behaviour.roles?.(caller) });
+    return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, ...more, viewer };
   };
   const first = envelope("start", null, { start: options.start ?? null });
   let state = options.state ?? pure.initial(key, first);

@@ -15,10 +15,11 @@ import {
 import { takesMisfits } from "../schema/index.ts";
 import { frozenOf } from "./containers.ts";
 import type { RunContext, ViewContext, WorkContext } from "./context.ts";
-import type { AnyMessage, AnyPrompt, AnyResource, AnyTool, Choices, Enabled, PromptArgument } from "./definition.ts";
+import type { AllowedRoles, AnyMessage, AnyPrompt, AnyResource, AnyTool, Choices, Enabled, PromptArgument } from "./definition.ts";
 import { checkMessageName, checkOfferName } from "./names.ts";
 import type { Confirm } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
+import type { Allowed, Roles } from "./roles.ts";
 import { asObjectSchema, type Check, compileCheck, compileInput, toJsonSchema } from "./schema.ts";
 import { toJson } from "./to-json.ts";
 
@@ -31,6 +32,7 @@ interface ActionParts {
   readonly name: string;
   readonly handler: Handler;
   readonly ref?: OfferRef | undefined;
+  readonly allow?: Allowed | undefined;
   readonly enabled?: Enabled | undefined;
   readonly choices?: Choices | undefined;
   readonly input?: Check | undefined;
@@ -48,6 +50,8 @@ export class Action {
   readonly name: string;
   /** Absent: a message, never on a surface. */
   readonly ref: OfferRef | undefined;
+  /** Absent: for every caller. */
+  readonly allow: Allowed | undefined;
   readonly enabled: Enabled | undefined;
   readonly choices: Choices | undefined;
   /** Absent: arguments pass unchecked. */
@@ -61,9 +65,10 @@ export class Action {
   readonly replied: string;
   readonly handler: Handler;
 
-  constructor({ name, ref, enabled, choices, input, output, secret, confirm, replies, handler }: ActionParts) {
+  constructor({ name, ref, allow, enabled, choices, input, output, secret, confirm, replies, handler }: ActionParts) {
     this.name = name;
     this.ref = ref;
+    this.allow = allow;
     this.enabled = enabled;
     this.choices = choices;
     this.input = input;
@@ -82,9 +87,12 @@ export interface Compiled {
   readonly action: Action;
 }
 
+const allowedFor = (roles: Roles, names: AllowedRoles | undefined, where: string): Allowed | undefined =>
+  names === undefined ? undefined : roles.allowed(names, where);
+
 const NO_PROPERTIES: JsonObject = { type: "object", properties: {} };
 
-export function compileTool(kind: string, name: string, tool: AnyTool): Compiled {
+export function compileTool(kind: string, name: string, tool: AnyTool, roles: Roles): Compiled {
   const ref: OfferRef = `tools/${name}`;
   const where = `${kind}: ${ref}`;
   checkOfferName(name, where);
@@ -139,6 +147,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
       name: ref,
       ref,
       handler,
+      allow: allowedFor(roles, tool.allow, where),
       enabled: tool.enabled,
       choices: tool.choices,
       input: tool.input === undefined ? noArguments : compileInput(tool.input, inputSchema, `${where}, input`),
@@ -149,7 +158,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool): Compiled
   };
 }
 
-export function compileResource(kind: string, name: string, resource: AnyResource): Compiled {
+export function compileResource(kind: string, name: string, resource: AnyResource, roles: Roles): Compiled {
   const ref: OfferRef = `resources/${name}`;
   const where = `${kind}: ${ref}`;
   checkOfferName(name, where);
@@ -201,6 +210,7 @@ export function compileResource(kind: string, name: string, resource: AnyResourc
         },
         where,
       ),
+      allow: allowedFor(roles, resource.allow, where),
       enabled: resource.enabled,
       choices: resource.choices,
       input: variables.length === 0 ? noArguments : texts(variables, variables),
@@ -217,7 +227,7 @@ function members(given: unknown, names: readonly string[]): object {
   return readOnly(Object.freeze(named));
 }
 
-export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Compiled {
+export function compilePrompt(kind: string, name: string, prompt: AnyPrompt, roles: Roles): Compiled {
   const ref: OfferRef = `prompts/${name}`;
   const where = `${kind}: ${ref}`;
   checkOfferName(name, where);
@@ -254,6 +264,7 @@ export function compilePrompt(kind: string, name: string, prompt: AnyPrompt): Co
       name: ref,
       ref,
       handler: handlerOf({ view: prompt.view.bind(prompt) }, where),
+      allow: allowedFor(roles, prompt.allow, where),
       enabled: prompt.enabled,
       choices: prompt.choices,
       input,

@@ -24,6 +24,7 @@ import { compileLink } from "./links.ts";
 import { actorId, checkKind, keyOf } from "./names.ts";
 import { seeded } from "./random.ts";
 import { receive, view } from "./receive.ts";
+import { actorViewer, Roles, type SeenBy } from "./roles.ts";
 import { type Check, compileCheck } from "./schema.ts";
 import { toJson } from "./to-json.ts";
 import { validateDefinition } from "./validate-definition.ts";
@@ -44,15 +45,19 @@ export function actor<
   MR,
   MN extends string = never,
   MO = unknown,
->(kind: K, definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO>): Kind<K, S, MessagesOf<MI, MN>, MO>;
+  AN extends string = never,
+>(kind: K, definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO, AN>): Kind<K, S, MessagesOf<MI, MN>, MO>;
 export function actor(kind: string, definition: AnyDefinition): object {
   checkKind(kind);
   validateDefinition(kind, definition);
+  const roles = new Roles(definition.allow ?? {});
+  const hasRoles = Object.keys(definition.allow ?? {}).length > 0;
+  const seen: SeenBy = (viewer, onFault) => actorViewer(hasRoles ? roles : undefined, viewer, onFault);
   const version = positive(definition.version ?? 1, `${kind}: version`);
   const compiled = {
-    tools: Object.entries(definition.tools ?? {}).map(([name, tool]) => compileTool(kind, name, tool)),
-    resources: Object.entries(definition.resources ?? {}).map(([name, resource]) => compileResource(kind, name, resource)),
-    prompts: Object.entries(definition.prompts ?? {}).map(([name, prompt]) => compilePrompt(kind, name, prompt)),
+    tools: Object.entries(definition.tools ?? {}).map(([name, tool]) => compileTool(kind, name, tool, roles)),
+    resources: Object.entries(definition.resources ?? {}).map(([name, resource]) => compileResource(kind, name, resource, roles)),
+    prompts: Object.entries(definition.prompts ?? {}).map(([name, prompt]) => compilePrompt(kind, name, prompt, roles)),
   };
   const offered = [...compiled.tools, ...compiled.resources, ...compiled.prompts].map((one) => one.action);
   const policy = policyOf(kind, definition);
@@ -61,9 +66,10 @@ export function actor(kind: string, definition: AnyDefinition): object {
   const actions = Object.assign(new Map<string, Action>(offered.map((action) => [action.name, action])), {
     minEveryMs: policy.minEveryMs,
     misfit,
+    seen,
   });
   for (const [name, message] of Object.entries(definition.messages ?? {})) actions.set(name, compileMessage(kind, name, message));
-  const links = Object.entries(definition.links ?? {}).map(([prefix, link]) => compileLink(kind, prefix, link));
+  const links = Object.entries(definition.links ?? {}).map(([prefix, link]) => compileLink(kind, prefix, link, roles));
   const catalogue: Catalogue = freezeDeep({
     tools: compiled.tools.map((one) => one.offer),
     resources: compiled.resources.map((one) => one.offer),
@@ -73,8 +79,8 @@ export function actor(kind: string, definition: AnyDefinition): object {
   });
   const fits = stateCheck(kind, definition, check);
   const { surface, constant } = surfaceOf(catalogue, offered, links, misfit);
-  const surfaceNow = (state: object, ...by: [viewer: Viewer, onFault?: (error: TroupeError) => void]): Surface =>
-    surface(frozen(state), ...by);
+  const surfaceNow = (state: object, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface =>
+    surface(frozen(state), seen(viewer, onFault), onFault);
   const senders = senderPrototype(Object.keys(definition.messages ?? {}));
   const migrate = definition.migrate?.bind(definition);
 
@@ -87,14 +93,15 @@ export function actor(kind: string, definition: AnyDefinition): object {
     per: definition.per ?? "shared",
     ...(definition.autoStart !== undefined && { autoStart: definition.autoStart }),
     catalogue,
-    initial: (key: string, first: Message) => initialState(definition, fits, key, first),
+    initial: (key: string, first: Message) => initialState(definition, fits, key, first, seen),
     ...(migrate !== undefined && { migrate: (state: Json, from: number) => fits(migrate({ state, from })) }),
     // The callers of an actor that has stopped have their replies: what comes back from other actors is for none.
     lapses: ({ action }) => isReplyAction(action),
     receive: (state: object, message: Message, life?: string, seq?: number) => receive(actions, state, message, life, seq),
     view: (state, action, args, viewer, self, now = 0) =>
-      view(actions, frozen(state), action, args, viewer, self === undefined ? "" : keyOf(self), now),
+      view(actions, frozen(state), action, args, seen(viewer), self === undefined ? "" : keyOf(self), now),
     surface: constant ? markStatic(surfaceNow) : surfaceNow,
+    ...(hasRoles && { roles: (viewer: Viewer) => roles.of(viewer) }),
     // Only for kinds with secret arguments: messages of others need not be redacted or sealed.
     ...([...actions.values()].some(({ secret }) => secret !== undefined) && {
       redact: (message: Message) => redacted(actions.get(message.action), message),
@@ -109,10 +116,10 @@ function frozen(state: object): object {
   return Object.isFrozen(state) ? state : freezeDeep(state);
 }
 
-function initialState(definition: AnyDefinition, fits: (state: unknown) => object, key: string, first: Message): object {
+function initialState(definition: AnyDefinition, fits: (state: unknown) => object, key: string, first: Message, seen: SeenBy): object {
   if (definition.initial === undefined) return fits({});
   const { random, id } = seeded(first.seed);
-  return fits(definition.initial({ key, args: first.start, now: first.at, viewer: first.viewer, random, id }));
+  return fits(definition.initial({ key, args: first.start, now: first.at, viewer: first.viewer && seen(first.viewer), random, id }));
 }
 
 /** Checks a state against its schema and freezes it. Refuses a definition without an initial state. */

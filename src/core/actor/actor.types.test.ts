@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { ActorId, Reply } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { memoryStore } from "../store/index.ts";
-import { actor, content, elicit, refuse, type StateOf } from "./index.ts";
+import { actor, content, elicit, hasClaim, refuse, type StateOf } from "./index.ts";
 
 // What must not compile stands under `@ts-expect-error`: the type checker fails when one of these begins to compile.
 // The definitions are in functions that are never called, since some are refused at run time too.
@@ -260,6 +260,38 @@ test("types: what is forwarded has the type of the other message's `output`", ()
   assert.equal(porter.at("x").weigh({ item: "a" }).action, "weigh");
 });
 
+const desk = actor("desk", {
+  description: "A desk with roles.",
+  state,
+  allow: {
+    responder: ({ viewer }) => hasClaim(viewer, "roles", "responder"),
+    manager: { holds: ({ viewer }) => viewer.claims?.["manager"] === true, reason: "Only managers may do this." },
+  },
+  tools: {
+    close: {
+      description: "Close.",
+      input: z.object({ why: z.string() }),
+      allow: "responder",
+      run({ state: draft, args, viewer }) {
+        const roles: readonly string[] = viewer.roles ?? [];
+        draft.items.push(args.why.trim(), ...roles);
+      },
+    },
+    look: { description: "Look.", allow: ["responder", "manager"], view: ({ state: now }) => now.items.length },
+  },
+  resources: { log: { uri: "desk://log/{day}", allow: ["manager"], view: ({ args }) => args.day.trim() } },
+  prompts: {
+    brief: { description: "Brief.", input: z.object({ tone: z.string() }), allow: "manager", view: ({ args }) => args.tone.trim() },
+  },
+  links: { room: { kind: room, allow: "manager", to: ({ state: now }) => (now.open ? room.id("x") : undefined) } },
+  messages: { note: { input: z.object({ text: z.string() }), run: ({ args }) => args.text.trim() } },
+});
+
+test("types: roles are inferred from `allow`, and the rest as without it", () => {
+  const now: StateOf<typeof desk> = { open: true, items: [] };
+  assert.deepEqual(desk.at("a").note({ text: now.items.join() }), { to: "desk/a", action: "note", args: { text: "" } });
+});
+
 export const mustNotCompile = {
   forwardedType: () =>
     actor("a", {
@@ -295,6 +327,73 @@ export const mustNotCompile = {
       state,
       // @ts-expect-error -- a view only reads
       tools: { x: { description: "", view: ({ forward }) => forward(scale.at("x").nudge()) } },
+    }),
+  unknownRole: () =>
+    actor("a", {
+      description: "",
+      state,
+      allow: { responder: () => true },
+      tools: {
+        x: {
+          description: "",
+          input: z.object({ by: z.number() }),
+          // @ts-expect-error -- `allow` defines no such role
+          allow: "respnder",
+          // The arguments are inferred all the same.
+          run: ({ args }) => args.by.toFixed(),
+        },
+      },
+    }),
+  unknownRoleOfList: () =>
+    actor("a", {
+      description: "",
+      state,
+      allow: { responder: () => true },
+      // @ts-expect-error -- nor this one
+      resources: { x: { uri: "a://x", allow: ["responder", "manager"], view: () => "" } },
+    }),
+  roleWithoutAllow: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- without `allow` there are no roles
+      prompts: { x: { description: "", allow: "responder", view: () => "" } },
+    }),
+  roleOfLink: () =>
+    actor("a", {
+      description: "",
+      state,
+      allow: { responder: () => true },
+      // @ts-expect-error -- `allow` defines no such role
+      links: { room: { kind: room, allow: "manager", to: () => room.id("x") } },
+    }),
+  roleResult: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- true or false
+      allow: { responder: ({ viewer }) => viewer.claims?.["roles"] },
+    }),
+  roleWord: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- a role has `holds` and `reason`
+      allow: { responder: { holds: () => true, why: "Only responders." } },
+    }),
+  claimsInTurn: () =>
+    actor("a", {
+      description: "",
+      state,
+      tools: {
+        x: {
+          description: "",
+          // @ts-expect-error -- claims are for `allow`: lists and turns see roles
+          enabled: ({ viewer }) => viewer.claims !== undefined,
+          // @ts-expect-error -- turns too, since no event has claims
+          run: ({ viewer }) => viewer.claims,
+        },
+      },
     }),
   answerType: async (engine: LocalEngine) => {
     const reply = await engine.call(scale.at("a").weigh({ item: "a" }));
@@ -591,7 +690,7 @@ export const mustNotCompile = {
     actor("a", {
       description: "",
       state,
-      // @ts-expect-error -- it leads to a kind
+      // @ts-expect-error -- it managers to a kind
       links: { room: { kind: 7, to: () => room.id("x") } },
     }),
   linkOfBoth: () =>

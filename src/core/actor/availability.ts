@@ -1,6 +1,6 @@
-// Owns: what a viewer may do now: `enabled`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
+// Owns: what a viewer may do now: `allow`, `enabled`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
 // confirmations (questions.ts), the refusal of a call before it reaches the actor (mcp/source, mcp/gateway).
-import type { ActorId, Catalogue, OfferRef, Reply, Surface, TroupeError, Viewer } from "../contract/index.ts";
+import type { ActorId, ActorViewer, Catalogue, OfferRef, Reply, Surface, TroupeError } from "../contract/index.ts";
 import { isRefusal, isTexts, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
 import { describeIssues, listIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
@@ -8,22 +8,30 @@ import { type Misfit, outOfOrder, wrongResult } from "./author-errors.ts";
 import { frozenOf } from "./containers.ts";
 import type { Availability } from "./definition.ts";
 import { type CompiledLink, targetOf } from "./links.ts";
+import type { Allowed } from "./roles.ts";
 import { readOnly } from "./read-only.ts";
 import { refused, unknownAction } from "./replies.ts";
 import type { Checked } from "./schema.ts";
 
 // ── inside a turn (law 3) ───────────────────────────────────────────────────
 
-/** The result of `enabled`; true if there is none. Throws what it throws, and `OUT_OF_ORDER` for a result of another type. */
-function availability({ name, enabled }: Pick<Action, "name" | "enabled">, state: object, viewer: Viewer): Availability {
-  if (enabled === undefined) return true;
-  const on: unknown = enabled({ state, viewer });
-  if (typeof on === "boolean" || typeof on === "string") return on;
-  throw wrongResult(name, "enabled", on, "true, false, or the reason it is off as text");
+/** Decided by `enabled` and `allow`; true without them. Throws what `enabled` throws, and `OUT_OF_ORDER` for a result of another type. */
+function availability(
+  { name, allow, enabled }: Pick<Action, "name" | "allow" | "enabled">,
+  state: object,
+  viewer: ActorViewer,
+): Availability {
+  const on: unknown = enabled === undefined ? true : enabled({ state, viewer });
+  if (typeof on !== "boolean" && typeof on !== "string")
+    throw wrongResult(name, "enabled", on, "true, false, or the reason it is off as text");
+  // What is hidden stays hidden, whichever role it is for. A caller without the role does not learn why it is off for others.
+  return on === false || allow === undefined || hasRole(allow, viewer) ? on : allow.otherwise;
 }
 
+const hasRole = ({ roles }: Allowed, viewer: ActorViewer): boolean => roles.some((role) => viewer.roles?.includes(role) === true);
+
 /** The refusal of an action that is off, whatever any list showed. Undefined: it is on. */
-export function whyOff(action: Action, state: object, viewer: Viewer): Reply | undefined {
+export function whyOff(action: Action, state: object, viewer: ActorViewer): Reply | undefined {
   const on = availability(action, state, viewer);
   if (on === true) return undefined;
   return typeof on === "string" ? refused("NOT_NOW", on) : unknownAction(action.name);
@@ -50,7 +58,7 @@ function choicesFor(action: Action, name: string, given: unknown): readonly stri
 const MAX_LISTED_CHOICES = 50;
 
 /** The refusal of an argument that is not among its choices; it lists them. */
-export function outOfChoice(action: Action, state: object, args: unknown, viewer: Viewer): Reply | undefined {
+export function outOfChoice(action: Action, state: object, args: unknown, viewer: ActorViewer): Reply | undefined {
   if (action.choices === undefined || typeof args !== "object" || args === null) return undefined;
   for (const [name, choose] of Object.entries(action.choices)) {
     const given: unknown = Object.hasOwn(args, name) ? Reflect.get(args, name) : undefined;
@@ -78,7 +86,7 @@ function areAmong(values: readonly unknown[], allowed: readonly string[]): boole
 
 // ── for a list ──────────────────────────────────────────────────────────────
 
-type Compute = (state: object, viewer: Viewer, onFault?: (error: TroupeError) => void) => Surface;
+type Compute = (state: object, viewer: ActorViewer, onFault?: (error: TroupeError) => void) => Surface;
 
 interface ComputedSurface {
   readonly surface: Compute;
@@ -97,7 +105,9 @@ export function surfaceOf(
   misfit: Misfit,
 ): ComputedSurface {
   const constant: Surface = Object.freeze({ catalogue, off: NOTHING_OFF });
-  const varying = actions.filter((action) => action.ref !== undefined && (action.enabled !== undefined || action.choices !== undefined));
+  const varying = actions.filter(
+    (action) => action.ref !== undefined && (action.enabled !== undefined || action.choices !== undefined || action.allow !== undefined),
+  );
   if (varying.length === 0 && links.length === 0) return { surface: () => constant, constant: true };
   const reported = new Set<string>();
   const scopes = scopesByOffer(catalogue);
@@ -172,7 +182,7 @@ function scopesByOffer(catalogue: Catalogue): ReadonlyMap<OfferRef, readonly str
 
 // Choices are part of the state, so a viewer without the offer's scopes gets none. If it requires none, the viewer is not looked at:
 // the surface is then the same for all.
-const hasScopes = (scopes: readonly string[] | undefined, viewer: Viewer): boolean =>
+const hasScopes = (scopes: readonly string[] | undefined, viewer: ActorViewer): boolean =>
   scopes === undefined || missingScopes(scopes, viewer.scopes).length === 0;
 
 const NOTHING_OFF: Surface["off"] = Object.freeze({});

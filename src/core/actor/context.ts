@@ -1,6 +1,7 @@
 // Owns: the types of what a handler has at hand. Does not own: their implementation (turn-context.ts).
 import type {
   ActorId,
+  ActorViewer,
   Asks,
   JsonObject,
   Json,
@@ -103,7 +104,7 @@ export interface RunContext<S, A> {
   /** A UUID, seeded by the message. */
   readonly id: () => string;
   /** Anonymous (no principal, no scopes) if the message names none. */
-  readonly viewer: Viewer;
+  readonly viewer: ActorViewer;
   /** The actor that sent the message. */
   readonly from: ActorId | undefined;
   readonly message: Message;
@@ -157,7 +158,7 @@ export interface ViewContext<S, A> {
   /** The last durable state, read-only. */
   readonly state: S;
   readonly args: A;
-  readonly viewer: Viewer;
+  readonly viewer: ActorViewer;
   /** Decoded; "" if the caller did not name the actor. */
   readonly key: string;
   /** Milliseconds since 1970, when the read began. Nothing is notified when it passes: a subscriber reads again when the state changes. */

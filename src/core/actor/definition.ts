@@ -2,6 +2,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type {
   ActorId,
+  ActorViewer,
   Asks,
   JsonObject,
   Behaviour,
@@ -31,7 +32,7 @@ export interface InitialContext {
   /** Milliseconds since 1970. */
   readonly now: number;
   /** The caller whose message starts the actor. */
-  readonly viewer: Viewer | undefined;
+  readonly viewer: ActorViewer | undefined;
   readonly random: () => number;
   readonly id: () => string;
 }
@@ -39,8 +40,25 @@ export interface InitialContext {
 /** What `enabled`, `choices` and the targets of links are decided from. */
 export interface OfferContext<S> {
   readonly state: Frozen<S>;
+  readonly viewer: ActorViewer;
+}
+
+/** What a role is decided from: the caller with its claims. */
+export interface RoleContext {
   readonly viewer: Viewer;
 }
+
+/**
+ * Who has a role. Decided when a call arrives, and stored with its event by name: a function of the caller alone, since its claims are not
+ * stored.
+ */
+export type Role =
+  | ((context: RoleContext) => boolean)
+  | {
+      readonly holds: (context: RoleContext) => boolean;
+      /** Why an offer is unavailable to others: a sentence; or false, hidden. Default: "Only those with the role … may do this." */
+      readonly reason?: string | false;
+    };
 
 /** A kind, or its name where no object can stand: for the kind itself, and for one that is defined later. */
 export type LinkedKind = string | { readonly kind: string };
@@ -51,15 +69,19 @@ type LinkedKinds =
   | { readonly kinds: readonly [LinkedKind, ...LinkedKind[]]; readonly kind?: never };
 
 /** Joins the surface of another actor of these kinds. */
-export type Link<S> = LinkedKinds & {
+export type Link<S, A extends string = never> = LinkedKinds & {
+  /** The roles of the kind's `allow` that it is for, one of which is enough. Absent: for every caller. */
+  readonly allow?: NoInfer<A> | readonly NoInfer<A>[];
   /** As for a tool: true, the reason why what is offered there is refused (`NOT_NOW`), or false, hidden. Absent: always on. */
   readonly enabled?: (context: OfferContext<S>) => Availability;
   /** The actor it leads to now. Undefined: none, as if the link did not exist. */
   readonly to: (context: OfferContext<S>) => ActorId | undefined;
 };
 
-interface Offered<S> {
+interface Offered<S, A extends string> {
   readonly title?: string;
+  /** The roles of the kind's `allow` that it is for, one of which is enough. Decided as `enabled` is. Absent: for every caller. */
+  readonly allow?: NoInfer<A> | readonly NoInfer<A>[];
   /** Decided for the list, and again in the turn (law 3). Absent: always on. */
   readonly enabled?: (context: OfferContext<S>) => Availability;
   /** Argument → the values it may have now: listed as an enum, completed, checked in the turn. */
@@ -99,7 +121,7 @@ type Views<S, A, R> = { view(context: ViewContext<Frozen<S>, A>): R; run?: never
 
 type NoArgs = object;
 
-interface ToolBase<S, I, A> extends Offered<S> {
+interface ToolBase<S, I, A, R extends string> extends Offered<S, R> {
   readonly description: string;
   /** Of an object. Absent: no arguments. */
   readonly input?: I & object;
@@ -116,7 +138,7 @@ interface ToolBase<S, I, A> extends Offered<S> {
 }
 
 /** Has exactly one of `run` (a turn), `view` (a pure read) and `work` (asynchronous). */
-export type Tool<S, I, O> = ToolBase<S, I, ArgsOf<I, NoArgs>> &
+export type Tool<S, I, O, R extends string = never> = ToolBase<S, I, ArgsOf<I, NoArgs>, R> &
   (
     | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
     | Views<S, ArgsOf<I, NoArgs>, Exclude<ReplyOf<O>, Later | Forwarded<unknown>>>
@@ -126,7 +148,7 @@ export type Tool<S, I, O> = ToolBase<S, I, ArgsOf<I, NoArgs>> &
 type VariablesOf<U> = U extends `${string}{${infer V}}${infer Rest}` ? Named<V> | VariablesOf<Rest> : never;
 type Named<V> = V extends "alias" ? never : V extends `+${infer N}` ? N : V;
 
-export interface Resource<S, U, Read = Frozen<S>> extends Offered<S> {
+export interface Resource<S, U, Read = Frozen<S>, R extends string = never> extends Offered<S, R> {
   /** The name in the list. Default: the key of this definition. */
   readonly name?: string;
   /**
@@ -166,7 +188,7 @@ export interface PromptArgument {
   readonly required?: boolean;
 }
 
-export interface Prompt<S, I> extends Offered<S> {
+export interface Prompt<S, I, R extends string = never> extends Offered<S, R> {
   readonly description: string;
   /** Of an object. Arguments arrive as text: "true" and "3" are parsed if the schema says boolean or number. */
   readonly input?: I & object;
@@ -196,8 +218,20 @@ export type Senders<MI, MO = unknown> = {
     : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Sent<Output<MO, N>>;
 };
 
-/** What authors write. `S` is the state, `MN` the names of messages; the others map names to schemas. All are inferred. */
-export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN extends string = never, MO = unknown> extends Partial<Policy> {
+/** What authors write. `S` is the state, `MN` the names of messages; the `AN` those of roles; the others map names to schemas. All are inferred. */
+export interface Definition<
+  S extends object,
+  TI,
+  TO,
+  RU,
+  RR,
+  PI,
+  MI,
+  MR,
+  MN extends string = never,
+  MO = unknown,
+  AN extends string = never,
+> extends Partial<Policy> {
   /** A description for people and models. */
   readonly description: string;
   readonly title?: string;
@@ -216,19 +250,21 @@ export interface Definition<S extends object, TI, TO, RU, RR, PI, MI, MR, MN ext
   readonly initial?: (context: InitialContext) => S;
   /** Converts a state of a lower version when it is loaded. Pure. */
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
+  /** Role → who has it. Offers and links name the roles they are for: `tools: { close: { allow: "responder", … } }`. */
+  readonly allow?: { readonly [N in AN]: Role };
   /** Prefix ("" for none) → the actor whose surface is joined under it. */
-  readonly links?: Readonly<Record<string, Link<S>>>;
-  readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>> } & {
+  readonly links?: Readonly<Record<string, Link<S, AN>>>;
+  readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>, AN> } & {
     readonly [N in keyof TO]: { readonly output?: TO[N] & object };
   };
-  readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>> } & {
+  readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>, AN> } & {
     /**
      * Members of the state: the view gets only these, and subscribers are notified only of turns that wrote to one of them (with `choices`,
      * of every turn). Absent: the view gets all, and every turn is notified.
      */
     readonly [N in keyof RR]: { readonly reads?: RR[N] & readonly (keyof S)[] };
   };
-  readonly prompts?: { readonly [N in keyof PI]: Prompt<S, PI[N]> };
+  readonly prompts?: { readonly [N in keyof PI]: Prompt<S, PI[N], AN> };
   /** From other actors and timers; never on a surface. `replies: true` marks a message that a `replyAs` names. */
   readonly messages?: {
     readonly [N in keyof MI]: { readonly input?: MI[N] & object; readonly secret?: readonly string[] } & Receives<
@@ -271,8 +307,15 @@ export type Choices = Readonly<Record<string, (context: AnyOfferContext) => read
 
 interface AnyOfferContext {
   readonly state: unknown;
-  readonly viewer: Viewer;
+  readonly viewer: ActorViewer;
 }
+
+export type AnyRole =
+  | ((context: RoleContext) => unknown)
+  | { readonly holds: (context: RoleContext) => unknown; readonly reason?: string | false };
+
+/** The roles that an offer or a link is for. */
+export type AllowedRoles = string | readonly string[];
 
 /** A definition without inference: what the builder reads. */
 export interface AnyDefinition extends Partial<Policy> {
@@ -284,6 +327,7 @@ export interface AnyDefinition extends Partial<Policy> {
   readonly state?: object;
   readonly initial?: (context: InitialContext) => object;
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
+  readonly allow?: Readonly<Record<string, AnyRole>>;
   readonly links?: Readonly<Record<string, AnyLink>>;
   readonly tools?: Readonly<Record<string, AnyTool>>;
   readonly resources?: Readonly<Record<string, AnyResource>>;
@@ -294,12 +338,14 @@ export interface AnyDefinition extends Partial<Policy> {
 export interface AnyLink {
   readonly kind?: LinkedKind;
   readonly kinds?: readonly LinkedKind[];
+  readonly allow?: AllowedRoles;
   readonly enabled?: Enabled;
   readonly to: (context: AnyOfferContext) => ActorId | undefined;
 }
 
 interface AnyOffer {
   readonly title?: string;
+  readonly allow?: AllowedRoles;
   readonly enabled?: Enabled;
   readonly choices?: Choices;
   readonly icons?: readonly JsonObject[];

@@ -31,6 +31,8 @@ export type {
   PromptValue,
   ReplyOf,
   Resource,
+  Role,
+  RoleContext,
   Senders,
   StateOf,
   Tool,
@@ -40,4 +42,5 @@ export { actorId, keyOf } from "./names.ts";
 export { elicit, type Elicited, type Question, type Root, type Roots, roots, type Sampled, type Sampling, sample } from "./questions.ts";
 export { type Random, seeded } from "./random.ts";
 export { type Blob, blob, content, type Forwarded, type Later, type Refusal, refuse } from "./replies.ts";
+export { hasClaim } from "./roles.ts";
 export { fromJsonSchema } from "./schema.ts";

@@ -5,18 +5,20 @@ import { isActorId, kindOf, shapeOf } from "../contract/internal.ts";
 import { wrongResult } from "./author-errors.ts";
 import type { AnyLink, LinkedKind } from "./definition.ts";
 import { checkKind } from "./names.ts";
+import type { Allowed, Roles } from "./roles.ts";
 
 export interface CompiledLink {
   readonly prefix: string;
   /** How errors name it. */
   readonly name: string;
   readonly kinds: readonly string[];
+  readonly allow: Allowed | undefined;
   readonly enabled: AnyLink["enabled"] | undefined;
   readonly to: AnyLink["to"];
 }
 
 /** Throws `BAD_NAME` for a bad prefix or name of a kind, `BAD_DEFINITION` without exactly one of `kind` and `kinds`. */
-export function compileLink(kind: string, prefix: string, { kind: one, kinds, enabled, to }: AnyLink): CompiledLink {
+export function compileLink(kind: string, prefix: string, { kind: one, kinds, allow, enabled, to }: AnyLink, roles: Roles): CompiledLink {
   if (!/^[A-Za-z0-9_-]{0,64}$/.test(prefix))
     throw new TroupeError("BAD_NAME", `${kind}: ${JSON.stringify(prefix)} is no prefix for a link: use A-Z, a-z, 0-9, _ and -.`);
   const where = `${kind}: links/${JSON.stringify(prefix)}`;
@@ -24,7 +26,8 @@ export function compileLink(kind: string, prefix: string, { kind: one, kinds, en
     throw new TroupeError("BAD_DEFINITION", `${where} needs one of \`kind\` and \`kinds\`: which kinds of actors it may lead to.`);
   const linked = (kinds ?? [one]).map((each) => nameOfKind(each, where));
   if (linked.length === 0) throw new TroupeError("BAD_DEFINITION", `${where} leads nowhere: name a kind in \`kinds\`.`);
-  return { prefix, name: `The link ${JSON.stringify(prefix)}`, kinds: linked, enabled, to };
+  const allowed = allow === undefined ? undefined : roles.allowed(allow, where);
+  return { prefix, name: `The link ${JSON.stringify(prefix)}`, kinds: linked, allow: allowed, enabled, to };
 }
 
 function nameOfKind(linked: LinkedKind | undefined, where: string): string {

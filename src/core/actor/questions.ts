@@ -1,6 +1,15 @@
 // Owns: what a turn can ask the client: forms, its model, its folders, a confirmation. Does not own: when it asks (turn-context.ts).
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type JsonObject, isJsonObject, isList, type Json, type Message, type Reply, TroupeError, type Viewer } from "../contract/index.ts";
+import {
+  type ActorViewer,
+  type JsonObject,
+  isJsonObject,
+  isList,
+  type Json,
+  type Message,
+  type Reply,
+  TroupeError,
+} from "../contract/index.ts";
 import { isTexts, memoize } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import { whereMade } from "./author-errors.ts";
@@ -123,14 +132,14 @@ const CONFIRM_FORM = { type: "object", properties: { confirm: { type: "boolean",
 /** The text of the question, or its function. A method's type compares parameters bivariantly, so every inferred definition is assignable. */
 export type Confirm =
   | string
-  | { ask(context: { readonly state: unknown; readonly args: unknown; readonly viewer: Viewer }): string | undefined }["ask"];
+  | { ask(context: { readonly state: unknown; readonly args: unknown; readonly viewer: ActorViewer }): string | undefined }["ask"];
 
 /** The question of an action's `confirm`, or the refusal (without a trace, C3) if the person did not confirm. Undefined: continue. */
 export function unconfirmed(
   action: { readonly confirm: Confirm | undefined },
   state: object,
   args: unknown,
-  viewer: Viewer,
+  viewer: ActorViewer,
   message: Message,
 ): Reply | undefined {
   // A client without elicitation has its own way to confirm a destructive tool.

@@ -1,6 +1,15 @@
 // Owns: the order of a call in an actor: availability, arguments, confirmation, the author's handler, the reply. Does not own: the context
 // it gets (turn-context.ts), the commit (core/chain).
-import { BARE_RESULT, isBareResult, type Message, type Policy, type Reply, type Turn, type Viewer, type Work } from "../contract/index.ts";
+import {
+  type ActorViewer,
+  BARE_RESULT,
+  isBareResult,
+  type Message,
+  type Policy,
+  type Reply,
+  type Turn,
+  type Work,
+} from "../contract/index.ts";
 import { BEGIN_ACTION, freezeDeep, hasOwn, isContent, isRefusal, REPLY_ACTION } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
@@ -12,11 +21,12 @@ import { keyOf } from "./names.ts";
 import { unconfirmed } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
 import { checkContent, ForwardedMark, Later, refused, unknownAction } from "./replies.ts";
+import type { SeenBy } from "./roles.ts";
 import { toJson } from "./to-json.ts";
 import { ANONYMOUS, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
 
 /** The actions of a kind, and what turns need of its policy. */
-export type Actions = ReadonlyMap<string, Action> & Pick<Policy, "minEveryMs"> & { readonly misfit: Misfit };
+export type Actions = ReadonlyMap<string, Action> & Pick<Policy, "minEveryMs"> & { readonly misfit: Misfit; readonly seen: SeenBy };
 
 /**
  * The turn of one message, as data; `state` is deeply frozen. A throw is a crash, everything else an outcome. Without `life` and `seq`,
@@ -25,10 +35,10 @@ export type Actions = ReadonlyMap<string, Action> & Pick<Policy, "minEveryMs"> &
 export function receive(actions: Actions, state: object, message: Message, life = message.id, seq = 0): Turn<object> | Work<object> {
   const action = actions.get(message.action);
   if (action === undefined) return withoutAction(actions, message);
-  const viewer = message.viewer ?? ANONYMOUS;
+  const viewer = actions.seen(message.viewer ?? ANONYMOUS);
   let args: unknown;
   try {
-    const off = action.enabled === undefined ? undefined : whyOff(action, readOnly(state), viewer);
+    const off = action.enabled === undefined && action.allow === undefined ? undefined : whyOff(action, readOnly(state), viewer);
     if (off !== undefined) return { reply: off };
     const checked = readArgs(action, message.args);
     if (checked.issues !== undefined) return { reply: invalid(checked.issues) };
@@ -64,7 +74,7 @@ function fittingReply(actions: Actions, call: WaitingCall, reply: Reply): Reply 
 }
 
 /** Why a call that fits its schema does not run: an argument that is not among its choices, or a confirmation. */
-function heldBack(action: Action, state: object, args: unknown, viewer: Viewer, message: Message): Reply | undefined {
+function heldBack(action: Action, state: object, args: unknown, viewer: ActorViewer, message: Message): Reply | undefined {
   return outOfChoice(action, state, args, viewer) ?? unconfirmed(action, state, args, viewer, message);
 }
 
@@ -74,7 +84,7 @@ function isBegin({ action, start }: Message): boolean {
 }
 
 /** A pure read of a durable state (law 2). */
-export function view(actions: Actions, state: object, name: string, args: unknown, viewer: Viewer, key: string, now: number): Reply {
+export function view(actions: Actions, state: object, name: string, args: unknown, viewer: ActorViewer, key: string, now: number): Reply {
   const action = actions.get(name);
   if (action === undefined || action.handler.kind !== "view") return unknownAction(name);
   const readable = readOnly(state);
@@ -116,7 +126,7 @@ async function work(
   }
 }
 
-function read({ misfit }: Actions, action: Action, state: object, args: unknown, viewer: Viewer, key: string, now: number): Reply {
+function read({ misfit }: Actions, action: Action, state: object, args: unknown, viewer: ActorViewer, key: string, now: number): Reply {
   if (action.handler.kind !== "view") return unknownAction(action.name);
   try {
     const value = frozenOf(action.handler.view({ state: readOnly(state), args, viewer, key, now }));

@@ -2,6 +2,7 @@
 // (receive.ts), the draft (draft.ts).
 import {
   type ActorId,
+  type ActorViewer,
   type Asks,
   type JsonObject,
   type Context,
@@ -17,7 +18,6 @@ import {
   type ReplyWith,
   type Step,
   type Turn,
-  type Viewer,
   type Wake,
 } from "../contract/index.ts";
 import { capabilityNeeded, DirtyPaths, missingActorRefusal, omitUndefined, REPLY_ACTION, setOwn } from "../contract/internal.ts";
@@ -43,13 +43,14 @@ import { keyOf } from "./names.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
 import { type Forwarded, ForwardedMark, Later, refuse } from "./replies.ts";
+import type { SeenBy } from "./roles.ts";
 import { toJson } from "./to-json.ts";
 
 /** What a turn needs of its kind: the actions, and a limit of the policy. */
-export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> & Pick<Policy, "minEveryMs">;
+export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> & Pick<Policy, "minEveryMs"> & { readonly seen: SeenBy };
 
 /** The viewer of a message that names none. */
-export const ANONYMOUS: Viewer = Object.freeze({ scopes: Object.freeze([]) });
+export const ANONYMOUS: ActorViewer = Object.freeze({ scopes: Object.freeze([]) });
 const NO_ANSWERS: JsonObject = Object.freeze({});
 
 /** Thrown by `ask` if an answer is missing: the turn leaves no trace, and the client gets the questions (C3). */
@@ -113,8 +114,8 @@ export class TurnContext implements RunContext<object, unknown> {
   get now(): number {
     return this.message.at;
   }
-  get viewer(): Viewer {
-    return this.message.viewer ?? ANONYMOUS;
+  get viewer(): ActorViewer {
+    return this.#kind.seen(this.message.viewer ?? ANONYMOUS);
   }
   get from(): ActorId | undefined {
     return this.message.from;

@@ -14,10 +14,21 @@ type PropertyType =
   | "a function"
   | "a schema"
   | "text or a function"
-  | "an object or text";
+  | "an object or text"
+  | "text or a list"
+  | "a function or an object"
+  | "text or a boolean";
 type Properties<T> = Readonly<Record<keyof T, PropertyType>>;
 
-const OFFER = { title: "text", enabled: "a function", choices: "an object", icons: "a list", meta: "an object", scopes: "a list" } as const;
+const OFFER = {
+  title: "text",
+  allow: "text or a list",
+  enabled: "a function",
+  choices: "an object",
+  icons: "a list",
+  meta: "an object",
+  scopes: "a list",
+} as const;
 const HANDLERS = { run: "a function", view: "a function", work: "a function" } as const;
 const TOOL: Properties<AnyTool> = {
   ...OFFER,
@@ -44,7 +55,14 @@ const RESOURCE: Properties<AnyResource> = {
 };
 const PROMPT: Properties<AnyPrompt> = { ...OFFER, description: "text", input: "a schema", arguments: "a list", view: "a function" };
 const MESSAGE: Properties<AnyMessage> = { ...HANDLERS, input: "a schema", output: "a schema", replies: "a boolean", secret: "a list" };
-const LINK: Properties<AnyLink> = { kind: "an object or text", kinds: "a list", enabled: "a function", to: "a function" };
+const LINK: Properties<AnyLink> = {
+  allow: "text or a list",
+  kind: "an object or text",
+  kinds: "a list",
+  enabled: "a function",
+  to: "a function",
+};
+const ROLE: Properties<{ readonly holds: unknown; readonly reason: unknown }> = { holds: "a function", reason: "text or a boolean" };
 const DEFINITION: Properties<AnyDefinition> = {
   description: "text",
   title: "text",
@@ -54,6 +72,7 @@ const DEFINITION: Properties<AnyDefinition> = {
   state: "a schema",
   initial: "a function",
   migrate: "a function",
+  allow: "an object",
   links: "an object",
   tools: "an object",
   resources: "an object",
@@ -119,12 +138,24 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
       for (const [argument, choose] of Object.entries("choices" in one ? (one.choices ?? {}) : {}))
         checkFunction(where, `choices.${argument}`, choose);
     }
+  for (const [name, role] of Object.entries(definition.allow ?? {})) checkRole(`${kind}: allow/${name}`, role);
   for (const [prefix, link] of Object.entries(definition.links ?? {})) {
     const where = `${kind}: links/${JSON.stringify(prefix)}`;
     checkType(where, "", link, "an object");
     checkProperties(where, link, LINK);
     requireProperties(where, link, ["to"], "the function that returns its target");
   }
+}
+
+function checkRole(where: string, role: unknown): void {
+  checkType(where, "", role, "a function or an object");
+  if (typeof role === "function") return checkSynchronous(where, "allow", role);
+  if (typeof role !== "object" || role === null) return;
+  checkProperties(where, role, ROLE);
+  requireProperties(where, role, ["holds"], "the function that returns whether a caller has the role");
+  const reason: unknown = Reflect.get(role, "reason");
+  if (reason === true)
+    throw new TroupeError("BAD_DEFINITION", `${where}: \`reason\` is a sentence, or false to hide what is for the role.`);
 }
 
 function checkProperties<T extends object>(where: string, given: T, properties: Properties<T>): void {

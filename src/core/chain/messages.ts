@@ -1,13 +1,13 @@
 // Owns: what an engine puts on messages: ids, stamps, the keys of calls. Does not own: their delivery.
 import {
   type ActorId,
+  type ActorViewer,
   type CallOptions,
   type Entropy,
   type Json,
   type Message,
   type Outgoing,
   TroupeError,
-  type TurnViewer,
   type Viewer,
 } from "../contract/index.ts";
 import { canonical, isReplyAction, keyIn } from "../contract/internal.ts";
@@ -46,15 +46,15 @@ export function wakeNameIn(id: string, life: string): string | undefined {
   return id.startsWith(start) ? id.slice(start.length, id.lastIndexOf(".")) : undefined;
 }
 
-/** A message with id, time and seed. Built key by key, so that unknown keys of a caller's object are not passed on. */
-export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: number, entropy: Entropy): Message {
+/** A message with id, time and seed; `kinds` decide the roles of its viewer. Built key by key, so that unknown keys of a caller's object are not passed on. */
+export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: number, entropy: Entropy, kinds?: RoleSource): Message {
   const { to, action, args, start } = outgoing;
   const id = entropy.hex(16);
   const seed = entropy.hex(16);
   // One literal: keys that are added later are stored outside the object.
   const message: { -readonly [K in keyof Message]: Message[K] } =
     start === undefined ? { id, to, action, args, at, seed } : { id, to, action, args, at, seed, start };
-  if (outgoing.viewer !== undefined) message.viewer = turnViewer(outgoing.viewer);
+  if (outgoing.viewer !== undefined) message.viewer = storedViewer(outgoing.viewer, to, kinds);
   if (start !== undefined && outgoing.policy !== undefined) message.policy = outgoing.policy;
   if (outgoing.deadline !== undefined) message.deadline = outgoing.deadline;
   const trace = outgoing.trace ?? options?.trace;
@@ -66,11 +66,21 @@ export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: 
   return message;
 }
 
-/** The viewer without its claims. They must not get into a message: it is stored, logged, and passed to other nodes. */
-export function turnViewer(viewer: Viewer): TurnViewer {
-  if (viewer.claims === undefined) return viewer;
-  const { claims: _, ...rest } = viewer;
-  return rest;
+/** Whose roles are decided where a message is stamped: by the kind of its receiver. */
+export interface RoleSource {
+  /** Undefined: the kind has no roles. */
+  rolesOf(to: ActorId, viewer: Viewer): readonly string[] | undefined;
+}
+
+/**
+ * The viewer as messages have it. Claims must not get into a message: it is stored, logged, and passed to other nodes. The roles of the
+ * receiving kind take their place; those of another kind are dropped. Without `kinds` there are none.
+ */
+export function storedViewer(viewer: Viewer & ActorViewer, to: ActorId, kinds?: RoleSource): ActorViewer {
+  if (viewer.claims === undefined && viewer.roles === undefined) return viewer;
+  const { claims, roles: _, ...rest } = viewer;
+  const roles = claims === undefined ? undefined : kinds?.rolesOf(to, viewer);
+  return roles === undefined ? rest : { ...rest, roles };
 }
 
 /** The nth call of work. The id follows from the work's message, so that work that runs again makes the same calls. */

@@ -22,7 +22,7 @@ import { sha256 } from "./event.ts";
 import { stateTooLarge } from "./faults.ts";
 import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
 import { type Extra, type Kind, overrideOf, policyWith } from "./kind.ts";
-import { checkAction, keyOf, turnViewer } from "./messages.ts";
+import { checkAction, keyOf, storedViewer } from "./messages.ts";
 import { diffChanges } from "./patch.ts";
 import { answersIn, answerTo, checkJson, checkReply, settlePending, stepsIn } from "./replies.ts";
 
@@ -353,7 +353,7 @@ function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
     if (viewer === undefined && policy === undefined && (trace === undefined || trace === known)) return outgoing;
     const wrong = unserialisableError(to, { ...(viewer && { viewer }), ...(policy && { policy }), ...(trace && { trace }) });
     if (wrong !== undefined) throw new TroupeError("BAD_TURN", wrong.message);
-    return viewer?.claims === undefined ? outgoing : { ...outgoing, viewer: turnViewer(viewer) };
+    return viewer === undefined ? outgoing : { ...outgoing, viewer: storedViewer(viewer, to) };
   });
 }
 

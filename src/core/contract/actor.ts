@@ -23,8 +23,14 @@ export interface Viewer {
   readonly claims?: JsonObject;
 }
 
-/** The caller as a turn sees it: without claims, which are not stored, so that the turn replays. */
-export type TurnViewer = Omit<Viewer, "claims">;
+/** The caller as actors see it, and as messages and events store it: without claims. */
+export interface ActorViewer extends Omit<Viewer, "claims"> {
+  /**
+   * The names in the kind's `allow` that hold for the caller. A message has them if its caller has claims, so that a turn decides, and
+   * replays, without those.
+   */
+  readonly roles?: readonly string[];
+}
 
 /** Whether both have the same claims. Those of a cached token are the same object. */
 export const sameClaims = (one: Viewer["claims"], other: Viewer["claims"]): boolean =>
@@ -45,7 +51,7 @@ export interface Message {
   /** 128 bits as 32 hex digits, stamped once, never by a caller: a turn's only randomness and source of ids. */
   readonly seed: string;
   /** Availability is decided with it again, inside the turn (law 3). */
-  readonly viewer?: TurnViewer;
+  readonly viewer?: ActorViewer;
   /** The actor may start with this message, whatever its kind. Absent: only if its kind starts on first use; otherwise `NO_ACTOR`. */
   readonly start?: Json;
   /** Starts no actor, not even one that starts on first use. Engines set it on replies (`replyAs`), and on what a parent is sent of its children. */
@@ -72,7 +78,7 @@ export interface Message {
 
 /** A message that the engine has not stamped yet. */
 export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "replays" | "viewer"> & {
-  /** Its claims are dropped when the message is stamped. */
+  /** The receiver's `roles` take the place of its claims when the message is stamped. */
   readonly viewer?: Viewer;
 };
 
@@ -186,6 +192,8 @@ export interface Behaviour<S = unknown> {
    * it throws, nothing is visible.
    */
   surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
+  /** The names of the roles that a caller has, by its claims. They are stored with its message; the claims are not. Absent: none. */
+  roles?(viewer: Viewer): readonly string[];
   /** True if a message to a stopped or never started actor is dropped silently, without an error or dead letter. Absent: never. */
   lapses?(message: Message): boolean;
   /** The arguments with secrets replaced, before anything is stored. */

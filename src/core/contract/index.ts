@@ -1,6 +1,7 @@
 /** What every other folder builds on: types, errors, the clock, and the interfaces of stores, sources and transports. */
 export {
   type ActorId,
+  type ActorViewer,
   type Asks,
   type Behaviour,
   type Context,
@@ -16,7 +17,6 @@ export {
   type ReplyWith,
   type Step,
   type Turn,
-  type TurnViewer,
   type Viewer,
   type Wake,
   type Work,

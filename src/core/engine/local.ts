@@ -236,14 +236,14 @@ export class LocalEngine implements Engine {
   call(outgoing: Outgoing, options?: CallOptions): Promise<Reply>;
   call(outgoing: Outgoing, options?: CallOptions): Promise<unknown> {
     if (this.#phase !== "open") return Promise.reject(faults.draining());
-    const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
+    const message = stamp(outgoing, options, this.#clock.now(), this.#entropy, this.#cells);
     if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
     return this.#dispatcher.call(message, options).promise();
   }
 
   callNow(outgoing: Outgoing, options?: CallOptions): Reply | Promise<Reply> {
     if (this.#phase !== "open") throw faults.draining();
-    const message = stamp(outgoing, options, this.#clock.now(), this.#entropy);
+    const message = stamp(outgoing, options, this.#clock.now(), this.#entropy, this.#cells);
     // Only the store knows whether the key was used.
     if (options?.key !== undefined) return this.#idempotency.call(message, options.key, options);
     return this.#dispatcher.call(message, options).now();
@@ -251,7 +251,7 @@ export class LocalEngine implements Engine {
 
   async send(outgoing: Outgoing): Promise<void> {
     if (this.#phase !== "open") throw faults.draining();
-    const message = stamp(outgoing, undefined, this.#clock.now(), this.#entropy);
+    const message = stamp(outgoing, undefined, this.#clock.now(), this.#entropy, this.#cells);
     const cell = this.#cells.reachedBy(message);
     if (cell === undefined) throw faults.noActor(message.to);
     await cell.loaded();

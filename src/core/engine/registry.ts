@@ -11,6 +11,7 @@ import {
   type ListQuery,
   type Message,
   type Store,
+  type Viewer,
 } from "../contract/index.ts";
 import { compareIds, kindOf, MultiMap } from "../contract/internal.ts";
 import type { Cell } from "./cell.ts";
@@ -179,6 +180,10 @@ export class CellDirectory {
       this.#host.fault(error, { where: "turn", actor: message.to, action: message.action });
       return false;
     }
+  }
+
+  rolesOf(to: ActorId, viewer: Viewer): readonly string[] | undefined {
+    return this.#kinds.get(kindOf(to))?.behaviour.roles?.(viewer);
   }
 
   /** The arguments without secrets. */

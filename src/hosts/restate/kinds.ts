@@ -1,5 +1,5 @@
 import { faults, keyOf, mayStart } from "../../core/chain/internal.ts";
-import type { ActorId, Behaviour, Json, Message } from "../../core/contract/index.ts";
+import type { ActorId, Behaviour, Json, Message, Viewer } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
 import { sealer, unsealed, type Sealer } from "./sealed.ts";
 
@@ -43,6 +43,10 @@ export class Kinds {
   /** Only where something is secret: what can be read on the server helps whoever looks for a fault. */
   sealerFor(kind: string): Sealer {
     return this.#kinds.get(kind)?.redact === undefined ? { seal: unsealed.seal, open: this.#sealer.open } : this.#sealer;
+  }
+
+  rolesOf(to: ActorId, viewer: Viewer): readonly string[] | undefined {
+    return this.#kinds.get(kindOf(to))?.roles?.(viewer);
   }
 
   /** The arguments without what is secret. */

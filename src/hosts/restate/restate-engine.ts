@@ -223,7 +223,7 @@ export class RestateEngine implements Engine {
   #stamped(outgoing: Outgoing, options?: CallOptions): Message {
     if (this.#phase !== "open") throw faults.draining();
     const { kinds, clock, entropy, health } = this.#node;
-    const message = stamp(outgoing, options, clock.now(), entropy);
+    const message = stamp(outgoing, options, clock.now(), entropy, kinds);
     kinds.check(message.to);
     health.check();
     return message;

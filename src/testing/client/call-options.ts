@@ -12,6 +12,8 @@ export interface TestClientOptions {
   readonly principal?: string | null;
   /** Default none. */
   readonly scopes?: readonly string[];
+  /** Its `viewer.claims`, as the server's options would take them of a token. Default none. */
+  readonly claims?: JsonObject;
   /** What it answers when the server asks. */
   readonly answers?: AnswerScripts;
   /** Whether it hears of changes: a standalone stream, or `subscriptions/listen`. Default true. */

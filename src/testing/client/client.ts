@@ -31,8 +31,13 @@ export class TestClient implements Closable {
   #begun: Promise<JsonObject> | undefined;
 
   constructor(served: Exchanging, options: TestClientOptions = {}) {
-    const { era = "legacy", revision, principal = "tester", scopes = [], headers = {}, answers = {}, onCall } = options;
-    const caller = { ...(principal === null ? undefined : { principal }), scopes, peer: "in-process" };
+    const { era = "legacy", revision, principal = "tester", scopes = [], claims, headers = {}, answers = {}, onCall } = options;
+    const caller = {
+      ...(principal === null ? undefined : { principal }),
+      scopes,
+      ...(claims === undefined ? undefined : { claims }),
+      peer: "in-process",
+    };
     const { info = { name: "test-client", version: "1.0.0" }, listen = true } = options;
     this.#wire = new Wire({ served, caller, era, revision, headers, answers, onCall });
     this.#conversation = new Conversation(this.#wire, info);

@@ -423,6 +423,25 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       { policy: { owner: "starter" } },
     );
 
+    it(
+      "a message has the roles of its caller, and an event no claim #secure.logs",
+      async ({ engine }) => {
+        const ann = { principal: "ann", scopes: [], claims: { groups: ["secret-group"] } };
+        await engine.call(say("add", null, { to: A, viewer: ann }));
+        await engine.call(say("add", null, { to: A, viewer: { principal: "bob", scopes: [] } }));
+        const viewers = (await chainOf(engine, A)).map((event) => objectOf(readBody(event)?.message)["viewer"]);
+        assert.deepEqual(viewers, [
+          { principal: "ann", scopes: [], roles: ["secret-group"] },
+          { principal: "bob", scopes: [] },
+        ]);
+      },
+      {
+        kinds: (hooks) => [
+          { ...tallyKind("tally", {}, hooks), roles: ({ claims }) => (Array.isArray(claims?.["groups"]) ? claims["groups"] : []) },
+        ],
+      },
+    );
+
     it("actors are listed in order, counted, and found by their uid", async ({ engine }) => {
       for (const key of ["c", "a", "b"]) await engine.call(say("add", null, { to: idIs("tally", key) }));
       const all = await engine.list({ kind: "tally", limit: 10 });

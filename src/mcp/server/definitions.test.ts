@@ -64,7 +64,7 @@ test("a definition without name or handler, or with an unknown member, is refuse
       ["nothing", undefined, /is an object/],
       ["a misspelled word", { name: "x", descripton: "X." }, /there is no property "descripton"; it knows name, title, description/],
       ["another's word", { name: "x", _meta: {} }, /there is no property "_meta"; here it is meta\./],
-      ["enabled at once", { name: "x", enabled: true }, /enabled is a function of the viewer/],
+      ["enabled at once", { name: "x", enabled: true }, /enabled is a function: \(\{ viewer \}\) =>/],
     ]);
     await using server = createServer("definitions", "1");
     assert.throws(() => unseen(server[list]).register({ name: "x", ...(list === "resources" && { uri: "x://x" }) }), {

@@ -5,7 +5,7 @@ import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
-import { moduleOption, unusedModuleOption } from "./options.ts";
+import { moduleOption, scopes, unusedModuleOption } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
@@ -50,31 +50,40 @@ export const registerActorCommands = (program: Command): void => {
       .argument("[args]", "its arguments as JSON", "{}"),
   )
     .option("--as <name>", "the principal it comes from", "local")
+    .option("--scope <scope>", "a scope of that principal; repeatable", scopes)
     .option("--start", "begin the actor if it is not there yet")
     .addOption(moduleOption())
-    .action(async (actor: string, action: string, args: string, options: Writing & { as: string; start?: boolean }) => {
-      const reply = await write(options, "call", {
-        actor: await namedActor(actor),
-        action,
-        args: parseJson(args, "The arguments"),
-        as: options.as,
-        ...(options.start === true ? { start: null } : {}),
-      });
-      if (!isJsonObject(reply))
-        throw new CommandError(
-          EXIT.failed,
-          "NO_REPLY",
-          "The server's answer was no reply: it may be of another version than this command.",
-        );
-      const { refused } = reply;
-      if (isJsonObject(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
-      output(options).show(reply, () => {
-        const value = hasOwn(reply, "ok") ? reply["ok"] : reply;
-        const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-        // A file or a pipe gets what the actor said, to the letter.
-        return process.stdout.isTTY ? visible(text) : text;
-      });
-    });
+    .action(
+      async (
+        actor: string,
+        action: string,
+        args: string,
+        options: Writing & { as: string; scope?: readonly string[]; start?: boolean },
+      ) => {
+        const reply = await write(options, "call", {
+          actor: await namedActor(actor),
+          action,
+          args: parseJson(args, "The arguments"),
+          as: options.as,
+          scopes: options.scope ?? [],
+          ...(options.start === true ? { start: null } : {}),
+        });
+        if (!isJsonObject(reply))
+          throw new CommandError(
+            EXIT.failed,
+            "NO_REPLY",
+            "The server's answer was no reply: it may be of another version than this command.",
+          );
+        const { refused } = reply;
+        if (isJsonObject(refused)) throw new CommandError(EXIT.refused, textOr(refused["code"], "REFUSED"), refusalText(refused, action));
+        output(options).show(reply, () => {
+          const value = hasOwn(reply, "ok") ? reply["ok"] : reply;
+          const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+          // A file or a pipe gets what the actor said, to the letter.
+          return process.stdout.isTTY ? visible(text) : text;
+        });
+      },
+    );
 
   placed(program.command("stop").description("End an actor, and its children with it.").argument("<actor...>", "kind/key"))
     .option("--reason <text>", "kept in its last event", "stopped by command")

@@ -7,6 +7,7 @@ import { NAME_SECRET } from "./cluster-place.ts";
 import { openOperator } from "./cluster-reader.ts";
 import { inCommandWords } from "./command-words.ts";
 import { notFound, usage } from "./exit-code.ts";
+import { scopesIn } from "./operate.ts";
 
 /** One operation that writes, by the nodes of a cluster. */
 export const operateCluster = async (place: TransferOptions, operation: string, args: JsonObject): Promise<Json> => {
@@ -52,7 +53,7 @@ const act = async (operator: RestateOperator, operation: string, args: JsonObjec
           to: id,
           action: textOr(args["action"], ""),
           args: args["args"] ?? {},
-          viewer: { principal: textOr(args["as"], "local"), self: id, scopes: [] },
+          viewer: { principal: textOr(args["as"], "local"), self: id, scopes: scopesIn(args) },
           ...omitUndefined({ start }),
         })),
       };

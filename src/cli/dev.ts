@@ -2,11 +2,11 @@ import { dirname } from "node:path";
 import { systemClock } from "../core/contract/index.ts";
 import { twice } from "../testing/index.ts";
 import { describeFailure } from "./exit-code.ts";
-import { reportImpureOnce } from "./impure-once.ts";
 import { load, type Loaded } from "./load.ts";
 import type { ServeOptions } from "./options.ts";
 import { reloadRounds } from "./reload-hook.ts";
 import type { ServerLog } from "./log.ts";
+import { reportOnce } from "./report-once.ts";
 import { begin, serviceSettings, type Serving } from "./serve.ts";
 import { WatchedFolders } from "./watched-folders.ts";
 
@@ -67,7 +67,7 @@ export const dev = async (modules: readonly string[], options: ServeOptions, ver
 
   serving = await begin(modules, options, version, {
     kind: twice,
-    log: reportImpureOnce,
+    log: reportOnce,
     loaded(loaded, its) {
       log = its;
       roots = loaded.files.map((file) => dirname(file));

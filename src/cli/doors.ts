@@ -30,6 +30,8 @@ export interface DoorsOptions {
   readonly options: ServeOptions;
   readonly log: ServerLog;
   readonly auth: Authenticator | undefined;
+  /** The same over HTTP, where in development everybody may be one principal. */
+  readonly httpAuth: Authenticator | undefined;
 }
 
 interface Door {
@@ -98,7 +100,7 @@ export class Doors {
 
   /** All but standard input and output. Those that were opened before a failure stay open. */
   async open(): Promise<void> {
-    const { options, log, auth } = this.#how;
+    const { options, log, auth, httpAuth } = this.#how;
     const { gateway, ground, packets, theater } = this.#served;
     const theaterMount = theater?.mount();
     const packetDoor = options.packets === undefined ? undefined : packets?.doors();
@@ -111,6 +113,7 @@ export class Doors {
       const { url } = this.#opened(
         await serveHttp({
           ...common,
+          ...omitUndefined({ auth: httpAuth }),
           ...at,
           sse: options.sse ?? false,
           ready: () => !this.#closing && (ground.fault?.message ?? true),

@@ -22,3 +22,16 @@ test("Troupe's own sentence of a cause is told too, and a circle of causes ends"
   round.cause = round;
   assert.ok(JSON.stringify(faultFields(round, false)).length < 2_000);
 });
+
+test("the place of a fault is the first line of its stack in the author's own files", () => {
+  const stack = (...places: readonly string[]): string => `TypeError: No.\n${places.map((place) => `    at run (${place})`).join("\n")}`;
+  const placed = (...places: readonly string[]): unknown => {
+    const error = new TypeError("No.");
+    error.stack = stack(...places);
+    return faultFields(error, true).place;
+  };
+  const troupe = `file://${import.meta.dirname}/main.ts:1:1`;
+  assert.equal(placed("file:///app/node_modules/zod/index.js:9:9", troupe, "file:///app/door.ts:3:7"), "file:///app/door.ts:3:7");
+  assert.equal(placed(troupe, "file:///app/node_modules/zod/index.js:9:9"), troupe);
+  assert.equal(placed(), undefined);
+});

@@ -1,3 +1,4 @@
+import { resolve, sep } from "node:path";
 import { TroupeError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 
@@ -16,7 +17,7 @@ export type FaultFields = {
 const MOST_CAUSES = 4;
 
 /**
- * What the log says of a fault: name, code and place in the code. The sentence of an author's error may hold arguments
+ * What the log says of a fault: name, code and place in the author's code. The sentence of an author's error may hold arguments
  * or state, so it is there only `inFull`; Troupe's own sentences hold neither.
  */
 export const faultFields = (error: unknown, inFull: boolean, causes = MOST_CAUSES): FaultFields => {
@@ -31,8 +32,17 @@ export const faultFields = (error: unknown, inFull: boolean, causes = MOST_CAUSE
   };
 };
 
+const FRAME = /^ +at (?:.* \()?((?:file:\/\/|\/|[A-Za-z]:\\)[^\n()]+:\d+:\d+)\)?$/gm;
+/** Troupe's own files, whether it runs from its sources or is installed. */
+const TROUPE = resolve(import.meta.dirname, "..");
+
+const isForeign = (place: string): boolean =>
+  /[\\/]node_modules[\\/]/.test(place) || (place.startsWith("file://") ? place.slice("file://".length) : place).startsWith(TROUPE + sep);
+
+/** The first line of the stack in the author's own files; else the first of all. */
 const placeOf = ({ stack = "", message }: Error): string | undefined => {
   // The stack begins with the message, which may look like a stack itself.
   const frames = stack.slice(stack.indexOf(message) + message.length);
-  return /^ +at (?:.* \()?((?:file:\/\/|\/|[A-Za-z]:\\)[^\n()]+:\d+:\d+)\)?$/m.exec(frames)?.[1];
+  const places = Array.from(frames.matchAll(FRAME), ([, place = ""]) => place);
+  return places.find((place) => !isForeign(place)) ?? places[0];
 };

@@ -13,7 +13,7 @@ interface Idle {
  * Throws a `CommandError` where an option stands without what it is for: a scope that nobody is asked for, taken in silence, is a
  * server that its operator believes to be closed.
  */
-export const refuseIdle = (options: ServeOptions): void => {
+export const refuseIdle = (options: ServeOptions, inDevelopment: boolean): void => {
   const { packets, theater, theaterTcp, engine, jwks, apiKeys, stdio, tcp } = options;
   const asks = jwks !== undefined || apiKeys !== undefined || options.issuer !== undefined;
   const overHttp = options.http !== undefined || !hasOtherDoor(options);
@@ -49,7 +49,7 @@ export const refuseIdle = (options: ServeOptions): void => {
       option: "--as",
       given: options.as !== undefined,
       of: "the client on stdio or a Unix socket: give --stdio or --tcp with a path",
-      there: stdio === true || (tcp !== undefined && "path" in tcp),
+      there: stdio === true || (tcp !== undefined && "path" in tcp) || (inDevelopment && overHttp && !asks),
     },
     { option: "--session-ttl", given: options.sessionTtl !== undefined, of: "sessions over HTTP: give --http", there: overHttp },
     {

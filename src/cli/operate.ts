@@ -1,5 +1,5 @@
 import type { ActorId, JsonObject, Json, Store } from "../core/contract/index.ts";
-import { omitUndefined } from "../core/contract/internal.ts";
+import { isTexts, omitUndefined } from "../core/contract/internal.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
 import { checkpoint, fork } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
@@ -15,6 +15,9 @@ const text = (args: JsonObject, name: string): string => {
   if (typeof value !== "string") throw usage(`${name} must be a text.`);
   return value;
 };
+
+/** The scopes of a caller. */
+export const scopesIn = ({ scopes }: JsonObject): readonly string[] => (isTexts(scopes) ? scopes : []);
 
 /** A restart has something to do: an actor that is stored, one that lives in this process only, or one whose beginning failed here. */
 const isKnown = async (engine: LocalEngine, store: Store, id: ActorId): Promise<boolean> =>
@@ -67,7 +70,7 @@ const perform = async (operating: Operating, operation: string, args: JsonObject
         to: id,
         action: text(args, "action"),
         args: args["args"] ?? {},
-        viewer: { principal, self: id, scopes: [] },
+        viewer: { principal, self: id, scopes: scopesIn(args) },
         ...omitUndefined({ start }),
       });
       return { ...reply };

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
+import { isScope } from "../core/contract/internal.ts";
 import { type HostPort, parseHostPort, parseTcp } from "./address.ts";
 import { ageMs } from "./age.ts";
 import { type EngineAddress, parseEngine } from "./cluster/engine-address.ts";
@@ -64,6 +65,12 @@ export interface ServeOptions {
 }
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
+
+/** Parses one of several scopes. */
+export const scopes = (value: string, before: readonly string[] | undefined): readonly string[] => {
+  if (!isScope(value)) throw new InvalidArgumentError("A scope has no blanks, quotes or backslashes; give the option once for each.");
+  return collect(value, before);
+};
 
 const positive = (text: string): number => {
   const number = Number(text);
@@ -163,7 +170,10 @@ export const addServeOptions = (
     .option("--name <name>", "what clients are told the server is (default: the module's export `name`, or its file's)", label)
     .option("--title <title>", "the same for people", label)
     .option("--server-version <version>", "of what is served (default: Troupe's)", label)
-    .option("--as <name>", "who the client on stdio or a Unix socket is (default: local)")
+    .option(
+      "--as <name>",
+      "who the client on stdio or a Unix socket is (default: local); with dev, also every caller over HTTP on loopback",
+    )
     .addOption(
       new Option("--tool-names <style>", "dot: child.open; strict: child__open, [A-Za-z0-9_-]{1,64} only")
         .choices(["dot", "strict"])

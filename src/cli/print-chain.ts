@@ -14,8 +14,12 @@ const describeEvent = (event: ChainEvent): string => {
   const header = readHeader(event);
   const body = readBody(event);
   const message = isJsonObject(body?.message) ? body.message : undefined;
+  const viewer = isJsonObject(message?.["viewer"]) ? message["viewer"] : undefined;
+  // A message of another actor may speak for a principal, too: that is who caused it.
+  const who = viewer?.["principal"] ?? message?.["from"];
+  const by = typeof who === "string" ? `by ${short(who)}  ` : "";
   const what = body === undefined ? paint("dim", "(body erased)") : `${short(message?.["args"] ?? null)} → ${short(body.reply ?? null)}`;
-  return `${String(header.seq).padStart(6)}  ${new Date(header.at).toISOString()}  ${event.id.slice(0, 12)}  ${oneLine(header.type)}  ${what}`;
+  return `${String(header.seq).padStart(6)}  ${new Date(header.at).toISOString()}  ${event.id.slice(0, 12)}  ${oneLine(header.type)}  ${by}${what}`;
 };
 
 export const printChain = async (

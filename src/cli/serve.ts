@@ -79,7 +79,7 @@ export interface Development {
 
 /** Loads the modules and serves them. */
 export const begin = async (modules: readonly string[], options: ServeOptions, version: string, dev?: Development): Promise<Serving> => {
-  refuseIdle(options);
+  refuseIdle(options, dev !== undefined);
   bearGoneReaders(process.stdout);
   const held = holdFor(options);
   const plain = serverLog(options.log, options.json === true, () => systemClock.now());

@@ -48,10 +48,11 @@ export const startServer = async (
   await using opened = new AsyncDisposableStack();
   const auth = await authOf(options);
   if (auth !== undefined && !options.auth) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
+  const caller = dev === undefined || auth !== undefined ? undefined : (await import("./dev-caller.ts")).devCaller(options);
   // Before there are any files: a start that fails here leaves no data directory behind.
   if (options.engine === undefined && !existsSync(options.data)) await checkAddresses(options, auth !== undefined);
   const served = opened.use(await serveModules(loaded, { options, version, log, inFull, dev, known: auth !== undefined }));
-  const doors = new Doors(served, { options, log, auth });
+  const doors = new Doors(served, { options, log, auth, httpAuth: auth ?? caller });
   opened.defer(() => doors.close(0));
   await doors.open();
   const unserved = await served.opened();

@@ -104,3 +104,8 @@ test("law 4: work runs once, for it may differ", async () => {
   assert.deepEqual((await stage.work("tools/act")).reply, { ok: { ok: "ping" } });
   assert.equal(runs, 1);
 });
+
+test("law 4: a function in a state is left to the engine, which names its place", () => {
+  const kind = kindWith((state) => Object.assign(state, { list: [() => 1], n: Symbol("n") }));
+  assert.throws(() => testActor(kind).turn("tools/act"), { code: "STATE_NOT_JSON" });
+});

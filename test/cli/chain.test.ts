@@ -33,6 +33,12 @@ describe("the chain from the command line", () => {
     assert.equal(execFileSync("sha256sum", { input: header }).toString().slice(0, 64), id);
   });
 
+  test("chain prints the principal of each event, and the actor that sent it where there is none", async () => {
+    const printed = (await on("chain", "counter/main")).stdout.trim().split("\n");
+    assert.equal(printed.length, 4);
+    for (const line of printed) assert.match(line, /  tools\/add  by "local"  \{"by":\d\} → /);
+  });
+
   test("a reader that stops reading, as head does, is no failure", () => {
     // Nobody is left to read when the first line is written.
     for (const command of ["chain counter/main", "actors", "--help", "chain --help"]) {

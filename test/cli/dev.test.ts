@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempDisposableSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -10,7 +10,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { INFO } from "../clients.ts";
 import { root } from "../serve-child.ts";
-import { running } from "./run.ts";
+import { running, troupe } from "./run.ts";
 
 const lamp = (word: string, more = ""): string => `
 import { actor } from "troupe";
@@ -159,4 +159,59 @@ void test("troupe dev hears of every save by rename, in what a module imports fr
   save("app/more/word.ts", 'export const word = "even more";');
   await reloads(7);
   rmSync(folder, { recursive: true, force: true });
+});
+
+const DESK = `
+import { actor } from "troupe";
+export const desk = actor("desk", {
+  description: "A desk.", per: "shared",
+  initial: () => ({ calls: 0 }),
+  tools: {
+    who: { description: "Who calls.", run({ state, viewer }) { state.calls += 1; return viewer.principal + " " + viewer.scopes.join(); } },
+    fail: { description: "Fails.", run() { throw new RangeError("The drawer is full."); } },
+    spoil: { description: "Spoils.", run({ state }) { state.calls = () => 1; } },
+  },
+});
+`;
+
+void test("troupe dev --as names every caller over HTTP, and logs what a turn threw once", { timeout: 60_000 }, async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-dev-"));
+  const module = join(folder.path, "desk.ts");
+  writeFileSync(module, DESK);
+  const data = join(folder.path, "data");
+  const server = running("dev", module, "--http", "127.0.0.1:0", "--data", data, "--as", "ann", "--json");
+  try {
+    await server.said(/"ready":true/);
+    const http = /"http":"([^"]+)"/.exec(server.out())?.[1] ?? "";
+    const client = new Client(INFO);
+    await client.connect(new StreamableHTTPClientTransport(new URL(http)));
+    const call = async (name: string): Promise<string> => JSON.stringify(await client.callTool({ name, arguments: {} }));
+    assert.match(await call("who"), /"ann "/);
+    for (const _ of [1, 2, 3]) assert.match(await call("fail"), /isError":true/);
+    assert.match(await call("spoil"), /isError":true/);
+    await client.close();
+    const scoped = await troupe("call", "desk/main", "tools/who", "--as", "bo", "--scope", "read", "--scope", "admin", "--data", data);
+    assert.equal(scoped.stdout, "bo read,admin\n");
+  } finally {
+    await server[Symbol.asyncDispose]();
+  }
+  const faults = server
+    .err()
+    .split("\n")
+    .filter((text) => text.includes('"event":"fault"'));
+  assert.equal(faults.length, 2, server.err());
+  assert.match(faults[0] ?? "", /"error":"RangeError","place":"[^"]*desk\.ts:8:\d+","why":"The drawer is full\."/);
+  assert.match(faults[1] ?? "", /"code":"STATE_NOT_JSON"/);
+});
+
+void test("troupe dev --as is refused beyond loopback, and with keys", async () => {
+  using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-dev-"));
+  const keys = join(folder.path, "keys.json");
+  writeFileSync(keys, JSON.stringify({ ann: "0".repeat(64) }));
+  const dev = (...args: readonly string[]): ReturnType<typeof troupe> =>
+    troupe("dev", "examples/counter", "--as", "ann", "--data", join(folder.path, "data"), ...args);
+  const open = await dev("--http", "0.0.0.0:0", "--insecure");
+  assert.deepEqual([open.code, /for this machine alone: give --http 127\.0\.0\.1:0/.test(open.stderr)], [2, true], open.stderr);
+  const keyed = await dev("--http", "127.0.0.1:0", "--api-keys", keys);
+  assert.deepEqual([keyed.code, /--as is for the client on stdio/.test(keyed.stderr)], [2, true], keyed.stderr);
 });

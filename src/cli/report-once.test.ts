@@ -4,7 +4,7 @@ import { actor } from "../core/actor/index.ts";
 import type { Behaviour } from "../core/contract/index.ts";
 import { testActor } from "../testing/index.ts";
 import { faultFields } from "./fault-fields.ts";
-import { reportImpureOnce } from "./impure-once.ts";
+import { reportOnce } from "./report-once.ts";
 import { serverLog } from "./log.ts";
 
 const impure = (kind: string): Behaviour<{ at: number; more: string }> =>
@@ -28,7 +28,7 @@ const faultOf = (behaviour: Behaviour<{ at: number; more: string }>, action: str
 test("troupe dev logs an impure turn once per reload, in one short line", () => {
   const written: string[] = [];
   const stderr = { writableLength: 0, write: (text: string) => written.push(text) > 0 };
-  const log = reportImpureOnce(serverLog("info", false, () => 0, undefined, stderr));
+  const log = reportOnce(serverLog("info", false, () => 0, undefined, stderr));
   const fail = (kind: string, action: string): void =>
     log("error", "fault", { ...faultFields(faultOf(impure(kind), action), true), where: "turn", actor: `${kind}/main`, action });
   for (let run = 0; run < 3; run += 1) fail("bell", "tools/first");
@@ -43,10 +43,27 @@ test("troupe dev logs an impure turn once per reload, in one short line", () => 
   for (const line of written) assert.ok(line.length < 250 && line.indexOf("\n") === line.length - 1, line);
 });
 
-test("other faults are logged each time, with all their fields", () => {
+test("troupe dev logs an author's error once per reload, by its kind, action, place and text", () => {
   const written: unknown[] = [];
-  const log = reportImpureOnce((...given) => written.push(given));
-  for (let run = 0; run < 2; run += 1) log("error", "fault", { code: "CRASHED", why: "It threw.", place: "/a.ts:1:1" });
-  const line = ["error", "fault", { code: "CRASHED", why: "It threw.", place: "/a.ts:1:1" }];
-  assert.deepEqual(written, [line, line]);
+  const log = reportOnce((...given) => written.push(given));
+  const fault = { where: "turn", actor: "bell/main", action: "tools/ring", error: "TypeError", why: "No clapper.", place: "/bell.ts:3:7" };
+  for (const bell of ["bell/main", "bell/other", "bell/main"]) log("error", "fault", { ...fault, actor: bell });
+  assert.deepEqual(written, [["error", "fault", fault]]);
+  log("error", "fault", { ...fault, action: "tools/mute" });
+  log("error", "fault", { ...fault, why: "No rope." });
+  log("error", "fault", { ...fault, actor: "door/main" });
+  log("error", "surface-fault", fault);
+  assert.equal(written.length, 5);
+  log("info", "reloaded");
+  log("error", "fault", fault);
+  assert.equal(written.length, 7);
+  for (let n = 0; n < 1_500; n += 1) log("error", "fault", { ...fault, why: `Run ${n}.` });
+  assert.equal(written.length, 1_507);
+});
+
+test("troupe dev logs events that are no faults each time", () => {
+  const written: unknown[] = [];
+  const log = reportOnce((...given) => written.push(given));
+  for (let run = 0; run < 2; run += 1) log("warn", "turn-slow", { actor: "bell/main", ms: 200 });
+  assert.equal(written.length, 2);
 });

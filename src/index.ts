@@ -10,6 +10,7 @@ export {
   elicit,
   fromJsonSchema,
   hasClaim,
+  index,
   keyOf,
   type Kind,
   type Later,

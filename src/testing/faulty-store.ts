@@ -50,6 +50,11 @@ export class FaultyStore implements Store, Closable {
     return this.#crash.promise;
   }
 
+  /** Their faults are those of the commits they share. */
+  get indexes(): Store["indexes"] {
+    return this.#inner.indexes;
+  }
+
   get crashed(): boolean {
     return this.#crashed;
   }

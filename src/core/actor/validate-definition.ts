@@ -158,7 +158,8 @@ function checkRole(where: string, role: unknown): void {
     throw new TroupeError("BAD_DEFINITION", `${where}: \`reason\` is a sentence, or false to hide what is for the role.`);
 }
 
-function checkProperties<T extends object>(where: string, given: T, properties: Properties<T>): void {
+/** Throws `BAD_DEFINITION` for an unknown property or a value of another type. */
+export function checkProperties<T extends object>(where: string, given: T, properties: Properties<T>): void {
   const types: Readonly<Record<string, PropertyType>> = properties;
   for (const [key, value] of Object.entries(given)) {
     const type = getOwn(types, key);
@@ -206,7 +207,8 @@ function typeOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-function requireProperties(where: string, given: object, keys: readonly string[], what: string): void {
+/** Throws `BAD_DEFINITION` if one of these is missing. */
+export function requireProperties(where: string, given: object, keys: readonly string[], what: string): void {
   if (keys.every((key) => Object.hasOwn(given, key) && Reflect.get(given, key) !== undefined)) return;
   throw new TroupeError("BAD_DEFINITION", `${where} needs ${keys.map((key) => `\`${key}\``).join(" and ")}: ${what}.`);
 }

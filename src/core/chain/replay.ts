@@ -169,7 +169,8 @@ export function checkpointEntry(id: ActorId, { row, seq, head, tail }: Stored, {
       ...(signature === undefined ? {} : { record: { signature } }),
     },
   );
-  return { after: head, seq: seq + 1, event, full: true, row, out: [] };
+  // The state stays the same, and so does its row in each index.
+  return { after: head, seq: seq + 1, event, full: true, row, out: [], indexed: [] };
 }
 
 /** Whether this is a checkpoint signed by the private half of `publicKey`. False, never a throw, for malformed texts. */

@@ -3,6 +3,7 @@
 import type { ActorId, Message, Outgoing, Policy, Reply, Viewer } from "./actor.ts";
 import type { ChainEvent } from "./chain.ts";
 import { EngineError } from "./errors.ts";
+import type { Index, IndexEvent, IndexPage, IndexQuery } from "./indexes.ts";
 import type { Json } from "./json.ts";
 import type { CallOptions } from "./source.ts";
 
@@ -104,6 +105,10 @@ export interface Engine extends AsyncDisposable {
   /** Drops the cell or instance, clears "failed"; the state stays. */
   restart(id: ActorId): Promise<void>;
   watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void;
+  /** One page of an index. Throws `UNKNOWN_INDEX` and `BAD_QUERY`. Absent: it has no indexes. */
+  query?<R extends object>(index: Index<R>, query?: IndexQuery<R>): Promise<IndexPage<R>>;
+  /** Calls the listener with each actor whose row changes, after the commit. Absent: it has no indexes. */
+  watchIndex?(index: Index, listener: (event: IndexEvent) => void): () => void;
 }
 
 /** The refusal that stands for a fault because there is no such actor, or it has stopped. Undefined for every other fault. */

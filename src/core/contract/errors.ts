@@ -27,6 +27,8 @@ export type EngineCode =
   | "UNAVAILABLE"
   | "ENGINE_MISSING"
   | "OUTCOME_UNKNOWN"
+  | "UNKNOWN_INDEX"
+  | "BAD_QUERY"
   | "IMPURE";
 
 export type StoreCode =

@@ -36,6 +36,28 @@ export {
   type SurfaceCode,
   TroupeError,
 } from "./errors.ts";
+export type {
+  FoundRows,
+  Index,
+  IndexChange,
+  IndexColumn,
+  IndexedActors,
+  IndexedRow,
+  IndexEvent,
+  IndexFilter,
+  IndexFlaw,
+  IndexItem,
+  IndexPage,
+  IndexQuery,
+  IndexShape,
+  IndexState,
+  IndexStore,
+  IndexValue,
+  IndexVisibility,
+  RowOf,
+  RowQuery,
+  StoredIndex,
+} from "./indexes.ts";
 export { type JsonObject, type Frozen, isJsonObject, isList, type Json } from "./json.ts";
 export { defaultRate, type Rate, TokenBuckets } from "./client-limits.ts";
 export { Watchers } from "./listeners.ts";

@@ -20,6 +20,7 @@ export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { missingActorRefusal } from "./engine.ts";
 export { classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";
+export { comparePositions, INDEX_LIMITS, indexedRow, indexPage, MemoryRows, rowQuery } from "./index-rows.ts";
 export {
   canonical,
   DEEPEST,
@@ -68,6 +69,7 @@ export {
   checkTask,
   HINTS,
   ICONS,
+  INDEXES,
   KINDS,
   firstInvalidField,
   closestMatch,

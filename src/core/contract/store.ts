@@ -5,6 +5,7 @@ import type { ActorId, Message, Policy, Reply, Wake } from "./actor.ts";
 import type { ChainEvent } from "./chain.ts";
 import type { Change, Engine, DeadLetter, Status } from "./engine.ts";
 import type { StoreError } from "./errors.ts";
+import type { IndexChange, IndexStore } from "./indexes.ts";
 import type { JsonObject, Json } from "./json.ts";
 
 /** A wake as it is stored. */
@@ -67,6 +68,11 @@ export interface Entry {
   readonly answered?: readonly Remembered[];
   /** A keyed call whose reply is `"later"`: its actor is found by the key until the reply is remembered. */
   readonly claimed?: Omit<Remembered, "reply">;
+  /**
+   * What the turn changes in the indexes of its kind, written in the same transaction; none if it changes nothing. Absent: the writer does
+   * not maintain indexes, so those of the kind become stale.
+   */
+  readonly indexed?: readonly IndexChange[];
 }
 
 /** The first reply to a keyed call; `until` in milliseconds since 1970 (C4). */
@@ -136,6 +142,8 @@ export interface Store extends AsyncDisposable {
   readonly fault?: StoreError | undefined;
   /** Pages that only the write-ahead log has; the number grows while checkpoints fail. Absent: there is no such log. */
   readonly backlog?: number | undefined;
+  /** Absent: it has no indexes over the contents of actors. */
+  readonly indexes?: IndexStore | undefined;
   load(id: ActorId): Promise<Stored | undefined>;
   /** All or nothing, in batches. The next commit may be made before this one settles. Settles when durable. */
   commit(id: ActorId, entry: Entry): Promise<void>;

@@ -26,6 +26,12 @@ export const KINDS: OptionRule = [
   (value) => Array.isArray(value) && value.every((one) => isJsonObject(one) && typeof one["receive"] === "function"),
 ];
 
+/** What `index()` makes. */
+export const INDEXES: OptionRule = [
+  "a list of indexes, as index(kind, { … }) makes them",
+  (value) => Array.isArray(value) && value.every((one) => isJsonObject(one) && typeof one["rowOf"] === "function"),
+];
+
 export function oneOf(...names: readonly string[]): OptionRule {
   return [names.map((name) => JSON.stringify(name)).join(" or "), (value) => names.some((name) => name === value)];
 }

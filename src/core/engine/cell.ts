@@ -2,10 +2,21 @@
 // Does not own: the actor's state (actor-state.ts), the turns on their way to the store (uncommitted.ts), how an actor starts, stops
 // and fails (lifecycle.ts), how others learn of a turn (announce.ts), delivery, timers.
 import { type Base, faults, messagesOf, OK_NULL, type Plan, planTurn, received } from "../chain/internal.ts";
-import { type ActorId, EngineError, type Json, type Message, type Reply, type Snapshot, type Turn, type Work } from "../contract/index.ts";
+import {
+  type ActorId,
+  EngineError,
+  type Entry,
+  type Json,
+  type Message,
+  type Reply,
+  type Snapshot,
+  type Turn,
+  type Work,
+} from "../contract/index.ts";
 import type { CommitWithCallback } from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
 import { announce, announceStored, type EventOps, publishNow, replyWithoutEvent } from "./announce.ts";
+import type { Indexes } from "./indexes.ts";
 import { failTask, Job, type Task } from "./job.ts";
 import {
   crashed,
@@ -51,6 +62,8 @@ const NO_MESSAGES: readonly Message[] = [];
 export interface CellOps extends EventOps, LifecycleOps, WorkOps {
   /** Hands an entry to the store; its `CommitCallbacks` learn the outcome later. */
   readonly commit: CommitWithCallback | undefined;
+  /** Undefined: there are no indexes. */
+  readonly indexes: Pick<Indexes, "changesOf" | "appliedInMemory" | "committed"> | undefined;
   /** How long a keyed reply is remembered. */
   readonly keyMs: number;
   /** The engine waits for all cells to become idle. */
@@ -315,9 +328,11 @@ export class Cell {
 
   #commit(job: Job, plan: Plan, ancestors: Ancestors): void {
     const inMemory = plan.born ? plan.extra.policy.persistence === "memory" : this.actor.memory;
-    if (!inMemory) return this.#handToStore(job, plan, ancestors);
+    const indexed = this.ops.indexes?.changesOf(this.actor, plan);
+    if (!inMemory) return this.#handToStore(job, plan, ancestors, indexed);
     const event = this.actor.applyInMemory(plan);
     if (plan.born) this.ops.started(this);
+    if (indexed !== undefined && indexed.length > 0) this.ops.indexes?.appliedInMemory(this.actor, indexed);
     const sent = plan.sends.length === 0 ? NO_MESSAGES : messagesOf(plan, this.ops.clock.now(), undefined);
     if (plan.stop === undefined) return announce(this, job, plan, event, sent);
     this.ops.stopped(this);
@@ -325,14 +340,15 @@ export class Cell {
   }
 
   /** The next turn may run before the store has answered. */
-  #handToStore(job: Job, plan: Plan, ancestors: Ancestors): void {
+  #handToStore(job: Job, plan: Plan, ancestors: Ancestors, indexed: Entry["indexed"]): void {
     const { actor, id } = this;
     const { commit, clock } = this.ops;
     if (commit === undefined) throw faults.engineMissing(actor.kind.name, "store");
     const now = clock.now();
     const turn = actor.entryFor(plan, job.consumed, now);
     const stopping = plan.stop === undefined ? undefined : { message: stopChildrenMessage(plan, now, turn.event.id), ancestors };
-    const entry = stopping === undefined ? turn : { ...turn, out: [...turn.out, stopping.message] };
+    const planned: Entry = indexed === undefined ? turn : { ...turn, indexed };
+    const entry = stopping === undefined ? planned : { ...planned, out: [...turn.out, stopping.message] };
     const uncommitted = (this.#uncommitted ??= new UncommittedTurns(actor.snapshot()));
     actor.apply(plan, entry);
     job.phase = "commit";
@@ -374,6 +390,7 @@ export class Cell {
   #storeCommitted(turn: PendingCommit): void {
     const { job, entry, stopping } = turn;
     job.dequeued = job.consumed !== undefined;
+    if (entry.indexed !== undefined && entry.indexed.length > 0) this.ops.indexes?.committed(this.id, entry.row.owner, entry.indexed);
     if (stopping === undefined) announceStored(this, turn, entry.out);
     else stopInStore(this, turn, stopping);
   }

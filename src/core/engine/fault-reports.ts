@@ -5,7 +5,7 @@ import type { ActorId, Damaged } from "../contract/index.ts";
 
 /** Where a fault happened whose details no caller gets. */
 export interface FaultContext {
-  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "store" | "outbox" | "wake" | "idle";
+  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "store" | "outbox" | "wake" | "idle" | "index";
   readonly actor?: ActorId;
   readonly action?: string;
   /** The id of the message that became a dead letter. */

@@ -17,6 +17,10 @@ import {
   type Entropy,
   type Entry,
   type DeadLetter,
+  type Index,
+  type IndexEvent,
+  type IndexPage,
+  type IndexQuery,
   type ListQuery,
   type Observer,
   type OptionTable,
@@ -34,6 +38,7 @@ import {
   checkNeeded,
   omitUndefined,
   commitWithCallback,
+  INDEXES,
   kindOf,
   KINDS,
   settledNow,
@@ -46,6 +51,7 @@ import { ActorState } from "./actor-state.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { IdempotencyCache } from "./idempotency.ts";
+import { type IndexOperations, Indexes, type IndexProgress } from "./indexes.ts";
 import { DeferredReplies, Job } from "./job.ts";
 import { append } from "./lifecycle.ts";
 import { type FaultContext, fromStore, type OnFault, type SlowTurn } from "./fault-reports.ts";
@@ -59,6 +65,8 @@ import { WaitForGraph } from "./wait-for-graph.ts";
 
 export interface LocalOptions {
   readonly kinds: readonly Behaviour[];
+  /** Indexes over the contents of actors, as `index()` makes them. */
+  readonly indexes?: readonly Index[];
   /** Where actors on disk are stored; the engine does not close it. Absent: memory actors only. */
   readonly store?: Store;
   readonly clock?: Clock;
@@ -73,12 +81,15 @@ export interface LocalOptions {
   readonly onFault?: (error: unknown, context: FaultContext) => void;
   /** Called after a turn that blocked the event loop, and so all actors, for more than 100 ms. */
   readonly onSlowTurn?: (turn: SlowTurn) => void;
+  /** Called while an index is built, and when it is complete: after a start with another definition, for example. */
+  readonly onIndexProgress?: (progress: IndexProgress) => void;
   /** Gets gauges: how many actors there are, and what they are doing. */
   readonly observer?: Pick<Observer, "shows">;
 }
 
 const OPTIONS: OptionTable<LocalOptions> = {
   kinds: KINDS,
+  indexes: INDEXES,
   store: true,
   clock: true,
   entropy: true,
@@ -87,6 +98,7 @@ const OPTIONS: OptionTable<LocalOptions> = {
   maxActors: ABOVE_ZERO,
   onFault: FUNCTION,
   onSlowTurn: FUNCTION,
+  onIndexProgress: FUNCTION,
   observer: true,
 };
 
@@ -109,6 +121,7 @@ export class LocalEngine implements Engine {
   readonly #timers: TimerService;
   readonly #idempotency: IdempotencyCache;
   readonly #supervision: Supervision;
+  readonly #indexes: Indexes;
   readonly #ops: CellOps & { draining: boolean };
   /** While draining, work that runs may finish, with all the calls it makes. */
   #phase: "open" | "draining" | "closed" = "open";
@@ -141,6 +154,13 @@ export class LocalEngine implements Engine {
       eviction,
       make: (kind, id, memory) => new Cell(this.#ops, new ActorState(kind, id, memory)),
       fault,
+    });
+    this.#indexes = new Indexes({
+      indexes: options.indexes ?? [],
+      kinds: options.kinds,
+      store,
+      fault,
+      onProgress: options.onIndexProgress,
     });
     this.#queries = new Queries(store, this.#registry, this.#cells);
     this.#outbox = new Outbox({
@@ -179,6 +199,7 @@ export class LocalEngine implements Engine {
       keyMs: options.keyMs ?? KEY_MS,
       watchers: this.#watchers,
       deferred: this.#deferred,
+      indexes: options.indexes === undefined || options.indexes.length === 0 ? undefined : this.#indexes,
       waits: new WaitForGraph(),
       draining: false,
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
@@ -228,6 +249,7 @@ export class LocalEngine implements Engine {
     const store = this.#store;
     if (store === undefined) return;
     await this.#cells.findAlsoStored(store);
+    await this.#indexes.open();
     await this.#outbox.catchUp();
     this.#timers.start();
   }
@@ -309,6 +331,24 @@ export class LocalEngine implements Engine {
     return claimants.find((id) => kindOf(id) === kind);
   }
 
+  /**
+   * One page of an index, of durable states. Waits while the index is built. Throws `UNKNOWN_INDEX` for one that this engine was not
+   * started with, and `BAD_QUERY`.
+   */
+  query<R extends object>(index: Index<R>, query: IndexQuery<R> = {}): Promise<IndexPage<R>> {
+    return this.#indexes.query(index, query);
+  }
+
+  /** Calls the listener with each actor whose row changes, after the commit. Returns its undo. Throws `UNKNOWN_INDEX`. */
+  watchIndex(index: Index, listener: (event: IndexEvent) => void): () => void {
+    return this.#indexes.watch(index, listener);
+  }
+
+  /** Lists, rebuilds and verifies indexes. */
+  get indexes(): IndexOperations {
+    return this.#indexes;
+  }
+
   history(id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent, void, undefined> {
     return this.#queries.history(id, afterSeq);
   }
@@ -379,6 +419,7 @@ export class LocalEngine implements Engine {
     this.#timers.close();
     this.#hide?.();
     this.#outbox.close();
+    const indexesClosed = this.#indexes.close();
     if (graceMs > 0 && !this.#allQuiet()) {
       const { promise: quiet, resolve } = Promise.withResolvers<void>();
       this.#whenQuiet = resolve;
@@ -396,6 +437,7 @@ export class LocalEngine implements Engine {
     this.#passivation.close();
     // Last, since actors that stopped meanwhile used it too.
     await this.#outbox.settled();
+    await indexesClosed;
   }
 
   /** Accepts no more messages; turns and work that run get `graceMs` (default 0). The store stays open. */

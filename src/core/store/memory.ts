@@ -14,6 +14,7 @@ import {
   type EndedPage,
   type EndedQuery,
   type Entry,
+  type IndexStore,
   type KeyedCall,
   type DeadLetter,
   type ListQuery,
@@ -21,10 +22,12 @@ import {
   type Row,
   type OutboxAck,
   type Store,
+  type Stored,
   systemClock,
   type Undelivered,
 } from "../contract/index.ts";
 import { asReplay, compareIds, kindOf, MultiMap, settledNow } from "../contract/internal.ts";
+import { MemoryIndexes } from "./memory-indexes.ts";
 import { causeOf, closed, conflict, dueOf, endedAfter, endedPage, type EndedRow, MAX_CLAIMANTS, MAX_EFFECTS } from "./rules.ts";
 
 interface Actor {
@@ -59,6 +62,8 @@ export function memoryStore(options: { readonly clock?: Clock } = {}): Store & C
 }
 
 class MemoryStore implements Store, Closable {
+  readonly indexes: IndexStore;
+  readonly #rows: MemoryIndexes;
   readonly #clock: Clock;
   readonly #actors = new Map<ActorId, Actor>();
   readonly #uids = new Map<string, ActorId>();
@@ -82,10 +87,20 @@ class MemoryStore implements Store, Closable {
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#rows = new MemoryIndexes({
+      checkOpen: () => this.#checkOpen(),
+      list: (kind) => [...this.#actors.keys()].filter((id) => kindOf(id) === kind).toSorted(compareIds),
+      load: (id) => this.#stored(id),
+    });
+    this.indexes = this.#rows;
   }
 
   async load(id: ActorId): ReturnType<Store["load"]> {
     this.#checkOpen();
+    return this.#stored(id);
+  }
+
+  #stored(id: ActorId): Stored | undefined {
     const actor = this.#actors.get(id);
     if (!actor) return undefined;
     return { row: actor.row, seq: actor.seq, head: actor.head, tail: actor.events.slice(actor.fullSeq - actor.firstSeq) };
@@ -144,6 +159,7 @@ class MemoryStore implements Store, Closable {
     if (entry.remember) this.#remember(id, actor, entry.remember);
     for (const answered of entry.answered ?? []) this.#remember(id, actor, answered);
     if (entry.claimed) this.#remember(id, actor, entry.claimed);
+    this.#rows.write(id, row.owner, entry.indexed);
   }
 
   #remember(id: ActorId, { calls }: Actor, call: KeyedCall): void {
@@ -311,6 +327,7 @@ class MemoryStore implements Store, Closable {
     this.#actors.delete(id);
     this.#uids.delete(actor.row.uid);
     this.#timed.delete(id);
+    this.#rows.removed(id);
     for (const key of actor.calls.keys()) this.#claimants.take(key, id);
     for (const event of actor.events) {
       this.#events.delete(event.id);

@@ -10,6 +10,7 @@ import type { EventIndex } from "./event-index.ts";
 import type { EventTable } from "./event-table.ts";
 import { isDamage, maybeInt, storeFault } from "./faults.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { IndexTables } from "./index-tables.ts";
 import { Sequences } from "./schema.ts";
 import type { TurnWriter } from "./turn-writer.ts";
 
@@ -22,6 +23,7 @@ export interface PurgeParts {
   readonly turns: TurnWriter;
   readonly log: EventTable;
   readonly index: EventIndex;
+  readonly indexes: IndexTables;
   /** Called for a chain that cannot be read wholly, so that the rest of it stays. */
   readonly onDamage: (fault: StoreError) => void;
 }
@@ -90,7 +92,7 @@ export class Purge {
    * is left in the file, or the store is closed; the next opening continues.
    */
   async remove({ id, head }: Pick<Ended, "id" | "head">): Promise<boolean> {
-    const { heads, turns } = this.#parts;
+    const { heads, turns, indexes } = this.#parts;
     const isRemoved = await this.#write(() => {
       const current = heads.get(id);
       if (current?.head !== head || current.row.status !== "stopped") return false;
@@ -100,6 +102,7 @@ export class Purge {
       this.#sql.deleteActor.run(current.pk);
       this.#sql.uncount.run(kindOf(id));
       this.#sql.addRest.run(current.pos);
+      indexes.removed({ pk: current.pk, id, owner: undefined });
       heads.drop(id);
       return true;
     });

@@ -45,6 +45,9 @@ export const SCHEMA: readonly string[] = [
   "CREATE INDEX actor_stopped ON actor(kind) WHERE status = 'stopped'",
   // The last remaining event of each removed actor: the row is deleted first, its events afterwards in batches.
   "CREATE TABLE gone(pos INTEGER PRIMARY KEY)",
+  // Each has a table of rows, `index_rows_<id>`.
+  `CREATE TABLE content_index(
+     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, fields TEXT NOT NULL, ordering TEXT, definition TEXT NOT NULL, state TEXT NOT NULL)`,
 ];
 
 const highest = (table: "actor" | "event", column: string): string =>

@@ -723,7 +723,9 @@ test("C4 replies stored by an older schema, without their call, are given again"
     await store.commit(a.id, a.next({ remember: { key: "k", call: "", reply: { ok: "old" }, until: 1e15 } }));
   }
   const database = connect(path);
-  database.exec("DROP TABLE gone; DROP INDEX actor_stopped; ALTER TABLE remembered DROP COLUMN call; PRAGMA user_version = 1");
+  database.exec(
+    "DROP TABLE content_index; DROP TABLE gone; DROP INDEX actor_stopped; ALTER TABLE remembered DROP COLUMN call; PRAGMA user_version = 1",
+  );
   database.close();
   await using store = sqliteStore({ directory: directory.path });
   assert.deepEqual(await store.remembered(a.id, "k"), { call: "", reply: { ok: "old" } });

@@ -5,15 +5,16 @@
 
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { type Closable, type Clock, type Store, StoreError, systemClock } from "../contract/index.ts";
+import { type ActorId, type Closable, type Clock, type IndexStore, type Store, StoreError, systemClock } from "../contract/index.ts";
 import { commitFrom, settledNow } from "../contract/internal.ts";
-import { HeadCache } from "./actor-table.ts";
+import { type Head, HeadCache } from "./actor-table.ts";
 import type { StorePlace } from "./database.ts";
 import { Directory } from "./directory.ts";
 import { EventIndex } from "./event-index.ts";
 import { EventTable } from "./event-table.ts";
 import { isDamage, storeFault, text } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
+import { type IndexHost, IndexTables, sqliteIndexes } from "./index-tables.ts";
 import { type LockedFile, openLockedStore, openReadableStore, openToRead } from "./open-store.ts";
 import { OutboxTable } from "./outbox-table.ts";
 import { Purge } from "./purge.ts";
@@ -73,7 +74,7 @@ interface Tables {
 function reads(
   { heads, log, outbox, directory, replies, index }: Tables,
   read: Read,
-): Omit<Store, Writes | "due" | "fault" | "backlog" | typeof Symbol.asyncDispose> {
+): Omit<Store, Writes | "due" | "fault" | "backlog" | "indexes" | typeof Symbol.asyncDispose> {
   return {
     load: (id) =>
       read(() => {
@@ -123,7 +124,8 @@ function writableStore(
     () => settledNow(clock),
     (write) => void commits.add(write).catch(reportOnce),
   );
-  const turns = new TurnWriter(database, heads, log, outbox, replies);
+  const tables = new IndexTables(database);
+  const turns = new TurnWriter(database, heads, log, outbox, replies, tables);
   const commits = new GroupCommit(database, () => turns.rolledBack(), {
     beforeCommit: () => {
       turns.writeRows();
@@ -132,7 +134,7 @@ function writableStore(
     wal,
   });
   const index = new EventIndex(database, commits);
-  const purge = new Purge(database, { commits, heads, turns, log, index, onDamage: reportOnce });
+  const purge = new Purge(database, { commits, heads, turns, log, index, indexes: tables, onDamage: reportOnce });
   if (purge.unfinished) void purge.sweep().catch(reportOnce);
   let open = true;
   const read = reading(
@@ -149,6 +151,7 @@ function writableStore(
   };
   return {
     ...reads({ heads, log, outbox, directory, replies, index }, read),
+    indexes: sqliteIndexes({ tables, write, read, ...indexed(heads, directory, log, reportOnce) }),
     get backlog() {
       return commits.backlog;
     },
@@ -186,6 +189,42 @@ function writableStore(
   };
 }
 
+/** How indexes read actors. Those that cannot be read are in no index. */
+function indexed(
+  heads: { get(id: ActorId): Head | undefined },
+  directory: Directory,
+  log: EventTable,
+  onDamage: (fault: unknown) => void = () => undefined,
+): Pick<IndexHost, "list" | "load"> {
+  return {
+    list: (kind, limit, after) =>
+      directory.list({ kind, limit, ...(after === undefined ? {} : { after }) }, (fault) => onDamage(fault)).map(({ id }) => id),
+    load(id) {
+      try {
+        const head = heads.get(id);
+        if (head === undefined) return undefined;
+        const { pk, row, seq, head: last } = head;
+        return { actor: { pk, id, owner: row.owner }, stored: { row, seq, head: last, tail: log.tail(id, head) } };
+      } catch (error) {
+        if (!isDamage(storeFault(error))) throw error;
+        onDamage(error);
+        return undefined;
+      }
+    },
+  };
+}
+
+/** Another process may change them at any time, so each read begins with what the file has. */
+function readOnlyIndexes(database: DatabaseSync, read: Read, host: Pick<IndexHost, "list" | "load">): IndexStore {
+  const tables = new IndexTables(database);
+  const fresh = <T>(run: () => T): Promise<T> =>
+    read(() => {
+      tables.rolledBack();
+      return run();
+    });
+  return sqliteIndexes({ tables, write: refuse, read: fresh, ...host });
+}
+
 const refuse = (): Promise<never> =>
   Promise.reject(
     new StoreError(
@@ -215,6 +254,7 @@ function readOnlyStore(database: DatabaseSync, clock: Clock): Store & Closable {
   };
   return {
     ...reads(tables, read),
+    indexes: readOnlyIndexes(database, read, indexed(tables.heads, directory, tables.log)),
     due: (before, limit, damaged, kinds, after) => read(() => directory.due(before, limit, damaged, kinds, after).due),
     commit: refuse,
     enqueue: refuse,

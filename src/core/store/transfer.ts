@@ -17,10 +17,12 @@ import {
   type ExportedActor,
   type Undelivered,
 } from "../contract/index.ts";
+import { kindOf } from "../contract/internal.ts";
 import { ActorTable, type Head, HeadCache } from "./actor-table.ts";
 import { Directory } from "./directory.ts";
 import { eventIn, EventTable, missingEvent, NO_SKIPS, skipsAfter } from "./event-table.ts";
 import { actorId, damaged, int, isDamage, sqliteCode, storeFault, text } from "./faults.ts";
+import { IndexTables } from "./index-tables.ts";
 import { type LockedFile, openLockedStore, openReadableStore } from "./open-store.ts";
 import { OutboxTable } from "./outbox-table.ts";
 import { keyedCallIn, Replies } from "./replies.ts";
@@ -249,6 +251,7 @@ class SqliteImporter implements Importer, Closable {
   readonly #outbox: OutboxTable;
   readonly #replies: Replies;
   readonly #actors: ActorTable;
+  readonly #indexes: IndexTables;
   readonly #sequences: Sequences;
   /** The last place in the log, and the last actor's id. */
   #pos: number;
@@ -265,6 +268,7 @@ class SqliteImporter implements Importer, Closable {
     this.#outbox = new OutboxTable(database);
     this.#replies = new Replies(database, now);
     this.#actors = new ActorTable(database);
+    this.#indexes = new IndexTables(database);
     this.#sequences = new Sequences(database);
     this.#pos = this.#sequences.event;
     this.#pk = this.#sequences.actor;
@@ -304,6 +308,8 @@ class SqliteImporter implements Importer, Closable {
       commit: () =>
         this.#write((database) => {
           this.#actors.insert(id, pk, row, lastSeq, head, this.#pos, lastFull);
+          // Only its code knows what of it is in an index.
+          this.#indexes.makeStale(kindOf(id));
           database.exec("RELEASE actor");
         }),
       abort: () =>

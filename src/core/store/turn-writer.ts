@@ -9,6 +9,7 @@ import type { CommitCallbacks } from "../contract/internal.ts";
 import { ActorTable, hasSameStatics, type Head, type HeadCache } from "./actor-table.ts";
 import { type EventTable, NO_SKIPS, skipsAfter } from "./event-table.ts";
 import type { PendingWrite } from "./group-commit.ts";
+import type { IndexTables } from "./index-tables.ts";
 import type { OutboxTable } from "./outbox-table.ts";
 import type { Replies } from "./replies.ts";
 import { conflict, expiresAfter } from "./rules.ts";
@@ -22,6 +23,7 @@ export class TurnWriter {
   readonly #log: EventTable;
   readonly #outbox: OutboxTable;
   readonly #replies: Replies;
+  readonly #indexes: IndexTables;
   readonly #rows: ActorTable;
   readonly #sequences: Sequences;
   /** The last place in the log, and the last actor's id. */
@@ -30,11 +32,12 @@ export class TurnWriter {
   /** Heads whose rows are written at the end of the transaction, once per actor. A head whose row was written since is skipped. */
   #unwritten: Head[] = [];
 
-  constructor(database: DatabaseSync, heads: HeadCache, log: EventTable, outbox: OutboxTable, replies: Replies) {
+  constructor(database: DatabaseSync, heads: HeadCache, log: EventTable, outbox: OutboxTable, replies: Replies, indexes: IndexTables) {
     this.#heads = heads;
     this.#log = log;
     this.#outbox = outbox;
     this.#replies = replies;
+    this.#indexes = indexes;
     this.#rows = new ActorTable(database);
     this.#sequences = new Sequences(database);
   }
@@ -45,6 +48,7 @@ export class TurnWriter {
     this.#pk = undefined;
     this.#unwritten = [];
     this.#heads.clear();
+    this.#indexes.rolledBack();
   }
 
   /** At the end of a transaction. Throws `STORE_CONFLICT`: then the transaction must not be committed. */
@@ -80,6 +84,7 @@ export class TurnWriter {
     if (entry.remember) this.#replies.add(pk, entry.remember);
     for (const answered of entry.answered ?? []) this.#replies.add(pk, answered);
     if (entry.claimed) this.#replies.add(pk, entry.claimed);
+    this.#indexes.write({ pk, id, owner: entry.row.owner }, entry.indexed);
   }
 
   /** Returns the actor's id in its table. */

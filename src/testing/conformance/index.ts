@@ -1,5 +1,6 @@
 export { contentSuite, type ContentPlace } from "./content-suite.ts";
 export { golden, goldenCalls, runGolden, type GoldenCall } from "./golden.ts";
+export { indexSuite } from "./index-suite.ts";
 export { sessionSuite, streamSuite, type SessionPlace, type StreamPlace } from "./session-suite.ts";
 export { ChainWriter, messageTo, type EntryOptions } from "./store-entries.ts";
 export { storeSuite, type StorePlace, type StoreSuiteOptions } from "./store-suite.ts";

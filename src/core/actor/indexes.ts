@@ -1,0 +1,162 @@
+// Owns: `index()`: what an author writes to find actors by their contents, and its checks. Does not own: maintaining an index
+// (core/engine), its queries (core/contract).
+import {
+  type Behaviour,
+  type Frozen,
+  type Index,
+  type IndexVisibility,
+  isJsonObject,
+  type Json,
+  TroupeError,
+  type Viewer,
+} from "../contract/index.ts";
+import { getOwn, INDEX_LIMITS, setOwn } from "../contract/internal.ts";
+import { checkOfferName } from "./names.ts";
+import { checkProperties, requireProperties } from "./validate-definition.ts";
+
+/** Members of an index's items that are not picked. */
+type Reserved = "id" | "key";
+
+/** What authors write. `S` is the state of the kind, `F` the picked members. */
+export interface IndexDefinition<S, F extends keyof S & string> {
+  /** Unique in a server: `[a-z][a-z0-9-]{0,63}`. Default: made of the URI, or the kind's name. */
+  readonly name?: string;
+  /** Which actors are in it. Pure: rows are computed again when the index is rebuilt. Absent: all. */
+  readonly where?: (context: { readonly state: Frozen<S>; readonly key: string }) => boolean;
+  /** The members of the state that its rows have: what clients see, filter by and order by. At most 16. */
+  readonly pick: readonly Exclude<F, Reserved>[];
+  /** The picked member that orders it. Absent: the order of keys. */
+  readonly order?: NoInfer<Exclude<F, Reserved>>;
+  /**
+   * Who sees its rows. `everyone`; `owner`: the principal that owns the actor; or a function, which shows all rows or none. Default:
+   * `owner` if the kind has `owner: "starter"` or `per: "user"`, otherwise `everyone`.
+   */
+  readonly visible?: IndexVisibility;
+  /** Where clients read and subscribe to its first page, for example `incidents://open`. Absent: it is no resource. */
+  readonly uri?: string;
+  /** Clients can query it with this tool; `true`: named like the index. Absent: there is no tool. */
+  readonly tool?: boolean | string;
+  readonly title?: string;
+  readonly description?: string;
+  /** Increase it when a function that `where` calls changes, so that the index is rebuilt. Default 1. */
+  readonly version?: number;
+}
+
+type PickedFrom<S, F extends keyof S> = { readonly [N in F]: Frozen<S[N]> };
+
+interface AnyIndexDefinition {
+  readonly name?: string;
+  readonly where?: (context: { readonly state: unknown; readonly key: string }) => unknown;
+  readonly pick: readonly string[];
+  readonly order?: string;
+  readonly visible?: string | ((context: { readonly viewer: Viewer }) => boolean);
+  readonly uri?: string;
+  readonly tool?: boolean | string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly version?: number;
+}
+
+const NAME = /^[a-z][a-z0-9-]{0,63}$/u;
+/** Of how rows are made of states: a new number rebuilds all indexes. */
+const FORMAT = 1;
+
+/**
+ * An index over the actors of a kind, by members of their states. Export it next to the kind, or pass it to `LocalEngine.start`. Throws
+ * `BAD_DEFINITION` or `BAD_NAME`.
+ */
+export function index<S extends object, const F extends keyof S & string>(
+  kind: Behaviour<S>,
+  definition: IndexDefinition<S, F>,
+): Index<PickedFrom<S, F>>;
+export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
+  const where = `index of ${kind.kind}`;
+  checkProperties(where, definition, {
+    name: "text",
+    where: "a function",
+    pick: "a list",
+    order: "text",
+    visible: "text or a function",
+    uri: "text",
+    tool: "text or a boolean",
+    title: "text",
+    description: "text",
+    version: "a number",
+  });
+  requireProperties(where, definition, ["pick"], 'the members of the state that its rows have, as in pick: ["title", "status"]');
+  const { order, uri, title, description, version = 1 } = definition;
+  const fields = checkedFields(where, definition.pick, order);
+  const visible = checkedVisibility(where, kind, definition.visible);
+  const name = definition.name ?? (uri === undefined ? kind.kind : nameIn(uri));
+  if (!NAME.test(name))
+    throw new TroupeError("BAD_NAME", `${where}: ${JSON.stringify(name)} is no name for an index: give \`name\`, of a-z, 0-9 and -.`);
+  if (uri !== undefined && !/^[a-z][a-z0-9+.-]*:[^\s{}]+$/iu.test(uri))
+    throw new TroupeError("BAD_DEFINITION", `${where}: \`uri\` is a URI without variables, as in incidents://open.`);
+  const tool = definition.tool === true ? name : definition.tool === false ? undefined : definition.tool;
+  if (tool !== undefined) checkOfferName(tool, where);
+  const source = definition.where;
+  const isIn = source && ((state: Json, key: string): boolean => isIncluded(name, source({ state, key })));
+  return Object.freeze({
+    name,
+    kind: kind.kind,
+    fields,
+    ...(order !== undefined && { order }),
+    // The text of `where` is only a hint that rows may differ. What is rebuilt too often costs time, and is never wrong.
+    definition: JSON.stringify([
+      FORMAT,
+      kind.kind,
+      kind.version,
+      fields,
+      order ?? null,
+      source === undefined ? null : String(source),
+      version,
+    ]),
+    visible,
+    ...(uri !== undefined && { uri }),
+    ...(tool !== undefined && { tool }),
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    rowOf(state: Json, key: string): object | undefined {
+      if (!isJsonObject(state) || (isIn !== undefined && !isIn(state, key))) return undefined;
+      const row: Record<string, Json> = {};
+      for (const field of fields) {
+        const value = getOwn(state, field);
+        if (value !== undefined) setOwn(row, field, value);
+      }
+      return row;
+    },
+  } satisfies Index);
+}
+
+function isIncluded(name: string, answer: unknown): boolean {
+  if (typeof answer === "boolean") return answer;
+  throw new TroupeError("OUT_OF_ORDER", `\`where\` of the index ${name} must return true or false, not ${typeof answer}.`);
+}
+
+function checkedFields(where: string, pick: readonly unknown[], order: string | undefined): readonly string[] {
+  const fields = pick.filter((field) => typeof field === "string");
+  const isValid = fields.length === pick.length && new Set(fields).size === fields.length && fields.every((field) => field !== "");
+  if (!isValid || fields.length === 0 || fields.length > INDEX_LIMITS.fields)
+    throw new TroupeError("BAD_DEFINITION", `${where}: \`pick\` is a list of 1 to ${INDEX_LIMITS.fields} different names of members.`);
+  if (fields.includes("id") || fields.includes("key"))
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where}: \`pick\` cannot have id or key, which every item has: rename the member of the state.`,
+    );
+  if (order !== undefined && !fields.includes(order))
+    throw new TroupeError("BAD_DEFINITION", `${where}: \`order\` is one of the picked members: ${fields.join(", ")}.`);
+  return Object.freeze(fields);
+}
+
+function checkedVisibility(where: string, { policy, per }: Behaviour, visible: AnyIndexDefinition["visible"]): IndexVisibility {
+  if (visible === undefined) return policy.owner === "starter" || per === "user" ? "owner" : "everyone";
+  if (visible === "everyone" || visible === "owner" || typeof visible === "function") return visible;
+  throw new TroupeError("BAD_DEFINITION", `${where}: \`visible\` is "everyone", "owner" or a function of { viewer }.`);
+}
+
+const nameIn = (uri: string): string =>
+  uri
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/gu, "-")
+    .replaceAll(/^-|-$/gu, "")
+    .slice(0, 64);

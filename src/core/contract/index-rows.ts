@@ -1,0 +1,304 @@
+// Owns: rows of indexes: encoding, order, filters, cursors, checks of queries, and a table of rows in memory. Does not own: SQL
+// (core/store), maintaining rows (core/engine).
+
+import { type ActorId, keyIn, kindOf } from "./actor.ts";
+import { EngineError } from "./errors.ts";
+import type {
+  ColumnCondition,
+  FoundRow,
+  FoundRows,
+  Index,
+  IndexColumn,
+  IndexedRow,
+  IndexItem,
+  IndexPage,
+  IndexQuery,
+  IndexShape,
+  RowPosition,
+  RowQuery,
+} from "./indexes.ts";
+import { getOwn, isJsonObject, isList, type Json, setOwn, tryParseJson } from "./json.ts";
+
+/** The limits of an index and of its queries. */
+export const INDEX_LIMITS = {
+  fields: 16,
+  filters: 16,
+  values: 100,
+  page: 1_000,
+  defaultPage: 100,
+  text: 1_024,
+  json: 4_096,
+  cursor: 16_384,
+};
+
+// ── rows ────────────────────────────────────────────────────────────────────
+
+/** The row that these members make. Long texts are cut, large lists and objects left out, so that one actor cannot fill an index. */
+export function indexedRow(fields: readonly string[], picked: object): IndexedRow {
+  const data: Record<string, Json> = {};
+  const columns: IndexColumn[] = [];
+  for (const field of fields) {
+    const value = bounded(isJsonObject(picked) ? getOwn(picked, field) : undefined);
+    if (value !== undefined) setOwn(data, field, value);
+    columns.push(columnOf(value));
+  }
+  return { data: JSON.stringify(data), columns };
+}
+
+function bounded(value: Json | undefined): Json | undefined {
+  if (typeof value === "string") return shortened(value);
+  if (typeof value !== "object" || value === null) return value;
+  return JSON.stringify(value).length <= INDEX_LIMITS.json ? value : undefined;
+}
+
+/** At most `INDEX_LIMITS.text` UTF-16 units, and no half of a surrogate pair. */
+const shortened = (text: string): string =>
+  (text.length <= INDEX_LIMITS.text ? text : text.slice(0, INDEX_LIMITS.text).replace(/[\uD800-\uDBFF]$/u, "")).toWellFormed();
+
+function columnOf(value: Json | undefined): IndexColumn {
+  if (typeof value === "boolean") return value ? 1 : 0;
+  // SQLite has no negative zero.
+  if (typeof value === "number") return value + 0;
+  return typeof value === "string" ? value : null;
+}
+
+// ── order ───────────────────────────────────────────────────────────────────
+
+const rank = (value: IndexColumn): number => (value === null ? 2 : typeof value === "string" ? 1 : 0);
+
+/** Numbers, then texts, then null. */
+function compareColumns(one: IndexColumn, other: IndexColumn): number {
+  if (one === other) return 0;
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  return typeof one === "string" && typeof other === "string" ? compareTexts(one, other) : rank(one) - rank(other);
+}
+
+/** By code points, as SQLite compares UTF-8: in UTF-16 a surrogate is less than some characters that it should follow. */
+function compareTexts(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at += 1) {
+    const [left, right] = [one.charCodeAt(at), other.charCodeAt(at)];
+    if (left !== right) return isSurrogate(left) === isSurrogate(right) ? left - right : isSurrogate(left) ? 1 : -1;
+  }
+  return one.length - other.length;
+}
+
+const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
+
+// Keys are ASCII.
+export const comparePositions = (one: RowPosition, other: RowPosition): number =>
+  compareColumns(one.value, other.value) || (one.key < other.key ? -1 : one.key > other.key ? 1 : 0);
+
+// ── queries ─────────────────────────────────────────────────────────────────
+
+const bad = (message: string): EngineError => new EngineError("BAD_QUERY", message);
+
+/** Checks a query, which may come from a client. Throws `BAD_QUERY`. `owned`: only rows of the viewer are visible. */
+export function rowQuery(shape: IndexShape, query: IndexQuery<object>, owned: boolean): RowQuery {
+  const { order = "asc", limit = INDEX_LIMITS.defaultPage, cursor, count = false, viewer, where = {} } = query;
+  if (order !== "asc" && order !== "desc") throw bad('`order` is "asc" or "desc".');
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > INDEX_LIMITS.page)
+    throw bad(`\`limit\` is a whole number from 1 to ${INDEX_LIMITS.page}.`);
+  if (typeof count !== "boolean") throw bad("`count` is true or false.");
+  const descending = order === "desc";
+  const { self } = viewer ?? {};
+  const key = self !== undefined && kindOf(self) === shape.kind ? self.slice(self.indexOf("/") + 1) : undefined;
+  return {
+    conditions: conditionsOf(shape, where),
+    descending,
+    limit,
+    count,
+    ...(cursor === undefined ? {} : { after: positionIn(shape, descending, cursor) }),
+    ...(owned && viewer !== undefined ? { owner: { principal: viewer.principal, key } } : {}),
+  };
+}
+
+function conditionsOf({ fields, name }: IndexShape, where: unknown): readonly ColumnCondition[] {
+  if (!isJsonObject(where)) throw bad("`where` is an object of conditions by field.");
+  const conditions = Object.entries(where).filter(([, condition]) => condition !== undefined);
+  if (conditions.length > INDEX_LIMITS.filters) throw bad(`A query has at most ${INDEX_LIMITS.filters} conditions.`);
+  return conditions.map(([field, condition]) => {
+    const column = fields.indexOf(field);
+    if (column === -1)
+      throw bad(`The index ${name} has no field ${JSON.stringify(field.slice(0, 64))}. Its fields are ${fields.join(", ")}.`);
+    return conditionOn(column, field, condition);
+  });
+}
+
+const isComparable = (value: Json | undefined): value is string | number | boolean | null =>
+  value === null || typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
+
+const isBound = (value: Json | undefined): value is string | number | undefined =>
+  value === undefined || typeof value === "string" || (typeof value === "number" && Number.isFinite(value));
+
+function conditionOn(column: number, field: string, condition: Json): ColumnCondition {
+  if (isComparable(condition)) return { column, in: [comparable(field, condition)] };
+  if (isJsonObject(condition)) {
+    const names = Object.keys(condition);
+    const { in: values, prefix, gte, lte } = condition;
+    if (names.length === 1 && isList(values) && values.length <= INDEX_LIMITS.values && values.every(isComparable))
+      return { column, in: values.map((value) => comparable(field, value)) };
+    if (names.length === 1 && typeof prefix === "string") return { column, prefix: checkedText(field, prefix) };
+    const isRange = names.length > 0 && names.every((name) => name === "gte" || name === "lte");
+    const isOfOneType = gte === undefined || lte === undefined || typeof gte === typeof lte;
+    if (isRange && isOfOneType && isBound(gte) && isBound(lte) && (gte ?? lte) !== undefined)
+      return { column, gte: boundOf(field, gte), lte: boundOf(field, lte) };
+  }
+  throw bad(
+    `The condition on ${field} is a value, { in: at most ${INDEX_LIMITS.values} values }, { gte, lte } of two numbers or two texts, or { prefix: text }.`,
+  );
+}
+
+const comparable = (field: string, value: string | number | boolean | null): IndexColumn =>
+  typeof value === "string" ? checkedText(field, value) : columnOf(value);
+
+const boundOf = (field: string, bound: string | number | undefined): string | number | undefined =>
+  typeof bound === "string" ? checkedText(field, bound) : bound;
+
+function checkedText(field: string, text: string): string {
+  if (text.length > INDEX_LIMITS.text || !text.isWellFormed())
+    throw bad(`A condition on ${field} has at most ${INDEX_LIMITS.text} characters, all of them whole.`);
+  return text;
+}
+
+// ── cursors ─────────────────────────────────────────────────────────────────
+
+// They contain only what the client has seen: the last row's value and key.
+const cursorOf = ({ name }: IndexShape, descending: boolean, { value, key }: RowPosition): string =>
+  btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify([name, descending ? "desc" : "asc", value, key]))))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/=+$/u, "");
+
+function positionIn({ name, kind }: IndexShape, descending: boolean, cursor: unknown): RowPosition {
+  const [of, order, value, key] = partsOf(cursor);
+  const isValue = value === null || typeof value === "string" || typeof value === "number";
+  if (
+    of !== name ||
+    order !== (descending ? "desc" : "asc") ||
+    !isValue ||
+    typeof key !== "string" ||
+    keyIn(`${kind}/${key}`) === undefined
+  )
+    throw bad("This cursor belongs to no page of this query: pass `next` of the previous page, with the same order, or no cursor.");
+  return { value, key };
+}
+
+function partsOf(cursor: unknown): readonly Json[] {
+  if (typeof cursor !== "string" || cursor.length > INDEX_LIMITS.cursor || !/^[\w-]+$/u.test(cursor)) return [];
+  try {
+    const bytes = Uint8Array.from(atob(cursor.replaceAll("-", "+").replaceAll("_", "/")), (unit) => unit.charCodeAt(0));
+    const parts = tryParseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return isList(parts) && parts.length === 4 ? parts : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The page of these rows, of which one more than `limit` were requested. */
+export function indexPage<R extends object>(shape: Index<R>, query: RowQuery, found: FoundRows): IndexPage<R> {
+  const rows = found.rows.slice(0, query.limit);
+  const last = found.rows.length > query.limit ? rows.at(-1) : undefined;
+  return {
+    items: rows.map(({ key, data }): IndexItem<R> => {
+      const picked: R = JSON.parse(data);
+      const id: ActorId = `${shape.kind}/${key}`;
+      return { ...picked, id, key: keyIn(id) ?? key };
+    }),
+    ...(last === undefined ? {} : { next: cursorOf(shape, query.descending, last) }),
+    ...(found.count === undefined ? {} : { count: found.count }),
+  };
+}
+
+// ── rows in memory ──────────────────────────────────────────────────────────
+
+interface MemoryRow extends FoundRow {
+  readonly owner: string | undefined;
+  readonly columns: readonly IndexColumn[];
+}
+
+/** The rows of one index, in its order. */
+export class MemoryRows {
+  readonly #order: number;
+  readonly #byKey = new Map<string, MemoryRow>();
+  #sorted: MemoryRow[] = [];
+
+  constructor({ fields, order }: Pick<IndexShape, "fields" | "order">) {
+    this.#order = order === undefined ? -1 : fields.indexOf(order);
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#byKey.keys();
+  }
+
+  get(key: string): IndexedRow | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Undefined deletes the row. */
+  set(key: string, row: IndexedRow | undefined, owner: string | undefined): void {
+    const known = this.#byKey.get(key);
+    if (known !== undefined) this.#sorted.splice(this.#place(known), 1);
+    this.#byKey.delete(key);
+    if (row === undefined) return;
+    const { data, columns } = row;
+    const added: MemoryRow = { key, data, columns, owner, value: columns[this.#order] ?? null };
+    this.#byKey.set(key, added);
+    this.#sorted.splice(this.#place(added), 0, added);
+  }
+
+  clear(): void {
+    this.#byKey.clear();
+    this.#sorted = [];
+  }
+
+  query({ conditions, descending, limit, after, owner, count }: RowQuery): FoundRows {
+    const matches = (row: MemoryRow): boolean =>
+      (owner === undefined || (row.owner !== undefined && row.owner === owner.principal) || row.key === owner.key) &&
+      conditions.every((condition) => satisfies(row.columns[condition.column] ?? null, condition));
+    const rows: FoundRow[] = [];
+    const step = descending ? -1 : 1;
+    const first = descending ? this.#sorted.length - 1 : 0;
+    const start = after === undefined ? first : descending ? this.#place(after) - 1 : this.#placeBehind(after);
+    for (let at = start; rows.length < limit; at += step) {
+      const row = this.#sorted[at];
+      if (row === undefined) break;
+      if (matches(row)) rows.push({ key: row.key, data: row.data, value: row.value });
+    }
+    return count ? { rows, count: this.#sorted.filter(matches).length } : { rows };
+  }
+
+  #placeBehind(position: RowPosition): number {
+    const place = this.#place(position);
+    const found = this.#sorted[place];
+    return found !== undefined && comparePositions(found, position) === 0 ? place + 1 : place;
+  }
+
+  /** Where a row of that position is, or would be. */
+  #place(position: RowPosition): number {
+    let [low, high] = [0, this.#sorted.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const row = this.#sorted[middle];
+      if (row !== undefined && comparePositions(row, position) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function satisfies(value: IndexColumn, condition: ColumnCondition): boolean {
+  if ("in" in condition) return condition.in.includes(value);
+  if ("prefix" in condition) return typeof value === "string" && value.startsWith(condition.prefix);
+  const { gte, lte } = condition;
+  return (
+    value !== null &&
+    typeof value === typeof (gte ?? lte) &&
+    (gte === undefined || compareColumns(value, gte) >= 0) &&
+    (lte === undefined || compareColumns(value, lte) <= 0)
+  );
+}

@@ -1,0 +1,351 @@
+// Owns: maintaining indexes over the contents of actors: what a turn changes in them, building, queries, notification. Does not own: their
+// rows of stored actors (the store), what a row is made of (core/actor).
+import { faults, type Kind, kindFrom, keyOf, type Plan, stateFrom, upcast } from "../chain/internal.ts";
+import {
+  type ActorId,
+  type Behaviour,
+  EngineError,
+  type FoundRows,
+  type Index,
+  type IndexChange,
+  type IndexedRow,
+  type IndexEvent,
+  type IndexFlaw,
+  type IndexPage,
+  type IndexQuery,
+  isJsonObject,
+  type Json,
+  type RowOf,
+  type RowQuery,
+  type Store,
+  type StoredIndex,
+  TroupeError,
+  type Viewer,
+} from "../contract/index.ts";
+import { comparePositions, getOwn, indexedRow, indexPage, Listeners, MemoryRows, notify, rowQuery } from "../contract/internal.ts";
+import type { ActorState } from "./actor-state.ts";
+import { fromStore, type OnFault } from "./fault-reports.ts";
+
+/** Actors whose rows are computed in one transaction, which blocks the event loop. */
+const BUILD_PAGE = 128;
+const VERIFY_PAGE = 256;
+/** A report of progress after so many actors. */
+const REPORT_EVERY = 10_000;
+const MAX_FLAWS = 100;
+/** How often a query waits for an index that became stale again. */
+const MAX_BUILDS = 3;
+const UNCHANGED: readonly IndexChange[] = [];
+
+/** How far the build of an index is. */
+export interface IndexProgress {
+  readonly index: string;
+  /** Actors whose rows were computed. */
+  readonly actors: number;
+  /** Actors of the kind. */
+  readonly of: number;
+  readonly isDone: boolean;
+}
+
+/** The result of comparing an index with the states of its actors. */
+export interface IndexVerdict {
+  readonly index: string;
+  readonly actors: number;
+  /** How many rows differ from what the states say. */
+  readonly flawed: number;
+  /** The first 100 of them. */
+  readonly flaws: readonly IndexFlaw[];
+}
+
+/** Operations on the indexes of an engine, by name. Throw `UNKNOWN_INDEX`. */
+export interface IndexOperations {
+  /** Those of stored actors. */
+  list(): Promise<readonly StoredIndex[]>;
+  /** Computes all rows again. Returns how many actors there are. */
+  rebuild(name: string): Promise<number>;
+  verify(name: string): Promise<IndexVerdict>;
+}
+
+interface Declared {
+  readonly index: Index;
+  readonly kind: Kind;
+  /** Rows of actors in memory. */
+  readonly rows: MemoryRows;
+  readonly listeners: Listeners<IndexWatcher>;
+  building: Promise<number> | undefined;
+}
+
+interface IndexWatcher {
+  readonly listener: (event: IndexEvent) => void;
+}
+
+interface IndexesHost {
+  readonly indexes: readonly Index[];
+  readonly kinds: readonly Behaviour[];
+  readonly store: Store | undefined;
+  readonly fault: OnFault;
+  readonly onProgress: ((progress: IndexProgress) => void) | undefined;
+}
+
+export class Indexes implements IndexOperations {
+  readonly #host: IndexesHost;
+  readonly #byName = new Map<string, Declared>();
+  readonly #byKind = new Map<string, readonly Declared[]>();
+  /** Indexes whose `where` or `visible` threw: each is reported once. */
+  readonly #reported = new Set<string>();
+  #isClosed = false;
+
+  /** Throws `NAME_COLLISION`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
+  constructor(host: IndexesHost) {
+    this.#host = host;
+    const kinds = new Map(host.kinds.map((behaviour) => [behaviour.kind, behaviour]));
+    for (const index of host.indexes) {
+      const { name, kind } = index;
+      const behaviour = kinds.get(kind);
+      if (this.#byName.has(name))
+        throw new TroupeError("NAME_COLLISION", `Two indexes are called ${JSON.stringify(name)}: give one of them another \`name\`.`);
+      if (behaviour === undefined) throw faults.unknownKind(kind);
+      if (host.store !== undefined && host.store.indexes === undefined)
+        throw new EngineError("ENGINE_MISSING", `This store has no indexes, so it cannot have ${name}: use a store that has them.`);
+      const declared: Declared = {
+        index,
+        kind: kindFrom(behaviour),
+        rows: new MemoryRows(index),
+        listeners: new Listeners(),
+        building: undefined,
+      };
+      this.#byName.set(name, declared);
+      this.#byKind.set(kind, [...(this.#byKind.get(kind) ?? []), declared]);
+    }
+  }
+
+  /** Declares the indexes to the store, deletes those that its kinds no longer have, and begins to build the incomplete ones. */
+  async open(): Promise<void> {
+    const store = this.#host.store?.indexes;
+    if (store === undefined) return;
+    const served = new Set(this.#host.kinds.map(({ kind }) => kind));
+    for (const { name, kind } of await fromStore(store.list()))
+      if (served.has(kind) && !this.#byName.has(name)) await fromStore(store.drop(name));
+    const incomplete: Declared[] = [];
+    for (const declared of this.#byName.values()) if (!(await fromStore(store.declare(shapeOf(declared.index))))) incomplete.push(declared);
+    for (const declared of incomplete) this.#build(declared).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
+  }
+
+  /** Settles when no build runs any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled([...this.#byName.values()].flatMap(({ building }) => building ?? []));
+  }
+
+  // ── turns ───────────────────────────────────────────────────────────────────
+
+  /** What a turn changes, before it is applied. Undefined: the kind has no indexes. */
+  changesOf(actor: ActorState, plan: Plan): readonly IndexChange[] | undefined {
+    const declared = this.#byKind.get(actor.kind.name);
+    if (declared === undefined) return undefined;
+    // Whatever its rows were made of: an actor that could not be loaded can still be stopped.
+    if (plan.stop !== undefined) return declared.map(({ index }) => ({ index: index.name }));
+    const before = plan.born || actor.status === "stopped" ? undefined : actor.state;
+    if (before === plan.state) return UNCHANGED;
+    let changes: IndexChange[] | undefined;
+    for (const { index } of declared) {
+      const change = this.#change(index, keyOf(actor.id), before, plan.state);
+      if (change !== undefined) (changes ??= []).push(change);
+    }
+    return changes ?? UNCHANGED;
+  }
+
+  #change(index: Index, key: string, before: Json | undefined, after: Json): IndexChange | undefined {
+    const { name, fields } = index;
+    const [was, is] = [before === undefined ? undefined : this.#picked(index, before, key), this.#picked(index, after, key)];
+    // States share what a turn does not change, so most turns end here.
+    if (was === is || (was !== undefined && is !== undefined && hasSameFields(fields, was, is))) return undefined;
+    const change = { index: name, before: was && indexedRow(fields, was), after: is && indexedRow(fields, is) };
+    return change.before?.data === change.after?.data ? undefined : change;
+  }
+
+  /** An actor for which the author's code throws is not in the index. */
+  #picked(index: Index, state: Json, key: string): object | undefined {
+    try {
+      return index.rowOf(state, key);
+    } catch (error) {
+      this.#reportOnce(index, error);
+      return undefined;
+    }
+  }
+
+  #reportOnce({ name }: Index, error: unknown): void {
+    if (this.#reported.has(name)) return;
+    this.#reported.add(name);
+    this.#host.fault(error, { where: "index" });
+  }
+
+  /** A turn of an actor in memory was applied. */
+  appliedInMemory({ id, extra }: ActorState, changes: readonly IndexChange[]): void {
+    for (const { index, after } of changes) this.#byName.get(index)?.rows.set(id.slice(id.indexOf("/") + 1), after, extra.owner);
+    this.committed(id, extra.owner, changes);
+  }
+
+  /** These changes are durable, or as durable as their actor. */
+  committed(id: ActorId, owner: string | undefined, changes: readonly IndexChange[]): void {
+    const event: IndexEvent = owner === undefined ? { id } : { id, owner };
+    for (const { index } of changes) {
+      const listeners = this.#byName.get(index)?.listeners;
+      if (listeners === undefined || listeners.none) continue;
+      const list = listeners.list();
+      for (const watcher of list)
+        if (listeners.has(watcher, list))
+          notify(watcher.listener, event, (error) => this.#host.fault(error, { where: "watcher", actor: id }));
+    }
+  }
+
+  // ── queries ─────────────────────────────────────────────────────────────────
+
+  watch(index: Index, listener: (event: IndexEvent) => void): () => void {
+    const { listeners } = this.#declared(index.name);
+    const watcher: IndexWatcher = { listener };
+    listeners.add(watcher);
+    return () => listeners.delete(watcher);
+  }
+
+  /** Whether the viewer may see rows of an index. */
+  isVisible(index: Index, viewer: Viewer): boolean {
+    if (typeof index.visible !== "function") return true;
+    try {
+      // Plain JavaScript may return a promise, which must not count as true.
+      const answer: unknown = index.visible({ viewer });
+      return answer === true;
+    } catch (error) {
+      this.#reportOnce(index, error);
+      return false;
+    }
+  }
+
+  async query<R extends object>(index: Index<R>, query: IndexQuery<R>): Promise<IndexPage<R>> {
+    const declared = this.#declared(index.name);
+    const checked = rowQuery(index, query, index.visible === "owner");
+    if (query.viewer !== undefined && !this.isVisible(index, query.viewer)) return { items: [], ...(checked.count ? { count: 0 } : {}) };
+    // One more than the page has, to know whether there is a next one.
+    const wider = { ...checked, limit: checked.limit + 1 };
+    const stored = await this.#stored(declared, wider);
+    const found = declared.rows.size === 0 ? stored : merged(wider, stored, declared.rows.query(wider));
+    return indexPage(index, checked, found);
+  }
+
+  async #stored(declared: Declared, query: RowQuery): Promise<FoundRows> {
+    const { name } = declared.index;
+    const store = this.#host.store?.indexes;
+    if (store === undefined) return { rows: [], ...(query.count ? { count: 0 } : {}) };
+    for (let builds = 0; ; builds += 1) {
+      await declared.building;
+      const found = await fromStore(store.query(name, query));
+      if (found !== undefined) return found;
+      if (builds === MAX_BUILDS)
+        throw new EngineError(
+          "UNAVAILABLE",
+          `The index ${name} is written to by something that does not maintain it: query it again later.`,
+        );
+      await this.#build(declared);
+    }
+  }
+
+  #declared(name: string): Declared {
+    const declared = this.#byName.get(name);
+    if (declared === undefined)
+      throw new EngineError("UNKNOWN_INDEX", `There is no index ${JSON.stringify(name.slice(0, 64))} here: start the engine with it.`);
+    return declared;
+  }
+
+  // ── building ────────────────────────────────────────────────────────────────
+
+  async list(): Promise<readonly StoredIndex[]> {
+    return (await fromStore(this.#host.store?.indexes?.list())) ?? [];
+  }
+
+  async rebuild(name: string): Promise<number> {
+    const declared = this.#declared(name);
+    await declared.building;
+    return this.#build(declared);
+  }
+
+  async verify(name: string): Promise<IndexVerdict> {
+    const declared = this.#declared(name);
+    const store = this.#host.store?.indexes;
+    await declared.building;
+    const flaws: IndexFlaw[] = [];
+    let actors = 0;
+    let flawed = 0;
+    if (store !== undefined)
+      for (let after: ActorId | undefined; ;) {
+        const page = await fromStore(store.verify(name, this.#rowOf(declared), VERIFY_PAGE, after));
+        actors += page.actors;
+        flawed += page.flaws.length;
+        flaws.push(...page.flaws.slice(0, MAX_FLAWS - flaws.length));
+        after = page.next;
+        if (after === undefined) break;
+        await nextRound();
+      }
+    return { index: name, actors, flawed, flaws };
+  }
+
+  #build(declared: Declared): Promise<number> {
+    return (declared.building ??= this.#buildAll(declared).finally(() => (declared.building = undefined)));
+  }
+
+  async #buildAll(declared: Declared): Promise<number> {
+    const { name, kind } = declared.index;
+    const { store } = this.#host;
+    if (store?.indexes === undefined) return 0;
+    const of = await fromStore(store.count({ kind }));
+    let actors = 0;
+    for (let after: ActorId | undefined; ;) {
+      if (this.#isClosed) throw faults.draining();
+      const page = await fromStore(store.indexes.build(name, this.#rowOf(declared), BUILD_PAGE, after));
+      const before = actors;
+      actors += page.actors;
+      after = page.next;
+      if (after === undefined) break;
+      if (Math.floor(actors / REPORT_EVERY) > Math.floor(before / REPORT_EVERY)) this.#report({ index: name, actors, of, isDone: false });
+      await nextRound();
+    }
+    if (actors > 0) this.#report({ index: name, actors, of: actors, isDone: true });
+    return actors;
+  }
+
+  #report(progress: IndexProgress): void {
+    const { onProgress, fault } = this.#host;
+    if (onProgress !== undefined) notify(onProgress, progress, (error) => fault(error, { where: "index" }));
+  }
+
+  #rowOf({ index, kind }: Declared): RowOf {
+    return (id, { tail }): IndexedRow | undefined => {
+      try {
+        const { state, failure } = upcast(kind, id, stateFrom(tail));
+        const picked = failure === undefined ? this.#picked(index, state, keyOf(id)) : undefined;
+        return picked && indexedRow(index.fields, picked);
+      } catch (error) {
+        // Its chain cannot be read: neither can the actor.
+        this.#reportOnce(index, error);
+        return undefined;
+      }
+    };
+  }
+}
+
+const shapeOf = ({ name, kind, fields, order, definition }: Index) => ({
+  name,
+  kind,
+  fields,
+  definition,
+  ...(order === undefined ? {} : { order }),
+});
+
+const hasSameFields = (fields: readonly string[], one: object, other: object): boolean =>
+  isJsonObject(one) && isJsonObject(other) && fields.every((field) => getOwn(one, field) === getOwn(other, field));
+
+function merged({ descending, limit }: RowQuery, one: FoundRows, other: FoundRows): FoundRows {
+  const sign = descending ? -1 : 1;
+  const rows = [...one.rows, ...other.rows].toSorted((left, right) => sign * comparePositions(left, right)).slice(0, limit);
+  return one.count === undefined ? { rows } : { rows, count: one.count + (other.count ?? 0) };
+}
+
+const nextRound = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

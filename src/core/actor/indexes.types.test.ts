@@ -10,7 +10,7 @@ import { actor, index } from "./index.ts";
 const incident = actor("incident", {
   description: "An incident.",
   per: "link",
-  begins: true,
+  autoStart: true,
   state: z.object({
     title: z.string().default(""),
     severity: z.number().default(1),

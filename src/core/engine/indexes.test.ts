@@ -20,7 +20,7 @@ const state = z.object({
 const incident = actor("incident", {
   description: "An incident.",
   per: "link",
-  begins: true,
+  autoStart: true,
   state,
   tools: {
     report: {
@@ -232,7 +232,7 @@ test("an index is rebuilt through `migrate` when its kind gets another version #
     actor("note", {
       description: "A note.",
       per: "link",
-      begins: true,
+      autoStart: true,
       version,
       state: z.object({ text: z.string().default("first") }),
       migrate: () => ({ text: `of version ${version}` }),
@@ -314,7 +314,7 @@ test("an owner sees its own actors, a role all or none #index.visible", async ()
   const order = actor("order", {
     description: "An order.",
     per: "link",
-    begins: true,
+    autoStart: true,
     owner: "starter",
     state: z.object({ total: z.number().default(0) }),
     tools: {

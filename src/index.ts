@@ -17,7 +17,6 @@ export {
   type Link,
   type Prompt,
   type PromptValue,
-  type Random,
   refuse,
   type Resource,
   roots,

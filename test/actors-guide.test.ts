@@ -11,6 +11,7 @@ import { assertToolResult, testActor, testServer, toolText, until } from "../src
 import { chainOf } from "../src/testing/conformance/index.ts";
 import { createServer } from "../src/mcp/server/index.ts";
 import { memoryStore } from "../src/core/store/index.ts";
+import { hotel, room } from "./guide/create.fixture.ts";
 import { garden } from "./guide/elsewhere.fixture.ts";
 import { guest, kitchen } from "./guide/later.fixture.ts";
 import { desk, expense } from "./guide/links.fixture.ts";
@@ -22,6 +23,7 @@ import { root } from "./serve-child.ts";
 for (const [title, file] of [
   ["Tools, messages and views", "shared-turn"],
   ["Links", "links"],
+  ["What starts when, and whose child it is", "create"],
   ["Actors that talk to each other", "later"],
   ["Calling other MCP servers", "elsewhere"],
   ["Asking the person", "sample"],
@@ -65,6 +67,17 @@ test("a function that turns share is one of each, as the guide has it", () => {
     ],
   );
   assert.deepEqual(stage.state, { tries: 2, paid: false });
+});
+
+test("an actor creates a child and learns of its end, as the guide has it", async () => {
+  await using server = await testServer([hotel, room]);
+  const { engine } = server;
+  const rooms = async (): Promise<unknown> => Object(await engine.read(hotel.id("main"))).state.rooms;
+  await server.client().callTool("open_room", { number: "7", beds: 2 });
+  await until("the room is open", async () => (await engine.read(room.id("7"))) !== undefined);
+  assert.deepEqual([(await engine.read(room.id("7")))?.state, await rooms()], [{ beds: 2 }, ["room/7"]]);
+  await engine.call(room.at("7").close());
+  await until("the hotel knows", async () => JSON.stringify(await rooms()) === "[]");
 });
 
 test("who was told later is told what another actor said, as the guide has it", async () => {

@@ -29,10 +29,11 @@ const counter = actor("counter", {
   tools: {
     add: {
       description: "Counts on, and sends twice for its caller.",
-      run({ state: draft, viewer, send, message }) {
+      run({ state: draft, viewer, create, send, message }) {
         draft.n += 1;
         draft.who = JSON.stringify([viewer, message]);
-        send(sink.at("one").note(null, { viewer, start: null }));
+        create(sink.at("one"));
+        send(sink.at("one").note(null, { viewer }));
         send({ to: "sink/missing", action: "note", args: null, viewer: { ...viewer, claims: { roles: [SECRET] } } });
         return draft.n;
       },

@@ -17,7 +17,7 @@ const jar = actor("jar", {
     put: { description: "Put one in.", run: ({ state }) => void state.coins.push(1) },
     peek: { description: "Look in.", view: ({ state }) => state.coins.length },
     steal: { description: "A view that would write.", view: ({ state }) => Reflect.set(state.coins, "length", 0) },
-    pour: { description: "Into another.", run: ({ send }) => send("jar/other", "pour_in", null, { start: null }) },
+    pour: { description: "Into another.", run: ({ send }) => send("jar/other", "pour_in") },
   },
   messages: { pour_in: { run: ({ state }) => void state.coins.push(2) } },
 });

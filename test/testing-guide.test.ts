@@ -64,7 +64,7 @@ const till = actor("till", {
       input: z.object({ amount: z.number() }),
       run({ state, args, send }) {
         state.taken += args.amount;
-        send(safe.at("shop").put(args), { start: null });
+        send(safe.at("shop").put(args));
       },
     },
   },

@@ -7,6 +7,7 @@ const Book = z.object({ title: z.string() });
 export const shelf = actor("shelf", {
   description: "A shelf of books.",
   per: "link",
+  autoStart: true,
   state: z.object({ free: z.array(z.string()).default(["Dune", "Emma"]) }),
   messages: {
     take: {
@@ -41,7 +42,7 @@ export const reader = actor("reader", {
       input: Book,
       run(ctx) {
         // What the shelf says comes back as the message `answered`; until then this caller waits, nobody else.
-        const of = ctx.send(shelf.at("main").take({ title: ctx.args.title }), { start: null, replyAs: "answered" });
+        const of = ctx.send(shelf.at("main").take({ title: ctx.args.title }), { replyAs: "answered" });
         ctx.state.waiting[of] = ctx.message.id;
         return ctx.later();
       },

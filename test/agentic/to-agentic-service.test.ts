@@ -65,7 +65,7 @@ const doorId: ActorId = door.id("front");
 
 async function stage() {
   const engine = await LocalEngine.start({ kinds: [door, room] });
-  for (const to of [doorId, room.id("hall")]) await engine.call({ to, action: "begin", args: null, viewer, start: null });
+  for (const to of [doorId, room.id("hall")]) await engine.call({ to, action: "troupe/begin", args: null, viewer, start: null });
   const ref = { engine, kinds: [door, room], id: doorId, viewer };
   return { engine, ref };
 }
@@ -142,7 +142,7 @@ describe("toAgenticService", () => {
     });
     await using engine = await LocalEngine.start({ kinds: [open] });
     const id = open.id("one");
-    await engine.call({ to: id, action: "begin", args: null, viewer, start: null });
+    await engine.call({ to: id, action: "troupe/begin", args: null, viewer, start: null });
     const service = toAgenticService({ engine, kinds: [open], id, viewer });
     const actions = await until(service.actions, () => true);
     assert.deepEqual(
@@ -170,7 +170,7 @@ describe("toAgenticService", () => {
     });
     await using engine = await LocalEngine.start({ kinds: [shelf] });
     const id = shelf.id("one");
-    await engine.call({ to: id, action: "begin", args: null, viewer, start: null });
+    await engine.call({ to: id, action: "troupe/begin", args: null, viewer, start: null });
     const service = toAgenticService({ engine, kinds: [shelf], id, viewer });
     const states = await until(service.states, () => true);
     assert.deepEqual(states, {

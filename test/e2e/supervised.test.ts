@@ -29,9 +29,9 @@ const boss = actor("boss", {
   tools: {
     hire: {
       description: "Hires a worker.",
-      run({ state, send }) {
+      run({ state, create }) {
         state.hired = true;
-        send(worker.id("one"), "begin", null, { start: null });
+        create(worker.at("one"));
       },
     },
   },

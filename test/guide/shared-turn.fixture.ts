@@ -5,7 +5,7 @@ const Order = z.object({ tries: z.int().default(0), paid: z.boolean().default(fa
 
 function charge({ state, send, key }: Pick<RunContext<z.infer<typeof Order>, unknown>, "state" | "send" | "key">): void {
   state.tries += 1;
-  send(bank.at("main").charge({ order: key }), { start: null, replyAs: "charged" });
+  send(bank.at("main").charge({ order: key }), { replyAs: "charged" });
 }
 
 const bank = actor("bank", {

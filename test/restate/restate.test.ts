@@ -50,7 +50,7 @@ const gated: Behaviour = {
   policy: DISTRIBUTED,
   initial: () => [],
   receive: (_, { action }) =>
-    action === "begin"
+    action === "troupe/begin"
       ? {}
       : async () => {
           await gate.pass();
@@ -161,7 +161,7 @@ void test("C4 a key that was applied gets its first reply again, one that was no
 
 void test("law 2: a read beside running work sees the last durable state and does not wait", async () => {
   const to = "gated/one";
-  await engine.call({ to, action: "begin", args: null, start: null });
+  await engine.call({ to, action: "troupe/begin", args: null, start: null });
   const working = engine.call({ to, action: "work", args: null });
   await gate.entered;
   assert.deepEqual((await engine.read(to))?.state, []);

@@ -30,7 +30,8 @@ export const master = actor("master", {
       run(ctx) {
         ctx.state.n += 1;
         const key = ctx.id();
-        ctx.send(errand.at(key).run({ what: ctx.args.what }), { start: {}, replyAs: "back" });
+        ctx.create(errand.at(key));
+        ctx.send(errand.at(key).run({ what: ctx.args.what }), { replyAs: "back" });
         return key;
       },
     },

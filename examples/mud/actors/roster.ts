@@ -41,7 +41,7 @@ export function rosterKind() {
       find: {
         input: fields({ name: text }),
         run: (ctx) => {
-          ctx.send(shardOf(ctx.args.name), "owner", { name: ctx.args.name, call: ctx.message.id }, { start: null, replyAs: "found" });
+          ctx.send(shardOf(ctx.args.name), "owner", { name: ctx.args.name, call: ctx.message.id }, { replyAs: "found" });
           return ctx.later();
         },
       },

@@ -2,7 +2,7 @@ import { refuse, type RunContext, type Value, type WorkContext } from "../../cor
 import { DEFAULT_POLICY, TroupeError, type JsonObject, type Clock, type Json } from "../../core/contract/index.ts";
 import type { Asks } from "./asks.ts";
 import type { Routed } from "./capability.ts";
-import { everyOf, expiryIn, TIMEOUT, Timers } from "./actor-timers.ts";
+import { everyOf, expiryIn, OWN, TIMEOUT, Timers } from "./actor-timers.ts";
 import { outward } from "./inner-error.ts";
 import type { KeptDraft } from "./kept-state.ts";
 import { matcher, type Matcher } from "./match.ts";
@@ -58,8 +58,8 @@ interface Handler {
   readonly handler: AnyHandler;
 }
 
-/** The first message of an actor that begins through this folder. Its arguments: `expire_ms`, as its policy was chosen. */
-export const BEGIN = "begin";
+/** What `troupe/begin` runs. Its arguments: `expire_ms`, as its policy was chosen. */
+export const BEGIN = `${OWN}begin`;
 
 /** What a capability's handlers are to its actor: messages, and what tells which of them a payload is. */
 export class Handlers {
@@ -70,7 +70,7 @@ export class Handlers {
   constructor(options: HandlersOptions) {
     this.#options = options;
     this.#handlers = Object.entries(options.messages).map(([name, handler]) => {
-      checkHandler(options.id, name, handler, options.periodic);
+      checkHandler(options.id, name, handler);
       return { name, handler, match: matcher(handler.match, `${options.id}: messages.${name}`) };
     });
     for (const [name, { everyMs }] of Object.entries(options.periodic))
@@ -201,10 +201,9 @@ function valueOf(result: unknown, where: string): Value {
 
 const isValue = (value: unknown): value is Value => ["string", "number", "boolean", "undefined", "object"].includes(typeof value);
 
-function checkHandler(id: string, name: string, handler: AnyHandler, periodic: Readonly<Record<string, AnyPeriodic>>): void {
+function checkHandler(id: string, name: string, handler: AnyHandler): void {
   const where = `${id}: messages.${name}`;
   if ([handler.run !== undefined, handler.work !== undefined, handler.view !== undefined].filter(Boolean).length !== 1)
     throw new TroupeError("BAD_DEFINITION", `${where} needs one of \`run\` (a turn), \`work\` (what waits) and \`view\` (a read).`);
-  if (name === BEGIN || name === TIMEOUT || Object.keys(periodic).some((every) => everyOf(every) === name))
-    throw new TroupeError("BAD_NAME", `${where}: "${name}" is a message of its own of every such actor: call it otherwise.`);
+  if (name.startsWith(OWN)) throw new TroupeError("BAD_NAME", `${where}: names with "${OWN}" are Troupe's own: use another.`);
 }

@@ -13,9 +13,11 @@ export interface TimersOptions {
 
 type Turn = RunContext<KeptDraft, unknown>;
 
-export const TIMEOUT = "timeout";
+/** How the names of messages begin that every such actor has beside its author's. */
+export const OWN = "troupe_";
+export const TIMEOUT = `${OWN}timeout`;
 const IDLE = "idle";
-const EVERY = "every-";
+const EVERY = `${OWN}every_`;
 
 /** The message, and the wake, of a periodic handler. */
 export const everyOf = (name: string): string => `${EVERY}${name}`;

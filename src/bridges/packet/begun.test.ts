@@ -39,11 +39,11 @@ const parent = (shared: boolean) =>
     messages: {
       call: {
         match: by("call"),
-        work: async ({ call, payload }) => void (await call(kid.kind.id(payload.key), "tell", told, { start: null })),
+        work: async ({ create, send, payload }) => void send(create(kid.kind.id(payload.key)), "tell", told),
       },
       send: {
         match: by("send"),
-        run: ({ send, payload }) => void send(kid.kind.id(payload.key), "tell", told, { start: null }),
+        run: ({ create, send, payload }) => void send(create(kid.kind.at(payload.key)), "tell", told),
       },
       wake: {
         match: by("wake"),

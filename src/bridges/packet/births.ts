@@ -1,6 +1,5 @@
 import { type ActorId, type Engine, EngineError, type Json } from "../../core/contract/index.ts";
-import { omitUndefined } from "../../core/contract/internal.ts";
-import { BEGIN } from "./actor-handlers.ts";
+import { BEGIN_ACTION, omitUndefined } from "../../core/contract/internal.ts";
 import { idlePolicy } from "./actor-birth.ts";
 import { notFound, seenBy } from "./actor-sight.ts";
 import type { Sending } from "./actors.ts";
@@ -95,7 +94,7 @@ export class Births {
     await this.#quota.within(owner, async () => {
       // After all other checks: whether another user has taken the id must not follow from which of them fails.
       if (found !== undefined && before === undefined) throw notFound(actor_id);
-      const begun = engine.call({ to: id, action: BEGIN, args, start, policy, viewer });
+      const begun = engine.call({ to: id, action: BEGIN_ACTION, args, start, policy, viewer });
       // An engine that promises no order of calls might take it first.
       if (engine.traits.has("call-order")) first?.();
       try {

@@ -117,6 +117,6 @@ void test("a definition that cannot work is refused where it is written", () => 
   for (const id of ["", "1a", "a b", "a.b", "x".repeat(65), "é"]) assert.throws(() => plain(id), { code: "BAD_NAME" });
   const about = { intent: "x", initialState: {} };
   assert.throws(() => actorCapability("a", { ...about, messages: {} }), bad);
-  for (const name of ["begin", "timeout", "then"])
+  for (const name of ["troupe_begin", "troupe_x", "then"])
     assert.throws(() => actorCapability("a", { ...about, messages: { [name]: { run: () => null } } }), { code: "BAD_NAME" });
 });

@@ -1,9 +1,10 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { actor, type InitialContext, type Kind } from "../../core/actor/index.ts";
 import { type Json, type Policy, type Snapshot, systemClock, TroupeError } from "../../core/contract/index.ts";
+import { BEGIN_ACTION } from "../../core/contract/internal.ts";
 import { type Beginning, firstState, idlePolicy, migratedState, policyFor, policyOver } from "./actor-birth.ts";
 import type { ActorCapabilityDefinition } from "./actor-definition.ts";
-import { Handlers, type AnyHandler, type AnyPeriodic } from "./actor-handlers.ts";
+import { BEGIN, Handlers, type AnyHandler, type AnyPeriodic } from "./actor-handlers.ts";
 import { withoutStrays } from "./actor-timers.ts";
 import { Asks } from "./asks.ts";
 import type { Acts, Capability, Given } from "./capability.ts";
@@ -72,7 +73,9 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
     ...(definition.migrate !== undefined && { migrate: ({ state, from }) => migratedState(beginning, state, from) }),
     messages: handled,
   });
-  const receive = withoutStrays<KeptDraft>(plainKind, (action) => Object.hasOwn(handled, action));
+  const received = withoutStrays<KeptDraft>(plainKind, (action) => Object.hasOwn(handled, action));
+  const receive: typeof received = (state, message, ...about) =>
+    received(state, message.action === BEGIN_ACTION ? { ...message, action: BEGIN } : message, ...about);
   const kind = Object.freeze({ ...plainKind, receive });
   const does: Acts = {
     how: "actor",

@@ -76,7 +76,7 @@ void test("its tools need the scopes that they name, called, read or reached thr
     },
   });
   await using on = await world([capabilityOf(room), capabilityOf(safe)]);
-  await on.engine.call({ to: "safe/main", action: "begin", args: null, start: null });
+  await on.engine.call({ to: "safe/main", action: "troupe/begin", args: null, start: null });
   const ask = (tool: string, scopes: readonly string[]) =>
     on.send({ type: "capability_request", capability_id: "room", payload: { tool } }, { ...as("ada"), scopes });
   for (const tool of ["count", "look", "safe.open"]) {
@@ -237,7 +237,7 @@ const BY_HANDLE = actor("order", {
 void test("an actor of a link kind is reached through links only, never by its key", async () => {
   await using on = await world([capabilityOf(OWNER), capabilityOf(BY_LINK)]);
   const take = { tool: "vault.take" };
-  await on.engine.call({ to: "vault/ada", action: "begin", args: null, start: null });
+  await on.engine.call({ to: "vault/ada", action: "troupe/begin", args: null, start: null });
   assert.deepEqual((await on.say("keeper", "ada", take)).payload, { result: 6 });
   for (const who of ["ada", "bob"])
     for (const key of ["ada", "nobody-yet"])

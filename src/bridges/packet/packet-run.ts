@@ -9,7 +9,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import type { Asks, Request } from "./asks.ts";
-import { begunFor } from "./begun-for.ts";
+import { createFor } from "./create-for.ts";
 import type { ForeignServer } from "./capability.ts";
 import type { KeptDraft } from "./kept-state.ts";
 import type { PacketContext } from "./packet.ts";
@@ -75,7 +75,10 @@ export class PacketRun {
     return this.#turn.can;
   }
   get send(): Run["send"] {
-    return begunFor(this.#turn.send, () => this.owner);
+    return this.#turn.send;
+  }
+  get create(): Run["create"] {
+    return createFor(this.#turn.create, () => this.owner);
   }
   get wake(): Run["wake"] {
     return this.#turn.wake;
@@ -142,7 +145,7 @@ export class PacketWork extends PacketRun {
     return this.#work.log;
   }
   get call(): WorkContext<KeptDraft, unknown>["call"] {
-    return begunFor(this.#work.call, () => this.owner);
+    return this.#work.call;
   }
   /** As its user: with what whoever sent the message may do, where that is who did. */
   get request(): Request {

@@ -51,7 +51,7 @@ void test("they are set once, when an actor begins: no later message, and no sec
   await on.clock.advance(MINUTE - 1_000);
   await on.say("clockwork", "a", {});
   await on.actors.getOrCreateActor("clockwork", "a", { viewer: as("ada") });
-  await on.engine.call({ to: "clockwork/a", action: "begin", args: null, start: null, viewer: as("ada") });
+  await on.engine.call({ to: "clockwork/a", action: "troupe/begin", args: null, start: null, viewer: as("ada") });
   await on.clock.advance(1_000);
   assert.equal(await ticksOf(on, "clockwork"), 1);
 });
@@ -159,7 +159,7 @@ void test("after new code the next message sets what differs: added, removed, fa
   await untilTicked(on, "added faster same");
   await on.clock.advance(MINUTE / 2);
   await untilTicked(on, "added faster same same");
-  assert.equal((await acted(on)).includes("every-gone"), false);
+  assert.equal((await acted(on)).includes("troupe_every_gone"), false);
 });
 
 void test("after new code the next tick sets what differs, where nobody says anything", async () => {
@@ -172,20 +172,20 @@ void test("after new code the next tick sets what differs, where nobody says any
   await untilTicked(on, "added slower");
   await on.clock.advance(MINUTE);
   await untilTicked(on, "added added slower slower");
-  assert.equal((await acted(on)).includes("every-gone"), false);
+  assert.equal((await acted(on)).includes("troupe_every_gone"), false);
 });
 
 void test("a tick whose handler is gone takes itself off, and comes back with the handler", async () => {
   await using on = await world([ticker({ gone: MINUTE })], { disk: true });
   await tell(on);
   await on.restart([ticker({})]);
-  const strays = async (): Promise<number> => (await acted(on)).filter((action) => action === "every-gone").length;
+  const strays = async (): Promise<number> => (await acted(on)).filter((action) => action === "troupe_every_gone").length;
   await on.clock.advance(MINUTE);
   await until("the stray", async () => (await strays()) === 1);
   await on.clock.advance(10 * MINUTE);
   await tell(on);
   assert.equal(await strays(), 1);
-  const outside = { to: "ticker/a", action: "every-gone", args: null, viewer: as("ada") } as const;
+  const outside = { to: "ticker/a", action: "troupe_every_gone", args: null, viewer: as("ada") } as const;
   assert.equal(Reflect.get(Object(Reflect.get(await on.engine.call(outside), "refused")), "code"), "UNKNOWN");
   await on.restart([ticker({ gone: MINUTE })]);
   await tell(on);
@@ -221,9 +221,9 @@ void test("a state that does not say what it has set is caught up once, and its 
   await on.clock.advance(2 * MINUTE);
   await untilTicked(on, "added added added");
   assert.deepEqual((await acted(on)).toSorted(), [
-    "begin",
-    ...Array<string>(3).fill("every-added"),
-    "every-gone",
+    "troupe/begin",
+    ...Array<string>(3).fill("troupe_every_added"),
+    "troupe_every_gone",
     ...Array<string>(3).fill("tell"),
   ]);
 });
@@ -258,10 +258,10 @@ void test("a lifetime that no definition names any more ends nobody, said to or 
     await on.restart([ticker({})]);
     if (says) await tell(on);
     await on.clock.advance(2 * MINUTE);
-    if (!says) await until("its wake", async () => (await acted(on)).includes("timeout"));
+    if (!says) await until("its wake", async () => (await acted(on)).includes("troupe_timeout"));
     await tell(on);
     assert.equal(await lives(on), true);
-    assert.equal((await acted(on)).includes("timeout"), !says);
+    assert.equal((await acted(on)).includes("troupe_timeout"), !says);
   }
 });
 
@@ -287,7 +287,7 @@ void test("a migrated state still knows which timers it has set, and shows them 
   await tell(on);
   await on.clock.advance(MINUTE);
   await untilTicked(on, "migrated same");
-  assert.equal((await acted(on)).includes("every-gone"), false);
+  assert.equal((await acted(on)).includes("troupe_every_gone"), false);
   const { metadata, state } = await on.actors.getActorState("ticker", "a", as("ada"));
   assert.deepEqual(Object.keys(metadata).toSorted(), ["created_at", "last_message_at", "message_count", "persistence_strategy"]);
   assert.deepEqual(Object.keys(Object(state)), ["ticks"]);

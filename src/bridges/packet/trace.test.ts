@@ -15,8 +15,8 @@ const store = actorCapability("store", {
   messages: {
     tell: {
       match: { do: "tell" },
-      run({ send }) {
-        send("store/other", "add", { payload: { do: "add" }, context: {} }, { start: null });
+      run({ create, send }) {
+        send(create("store/other"), "add", { payload: { do: "add" }, context: {} });
         return null;
       },
     },

@@ -6,7 +6,6 @@ import {
   isJsonObject,
   type Json,
   type Message,
-  type Outgoing,
   type Policy,
   REDACTED,
   type Surface,
@@ -15,10 +14,10 @@ import {
 } from "../contract/index.ts";
 import { freezeDeep, isReplyAction, markStatic, omitUndefined } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
+import { addressesOf } from "./address.ts";
 import { type Action, compileMessage, compilePrompt, compileResource, compileTool } from "./actions.ts";
 import { misfitOf } from "./author-errors.ts";
 import { surfaceOf } from "./availability.ts";
-import type { SendOptions } from "./context.ts";
 import type { AnyDefinition, Definition, Kind, MessagesOf } from "./definition.ts";
 import { compileLink } from "./links.ts";
 import { actorId, checkKind, keyOf } from "./names.ts";
@@ -81,7 +80,6 @@ export function actor(kind: string, definition: AnyDefinition): object {
   const { surface, constant } = surfaceOf(catalogue, offered, links, misfit);
   const surfaceNow = (state: object, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface =>
     surface(frozen(state), seen(viewer, onFault), onFault);
-  const senders = senderPrototype(Object.keys(definition.messages ?? {}));
   const migrate = definition.migrate?.bind(definition);
 
   return Object.freeze({
@@ -107,8 +105,8 @@ export function actor(kind: string, definition: AnyDefinition): object {
       redact: (message: Message) => redacted(actions.get(message.action), message),
     }),
     id: (key: string) => actorId(kind, key),
-    at: (key: string) => Object.create(senders, { [TO]: { value: actorId(kind, key) } }),
-  } satisfies Kind<string, object, Readonly<Record<string, unknown>>>);
+    at: addressesOf(kind, Object.keys(definition.messages ?? {})),
+  } satisfies Omit<Kind<string, object, Readonly<Record<string, unknown>>>, "at"> & { readonly at: (key: string) => object });
 }
 
 // A state from an engine is frozen; one that a caller read from a store may not be. If the root is frozen, all of it is.
@@ -119,7 +117,9 @@ function frozen(state: object): object {
 function initialState(definition: AnyDefinition, fits: (state: unknown) => object, key: string, first: Message, seen: SeenBy): object {
   if (definition.initial === undefined) return fits({});
   const { random, id } = seeded(first.seed);
-  return fits(definition.initial({ key, args: first.start, now: first.at, viewer: first.viewer && seen(first.viewer), random, id }));
+  return fits(
+    definition.initial({ key, args: first.start ?? undefined, now: first.at, viewer: first.viewer && seen(first.viewer), random, id }),
+  );
 }
 
 /** Checks a state against its schema and freezes it. Refuses a definition without an initial state. */
@@ -167,18 +167,4 @@ function redacted(action: Action | undefined, message: Message): Json {
   const result: Record<string, Json> = { ...args };
   for (const name of action.secret) if (Object.hasOwn(result, name)) result[name] = REDACTED;
   return result;
-}
-
-// A symbol, so that a message may be called anything.
-const TO = Symbol("to");
-
-/** One method per message, shared by all addresses, so that `at()` makes one small object. */
-function senderPrototype(names: readonly string[]): object {
-  const prototype: Record<string, unknown> = Object.create(null);
-  for (const name of names) {
-    prototype[name] = function send(this: { readonly [TO]: ActorId }, args?: unknown, options?: SendOptions): Outgoing {
-      return { ...options, to: this[TO], action: name, args: toJson(args, `the arguments of ${name}`) };
-    };
-  }
-  return prototype;
 }

@@ -161,11 +161,11 @@ const deaf = actor("deaf", { description: "An empty list of them.", state: count
 test("types: messages are sent by name also where none has an input", () => {
   const at = chime.at("a");
   assert.deepEqual(
-    [at.nudge(), at.wait({ a: 1 }), at.rung(null, { start: 1 })],
+    [at.nudge(), at.wait({ a: 1 }), at.rung(null, { deadline: 1 })],
     [
       { to: "chime/a", action: "nudge", args: null },
       { to: "chime/a", action: "wait", args: { a: 1 } },
-      { to: "chime/a", action: "rung", args: null, start: 1 },
+      { to: "chime/a", action: "rung", args: null, deadline: 1 },
     ],
   );
   assert.deepEqual(gong.at("a").nudge(), { to: "gong/a", action: "nudge", args: null });
@@ -206,10 +206,10 @@ const tally = actor("tally", {
 
 test("types: the reply to a message with an `output` is typed, in engines and in work", async () => {
   await using engine = await LocalEngine.start({ kinds: [scale, tally], store: memoryStore() });
-  await engine.call(scale.at("x").nudge(null, { start: null }));
+  await engine.call(scale.at("x").nudge());
   const weighed = await engine.call(scale.at("x").weigh({ item: "axe" }));
   const grams: number = "ok" in weighed ? weighed.ok.grams : 0;
-  const heaviest = await engine.call(tally.at("x").heaviest(null, { start: null }));
+  const heaviest = await engine.call(tally.at("x").heaviest());
   const most: number = "ok" in heaviest ? heaviest.ok : 0;
   const counted = await engine.call(tally.at("x").count());
   const bare: Reply = await engine.call(tally.at("x").nudge());
@@ -224,7 +224,7 @@ test("a message's reply is parsed by its `output` schema; one that does not fit 
     messages: { ask: { output: z.object({ n: z.number() }), run: () => Object(value) } },
   });
   await using engine = await LocalEngine.start({ kinds: [kind], store: memoryStore() });
-  const ask = () => engine.call(kind.at("a").ask(null, { start: null }));
+  const ask = () => engine.call(kind.at("a").ask());
   await assert.rejects(ask(), { code: "CRASHED", applied: false });
   value = { n: 1, extra: 2 };
   assert.deepEqual(await ask(), { ok: { n: 1 } });

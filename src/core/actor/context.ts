@@ -14,6 +14,7 @@ import type {
   ReplyWith,
   Viewer,
 } from "../contract/index.ts";
+import type { Address } from "./address.ts";
 import type { Question } from "./questions.ts";
 import type { Forwarded, Later } from "./replies.ts";
 
@@ -40,13 +41,19 @@ export interface FailedArgs {
   readonly why: string;
 }
 
+export interface CreateOptions {
+  /** Overrides the kind's policy, and is stored with the actor. */
+  readonly policy?: Partial<Policy>;
+  /** On whose behalf: `initial` gets it, and the actor is this viewer's where its kind has `owner: "starter"`. */
+  readonly viewer?: Viewer;
+}
+
+/** Takes an address or an id, and what `initial` gets as `args`. Returns the id. */
+export type Create = <I extends ActorId>(actor: I | Address<I>, args?: Json | object, options?: CreateOptions) => I;
+
 export interface SendOptions {
-  /** The actor may start with this message. */
-  readonly start?: Json;
   /** The reply arrives as a message of this action. */
   readonly replyAs?: string;
-  /** Only with `start`: overrides the kind's policy. */
-  readonly policy?: Partial<Policy>;
   /** On whose behalf: the receiver decides availability with it. Absent: an anonymous viewer. */
   readonly viewer?: Viewer;
   readonly deadline?: number;
@@ -113,6 +120,11 @@ export interface RunContext<S, A> {
   readonly can: (name: string) => boolean;
   /** Leaves with the commit, first in, first out per receiver (C5). Returns its id, which is `of` in the reply that `replyAs` requests. */
   readonly send: Send<string>;
+  /**
+   * Starts an actor with the commit, as a child of this one unless its kind starts by itself or stands for a viewer. Creating an actor that
+   * lives changes nothing. Messages that this turn sends it afterwards find it started.
+   */
+  readonly create: Create;
   /** A durable, named timer: the same name again replaces it. */
   readonly wake: (name: string, options: WakeOptions) => void;
   readonly cancel: (name: string) => void;
@@ -149,7 +161,7 @@ export interface WorkContext<S, A> extends RunContext<S, A> {
   readonly signal: AbortSignal;
   readonly progress: Progress;
   readonly log: Log;
-  /** Waits for another actor's reply. */
+  /** Waits for another actor's reply. An actor that this work creates starts with its commit, so it cannot be called before. */
   readonly call: Call;
 }
 

@@ -16,6 +16,7 @@ import type {
   TaskSupport,
   Viewer,
 } from "../contract/index.ts";
+import type { Address } from "./address.ts";
 import type { EndedArgs, FailedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context.ts";
 import type { Confirm } from "./questions.ts";
 import type { Forwarded, Later } from "./replies.ts";
@@ -27,7 +28,7 @@ export type Availability = boolean | string;
 export interface InitialContext {
   /** Decoded. */
   readonly key: string;
-  /** What the actor was created with; undefined if it starts on first use. */
+  /** What `create` was given; undefined without it, and for an actor that starts with its first message. */
   readonly args: Json | undefined;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -291,8 +292,8 @@ export interface Kind<K extends string, S, MI, MO = unknown> extends Behaviour<S
   readonly catalogue: Catalogue;
   /** `kind/key`, percent-encoded; throws `BAD_ID` unless the key is 1–256 bytes. */
   id(key: string): `${K}/${string}`;
-  /** Typed messages to one actor of this kind. */
-  at(key: string): Senders<MI, MO>;
+  /** The address of one actor of this kind, with typed builders of messages to it. */
+  at(key: string): Address<`${K}/${string}`> & Senders<MI, MO>;
   view(...given: Parameters<NonNullable<Behaviour<S>["view"]>>): ReturnType<NonNullable<Behaviour<S>["view"]>>;
   surface(...given: Parameters<NonNullable<Behaviour<S>["surface"]>>): ReturnType<NonNullable<Behaviour<S>["surface"]>>;
 }

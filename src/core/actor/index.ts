@@ -1,8 +1,11 @@
 export type { Frozen } from "../contract/index.ts";
 export { actor } from "./actor.ts";
+export type { Address } from "./address.ts";
 export type {
   Answers,
   Call,
+  Create,
+  CreateOptions,
   EndedArgs,
   FailedArgs,
   Forward,

@@ -47,8 +47,8 @@ test("an id without kind or key, or with broken percent-encoding, is BAD_ID", ()
 
 test("a message may have any name, also that of a property of its address #actors.messages", () => {
   assert.deepEqual(kind.at("x").to(), { to: "thing/x", action: "to", args: null });
-  const { knock } = { knock: kind.at("y/z").knock({ loud: true }, { replyAs: "heard", start: null }) };
-  assert.deepEqual(knock, { to: "thing/y%2Fz", action: "knock", args: { loud: true }, replyAs: "heard", start: null });
+  const { knock } = { knock: kind.at("y/z").knock({ loud: true }, { replyAs: "heard" }) };
+  assert.deepEqual(knock, { to: "thing/y%2Fz", action: "knock", args: { loud: true }, replyAs: "heard" });
 });
 
 test("names that do not fit are BAD_NAME", () => {

@@ -60,7 +60,7 @@ export function receive(actions: Actions, state: object, message: Message, life 
 /** A message that no author wrote: an engine's own, or one that this kind does not have. */
 function withoutAction(actions: Actions, message: Message): Turn<object> {
   const returned = returnedReply(message);
-  if (returned === undefined) return { reply: isBegin(message) ? { ok: null } : unknownAction(message.action) };
+  if (returned === undefined) return { reply: message.action === BEGIN_ACTION ? { ok: null } : unknownAction(message.action) };
   const { call, reply } = returned;
   return { answer: { [call.id]: message.action === REPLY_ACTION ? fittingReply(actions, call, reply) : reply } };
 }
@@ -76,11 +76,6 @@ function fittingReply(actions: Actions, call: WaitingCall, reply: Reply): Reply 
 /** Why a call that fits its schema does not run: an argument that is not among its choices, or a confirmation. */
 function heldBack(action: Action, state: object, args: unknown, viewer: ActorViewer, message: Message): Reply | undefined {
   return outOfChoice(action, state, args, viewer) ?? unconfirmed(action, state, args, viewer, message);
-}
-
-/** A message that only starts the actor: its initial state is committed, nothing else happens. */
-function isBegin({ action, start }: Message): boolean {
-  return start !== undefined && (action === BEGIN_ACTION || action === "begin");
 }
 
 /** A pure read of a durable state (law 2). */

@@ -20,14 +20,25 @@ import {
   type Turn,
   type Wake,
 } from "../contract/index.ts";
-import { capabilityNeeded, DirtyPaths, missingActorRefusal, omitUndefined, REPLY_ACTION, setOwn } from "../contract/internal.ts";
+import {
+  BEGIN_ACTION,
+  capabilityNeeded,
+  DirtyPaths,
+  missingActorRefusal,
+  omitUndefined,
+  REPLY_ACTION,
+  setOwn,
+} from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
 import { readArgs } from "./availability.ts";
+import { checkSendOptions, idOf } from "./address.ts";
 import type {
   Answers,
   Call,
+  Create,
+  CreateOptions,
   Forward,
   ForwardOptions,
   RawQuestion,
@@ -153,6 +164,13 @@ export class TurnContext implements RunContext<object, unknown> {
       return forward(...given);
     }
     return typed;
+  }
+  get create(): Create {
+    return (actor, args, options) => {
+      const to = idOf(actor);
+      (this.effects().send ??= []).push(traced(creating(to, args, options), this.message));
+      return to;
+    };
   }
   get wake(): (name: string, options: WakeOptions) => void {
     return (name, options) => {
@@ -375,6 +393,12 @@ const LATER = new Later();
 const FORWARDED = new ForwardedMark();
 const NOTHING: Turn<object> = Object.freeze({});
 
+/** The message that starts an actor. */
+function creating(to: ActorId, args: unknown, { policy, viewer }: CreateOptions = {}): Outgoing & { readonly start: Json } {
+  const start = args === undefined ? null : toJson(args, "the arguments of create()");
+  return { to, action: BEGIN_ACTION, args: null, start, ...omitUndefined({ policy, viewer }) };
+}
+
 /** The envelope of a message as its author wrote it. It keeps the trace of its cause. */
 function outgoing(
   to: ActorId | Outgoing,
@@ -385,11 +409,13 @@ function outgoing(
 ): Outgoing {
   if (typeof to === "object") {
     const extra = typeof given === "object" ? given : undefined;
+    checkSendOptions(extra);
     return traced({ ...to, ...extra, args: toJson(to.args, "the arguments of a message") }, cause);
   }
   // Throws BAD_ID here, where the author sees it, not in the outbox.
   keyOf(to);
   if (typeof given !== "string") throw badTurn("send(to, action, args): `action` is the name of a message.");
+  checkSendOptions(options);
   return traced({ ...options, to, action: given, args: toJson(args, "the arguments of a message") }, cause);
 }
 

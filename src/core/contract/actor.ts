@@ -174,8 +174,8 @@ export interface Behaviour<S = unknown> {
   /** Runs on load, in memory. The result is stored with the next turn. */
   migrate?(state: Json, from: number): S;
   /**
-   * Replies `UNKNOWN` to an action it does not know, but `{ ok: null }` to `begin` with `start` if it has no such action: a cast
-   * sends that to a viewer's actor that has not started before it calls through its links, since their replies need a receiver.
+   * Replies `UNKNOWN` to an action it does not know, but `{ ok: null }` to `troupe/begin`, which only starts the actor: `create` sends it, and
+   * a cast does before it calls through the links of a viewer's actor, since replies need a receiver.
    *
    * `state` is frozen deeply. `life` and `seq` are those of the event that the turn would leave: its nth send, from 0, gets the id
    * `${life}.${seq}.${n}`.
@@ -272,7 +272,7 @@ export interface Asks<T> extends Outgoing {
 /** The reply, which the receiver has validated against its `output`. */
 export type ReplyWith<T> = { readonly ok: T } | Exclude<Reply, { readonly ok: unknown }>;
 
-/** The action that only starts an actor. It cannot collide with an author's, whose names have no slash. */
+/** The action of `create`, which only starts an actor. It cannot collide with an author's, whose names have no slash. */
 export const BEGIN_ACTION = "troupe/begin";
 
 /** The message that brings the reply to one that an actor forwarded. It cannot collide with an author's, whose names have no slash. */

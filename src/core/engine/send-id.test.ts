@@ -18,8 +18,9 @@ const asker = actor("asker", {
   tools: {
     ask: {
       description: "Asks twice.",
-      run({ state: draft, send, key }) {
-        draft.questions[send(B, "add", { by: 1 }, { start: null, replyAs: "answered" })] = `${key}: first`;
+      run({ state: draft, create, send, key }) {
+        create(B);
+        draft.questions[send(B, "add", { by: 1 }, { replyAs: "answered" })] = `${key}: first`;
         draft.questions[send(B, "refuse", null, { replyAs: "answered" })] = `${key}: second`;
         return "sent";
       },
@@ -27,7 +28,7 @@ const asker = actor("asker", {
     work: {
       description: "Asks out of work.",
       async work({ state: draft, send, call }) {
-        await call(B, "get", null, { start: null });
+        await call(B, "get");
         draft.questions[send(B, "get", null, { replyAs: "answered" })] = "out of work";
         return "sent";
       },

@@ -30,7 +30,7 @@ const reader = actor("reader", {
     say: {
       input: z.object({ action: z.string(), args: z.json(), replyAs: z.string().optional() }),
       run({ args: { action, args, replyAs }, send }) {
-        send(library.id("a"), action, args, { start: null, ...(replyAs !== undefined && { replyAs }) });
+        send(library.id("a"), action, args, replyAs === undefined ? {} : { replyAs });
       },
     },
     replied: {

@@ -210,7 +210,7 @@ test("a question that another actor raises is not blamed on a client that can an
       think: {
         description: "Calls it.",
         async work({ call }) {
-          const reply = await call(asker.at("main").think({}), { start: null });
+          const reply = await call(asker.at("main").think({}));
           return "refused" in reply ? refuse(reply.refused.message, { code: reply.refused.code }) : "thought";
         },
       },

@@ -25,7 +25,7 @@ const tree = actor("tree", {
       description: "Leaves grow.",
       input: z.object({ leaves: z.int() }),
       run({ args, send }) {
-        for (let n = 0; n < args.leaves; n += 1) send(leaf.at(`${n}`).grow({}), { start: null });
+        for (let n = 0; n < args.leaves; n += 1) send(leaf.at(`${n}`).grow({}));
       },
     },
     echo: { description: "Never rests.", run: ({ send, self }) => void send(self, "again") },

@@ -86,24 +86,24 @@ export function present(turn: PlayerTurn, world: World): void {
 export function retire(turn: PlayerTurn, world: World): void {
   const { state, self } = turn;
   sendHome(turn, world, state.items.splice(0), false);
-  turn.send(shardOf(state.name), "free", { name: state.name }, { start: null });
-  turn.send("roster/main", "gone", { alias: aliasOf(self) }, { start: null });
-  turn.send(roomId(state.room), "farewell", { player: self, visit: state.visit, call: null, text: "" }, { start: null });
+  turn.send(shardOf(state.name), "free", { name: state.name });
+  turn.send("roster/main", "gone", { alias: aliasOf(self) });
+  turn.send(roomId(state.room), "farewell", { player: self, visit: state.visit, call: null, text: "" });
 }
 
 export function show(turn: PlayerTurn): void {
-  turn.send("roster/main", "seen", { alias: aliasOf(turn.self), name: turn.state.name }, { start: null });
+  turn.send("roster/main", "seen", { alias: aliasOf(turn.self), name: turn.state.name });
 }
 
 export function claimName(turn: PlayerTurn, name: string, call: string | null): void {
-  turn.send(shardOf(name), "claim", { name, call }, { start: null, replyAs: "claimed" });
+  turn.send(shardOf(name), "claim", { name, call }, { replyAs: "claimed" });
 }
 
 /** Items on their way to where they belong. `rest`: they were used up, and grow again first. */
 export function sendHome(turn: PlayerTurn, world: World, items: readonly string[], rest: boolean): void {
   for (const item of items) {
     const home = homesOf(world).get(item);
-    if (home !== undefined) turn.send(roomId(home.room), "homecoming", { item, rest }, { start: null });
+    if (home !== undefined) turn.send(roomId(home.room), "homecoming", { item, rest });
   }
 }
 
@@ -119,11 +119,11 @@ export function progress(turn: PlayerTurn, world: World): string[] {
 /** The room opens the answer with its news, and knows the new sheet before the caller reads it. */
 export function answerThroughRoom(turn: PlayerTurn, call: string, text: string): void {
   turn.state.revision += 1;
-  turn.send(roomId(turn.state.room), "sync", { sheet: sheetOf(turn.state), call, text }, { replyAs: "synced", start: null });
+  turn.send(roomId(turn.state.room), "sync", { sheet: sheetOf(turn.state), call, text }, { replyAs: "synced" });
 }
 
 /** Tells the room what changed, and this player alone a text, with the news of its next turn. */
 export function noteInRoom(turn: PlayerTurn, text: string | null): void {
   turn.state.revision += 1;
-  turn.send(roomId(turn.state.room), "note", { sheet: sheetOf(turn.state), text }, { start: null });
+  turn.send(roomId(turn.state.room), "note", { sheet: sheetOf(turn.state), text });
 }

@@ -114,7 +114,7 @@ export function playerKind(world: World) {
           const to = tidyName(ctx.args.to);
           if (said === "") return refuse("Write what.");
           present(ctx, world);
-          ctx.send(shardOf(to), "relay", { to, by: ctx.state.name, text: said, call: ctx.message.id }, { start: null, replyAs: "relayed" });
+          ctx.send(shardOf(to), "relay", { to, by: ctx.state.name, text: said, call: ctx.message.id }, { replyAs: "relayed" });
           return ctx.later();
         },
       },
@@ -257,7 +257,7 @@ export function playerKind(world: World) {
             if (state.name !== back.name) ctx.send(shardOf(back.name), "free", { name: back.name });
             return ctx.answer(back.call, { refused: { code: "NOT_NOW", message: `You are called ${state.name} already.` } });
           }
-          ctx.send(shardOf(state.name), "free", { name: state.name }, { start: null });
+          ctx.send(shardOf(state.name), "free", { name: state.name });
           state.name = back.name;
           state.chosen = true;
           show(ctx);

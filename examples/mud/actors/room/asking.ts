@@ -16,8 +16,6 @@ const ASKS = {
 
 export type What = keyof typeof ASKS;
 
-const BEGINS: ReadonlySet<What> = new Set(["admitted", "entered"]);
-
 /** Asked, and not answered yet. An answer that brings nothing back does not say whose call it ends and what was on its way. */
 export interface Asked {
   /** Of the message that asks. */
@@ -29,6 +27,6 @@ export interface Asked {
 
 /** Has the other's own turn decide; the answer comes back to this room. */
 export function ask(turn: RoomTurn, of: ActorId, what: What, ticket: Ticket, args: JsonObject = {}): void {
-  const id = turn.send(of, ASKS[what], { ticket, ...args }, { replyAs: what, ...(BEGINS.has(what) && { start: null }) });
+  const id = turn.send(of, ASKS[what], { ticket, ...args }, { replyAs: what });
   turn.state.asked.push({ id, of, what, ticket });
 }

@@ -185,7 +185,7 @@ export function depart(turn: RoomTurn, world: World, player: string, seen: boole
     // A step was under way: the other room has nobody either, and the player will not say when it is over.
     if (one.leaving && one.going !== undefined) {
       const { to, call } = one.going;
-      turn.send(roomId(to), "farewell", { player, visit: one.visit + 1, call: null, text: "" }, { start: null });
+      turn.send(roomId(to), "farewell", { player, visit: one.visit + 1, call: null, text: "" });
       turn.answer(call, { refused: { code: "NOT_NOW", message: LEFT_THE_WORLD } });
     }
   }

@@ -28,7 +28,7 @@ export function strayed(turn: RoomTurn, world: World, item: string): void {
   if (home === undefined || !takeUp(turn.state.stage, item)) return;
   tellAll(turn, "", `The ${itemOf(world, item).name} fades away, back to where it belongs.`);
   if (home.room === turn.key) comeHome(world, turn.key, turn.state.stage, item);
-  else turn.send(roomId(home.room), "homecoming", { item, rest: false }, { start: null });
+  else turn.send(roomId(home.room), "homecoming", { item, rest: false });
 }
 
 /** An item that belongs here is back; what was used up grows again first. */

@@ -13,7 +13,7 @@ import {
   type Snapshot,
   systemEntropy,
 } from "../../../core/contract/index.ts";
-import { omitUndefined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
+import { BEGIN_ACTION, omitUndefined, tooManyValues, VALUE_LIMITS } from "../../../core/contract/internal.ts";
 import { readHeader } from "../../../core/chain/index.ts";
 import { Acting } from "../../../mcp/source/index.ts";
 import { GUEST, type Guests, type GuestState } from "../../wasm/index.ts";
@@ -304,7 +304,7 @@ export class EngineStage implements TheaterStage, Closable {
     const to: ActorId = `${kind}/${encodeURIComponent(key)}`;
     await this.#free(to, key);
     const args = initialState === undefined ? {} : jsonOf(initialState);
-    valueOf(await this.#engine.call({ to, action: "begin", args, start: args }));
+    valueOf(await this.#engine.call({ to, action: BEGIN_ACTION, args, start: args }));
     return to;
   }
 

@@ -29,7 +29,8 @@ const reader = actor("reader", {
   messages: {
     say: {
       input: z.object({ action: z.string(), args: z.json(), replyAs: z.string().optional() }),
-      run({ args: { action, args, replyAs }, send }) {
+      run({ args: { action, args, replyAs }, create, send }) {
+        create(library.id("a"));
         send(library.id("a"), action, args, replyAs === undefined ? {} : { replyAs });
       },
     },

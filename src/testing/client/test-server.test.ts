@@ -24,8 +24,11 @@ const tree = actor("tree", {
     spring: {
       description: "Leaves grow.",
       input: z.object({ leaves: z.int() }),
-      run({ args, send }) {
-        for (let n = 0; n < args.leaves; n += 1) send(leaf.at(`${n}`).grow({}));
+      run({ args, create, send }) {
+        for (let n = 0; n < args.leaves; n += 1) {
+          create(leaf.at(`${n}`));
+          send(leaf.at(`${n}`).grow({}));
+        }
       },
     },
     echo: { description: "Never rests.", run: ({ send, self }) => void send(self, "again") },

@@ -1,10 +1,8 @@
-// Owns: what one process of `npm run test:quick` prints: failures, files that are too slow, totals. Does not own: running the tests.
+// Owns: what one process of `npm run test:quick` prints: failures, the slowest files, totals. Does not own: running the tests.
 import { relative, resolve } from "node:path";
 import type { TestEvent } from "node:test/reporters";
 import { inspect, stripVTControlCharacters } from "node:util";
 
-/** Seconds of processor time above which a file belongs to `npm test` only. */
-const SLOW_SECONDS = 5;
 const root = resolve(import.meta.dirname, "..");
 const place = (file = "", line?: number): string => `${relative(root, file)}${line === undefined ? "" : `:${line}`}`;
 
@@ -13,15 +11,12 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   const names: string[] = [];
   let passed = 0;
   let failed = 0;
-  let before = process.cpuUsage();
   for await (const { type, data } of events) {
     if (type === "test:start") names.splice(data.nesting, Infinity, data.name);
     if (type !== "test:pass" && type !== "test:fail") continue;
-    if (data.nesting === 0) {
-      const { user, system } = process.cpuUsage(before);
-      before = process.cpuUsage();
-      seconds.set(place(data.file), (seconds.get(place(data.file)) ?? 0) + (user + system) / 1e6);
-    }
+    const file = place(data.file);
+    // Events arrive after their tests, so only the duration that they bring is that of the test.
+    if (data.nesting === 0) seconds.set(file, (seconds.get(file) ?? 0) + data.details.duration_ms / 1_000);
     if (type === "test:pass") {
       if (data.details.type !== "suite") passed++;
       continue;
@@ -34,8 +29,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     const cause = stripVTControlCharacters(inspect(error.cause ?? error)).replaceAll(/^/gmu, "  ");
     yield `✖ ${name}\n  ${place(data.file, data.line)}\n${cause}\n\n`;
   }
-  for (const [file, spent] of seconds)
-    if (spent > SLOW_SECONDS)
-      yield `${file} took ${spent.toFixed(1)} s of processor time: make it quicker, or add a line "// slow: why".\n`;
+  const slowest = [...seconds].toSorted(([, one], [, other]) => other - one).slice(0, 3);
+  yield `Slowest: ${slowest.map(([file, spent]) => `${file} ${spent.toFixed(1)} s`).join(", ")}
+`;
   yield `${passed} passed, ${failed} failed\n`;
 }

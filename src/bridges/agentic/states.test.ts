@@ -1,4 +1,3 @@
-// slow: values of a million items
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { BLOB, CONTENT, type Json } from "../../core/contract/index.ts";

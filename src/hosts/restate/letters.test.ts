@@ -1,4 +1,3 @@
-// slow: many dead letters over HTTP
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";

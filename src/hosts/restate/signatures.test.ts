@@ -1,4 +1,3 @@
-// slow: verifies 2,000 signatures
 import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, test } from "node:test";

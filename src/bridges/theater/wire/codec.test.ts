@@ -1,4 +1,3 @@
-// slow: messages of 9 and 13 MiB in fragments
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";

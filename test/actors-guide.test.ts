@@ -126,11 +126,11 @@ describe("links, as the guide has them", () => {
     it(`refuses with the link's reason, joins under its prefix and begins a place (${era})`, async () => {
       await using server = await testServer([expense, desk]);
       const client = server.client({ principal: "ann", era });
-      const early = await client.callTool("desk.queue", {});
+      const early = await client.callTool("desk__queue", {});
       assert.deepEqual([early["isError"], toolText(early)], [true, "Submit it first."]);
       assert.match(JSON.stringify(early["_meta"]), /"NOT_NOW"/);
       await client.callTool("submit", { title: "Train" });
-      const waits = async (): Promise<boolean> => toolText(await client.callTool("desk.queue", {})) === '{"waiting":["Train"]}';
+      const waits = async (): Promise<boolean> => toolText(await client.callTool("desk__queue", {})) === '{"waiting":["Train"]}';
       await until("the expense waits", waits);
     });
 
@@ -138,7 +138,7 @@ describe("links, as the guide has them", () => {
     await using server = await testServer([expense, desk]);
     const client = server.client({ principal: null, era: "modern" });
     const names = (await client.listTools()).map(({ name }) => name);
-    assert.deepEqual(names.toSorted(), ["desk.queue", "end_expense", "start_expense", "submit"]);
+    assert.deepEqual(names.toSorted(), ["desk__queue", "end_expense", "start_expense", "submit"]);
     assert.deepEqual(
       (await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate),
       ["expense://{handle}/state"],

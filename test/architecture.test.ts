@@ -72,6 +72,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/packet/packet-error.ts": ["cli"],
   "mcp/source/access.ts": ["cli"],
   "mcp/source/merge.ts": ["cli"],
+  "mcp/source/names.ts": ["mcp/server"],
   "core/store/log-hooks.ts": ["cli", "mcp/server"],
   "core/store/memory-sessions.ts": ["cli"],
   "core/store/secret-file.ts": ["cli", "mcp/server"],

@@ -55,7 +55,7 @@ export async function start({ data, keys, ports }: Options) {
 
   // One server.
   const auth = await authenticator({ keys });
-  const sources = [play, opened.use(flow.source()), prefix("hero", hero), theater, signposts];
+  const sources = [play, opened.use(flow.source()), prefix("hero", hero, "dots"), theater, signposts];
   const server = opened.use(createServer("all", "1.0.0", { auth, sources }));
   flow.tunnelTo(server.gateway);
 

@@ -23,7 +23,7 @@ for (const era of ["legacy", "modern"] as const) {
 
   test(`${era}: each principal has its own, under a name`, async () => {
     await using towns = await walk(ownTown);
-    assertToolResult(await towns.client({ era, principal: "ada" }).callTool("town.weather", { city: "Oslo" }), '{"celsius":4}');
+    assertToolResult(await towns.client({ era, principal: "ada" }).callTool("town__weather", { city: "Oslo" }), '{"celsius":4}');
   });
 
   test(`${era}: what is moved answers as it did`, async () => {

@@ -2,18 +2,15 @@ import { randomBytes } from "node:crypto";
 import type { Engine, Source } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { derivedKey } from "../core/store/secret-file.ts";
-import { cast, type CastOptions, dotted, merge, type Names, prefix, strict } from "../mcp/source/index.ts";
+import { cast, type CastOptions, merge, type NameStyle, prefix } from "../mcp/source/index.ts";
 import { checkNames } from "../mcp/source/merge.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Loaded } from "./load.ts";
 import type { ServerLog } from "./log.ts";
 
-/** `--tool-names`. */
-export const namesOf = (toolNames: "dot" | "strict"): Names => (toolNames === "strict" ? strict : dotted);
-
 export interface Assembling {
   readonly engine: Engine;
-  readonly toolNames: "dot" | "strict";
+  readonly names: NameStyle | undefined;
   readonly log: ServerLog;
   /** Faults are told with all they say. */
   readonly inFull: boolean;
@@ -26,8 +23,7 @@ export interface Assembling {
 export const handleSecret = (key: Uint8Array | undefined): Uint8Array => (key === undefined ? randomBytes(32) : derivedKey(key, "handles"));
 
 /** All that modules export, as one source. Throws `NAME_COLLISION` where names are known to meet. */
-export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, handles, capabilities }: Assembling): Source => {
-  const names = namesOf(toolNames);
+export const assemble = ({ parts }: Loaded, { engine, names, log, inFull, handles, capabilities }: Assembling): Source => {
   const sources = parts.flatMap((part) => {
     const ofActors =
       part.cast.length === 0
@@ -36,8 +32,7 @@ export const assemble = ({ parts }: Loaded, { engine, toolNames, log, inFull, ha
             cast({
               engine,
               kinds: part.cast,
-              names,
-              ...omitUndefined({ handles }),
+              ...omitUndefined({ names, handles }),
               onFault: (error, actor) => log("error", "surface-fault", { actor, ...faultFields(error, inFull) }),
             }),
           ];

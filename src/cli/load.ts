@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { type Behaviour, type Source, TroupeError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { Capability } from "../bridges/packet/index.ts";
-import type { Names } from "../mcp/source/index.ts";
+import type { NameStyle } from "../mcp/source/index.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import { loadFailure, noteScripts } from "./load-failure.ts";
 
@@ -118,7 +118,7 @@ const exported = (module: Readonly<Record<string, unknown>>): ReadonlyMap<unknow
 
 /** How a service that a module exports is made a source. */
 export interface ServiceSettings {
-  readonly names?: Names;
+  readonly names?: NameStyle;
   /** Hears of what fails inside it. */
   readonly onFault?: (error: unknown) => void;
 }
@@ -167,7 +167,7 @@ export const load = async (modules: readonly string[], round = 0, services: Serv
       if (isBehaviour(value)) cast.push(value);
       else if (isCapability(value)) capabilities.push(value);
       else if (isSource(value)) sources.push(value);
-      else sources.push(...(await agenticSource(value, exportedAs, services)));
+      else sources.push(...(await agenticSource(value, exportedAs, prefix === undefined ? services : { names: "underscores", ...services })));
     }
     if (cast.length + capabilities.length + sources.length === 0)
       throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a capability, a source, or an AgenticService.`);

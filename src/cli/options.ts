@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { isScope } from "../core/contract/internal.ts";
+import type { NameStyle } from "../mcp/source/index.ts";
 import { type HostPort, parseHostPort, parseTcp } from "./address.ts";
 import { ageMs } from "./age.ts";
 import { type EngineAddress, parseEngine } from "./cluster/engine-address.ts";
@@ -23,7 +24,8 @@ export interface ServeOptions {
   readonly title?: string;
   readonly serverVersion?: string;
   readonly as?: string;
-  readonly toolNames: "dot" | "strict";
+  /** Absent: underscores, except in an AgenticService. */
+  readonly names?: NameStyle;
   readonly lists: "gated" | "dynamic";
   readonly legacyLists: "gated" | "dynamic";
   readonly json?: boolean;
@@ -175,9 +177,10 @@ export const addServeOptions = (
       "who the client on stdio or a Unix socket is (default: local); with dev, also every caller over HTTP on loopback",
     )
     .addOption(
-      new Option("--tool-names <style>", "dot: child.open; strict: child__open, [A-Za-z0-9_-]{1,64} only")
-        .choices(["dot", "strict"])
-        .default("dot"),
+      new Option(
+        "--names <style>",
+        "of what links lead to, underscores: child__open, at most 64 of A-Z a-z 0-9 _ - as models take them; dots: child.open (default: underscores; of an AgenticService dots)",
+      ).choices(["underscores", "dots"]),
     )
     .addOption(
       new Option("--lists <posture>", "to clients of 2026-07-28 with a principal: gated (all tools, refused with a reason) or dynamic")

@@ -1,6 +1,5 @@
 import { type Behaviour, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { namesOf } from "./assemble.ts";
 import { banner } from "./banner.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
@@ -62,8 +61,8 @@ export interface Serving {
 }
 
 /** For services that are no actors. */
-export const serviceSettings = ({ toolNames }: ServeOptions, log: ServerLog, inFull: boolean): ServiceSettings => ({
-  names: namesOf(toolNames),
+export const serviceSettings = ({ names }: ServeOptions, log: ServerLog, inFull: boolean): ServiceSettings => ({
+  ...omitUndefined({ names }),
   onFault: (error) => log("error", "service-fault", { ...faultFields(error, inFull) }),
 });
 

@@ -101,7 +101,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
     const place = { engine, data: ground.data, handles };
     await theater?.start(of, place);
     const capabilities = await packets?.start(of, place);
-    return assemble(of, { engine, toolNames: options.toolNames, log, inFull, handles, capabilities });
+    return assemble(of, { engine, names: options.names, log, inFull, handles, capabilities });
   };
   const switched = switchSource(await made(first));
   opened.defer(watchClock(systemClock, CLOCK_LOOK_MS, (ms) => log("warn", "clock-jumped", { ms, what: clockJumped(ms) })));

@@ -75,11 +75,17 @@ describe("troupe serve of an AgenticService", () => {
     });
   }
 
-  it("with --tool-names strict, alone and under a prefix: every tool has a name that such clients take", async () => {
-    await using served = await serveChild([MODULE, `one=${MODULE}`, "--tool-names", "strict"]);
-    await using player = await connect({ http: served.ready.http ?? "" }, { sdk: "v1", era: "legacy" });
-    const own = ["hurt", "move", "beg", "fall", "pet__feed"];
-    assert.deepEqual(await toolsOf(player), [...own, ...own.map((name) => `one__${name}`)]);
-    assert.equal((await player.call("one__pet__feed")).isError, false);
+  it("keeps dots alone, and has underscores under a prefix and with --names underscores", async () => {
+    const inner = ["hurt", "move", "beg", "fall", "pet__feed"];
+    const under = inner.map((name) => `one__${name}`);
+    for (const [args, own] of [
+      [[], ["hurt", "move", "beg", "fall", "pet.feed"]],
+      [["--names", "underscores"], inner],
+    ] as const) {
+      await using served = await serveChild([MODULE, `one=${MODULE}`, ...args]);
+      await using player = await connect({ http: served.ready.http ?? "" }, { sdk: "v1", era: "legacy" });
+      assert.deepEqual(await toolsOf(player), [...own, ...under]);
+      assert.equal((await player.call("one__pet__feed")).isError, false);
+    }
   });
 });

@@ -64,14 +64,22 @@ describe("troupe serve", () => {
     await using served = await serveChild(["one=examples/counter", "two=examples/door"]);
     await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
     const names = (await client.tools()).map((tool) => tool.name);
-    assert.ok(names.includes("one.add") && names.includes("two.open"), names.join(" "));
-    assert.equal((await client.call("one.add", { by: 4 })).text, "4");
+    assert.ok(names.includes("one__add") && names.includes("two__open"), names.join(" "));
+    assert.equal((await client.call("one__add", { by: 4 })).text, "4");
   });
 
-  test("a strict host gets names of letters, digits and underscores #cli.serve.strict", async () => {
-    await using served = await serveChild(["one=examples/counter", "--tool-names", "strict"]);
-    await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
-    assert.deepEqual((await client.tools()).map((tool) => tool.name).toSorted(), ["one__add", "one__get"]);
+  test("names are of letters, digits and underscores, or with --names dots of dots too #cli.serve.strict", async () => {
+    for (const [args, names] of [
+      [[], ["one__add", "one__get"]],
+      [
+        ["--names", "dots"],
+        ["one.add", "one.get"],
+      ],
+    ] as const) {
+      await using served = await serveChild(["one=examples/counter", ...args]);
+      await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
+      assert.deepEqual((await client.tools()).map((tool) => tool.name).toSorted(), names);
+    }
   });
 
   test("who lists once is shown all tools with --legacy-lists gated", async () => {

@@ -54,8 +54,8 @@ test("a child that crashes too often fails, its parent hears of it and has it tr
   const failures = async (): Promise<unknown> => Object((await engine.read("boss/main"))?.state)["failures"];
   await client.callTool("hire");
   await server.clock.advance(0);
-  assert.deepEqual((await client.callTool("worker.work")).structuredContent, { done: 1 });
-  for (let crash = 0; crash < 2; crash += 1) assert.equal((await client.callTool("worker.work")).isError, true);
+  assert.deepEqual((await client.callTool("worker__work")).structuredContent, { done: 1 });
+  for (let crash = 0; crash < 2; crash += 1) assert.equal((await client.callTool("worker__work")).isError, true);
   await server.clock.advance(0);
   assert.deepEqual(await failures(), ["it crashed 2 times within 60000 ms"]);
   assert.equal((await engine.read("worker/one"))?.status, "failed");
@@ -64,5 +64,5 @@ test("a child that crashes too often fails, its parent hears of it and has it tr
   assert.equal((await engine.read("worker/one"))?.status, "failed", "it is not time yet");
   await server.clock.advance(1);
   await until("it is there again", async () => (await engine.read("worker/one"))?.status === "live");
-  assert.deepEqual((await client.callTool("worker.work")).structuredContent, { done: 2 });
+  assert.deepEqual((await client.callTool("worker__work")).structuredContent, { done: 2 });
 });

@@ -145,14 +145,14 @@ for (const [sdk, everything] of [
     await one.ready;
     await two.ready;
     const client = house.client({ answers: YES });
-    assertHasTools(await client.listTools(), "add", "one.add", "two.add");
-    assertToolResult(await client.callTool("one.add", { a: 1, b: 2 }), "3");
-    assertToolResult(await client.callTool("two.confirm", { what: "go" }), /accept/);
+    assertHasTools(await client.listTools(), "add", "one__add", "two__add");
+    assertToolResult(await client.callTool("one__add", { a: 1, b: 2 }), "3");
+    assertToolResult(await client.callTool("two__confirm", { what: "go" }), /accept/);
     assertToolResult(await client.callTool("add"), "ours");
     const read = await client.readResource("notes://one/a%2Fb");
     assert.match(JSON.stringify(read), /notes:\/\/a%2Fb/);
     assert.deepEqual(await client.complete({ uri: "notes://two/{id}" }, "id", "o"), ["one", "other"]);
-    const about = 'About everything here whose name begins with "one." or "two.":\nAsk for anything.';
+    const about = 'About everything here whose name begins with "one__" or "two__":\nAsk for anything.';
     assert.equal((await client.initialize())["instructions"], about);
     await one[Symbol.asyncDispose]();
     await two[Symbol.asyncDispose]();

@@ -108,10 +108,10 @@ for (const which of CLIENTS)
       await using server = createServer("s", "1", { sources: [cast({ engine, kinds: [tally] }), prefix("lamp", light)] });
       server.tools.register({ name: "hello" }, () => "hello");
       await using client = await connected(server, which);
-      assert.deepEqual((await client.tools()).map(({ name }) => name).toSorted(), ["count", "hello", "lamp.switch_on"]);
+      assert.deepEqual((await client.tools()).map(({ name }) => name).toSorted(), ["count", "hello", "lamp__switch_on"]);
       assert.equal((await client.call("count")).text, "1");
       assert.equal((await client.call("hello")).text, "hello");
-      await client.call("lamp.switch_on");
+      await client.call("lamp__switch_on");
       assert.equal(service.isOn(), true);
       light[Symbol.dispose]();
     });

@@ -150,7 +150,7 @@ describe("three sources behind one gateway", () => {
     await using two = await asRegistry();
     await using three = await asService();
     const source = merge(prefix("a", one.source), prefix("b", two.source), prefix("c", three.source));
-    for (const name of ["a", "b", "c"]) await script(source, `${name}.`, `${name}/`);
+    for (const name of ["a", "b", "c"]) await script(source, `${name}__`, `${name}/`);
   });
 
   it("never asks which source it serves", async () => {

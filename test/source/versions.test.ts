@@ -66,7 +66,7 @@ for (const [what, version, migrate, code] of [
     assert.deepEqual(listed(await source.surface(ana), "dynamic").tools, []);
     assert.deepEqual(await source.act(ana, "tools/look", {}, {}), off);
     assert.deepEqual(await source.act(ana, "resources/desk", {}, {}), off);
-    assert.equal("refused" in (await source.act(ana, "tools/lamp.light", {}, {})), true);
+    assert.equal("refused" in (await source.act(ana, "tools/lamp__light", {}, {})), true);
     await assert.rejects(source.act(ana, "tools/add", {}, {}), { code, applied: false });
     assert.deepEqual(looked, []);
   });

@@ -330,8 +330,8 @@ describe("several services on one server", () => {
     using b = named("b");
     for (const [both, head] of [
       [merge(a, b), ""],
-      [prefix("x", merge(a, b)), "x."],
-      [merge(prefix("x", a), prefix("x", b)), "x."],
+      [prefix("x", merge(a, b)), "x__"],
+      [merge(prefix("x", a), prefix("x", b)), "x__"],
     ] as const) {
       assert.deepEqual(await toolNames(both), [`${head}go_a`, `${head}go_b`]);
       const templates = listed(await both.surface(viewer), "dynamic").resourceTemplates;
@@ -356,9 +356,9 @@ describe("several services on one server", () => {
     using a = named("a", "go");
     using b = named("b", "stop");
     const both = merge(prefix("one", a), prefix("two", b));
-    assert.deepEqual(await toolNames(both), ["one.go", "two.stop"]);
+    assert.deepEqual(await toolNames(both), ["one__go", "two__stop"]);
     assert.deepEqual(await resourceUris(both), ["mcp://one/a/state/mark", "mcp://two/b/state/mark"]);
-    assert.deepEqual(okOf(await act(both, "resources/two.mark")), { "troupe/content": [{ type: "text", text: '"b"' }] });
+    assert.deepEqual(okOf(await act(both, "resources/two__mark")), { "troupe/content": [{ type: "text", text: '"b"' }] });
     using c = fromAgenticService(new Puppet({ actions: { rest: action() }, states: { other: { value: 1 } } }), { name: "c" });
     assert.deepEqual(await toolNames(merge(a, c)), ["go", "rest"]);
     using d = named("d", "go");

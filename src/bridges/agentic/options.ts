@@ -1,5 +1,5 @@
 import type { JsonObject, Clock } from "../../core/contract/index.ts";
-import type { Names } from "../../mcp/source/index.ts";
+import type { Names, NameStyle } from "../../mcp/source/index.ts";
 import type { AgenticService } from "./agentic-service.ts";
 
 /** What a service does not say of an action, under the action's name as its path has it: `heal`, `child.heal`. */
@@ -43,8 +43,8 @@ export interface AgenticServiceOptions {
   readonly text?: "error" | "data";
   /** An action that has not ended by then has failed (`WORK_TIMEOUT`), though it may go on. Default 60,000. */
   readonly callMs?: number;
-  /** Default `dotted`. */
-  readonly names?: Names;
+  /** How the names of links and their offers are joined. Default `dots`, as the specification of AgenticService has them: `child.heal`. */
+  readonly names?: NameStyle | Names;
   readonly clock?: Clock;
   /** How long a list waits for maps that have not come yet. Default 1,000. */
   readonly firstEmissionMs?: number;

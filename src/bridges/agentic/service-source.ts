@@ -18,7 +18,7 @@ import {
   type Viewer,
 } from "../../core/contract/index.ts";
 import { omitUndefined, hasOwn, isContent, getOwn } from "../../core/contract/internal.ts";
-import { checkJson, dotted, joinName, type Names } from "../../mcp/source/index.ts";
+import { checkJson, joinName, type Names, namesOf } from "../../mcp/source/index.ts";
 import type { Action, AgenticService, State } from "./agentic-service.ts";
 import { Book, type Handler } from "./book.ts";
 import { ChangeWaits } from "./change-waits.ts";
@@ -62,13 +62,14 @@ export class ServiceSource implements Source, Disposable {
   #closed = false;
 
   constructor(service: AgenticService, options: AgenticServiceOptions) {
-    const { clock = systemClock, firstEmissionMs = 1_000, maxDepth = 4, maxServices = 64, names = dotted } = options;
+    const { clock = systemClock, firstEmissionMs = 1_000, maxDepth = 4, maxServices = 64, names: style = "dots" } = options;
     if (options.instructions !== undefined) this.instructions = options.instructions;
     this.service = service;
     this.#options = options;
     const faults = new Faults(options.onFault);
     this.#fault = (error) => faults.tell(error);
     this.#clock = clock;
+    const names = namesOf(style);
     this.#names = names;
     this.#root = `mcp://${encodeURIComponent((options.name ?? service.serviceName ?? "service").toWellFormed())}`;
     this.#settings = { clock, callMs: options.callMs ?? 60_000, text: options.text ?? "error", root: this.#root };

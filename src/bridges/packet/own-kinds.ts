@@ -148,7 +148,7 @@ export class OwnKinds {
     const { byKind } = this.#casts;
     let source = byKind.get(kind);
     if (source === undefined)
-      byKind.set(kind, (source = cast({ engine, clock, entropy, kinds, only: kind, ...omitUndefined({ handles }) })));
+      byKind.set(kind, (source = cast({ engine, clock, entropy, kinds, only: kind, names: "dots", ...omitUndefined({ handles }) })));
     return source;
   }
 }

@@ -12,6 +12,8 @@ import {
 import type { GatewayOptions } from "../gateway/index.ts";
 import type { Middleware, OnError } from "./handler.ts";
 import { type WebLimits, type WebOptions, HTTP_LIMITS } from "../transport/index.ts";
+import type { Names, NameStyle } from "../source/index.ts";
+import { NAMES } from "../source/names.ts";
 import { checkNeeded, ICONS, TEXT } from "../../core/contract/internal.ts";
 
 type OfGateway = Omit<GatewayOptions, "source" | "info" | "instructions" | "sessionTtlMs" | "sharedSessions">;
@@ -28,6 +30,8 @@ export interface ServerOptions extends OfGateway, OfWeb {
   readonly instructions?: string;
   /** Served together with the server's own registries: casts of actors, services, the `source` of other servers. The server does not close them. */
   readonly sources?: readonly Source[];
+  /** Which names the server's own tools and prompts may have. Default `underscores`, which the APIs of models take; `dots` allows dots, and 128 characters. */
+  readonly names?: NameStyle | Names;
   /** Wraps every handler of the registries, the first outermost; not those of `sources`. */
   readonly middleware?: readonly Middleware[];
   /** Called with errors of handlers that are not refusals, timeouts included, and with the run's id. The server's `log` gets only their names. */
@@ -60,6 +64,7 @@ export const OPTIONS: OptionTable<ServerOptions> = {
     "a list of sources: actors are one by cast({ engine, kinds }), an AgenticService by fromAgenticService(…)",
     (value) => Array.isArray(value) && value.every((one) => isJsonObject(one) && typeof one["act"] === "function"),
   ],
+  names: NAMES,
   middleware: ["a list of functions", (value) => Array.isArray(value) && value.every((one) => typeof one === "function")],
   onError: FUNCTION,
   handlerMs: ABOVE_ZERO,

@@ -20,7 +20,7 @@ import type { FaultContext, LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore, mendedSessionStores, sqliteStore } from "../../core/store/index.ts";
 import { sessionHooks, storeHooks } from "../../core/store/log-hooks.ts";
 import { derivedKey, secretKeyIn } from "../../core/store/secret-file.ts";
-import { type CastOptions, cast } from "../source/index.ts";
+import { cast } from "../source/index.ts";
 import { authenticator, type AuthOptions, type Authenticator } from "../transport/index.ts";
 import type { ListenOptions } from "./listen.ts";
 import { OPTIONS as SERVER_OPTIONS, type ServerOptions } from "./options.ts";
@@ -32,7 +32,7 @@ export type ActorFault = FaultContext | { readonly where: "surface"; readonly ac
 type FromDirectory = "sessions" | "streams" | "taskStore" | "sharedSessions" | "requestStateKey";
 
 /** Options of `createServer`, without those that `directory` decides, and: */
-export interface ServeActorsOptions extends Omit<ServerOptions, FromDirectory | "auth">, Pick<CastOptions, "names"> {
+export interface ServeActorsOptions extends Omit<ServerOptions, FromDirectory | "auth"> {
   /** Everything that clients may reach, as `actor()` makes it. */
   readonly kinds: readonly Behaviour[];
   /** Where actors, sessions and keys are stored, with the same files as `troupe serve --data`. Created where absent. Default: in memory. */
@@ -71,7 +71,6 @@ const OPTIONS: OptionTable<ServeActorsOptions> = {
   http: true,
   name: TEXT,
   version: TEXT,
-  names: true,
   onFault: FUNCTION,
 };
 
@@ -85,9 +84,9 @@ export function serveActors(
 export function serveActors(options: ServeActorsOptions): Promise<ServedActors>;
 export async function serveActors(options: ServeActorsOptions): Promise<ServedActors> {
   checkOptions("serveActors", options, OPTIONS);
-  const { kinds, directory, auth, http, name = "actors", version = "1.0.0", names, onFault, sources = [], ...ofServer } = options;
+  const { kinds, directory, auth, http, name = "actors", version = "1.0.0", onFault, sources = [], ...ofServer } = options;
   checkNeeded("kinds", kinds, KINDS);
-  const { clock, entropy, observer } = ofServer;
+  const { clock, entropy, names, observer } = ofServer;
   const timed = omitUndefined({ clock, entropy });
   const known = auth === undefined || "check" in auth ? auth : await authenticator({ ...omitUndefined({ clock }), ...auth });
   const report = onFault ?? reportTo(options.log);

@@ -72,6 +72,7 @@ class Server implements AsyncDisposable {
       instructions,
       sources = [],
       handlerMs,
+      names,
       onError,
       middleware = [],
       webLimits,
@@ -85,7 +86,7 @@ class Server implements AsyncDisposable {
     const own = registry({
       name,
       ...timed,
-      ...omitUndefined({ instructions, timeoutMs: handlerMs }),
+      ...omitUndefined({ instructions, names, timeoutMs: handlerMs }),
       ...(log === undefined ? {} : { onFault: faultsTo(log) }),
     });
     const env = { entropy, log, onError, middleware };

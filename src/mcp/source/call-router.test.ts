@@ -191,7 +191,7 @@ test("the sessions of a peer start a bounded number of actors, and can go on usi
   // Several calls at once start no more than one alone.
   const atOnce = await Promise.all([1, 2, 3].map(() => from("192.0.2.1", 5_000)));
   assert.deepEqual(atOnce.map(codeOf), ["START_LIMIT", "START_LIMIT", "START_LIMIT"]);
-  assert.equal(codeOf(await from("192.0.2.1", 5_001, "tools/hall.visit")), "START_LIMIT", "by a link");
+  assert.equal(codeOf(await from("192.0.2.1", 5_001, "tools/hall__visit")), "START_LIMIT", "by a link");
   assert.equal(await engine.read("pad/session%7C5001"), undefined);
   assert.deepEqual(await from("192.0.2.2", 5_002), { ok: 1 }, "another peer");
   // Another process finds the actors there, and counts none of them.
@@ -231,7 +231,7 @@ test("errors of a linked actor do not contain its key, which may be another user
     start: null,
   });
   await assert.rejects(tear("ann@home", "tools/tear"), { code: "CRASHED", message: /^diary\/ann%40home crashed/ });
-  await assert.rejects(tear("bob", "tools/a.tear"), {
+  await assert.rejects(tear("bob", "tools/a__tear"), {
     code: "CRASHED",
     applied: false,
     message: /^The diary crashed at event \d+: your call/,
@@ -272,7 +272,7 @@ class Quick extends FakeEngine {
   }
 }
 
-const now = (source: Source, viewer = ana, ref: "tools/add" | "tools/read" | "tools/c.add" = "tools/add") =>
+const now = (source: Source, viewer = ana, ref: "tools/add" | "tools/read" | "tools/c__add" = "tools/add") =>
   source.actNow?.(viewer, ref, {}, {});
 
 test("a call to a root is answered synchronously if its engine does, also through prefix and merge", () => {
@@ -280,7 +280,7 @@ test("a call to a root is answered synchronously if its engine does, also throug
   const source = cast({ engine, kinds: [counter] });
   assert.deepEqual(now(source), { ok: 1 });
   const inside = merge(registry({}), prefix("c", source));
-  assert.deepEqual(now(inside, ana, "tools/c.add"), { ok: 2 });
+  assert.deepEqual(now(inside, ana, "tools/c__add"), { ok: 2 });
   assert.deepEqual(engine.messages[0], {
     to: "counter/ana",
     action: "tools/add",

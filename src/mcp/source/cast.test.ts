@@ -4,7 +4,7 @@ import { actor } from "../../core/actor/index.ts";
 import type { Behaviour, OfferRef, Reply, Source, TroupeError, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { player, room } from "../../../test/source/rooms.ts";
-import { cast, type CastOptions, listed, strict } from "./index.ts";
+import { cast, type CastOptions, listed } from "./index.ts";
 import * as z from "zod";
 
 const counter = actor("counter", {
@@ -240,15 +240,15 @@ describe("cast: links", () => {
       }
       return reasons;
     };
-    const all: readonly OfferRef[] = ["tools/desk.queue", "tools/desk.close", "resources/desk.sign", "tools/desk.till.ring"];
+    const all: readonly OfferRef[] = ["tools/desk__queue", "tools/desk__close", "resources/desk__sign", "tools/desk__till__ring"];
     assert.deepEqual(await tools(source, ana), ["go"]);
     assert.deepEqual(
       await refusals(...all),
       all.map(() => "Submit it first."),
     );
     await act(source, ana, "tools/go", { to: "main" });
-    assert.deepEqual(await tools(source, ana), ["go", "desk.queue", "desk.close"]);
-    assert.deepEqual(await refusals("tools/desk.till.ring"), ["It is locked."]);
+    assert.deepEqual(await tools(source, ana), ["go", "desk__queue", "desk__close"]);
+    assert.deepEqual(await refusals("tools/desk__till__ring"), ["It is locked."]);
     await act(source, ana, "tools/go", { to: "nowhere" });
     assert.deepEqual(
       await refusals(...all),
@@ -266,7 +266,7 @@ describe("cast: links", () => {
     assert.equal((await source.surface(ana)).off["tools/pick_up"], "There is no room there now.");
   });
 
-  it("joins links under a prefix, also with strict names, and cuts cycles of kinds #sources.links", async () => {
+  it("joins links by underscores or, on request, by dots, and cuts cycles of kinds #sources.links", async () => {
     const node = actor("node", {
       description: "Links to its like.",
       state: z.object({}),
@@ -281,11 +281,31 @@ describe("cast: links", () => {
       tools: { ping: { description: "Answers.", run: () => "leaf" } },
       resources: { it: { uri: "leaf://{alias}/it", view: () => "it" } },
     });
-    const { source, engine } = serve([node, leaf], { names: strict });
-    engine.put("leaf/one", {});
-    assert.deepEqual(await tools(source, ana), ["ping", "peer__ping"]);
-    assert.deepEqual(await act(source, ana, "tools/peer__ping"), { ok: "leaf" });
-    assert.equal((await source.surface(ana)).catalogue.resources[0]?.definition["uri"], "leaf://peer/it");
+    for (const [names, linked] of [
+      [undefined, "peer__ping"],
+      ["underscores", "peer__ping"],
+      ["dots", "peer.ping"],
+    ] as const) {
+      const { source, engine } = serve([node, leaf], names === undefined ? {} : { names });
+      engine.put("leaf/one", {});
+      assert.deepEqual(await tools(source, ana), ["ping", linked]);
+      assert.deepEqual(await act(source, ana, `tools/${linked}`), { ok: "leaf" });
+      assert.equal((await source.surface(ana)).catalogue.resources[0]?.definition["uri"], "leaf://peer/it");
+    }
+  });
+
+  it("refuses a name that the APIs of models refuse, unless names is dots", () => {
+    const dotted = actor("dotted", {
+      description: "Has a tool whose name has a dot.",
+      state: z.object({}),
+      tools: { "look.up": { description: "Looks.", view: () => 1 } },
+    });
+    const remedy = /dotted offers tools\/"look\.up".*the APIs of models take no other names\. .*or give names: "dots" \(--names dots\)/;
+    assert.throws(() => serve([dotted]), { code: "BAD_NAME", message: remedy });
+    serve([dotted], { names: "dots" });
+    const option = { code: "DOOR_OPTION", message: /names has to be "underscores"/ };
+    // @ts-expect-error There is no such style.
+    assert.throws(() => serve([dotted], { names: "dot" }), option);
   });
 
   it("refuses two offers of one name or URI, naming both kinds", () => {
@@ -481,12 +501,12 @@ describe("cast: kinds whose catalogues are not known ahead", () => {
     const linked = { ...counter, per: "link" as const };
     const { source, engine } = serve([guest, linked]);
     engine.put("counter/other", { count: 3 });
-    assert.deepEqual(await tools(source, ana), ["grow", "a", "deep.add", "deep.get", "deep.reset"]);
+    assert.deepEqual(await tools(source, ana), ["grow", "a", "deep__add", "deep__get", "deep__reset"]);
     assert.notEqual((await source.surface(ana)).links, undefined);
-    assert.deepEqual(await act(source, ana, "tools/deep.get"), { ok: 3 });
+    assert.deepEqual(await act(source, ana, "tools/deep__get"), { ok: 3 });
     assert.equal(code(await act(source, ana, "tools/b")), "UNKNOWN");
     await act(source, ana, "tools/grow");
     assert.deepEqual(await act(source, ana, "tools/b"), { ok: "did b" });
-    assert.equal(code(await act(source, ana, "tools/deep.secret")), "UNKNOWN");
+    assert.equal(code(await act(source, ana, "tools/deep__secret")), "UNKNOWN");
   });
 });

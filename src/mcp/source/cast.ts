@@ -36,7 +36,7 @@ import { SubscribedContent } from "./content-marks.ts";
 import { Handles } from "./handles.ts";
 import { LinkGraphs, offNow, rootsOf, selfAsRoot } from "./link-graph.ts";
 import type { Posture } from "./lists.ts";
-import { describeSource, dotted, type Names, offersOf } from "./names.ts";
+import { describeSource, type Names, NAMES, type NameStyle, namesOf, offersOf } from "./names.ts";
 import { makePlan, type Plan, type PlannedOffer, type Slot } from "./plan.ts";
 import { Subscriber, Subscriptions } from "./subscribers.ts";
 import { RootsCache, ViewerRoots } from "./viewers.ts";
@@ -51,8 +51,8 @@ export interface CastOptions {
   readonly only?: string;
   /** Default `dynamic`. `gated` lists change only where offers are hidden. */
   readonly posture?: Posture;
-  /** Default `dotted`. */
-  readonly names?: Names;
+  /** How the names of links and their offers are joined. Default `underscores`: `child__look`. */
+  readonly names?: NameStyle | Names;
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /**
@@ -79,7 +79,7 @@ const OPTIONS: OptionTable<CastOptions> = {
   as: true,
   only: true,
   posture: true,
-  names: true,
+  names: NAMES,
   clock: true,
   entropy: true,
   handles: true,
@@ -123,7 +123,8 @@ class ActorSource implements Source {
   readonly #anonymous: ViewerGroup;
 
   constructor(options: CastOptions) {
-    const { engine, as, only, clock = systemClock, entropy = systemEntropy, names = dotted, posture = "dynamic", handles = {} } = options;
+    const { engine, as, only, clock = systemClock, entropy = systemEntropy, posture = "dynamic", handles = {} } = options;
+    const names = namesOf(options.names ?? "underscores");
     const onFault = (this.#onFault = options.onFault ?? (() => undefined));
     if (options.instructions !== undefined) this.instructions = options.instructions;
     const kinds = new Map(options.kinds.map((behaviour) => [behaviour.kind, behaviour]));

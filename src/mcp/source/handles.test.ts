@@ -191,13 +191,13 @@ describe("cast: handles", () => {
     assert.deepEqual(
       listed(await source.surface(anonymous), posture).resourceTemplates.map(({ name, uriTemplate }) => [name, uriTemplate]),
       [
-        ["east.beds", "ward://{handle}/beds"],
-        ["west.beds", "ward://{handle}/west/beds"],
+        ["east__beds", "ward://{handle}/beds"],
+        ["west__beds", "ward://{handle}/west/beds"],
       ],
     );
     const handle = await start(source, anonymous, "clinic");
-    assert.deepEqual(await source.act(anonymous, "resources/east.beds", { handle }, {}), { ok: "1" });
-    assert.deepEqual(await source.act(anonymous, "resources/west.beds", { handle }, {}), { ok: "2" });
+    assert.deepEqual(await source.act(anonymous, "resources/east__beds", { handle }, {}), { ok: "1" });
+    assert.deepEqual(await source.act(anonymous, "resources/west__beds", { handle }, {}), { ok: "2" });
   });
 
   it("a URI gets no link prefix where the handle is enough", async () => {

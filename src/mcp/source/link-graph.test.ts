@@ -42,11 +42,11 @@ describe("a source whose engine reads synchronously", () => {
     const source = cast({ engine, kinds: [gate] });
     const inside = merge(registry({ tools: { note: { description: "Notes.", work: () => null } } }), prefix("g", source));
     assert.deepEqual(names(hereOf(source)), ["shut", "knock"]);
-    assert.deepEqual(names(hereOf(inside)), ["note", "g.shut", "g.knock"]);
+    assert.deepEqual(names(hereOf(inside)), ["note", "g__shut", "g__knock"]);
     assert.deepEqual(names(hereOf(meta(source))), ["actions", "act"]);
     engine.put("gate/ana", { open: false });
     assert.deepEqual(names(hereOf(source)), ["knock"]);
-    assert.deepEqual(names(hereOf(inside)), ["note", "g.knock"]);
+    assert.deepEqual(names(hereOf(inside)), ["note", "g__knock"]);
     engine.put("gate/ana", { open: true });
     assert.equal(hereOf(inside), await inside.surface(ana));
     assert.deepEqual(names(hereOf(source, { principal: "bob", scopes: [] })), ["shut", "knock"]);
@@ -145,7 +145,7 @@ describe("a source whose engine reads synchronously", () => {
       tools: { ring: { description: "Rings.", run: () => null } },
     });
     const kinds = [guest, room, chime];
-    const lit: readonly string[] = ["leave", "room.read", "ring"];
+    const lit: readonly string[] = ["leave", "room__read", "ring"];
     const dark: readonly string[] = ["leave", "ring"];
 
     it("law 2: shows linked actors synchronously too, and an equal surface is the same object", () => {
@@ -236,7 +236,7 @@ describe("a link to what is not an id", () => {
         await using engine = await LocalEngine.start({ kinds });
         const source = cast({ engine, kinds, onFault: (error) => faults.push(error) });
         assert.deepEqual(names(hereOf(source)), [`${kind}_look`], id);
-        const rung = await source.act(ana, "tools/in.ring", {}, {});
+        const rung = await source.act(ana, "tools/in__ring", {}, {});
         assert.equal("refused" in rung && rung.refused.code, "UNKNOWN", id);
         assert.deepEqual(await source.act(ana, `tools/${kind}_look`, {}, {}), { ok: null }, id);
         assert.ok(faults.length >= 1 && faults.every((fault) => fault instanceof TroupeError), id);
@@ -273,7 +273,7 @@ describe("a link to what is not an id", () => {
     const kinds = [hall(() => room.id("é /%"), "hall"), room];
     await using engine = await LocalEngine.start({ kinds });
     await engine.call({ to: room.id("é /%"), action: "tools/ring", args: {}, start: null });
-    assert.deepEqual(names(hereOf(cast({ engine, kinds }))), ["hall_look", "in.ring"]);
+    assert.deepEqual(names(hereOf(cast({ engine, kinds }))), ["hall_look", "in__ring"]);
   });
 });
 

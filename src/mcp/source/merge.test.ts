@@ -4,7 +4,6 @@ import { type Catalogue, EngineError, type OfferRef, type Source, type Viewer } 
 import { listed } from "./index.ts";
 import { act, example, names, viewer as ana } from "../../../test/source/example.ts";
 import { checkNames, merge } from "./merge.ts";
-import { strict } from "./names.ts";
 import { prefix } from "./prefix.ts";
 import { registry } from "./registry.ts";
 
@@ -176,7 +175,7 @@ describe("prefix: a name that no client could use", () => {
   it("is omitted, and the rest is served", async () => {
     const long = "b".repeat(60);
     const inner = registry({ tools: { look: { work: () => "seen" }, [long]: { work: () => "" } } });
-    const source = merge(own(), prefix("a", inner, strict), prefix("c".repeat(70), own(), strict));
+    const source = merge(own(), prefix("a", inner), prefix("c".repeat(70), own()));
     const { catalogue } = await source.surface(viewer);
     assert.deepEqual(
       catalogue.tools.map(({ name }) => name),
@@ -196,9 +195,9 @@ describe("prefix: a name that no client could use", () => {
 describe("merge: instructions", () => {
   it("name the prefixes they are about, each text once", () => {
     const says = (instructions: string) => registry({ instructions });
-    const source = merge(says("Be kind."), prefix("one", says("Begin.")), prefix("two", says("Begin."), strict), says("Be kind."));
+    const source = merge(says("Be kind."), prefix("one", says("Begin."), "dots"), prefix("two", says("Begin.")), says("Be kind."));
     assert.equal(source.instructions, 'Be kind.\n\nAbout everything here whose name begins with "one." or "two__":\nBegin.');
-    assert.equal(prefix("one", says("Begin.")).instructions, 'About everything here whose name begins with "one.":\nBegin.');
+    assert.equal(prefix("one", says("Begin.")).instructions, 'About everything here whose name begins with "one__":\nBegin.');
     assert.equal(merge(registry({}), prefix("one", registry({}))).instructions, undefined);
   });
 });
@@ -239,31 +238,32 @@ describe("merge and prefix", () => {
     const source = merge(prefix("a", inner), prefix("b", example().source));
     dim();
     const surface = await source.surface(ana);
-    assert.deepEqual(surface.off, { "tools/a.read": "It is dark." });
+    assert.deepEqual(surface.off, { "tools/a__read": "It is dark." });
     const { resources, resourceTemplates } = listed(surface, "dynamic");
     assert.deepEqual(
       [...resources, ...resourceTemplates].map(({ uri, uriTemplate }) => uri ?? uriTemplate),
       ["test://a/text", "test://b/text", "test://a/users/{id}", "test://b/users/{id}"],
     );
-    assert.deepEqual(await act(source, "tools/b.add", { a: 1 }), { ok: 2 });
+    assert.deepEqual(await act(source, "tools/b__add", { a: 1 }), { ok: 2 });
     assert.ok("refused" in (await act(source, "tools/add", { a: 1 })));
-    assert.deepEqual(await act(source, "resources/a.user", { id: "3" }), { ok: { id: "3" } });
-    assert.deepEqual(await source.complete?.(ana, "prompts/a.greet", "name", "", {}), ["Ana"]);
+    assert.deepEqual(await act(source, "resources/a__user", { id: "3" }), { ok: { id: "3" } });
+    assert.deepEqual(await source.complete?.(ana, "prompts/a__greet", "name", "", {}), ["Ana"]);
     const flags: (OfferRef | undefined)[] = [];
     const undo = source.watch(ana, (ref) => flags.push(ref));
-    const only = source.watch(ana, (ref) => flags.push(ref), { ref: "resources/a.user", args: { id: "1" } });
+    const only = source.watch(ana, (ref) => flags.push(ref), { ref: "resources/a__user", args: { id: "1" } });
     inner.changed("user", { id: "1" });
     undo();
     only();
-    assert.deepEqual(flags, ["resources/a.user", "resources/a.user"]);
+    assert.deepEqual(flags, ["resources/a__user", "resources/a__user"]);
   });
 
-  it("use strict names on request, and refuse names that do not fit #cli.serve.strict", async () => {
-    assert.ok((await names(prefix("a", example().source, strict))).includes("a__add"));
+  it("join names by dots on request, and refuse names that do not fit #cli.serve.strict", async () => {
+    assert.ok((await names(prefix("a", example().source))).includes("a__add"));
+    assert.ok((await names(prefix("a", example().source, "dots"))).includes("a.add"));
     const tooLong = "a".repeat(70);
-    const { tools, missing } = (await prefix(tooLong, example().source, strict).surface(ana)).catalogue;
+    const { tools, missing } = (await prefix(tooLong, example().source).surface(ana)).catalogue;
     assert.deepEqual([tools.length, missing?.[0]?.code], [0, "BAD_NAME"]);
-    const nothing = prefix(tooLong, registry({ tools: { only: { work: () => 1 } } }), strict);
+    const nothing = prefix(tooLong, registry({ tools: { only: { work: () => 1 } } }));
     await assert.rejects(async () => nothing.surface(ana), { code: "BAD_NAME" });
   });
 });

@@ -1,6 +1,6 @@
 // Owns: refs, names and URIs of offers, and the names and instructions of sources. Does not own: which offers there are.
 
-import { type Catalogue, type ListName, type Offer, type OfferRef, type Source, TroupeError } from "../../core/contract/index.ts";
+import { type Catalogue, isJsonObject, type ListName, type Offer, type OfferRef, type OptionRule, type Source, TroupeError } from "../../core/contract/index.ts";
 import { memoize } from "../../core/contract/internal.ts";
 
 export const LISTS: readonly ListName[] = ["tools", "resources", "prompts"];
@@ -29,11 +29,29 @@ export interface Names {
   readonly pattern: RegExp;
 }
 
-/** The default: `child.look`, as MCP's tool names allow since 2025-11-25. */
-export const dotted: Names = { separator: ".", pattern: /^[A-Za-z0-9_.-]{1,128}$/ };
+/**
+ * `underscores`: `child__look`, letters, digits, `_` and `-`, at most 64 characters, since the APIs of OpenAI and Anthropic refuse a whole
+ * request for one other name. `dots`: `child.look`, at most 128 characters, as MCP allows since 2025-11-25.
+ */
+export type NameStyle = "underscores" | "dots";
 
-/** For clients that hand names to models which know letters, digits, `_` and `-` only: `child__look`, at most 64 characters. */
-export const strict: Names = { separator: "__", pattern: /^[A-Za-z0-9_-]{1,64}$/ };
+const STYLES: Readonly<Record<NameStyle, Names>> = {
+  underscores: { separator: "__", pattern: /^[A-Za-z0-9_-]{1,64}$/ },
+  dots: { separator: ".", pattern: /^[A-Za-z0-9_.-]{1,128}$/ },
+};
+
+/** The rules of a style, or those given. */
+export function namesOf(given: NameStyle | Names): Names {
+  return typeof given === "string" ? STYLES[given] : given;
+}
+
+export const NAMES: OptionRule = [
+  '"underscores" (child__look), "dots" (child.look) or { separator, pattern }',
+  (value) =>
+    value === "underscores" ||
+    value === "dots" ||
+    (isJsonObject(value) && typeof value["separator"] === "string" && value["pattern"] instanceof RegExp),
+];
 
 /** `prefix` and `name` with the separator between; an empty prefix leaves the name alone. */
 export function joinName(names: Names, prefix: string, name: string): string {
@@ -50,8 +68,14 @@ export function checkName(names: Names, list: ListName, name: string, whose: str
   if (pattern.test(name)) return;
   throw new TroupeError(
     "BAD_NAME",
-    `${whose} offers ${list}/${JSON.stringify(name)}, which does not match ${String(pattern)}: rename it or shorten its prefix.`,
+    `${whose} offers ${list}/${JSON.stringify(name)}, which does not match ${String(pattern)}: ${remedyFor(pattern, name)}.`,
   );
+}
+
+function remedyFor(pattern: RegExp, name: string): string {
+  if (pattern !== STYLES.underscores.pattern) return "rename it or shorten its prefix";
+  if (!STYLES.dots.pattern.test(name)) return "rename it, since the APIs of models take no other names";
+  return 'the APIs of models take no other names. Rename it or shorten its prefix, or give names: "dots" (--names dots) to allow dots and 128 characters';
 }
 
 const URI = /^([A-Za-z][A-Za-z0-9+.-]*:)(\/\/)?(.*)$/s;

@@ -20,11 +20,12 @@ import {
   checkName,
   describePrefix,
   describeSource,
-  dotted,
   joinInstructions,
   joinName,
   LISTS,
   type Names,
+  type NameStyle,
+  namesOf,
   refOf,
   sourceWords,
   splitRef,
@@ -34,10 +35,11 @@ import { withoutName } from "./plan.ts";
 
 /**
  * The source with a prefix on all names, which is also the first segment of all URIs, so that it can be merged with another of its kind.
- * `names`: the separator and the valid names, `dotted` (`town.look`, default) or `strict` (`town__look`). An offer whose new name clients
+ * `names`: the separator and the valid names, `underscores` (`town__look`, default) or `dots` (`town.look`). An offer whose new name clients
  * would refuse is omitted, and is in the catalogue's `missing` (`BAD_NAME`); where none remains, `surface` throws that.
  */
-export function prefix(name: string, source: Source, names: Names = dotted): Source {
+export function prefix(name: string, source: Source, given: NameStyle | Names = "underscores"): Source {
+  const names = namesOf(given);
   const prefixed = new PrefixedSource(name, source, names);
   describePrefix(prefixed, { head: headOf(names, name), inside: source });
   describeSource(prefixed, `${sourceWords(source, 0)} under ${JSON.stringify(name)}`);

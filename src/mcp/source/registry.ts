@@ -29,7 +29,7 @@ import { invalidInBlock, isContent, isRefusal, Listeners, notify, ON_TIMEOUT } f
 import { isStandard, type Schema } from "../../core/schema/index.ts";
 import { lacksScope, refused, scopeRefusal, unknownOffer } from "./access.ts";
 import { check, type Misfit, sameJson, toJson } from "./json.ts";
-import { describeSource, dotted, type Names } from "./names.ts";
+import { describeSource, type Names, type NameStyle, namesOf } from "./names.ts";
 import { contextFor, type Definitions, isNeeds } from "./registry-definitions.ts";
 import { type Handler, RegistryIndex } from "./registry-entries.ts";
 
@@ -37,7 +37,8 @@ export interface RegistryOptions extends Definitions {
   readonly instructions?: string;
   /** How an error calls it. Default "a registry". */
   readonly name?: string;
-  readonly names?: Names;
+  /** Which names are valid. Default `underscores`. */
+  readonly names?: NameStyle | Names;
   /** A handler is aborted after this long. Default 60,000. */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
@@ -104,7 +105,7 @@ class RegistrySource implements Registry {
     this.#timeoutMs = options.timeoutMs ?? 60_000;
     this.#clock = options.clock ?? systemClock;
     this.#onFault = options.onFault ?? (() => undefined);
-    this.#index = new RegistryIndex(options.names ?? dotted, (error) => this.#onFault(error));
+    this.#index = new RegistryIndex(namesOf(options.names ?? "underscores"), (error) => this.#onFault(error));
     this.#index.add(options);
   }
 

@@ -60,7 +60,7 @@ export class EngineStage implements TheaterStage, Closable {
     const { engine, guests, kinds, contents = guests?.contents ?? NO_CONTENTS, entropy = systemEntropy } = options;
     this.#options = { ...options, contents, entropy };
     this.#engine = engine;
-    this.#acting = new Acting({ engine, kinds });
+    this.#acting = new Acting({ engine, kinds, names: "dots" });
     this.#channels = new Channels(engine, entropy, guests?.host ?? entropy.uuid());
     this.#chains = new Chains(engine, contents);
   }

@@ -167,7 +167,8 @@ export const load = async (modules: readonly string[], round = 0, services: Serv
       if (isBehaviour(value)) cast.push(value);
       else if (isCapability(value)) capabilities.push(value);
       else if (isSource(value)) sources.push(value);
-      else sources.push(...(await agenticSource(value, exportedAs, prefix === undefined ? services : { names: "underscores", ...services })));
+      else
+        sources.push(...(await agenticSource(value, exportedAs, prefix === undefined ? services : { names: "underscores", ...services })));
     }
     if (cast.length + capabilities.length + sources.length === 0)
       throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a capability, a source, or an AgenticService.`);

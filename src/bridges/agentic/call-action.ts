@@ -9,6 +9,7 @@ import {
   type OfferRef,
   type Reply,
 } from "../../core/contract/index.ts";
+import { inWords } from "../../core/contract/internal.ts";
 import type { Action, AgenticService } from "./agentic-service.ts";
 import { bytesOf, toBase64 } from "./base64.ts";
 import { bytesIn, filled } from "./blobs.ts";
@@ -99,9 +100,13 @@ async function inTime<T>({ ref }: Callable, running: Promise<T>, { signal }: Cal
     );
   const late = (): void =>
     reject(
-      new EngineError("WORK_TIMEOUT", `${ref} did not end within ${callMs} ms and may still go on; look before you call again.`, {
-        applied: "unknown",
-      }),
+      new EngineError(
+        "WORK_TIMEOUT",
+        `${ref} did not end within ${inWords(callMs)} and may still go on. Check what it did before you call again.`,
+        {
+          applied: "unknown",
+        },
+      ),
     );
   signal?.addEventListener("abort", abort, { once: true });
   const undo = Number.isFinite(callMs) ? clock.after(callMs, late) : () => undefined;

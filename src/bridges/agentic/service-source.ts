@@ -72,7 +72,7 @@ export class ServiceSource implements Source, Disposable {
     const names = namesOf(style);
     this.#names = names;
     this.#root = `mcp://${encodeURIComponent((options.name ?? service.serviceName ?? "service").toWellFormed())}`;
-    this.#settings = { clock, callMs: options.callMs ?? 60_000, text: options.text ?? "error", root: this.#root };
+    this.#settings = { clock, callMs: options.callMs ?? 55_000, text: options.text ?? "error", root: this.#root };
     this.#firstEmissionMs = firstEmissionMs;
     this.#pageLength = options.pageLength ?? 65_536;
     this.#revisions = new Revisions(clock.now());

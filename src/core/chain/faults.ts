@@ -1,5 +1,6 @@
 // Owns: the errors that engines give their callers, and which of them may pass. Does not own: the errors of an author's code.
 import { EngineError, StoreError, type ActorId, type EngineCode, type Json, type StoreCode, type TroupeError } from "../contract/index.ts";
+import { inWords } from "../contract/internal.ts";
 
 interface Options {
   readonly applied?: boolean | "unknown";
@@ -42,7 +43,10 @@ export const cancelled = (id: ActorId, applied = false): EngineError =>
     applied,
   });
 export const workTimeout = (id: ActorId, workMs: number): EngineError =>
-  fault("WORK_TIMEOUT", `${id} worked longer than ${workMs} ms: the call was not applied, what it did outside stays.`);
+  fault(
+    "WORK_TIMEOUT",
+    `${id} worked longer than ${inWords(workMs)} and was stopped: the call was not applied, but what it did outside stays. Check that first, then call again, with less to do at once if you can.`,
+  );
 export const turnOver = (id: ActorId): EngineError =>
   fault("TURN_OVER", `This turn of ${id} is over: stop when the signal aborts, what comes later is dropped.`);
 export const cycle = (id: ActorId, to: ActorId): EngineError =>

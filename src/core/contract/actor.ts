@@ -223,7 +223,8 @@ export const DEFAULT_POLICY: Policy = {
   persistence: "disk",
   owner: "anyone",
   idleMs: 30 * 60_000,
-  workMs: 60_000,
+  // Official clients give a call up after 60 s, and their model would never learn why.
+  workMs: 55_000,
   minEveryMs: 100,
   mailbox: 1_000,
   maxStateBytes: 1_048_576,

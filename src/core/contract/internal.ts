@@ -59,7 +59,7 @@ export {
 } from "./mcp.ts";
 export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
 export { andThen, andThenElse } from "./and-then.ts";
-export { ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";
+export { inWords, ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";
 export { MAX_URI, type Template, templatesOf, templateVariables } from "./uri.ts";
 export {
   ANNOTATIONS,

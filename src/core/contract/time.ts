@@ -234,3 +234,6 @@ export async function withTimeout<T, L>(clock: Clock, ms: number, promise: Promi
     undo();
   }
 }
+
+/** A time limit for people and models: `55 s`, or `1500 ms` where it is no whole number of seconds. */
+export const inWords = (ms: number): string => (ms >= 1_000 && ms % 1_000 === 0 ? `${ms / 1_000} s` : `${ms} ms`);

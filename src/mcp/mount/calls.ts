@@ -15,6 +15,7 @@ import {
   type Entropy,
   type Viewer,
 } from "../../core/contract/index.ts";
+import { inWords } from "../../core/contract/internal.ts";
 import { sameJson } from "../source/index.ts";
 import { METHOD_NOT_FOUND, faultOf, refusalOf, Closed, RpcError } from "./failures.ts";
 import type { McpServerOptions } from "./options.ts";
@@ -182,7 +183,11 @@ export class RunningCall {
 
   #timeOut(): void {
     const { ref, callMs } = this.#own;
-    const error = new EngineError("WORK_TIMEOUT", `${ref} took longer than ${callMs} ms and was cancelled.`, { applied: "unknown" });
+    const error = new EngineError(
+      "WORK_TIMEOUT",
+      `${ref} took longer than ${inWords(callMs)} and was cancelled; what it did until then may stay. Check that first, then call again, with less to do at once if you can.`,
+      { applied: "unknown" },
+    );
     this.#own.cancel("It took too long.");
     this.#settle({ error });
   }
@@ -304,7 +309,7 @@ export class Calls {
         args,
         principal: viewer.principal,
         clock,
-        callMs: own.callMs ?? 60_000,
+        callMs: own.callMs ?? 55_000,
         askMs: own.askMs ?? 600_000,
         cancel: (reason) => sent.id !== undefined && wire.cancel(sent.id, reason),
         ended: () => {

@@ -28,7 +28,7 @@ export interface McpServerOptions {
   readonly authInfo?: (viewer: Viewer) => object | undefined;
   /** The client capabilities that the server sees; each call's real client is checked too. Default: elicitation, sampling, roots. */
   readonly clientCapabilities?: JsonObject;
-  /** Time limit of a call in milliseconds, without the time in which it waits for its client. Default 60,000. */
+  /** Time limit of a call in milliseconds, without the time in which it waits for its client. Default 55,000, since official clients give a call up after 60,000. */
   readonly callMs?: number;
   /** Time limit in milliseconds for a factory, connecting, one page of a list, a completion, and closing. Default 10,000. */
   readonly listMs?: number;

@@ -157,7 +157,7 @@ test("a timeout is reported to log and onError, and so is a later error that is 
     await settle();
     await clock.advance(1_000);
     await call;
-    const text = `tools/${name} took longer than 1000 ms and was aborted.`;
+    const text = `tools/${name} took longer than 1 s and was stopped; what it did until then may stay. Check that first, then call again, with less to do at once if you can.`;
     assert.deepEqual(lines.shift(), [
       "error",
       { event: "handler-timeout", offer: `tools/${name}`, requestId: id, code: "WORK_TIMEOUT", text },
@@ -192,4 +192,18 @@ test("a handler's error after its caller disconnected is not reported", async ()
   await left;
   await clock.advance(2_000);
   assert.deepEqual(reported, []);
+});
+
+test("a handler that hangs ends before official clients give up, with a sentence for the model", async () => {
+  const clock = new SimulatedClock();
+  await using server = createServer("s", "1", { clock });
+  server.tools.register({ name: "hangs" }, () => new Promise(() => undefined));
+  let ended: unknown;
+  const call = server.source.act(viewer, "tools/hangs", {}, {}).catch((error: unknown) => (ended = error));
+  await settle();
+  await clock.advance(54_999);
+  assert.equal(ended, undefined);
+  await clock.advance(1);
+  await call;
+  assert.match(String(ended), /tools\/hangs took longer than 55 s and was stopped; .*Check that first, then call again/);
 });

@@ -36,7 +36,7 @@ export interface ServerOptions extends OfGateway, OfWeb {
   readonly middleware?: readonly Middleware[];
   /** Called with errors of handlers that are not refusals, timeouts included, and with the run's id. The server's `log` gets only their names. */
   readonly onError?: OnError;
-  /** A handler is aborted after this many milliseconds. Default 60,000. */
+  /** A handler is aborted after this many milliseconds. Default 55,000, since official clients give a call up after 60,000. */
   readonly handlerMs?: number;
   /** A legacy session over HTTP ends after this many milliseconds without a request. Default: `MCP_SESSION_TTL_MINUTES` (a positive whole number), else 60 minutes. */
   readonly sessionTtlMs?: number;

@@ -1,6 +1,15 @@
 // Owns: refs, names and URIs of offers, and the names and instructions of sources. Does not own: which offers there are.
 
-import { type Catalogue, isJsonObject, type ListName, type Offer, type OfferRef, type OptionRule, type Source, TroupeError } from "../../core/contract/index.ts";
+import {
+  type Catalogue,
+  isJsonObject,
+  type ListName,
+  type Offer,
+  type OfferRef,
+  type OptionRule,
+  type Source,
+  TroupeError,
+} from "../../core/contract/index.ts";
 import { memoize } from "../../core/contract/internal.ts";
 
 export const LISTS: readonly ListName[] = ["tools", "resources", "prompts"];

@@ -25,7 +25,7 @@ import {
   untilAborted,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { invalidInBlock, isContent, isRefusal, Listeners, notify, ON_TIMEOUT } from "../../core/contract/internal.ts";
+import { invalidInBlock, inWords, isContent, isRefusal, Listeners, notify, ON_TIMEOUT } from "../../core/contract/internal.ts";
 import { isStandard, type Schema } from "../../core/schema/index.ts";
 import { lacksScope, refused, scopeRefusal, unknownOffer } from "./access.ts";
 import { check, type Misfit, sameJson, toJson } from "./json.ts";
@@ -39,7 +39,7 @@ export interface RegistryOptions extends Definitions {
   readonly name?: string;
   /** Which names are valid. Default `underscores`. */
   readonly names?: NameStyle | Names;
-  /** A handler is aborted after this long. Default 60,000. */
+  /** A handler is aborted after this many milliseconds. Default 55,000, since official clients give a call up after 60,000. */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
   /**
@@ -102,7 +102,7 @@ class RegistrySource implements Registry {
 
   constructor(options: RegistryOptions) {
     if (options.instructions !== undefined) this.instructions = options.instructions;
-    this.#timeoutMs = options.timeoutMs ?? 60_000;
+    this.#timeoutMs = options.timeoutMs ?? 55_000;
     this.#clock = options.clock ?? systemClock;
     this.#onFault = options.onFault ?? (() => undefined);
     this.#index = new RegistryIndex(namesOf(options.names ?? "underscores"), (error) => this.#onFault(error));
@@ -136,7 +136,7 @@ class RegistrySource implements Registry {
     const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, abortSignalOf(options.signal)]);
     const context = contextFor(viewer, signal, options);
     const undo = this.#clock.after(this.#timeoutMs, () => {
-      const text = `${ref} took longer than ${this.#timeoutMs} ms and was aborted.`;
+      const text = `${ref} took longer than ${inWords(this.#timeoutMs)} and was stopped; what it did until then may stay. Check that first, then call again, with less to do at once if you can.`;
       const timedOut = new EngineError("WORK_TIMEOUT", text, { applied: "unknown" });
       timeout.abort(timedOut);
       context[ON_TIMEOUT]?.(timedOut);

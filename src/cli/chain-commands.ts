@@ -20,6 +20,13 @@ const sequence = (text: string): number => {
   return number;
 };
 
+const REASON_MAX = 1_000;
+
+const reason = (text: string): string => {
+  if (text.trim() === "" || text.length > REASON_MAX) throw usage(`A reason has 1 to ${REASON_MAX} characters.`);
+  return text;
+};
+
 const readReceipt = (text: string): Receipt => {
   const parsed = tryParseJson(text);
   if (
@@ -95,6 +102,19 @@ export const registerChainCommands = (program: Command): void => {
         ...omitUndefined({ at: options.at }),
       });
       output(options).show({ forked }, () => `${to} begins as ${actor} was.`);
+    });
+
+  placedInDirectory(
+    program.command("revert").description("Restore an earlier state, as a new event with a reason.").argument("<actor>", "kind/key"),
+  )
+    .requiredOption("--to <seq>", "the event whose state is restored", sequence)
+    .requiredOption("--reason <text>", "why: it is stored with the event", reason)
+    .option("--force", "also if later events sent messages, which cannot be taken back")
+    .addOption(unusedModuleOption())
+    .action(async (actor: string, options: Writing & { to: number; reason: string; force?: boolean }) => {
+      const { to, force = false } = options;
+      const reverted = await write(options, "revert", { actor: await namedActor(actor), to, reason: options.reason, force });
+      output(options).show({ reverted }, () => `${actor} is as it was after event ${to}.`);
     });
 
   placedInDirectory(

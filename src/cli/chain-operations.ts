@@ -1,10 +1,11 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import { checkpointEntry, forkEntry, readBody, readHeader } from "../core/chain/index.ts";
+import { checkpointEntry, forkEntry, readBody, readHeader, revertEntry, stateAt } from "../core/chain/index.ts";
 import { type ActorId, type Entry, isJsonObject, type Json, type Store, systemClock, systemEntropy } from "../core/contract/index.ts";
 import { kindOf } from "../core/contract/internal.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
 import { eventsOfState } from "./events-of-state.ts";
-import { usage } from "./exit-code.ts";
+import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
+import { eventsOf } from "./reading.ts";
 
 const stamped = (): { readonly messageId: string; readonly at: number; readonly seed: string } => ({
   messageId: systemEntropy.uuid(),
@@ -21,6 +22,73 @@ export const fork = async (store: Store, from: ActorId, to: ActorId, at: number 
   const entry = forkEntry(events, { to, life: systemEntropy.uuid(), ...stamped() });
   await store.commit(to, entry);
   return { actor: to, seq: entry.seq, head: entry.event.id };
+};
+
+const LISTED_EVENTS = 10;
+
+/** The events after `to`, up to the present: which of them sent messages, and the last one. Throws if `to` is of an earlier life. */
+const sendersAfter = async (
+  store: Store,
+  id: ActorId,
+  to: number,
+  life: string,
+): Promise<{ readonly head: string; readonly senders: readonly number[]; readonly count: number }> => {
+  const senders: number[] = [];
+  let count = 0;
+  let head = "";
+  for await (const event of eventsOf(store, id, to - 1)) {
+    const { seq, life: own } = readHeader(event);
+    if (own !== life) throw usage(`Event ${seq} of ${id} is of an earlier life, which has ended: fork that one instead.`);
+    head = event.id;
+    const sent = readBody(event)?.sent;
+    // What an erased body sent is unknown.
+    if (seq === to || sent?.length === 0) continue;
+    count += 1;
+    if (senders.length < LISTED_EVENTS) senders.push(seq);
+  }
+  return { head, senders, count };
+};
+
+/** Turns may be committed while the chain is read. */
+const MOST_TRIES = 5;
+
+/**
+ * Appends an event that restores the state after event `to`. Refused if a later event sent messages, unless forced: the receivers have
+ * them.
+ */
+export const revert = async (
+  engine: Pick<LocalEngine, "append">,
+  store: Store,
+  id: ActorId,
+  { to, reason, force }: { readonly to: number; readonly reason: string; readonly force: boolean },
+): Promise<Json> => {
+  for (let tries = 1; ; tries += 1) {
+    const stored = await store.load(id);
+    if (stored === undefined) throw noActor(id);
+    if (stored.row.status === "stopped") throw usage(`${id} has stopped: only a live actor is reverted. Fork it instead.`);
+    if (to >= stored.seq) throw usage(`${id} has ${stored.seq} events: name one before the last with --to.`);
+    const past = stateAt(await eventsOfState(store, id, to, () => Promise.resolve(stored.seq)), to);
+    const { head, senders, count } = await sendersAfter(store, id, to, stored.row.life);
+    if (count > 0 && !force)
+      throw new CommandError(
+        EXIT.refused,
+        "SENT",
+        `Since event ${to}, ${id} has sent messages, or what it sent was erased (${count === 1 ? "event" : "events"} ${senders.join(", ")}${count > senders.length ? ", …" : ""}). They cannot be taken back: correct their receivers, and restore the state all the same with --force.`,
+      );
+    let changed = false;
+    try {
+      const { seq, event } = await engine.append(id, (now) => {
+        changed = now.head !== head;
+        if (changed) throw new Error("The chain has more events than were read.");
+        return revertEntry(id, now, past, { to, reason, ...stamped() });
+      });
+      return { actor: id, seq, head: event.id, to, sent: count };
+    } catch (error) {
+      if (!changed) throw error;
+      if (tries === MOST_TRIES)
+        throw new CommandError(EXIT.unavailable, "CHANGED", `${id} keeps changing: stop its callers, or try again.`);
+    }
+  }
 };
 
 /** The checkpoint that is the actor's last event. */

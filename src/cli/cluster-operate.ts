@@ -11,7 +11,7 @@ import { scopesIn } from "./operate.ts";
 
 /** One operation that writes, by the nodes of a cluster. */
 export const operateCluster = async (place: TransferOptions, operation: string, args: JsonObject): Promise<Json> => {
-  if (operation === "fork" || operation === "checkpoint")
+  if (operation === "fork" || operation === "revert" || operation === "checkpoint")
     throw usage(
       `"troupe ${operation}" is for a data directory: on a cluster, turns alone write chains. Export it, import that into a directory, and do it there.`,
     );

@@ -21,7 +21,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program) => (await import("./actor-commands.ts")).registerActorCommands(program),
   },
   {
-    names: ["chain", "verify", "replay", "diff", "fork", "checkpoint", "causes"],
+    names: ["chain", "verify", "replay", "diff", "fork", "revert", "checkpoint", "causes"],
     register: async (program) => (await import("./chain-commands.ts")).registerChainCommands(program),
   },
   {

@@ -1,7 +1,7 @@
 import type { ActorId, JsonObject, Json, Store } from "../core/contract/index.ts";
 import { isTexts, omitUndefined } from "../core/contract/internal.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
-import { checkpoint, fork } from "./chain-operations.ts";
+import { checkpoint, fork, revert } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
 import { noActor, notFound, usage } from "./exit-code.ts";
 import { actorId } from "./actor-id.ts";
@@ -109,6 +109,12 @@ const performOnStore = async ({ engine, store, erased }: OperatingOnStore, opera
         actorId(text(args, "to")),
         typeof args["at"] === "number" ? args["at"] : undefined,
       );
+    case "revert":
+      return await revert(engine, store, actorId(text(args, "actor")), {
+        to: typeof args["to"] === "number" ? args["to"] : 0,
+        reason: text(args, "reason"),
+        force: args["force"] === true,
+      });
     case "checkpoint": {
       const id = actorId(text(args, "actor"));
       const erase = args["erase"] === true;

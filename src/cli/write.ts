@@ -48,7 +48,7 @@ const refuseHeld = async (directory: DataDirectory): Promise<void> => {
   await using _ = sqliteStore({ directory: directory.path, ...notesLoss });
 };
 
-const ON_STORE = new Set(["letter", "fork", "checkpoint"]);
+const ON_STORE = new Set(["letter", "fork", "revert", "checkpoint"]);
 
 /** Whether an operation needs no code of its actor's kind. To replay a letter is to run what it asks for. */
 const needsNoModule = (op: string, { fate }: JsonObject): boolean => ON_STORE.has(op) && !(op === "letter" && fate === "replay");

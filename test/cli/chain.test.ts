@@ -130,6 +130,24 @@ describe("the chain from the command line", () => {
     assert.match(causes.stdout, /counter\/main #2 tools\/add[\s\S]*counter\/copy #1 fork/);
   });
 
+  test("revert appends an event that restores an earlier state, with its reason #cli.revert", async () => {
+    const id = "counter/reverted";
+    for (const by of [1, 2, 3, 4]) await on("call", id, "tools/add", JSON.stringify({ by }), "--start", "--module", MODULE);
+    const revert = (...args: readonly string[]) => on("revert", id, ...args);
+    assert.match((await revert("--to", "2")).stderr, /--reason/);
+    assert.match((await revert("--to", "4", "--reason", "Wrong.")).stderr, /has 4 events: name one before the last/);
+    const [done] = lines((await revert("--to", "2", "--reason", "The third was entered twice.", "--json")).stdout);
+    assert.ok(isJsonObject(done) && isJsonObject(done["reverted"]));
+    assert.deepEqual([done["reverted"]["seq"], done["reverted"]["to"], done["reverted"]["sent"]], [5, 2, 0]);
+    assert.deepEqual(JSON.parse((await on("state", id)).stdout), { count: 3 });
+    assert.match((await on("chain", id, "--export")).stdout, /The third was entered twice\./);
+    assert.equal((await on("verify", id)).code, 0);
+    const replayed = lines((await on("replay", id, "--module", MODULE, "--json")).stdout);
+    assert.deepEqual(Object(replayed[0]).mismatches, []);
+    await on("revert", id, "--to", "4", "--reason", "It was right after all.");
+    assert.deepEqual(JSON.parse((await on("state", id)).stdout), { count: 10 });
+  });
+
   test("checkpoint writes a signed whole state before which bodies are erased, and the chain still verifies #chain.erase", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const files = mkdtempSync(join(tmpdir(), "troupe-chain-keys-"));

@@ -15,6 +15,8 @@ export {
   type ForkOptions,
   signingKey,
   type Stamped,
+  type RevertOptions,
+  revertEntry,
   stateAt,
   stateFrom,
   type VersionedState as Told,

@@ -104,6 +104,10 @@ function isEngines({ type, life, parent, cause }: Header, { message, state, patc
   if (type === "stop") return isOwnId(id);
   if (state === undefined || !isJsonObject(args)) return false;
   if (type === "checkpoint") return args["head"] === parent && Object.keys(args).length === 1;
+  if (type === "revert")
+    return (
+      args["head"] === parent && typeof args["to"] === "number" && typeof args["reason"] === "string" && Object.keys(args).length === 3
+    );
   return type === "fork" && parent === null && args["head"] === cause && typeof args["life"] === "string";
 }
 

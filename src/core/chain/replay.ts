@@ -1,4 +1,4 @@
-// Owns: the state that a chain proves: replaying patches, states at any event, migration, checkpoints, forks. Does not own: proving that a
+// Owns: the state that a chain proves: replaying patches, states at any event, migration, checkpoints, reverts, forks. Does not own: proving that a
 // chain is unchanged (verify.ts), running its turns again (reexecute.ts).
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import {
@@ -185,6 +185,39 @@ export function checkSignature(event: ChainEvent, publicKey: KeyObject): boolean
   } catch {
     return false;
   }
+}
+
+// ── reverts ─────────────────────────────────────────────────────────────────
+
+export interface RevertOptions extends Stamped {
+  /** The event whose state is restored. */
+  readonly to: number;
+  /** Why, for whoever reads the chain. */
+  readonly reason: string;
+}
+
+/**
+ * The entry that restores `past`, the state after event `to` of the same life. It counts as no message and moves no time. Timers, pending
+ * replies and what was sent stay as they are.
+ */
+export function revertEntry(
+  id: ActorId,
+  { row, seq, head }: Stored,
+  { state, version }: VersionedState,
+  { to, reason, messageId, at, seed }: RevertOptions,
+): Entry {
+  const event = seal(
+    { actor: id, life: row.life, seq: seq + 1, parent: head, at, type: "revert" },
+    {
+      message: { id: messageId, to: id, action: "revert", args: { head, to, reason }, at, seed },
+      state,
+      version,
+      sent: [],
+      reply: { ok: null },
+    },
+  );
+  // A state of an earlier version is migrated when it is loaded.
+  return { after: head, seq: seq + 1, event, full: true, row: { ...row, version }, out: [] };
 }
 
 // ── forks ───────────────────────────────────────────────────────────────────

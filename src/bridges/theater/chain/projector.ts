@@ -81,7 +81,7 @@ export class Projector {
     const kind = kindOf(header.actor);
     const began = this.#life === header.life ? [] : loaded(header.actor, manifestOf(kind, state));
     if (body === undefined) return [...began, noted(`${header.type} (what it held was erased)`)];
-    if (header.type === "checkpoint") return [...began, noted("checkpoint")];
+    if (header.type === "checkpoint" || header.type === "revert") return [...began, noted(header.type)];
     return [...began, ...(kind === GUEST ? await guestEvents(header, body, state, this.#get) : kindEvents(kind, header, body, state))];
   }
 }

@@ -1,5 +1,5 @@
 // Owns: one actor run without an engine, for authors' tests. Does not own: running a turn (core/actor), planning it (core/chain).
-import { type Base, begin, kindFrom, OK_NULL, planTurn, received, storedViewer } from "../core/chain/internal.ts";
+import { type Base, begin, kindFrom, OK_NULL, planTurn, received, rolesByKind, storedViewer } from "../core/chain/internal.ts";
 import type {
   ActorId,
   Behaviour,
@@ -81,7 +81,8 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     count += 1;
     const at = timeOf(count - 1);
     const seed = (count * 0x9e3779b1).toString(16).padStart(32, "0").slice(-32);
-    const viewer = storedViewer(more.viewer ?? options.viewer ?? ANONYMOUS, id, { rolesOf: (_, caller) => behaviour.roles?.(caller) });
+    const caller: Viewer = more.viewer ?? options.viewer ?? ANONYMOUS;
+    const viewer = storedViewer(caller, caller.claims === undefined ? undefined : rolesByKind([behaviour], caller));
     return { id: `${LIFE}.${count}`, to: id, action, args, at, seed, ...more, viewer };
   };
   const first = envelope("start", null, { start: options.start ?? null });

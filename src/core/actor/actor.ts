@@ -51,7 +51,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
   validateDefinition(kind, definition);
   const roles = new Roles(definition.allow ?? {});
   const hasRoles = Object.keys(definition.allow ?? {}).length > 0;
-  const seen: SeenBy = (viewer, onFault) => actorViewer(hasRoles ? roles : undefined, viewer, onFault);
+  const seen: SeenBy = (viewer, onFault) => actorViewer(kind, hasRoles ? roles : undefined, viewer, onFault);
   const version = positive(definition.version ?? 1, `${kind}: version`);
   const compiled = {
     tools: Object.entries(definition.tools ?? {}).map(([name, tool]) => compileTool(kind, name, tool, roles)),

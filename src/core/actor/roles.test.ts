@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
 import { reexecute } from "../chain/index.ts";
-import type { ChainEvent, Json, TroupeError, Viewer } from "../contract/index.ts";
+import type { ActorViewer, ChainEvent, Json, TroupeError, Viewer } from "../contract/index.ts";
 import { LocalEngine } from "../engine/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { testActor, until } from "../../testing/index.ts";
@@ -85,15 +85,17 @@ test("law 3: the turn decides by role again, and so do views", () => {
 
 test("an event has the names of the roles, and its turn replays with them #chain.reexecute", async () => {
   await using engine = await LocalEngine.start({ kinds: [desk, room], store: memoryStore() });
-  const call = (viewer: Viewer) => engine.call({ to: desk.id("main"), action: "tools/acknowledge", args: {}, viewer, start: null });
+  const call = (viewer: Viewer & ActorViewer) =>
+    engine.call({ to: desk.id("main"), action: "tools/acknowledge", args: {}, viewer, start: null });
   assert.deepEqual(await call(claiming("responder", "other")), { ok: null });
+  const stranger = { principal: "eve", scopes: [] };
   // Roles are for an engine to decide: those that a caller brings are dropped.
-  assert.match(JSON.stringify(await call(Object.assign({ roles: ["responder"] }, { principal: "eve", scopes: [] }))), /Only responders/);
+  assert.match(JSON.stringify(await call({ ...stranger, roles: ["responder"], rolesByKind: { desk: ["responder"] } })), /Only responders/);
   const events: ChainEvent[] = [];
   for await (const event of engine.history(desk.id("main"))) events.push(event);
   assert.equal(events.length, 1);
   const { message }: { readonly message: Json } = JSON.parse(events[0]?.body ?? "null");
-  assert.match(JSON.stringify(message), /"viewer":\{"principal":"ann","scopes":\[\],"roles":\["responder"\]\}/);
+  assert.match(JSON.stringify(message), /"viewer":\{"principal":"ann","scopes":\[\],"rolesByKind":\{"desk":\["responder"\]\}\}/);
   assert.deepEqual(reexecute(desk, events), {
     run: 1,
     taken: { work: 0, version: 0, redacted: 0, erased: 0, engine: 0 },
@@ -101,39 +103,44 @@ test("an event has the names of the roles, and its turn replays with them #chain
   });
 });
 
-test("what an actor sends for its caller has no roles: the receiver's kind decides them", async () => {
+test("what an actor sends, forwards or calls for its caller has the roles of the receiving kind", async () => {
   const receiver = actor("receiver", {
     description: "Receives.",
     per: "link",
+    autoStart: true,
     state,
-    allow: { responder: ({ viewer }) => viewer.principal === "ann" },
+    allow: { manager: ({ viewer }) => hasClaim(viewer, "roles", "manager") },
     tools: {
-      note: { description: "Note.", allow: "responder", run: ({ state: draft, viewer }) => void draft.by.push(viewer.roles?.join() ?? "") },
-    },
-  });
-  const sender = actor("sender", {
-    description: "Sends.",
-    state,
-    allow: { manager: ({ viewer }) => hasClaim(viewer, "roles", "manager"), responder: () => true },
-    tools: {
-      pass: {
-        description: "Pass on.",
+      note: {
+        description: "Note.",
         allow: "manager",
-        run: ({ send, viewer }) => void send({ to: receiver.id("x"), action: "tools/note", args: {}, viewer, start: null }),
+        run({ state: draft, viewer }) {
+          draft.by.push(viewer.roles?.join() ?? "none");
+          return "noted";
+        },
       },
     },
   });
+  const note = (key: string) => ({ to: receiver.id(key), action: "tools/note", args: {} });
+  const sender = actor("sender", {
+    description: "Sends.",
+    state,
+    // Of the same name, and held by every caller: roles of another kind do not count.
+    allow: { manager: () => true },
+    tools: {
+      send: { description: "Send.", run: ({ send, viewer }) => void send({ ...note("sent"), viewer }) },
+      forward: { description: "Forward.", run: ({ forward }) => forward(note("forwarded")) },
+      call: { description: "Call.", work: async ({ call, viewer }) => JSON.stringify(await call({ ...note("called"), viewer })) },
+    },
+  });
   await using engine = await LocalEngine.start({ kinds: [sender, receiver], store: memoryStore() });
-  for (const principal of ["bob", "ann"])
-    await engine.call({
-      to: sender.id("main"),
-      action: "tools/pass",
-      args: {},
-      viewer: { ...claiming("manager"), principal },
-      start: null,
-    });
-  await until("the receiver has the note", async () => (await engine.read(receiver.id("x"))) !== undefined);
-  assert.deepEqual((await engine.read(receiver.id("x")))?.state, { open: true, by: ["responder"], secret: false });
+  const call = (tool: string, viewer: Viewer) => engine.call({ to: sender.id("main"), action: `tools/${tool}`, args: {}, viewer });
+  const answers = async (viewer: Viewer) => [await call("forward", viewer), await call("call", viewer)];
+  assert.match(JSON.stringify(await answers({ principal: "bob", scopes: [] })), /role manager.*role manager/);
+  assert.deepEqual(await answers(claiming("manager")), [{ ok: "noted" }, { ok: '{"ok":"noted"}' }]);
+  await call("send", claiming("manager"));
+  await until("the receiver has the note", async () => (await engine.read(receiver.id("sent"))) !== undefined);
+  assert.deepEqual(Object((await engine.read(receiver.id("sent")))?.state).by, ["manager"]);
 });
 
 test("a role whose function throws or returns no boolean is reported once, and no caller has it", () => {

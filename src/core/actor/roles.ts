@@ -84,21 +84,22 @@ function listed(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1) ?? ""}`;
 }
 
-const PARTS = ["principal", "self", "scopes"] as const;
+const PARTS = ["principal", "self", "scopes", "rolesByKind"] as const;
 
 /**
- * The caller as actors see it: without claims, with the roles it has. Those that a message brings were decided from the claims when it was
- * sent, so they hold in its turn, and when the turn is replayed.
+ * The caller as actors of the kind see it: without claims, with the roles it has. Those that a message brings were decided from the claims
+ * when its caller called, so they hold in its turn, and when the turn is replayed.
  */
-export function actorViewer(roles: Roles | undefined, viewer: Viewer & ActorViewer, onFault?: OnFault): ActorViewer {
-  if (roles === undefined ? viewer.claims === undefined : Object.hasOwn(viewer, "roles")) return viewer;
+export function actorViewer(kind: string, roles: Roles | undefined, viewer: Viewer & ActorViewer, onFault?: OnFault): ActorViewer {
+  if (roles === undefined && viewer.claims === undefined) return viewer;
   // Getters, so that a list depends only on those parts of the viewer that the author's code reads.
   const seen: ActorViewer = { scopes: [] };
   for (const part of PARTS)
     if (Object.hasOwn(viewer, part)) Object.defineProperty(seen, part, { get: () => viewer[part], enumerable: true, configurable: true });
   if (roles !== undefined) {
     let names: readonly string[] | undefined;
-    Object.defineProperty(seen, "roles", { get: () => (names ??= roles.of(viewer, onFault)), enumerable: true });
+    const get = (): readonly string[] => (names ??= getOwn(viewer.rolesByKind, kind) ?? roles.of(viewer, onFault));
+    Object.defineProperty(seen, "roles", { get, enumerable: true });
   }
   return Object.freeze(seen);
 }

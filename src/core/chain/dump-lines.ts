@@ -130,7 +130,8 @@ const isNumber = (value: unknown): value is number => typeof value === "number";
 const isInterval = (value: unknown): boolean => isNumber(value) && value >= 1;
 const isStatus = (value: unknown): boolean => value === "live" || value === "failed" || value === "stopped";
 const isPolicy = (value: unknown): boolean => has(value, {}, { expireMs: isNumber });
-const isViewer = (value: unknown): boolean => has(value, { scopes: isTexts }, { principal: isText, self: isAddress, roles: isTexts });
+const isViewer = (value: unknown): boolean =>
+  has(value, { scopes: isTexts }, { principal: isText, self: isAddress, rolesByKind: isJsonObject });
 
 /** A count must leave room to be counted on exactly. */
 const MOST_COUNT = 2 ** 52;

@@ -2,11 +2,13 @@
 import {
   type ActorId,
   type ActorViewer,
+  type Behaviour,
   type CallOptions,
   type Entropy,
   type Json,
   type Message,
   type Outgoing,
+  type RolesByKind,
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
@@ -54,7 +56,7 @@ export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: 
   // One literal: keys that are added later are stored outside the object.
   const message: { -readonly [K in keyof Message]: Message[K] } =
     start === undefined ? { id, to, action, args, at, seed } : { id, to, action, args, at, seed, start };
-  if (outgoing.viewer !== undefined) message.viewer = storedViewer(outgoing.viewer, to, kinds);
+  if (outgoing.viewer !== undefined) message.viewer = callerOf(outgoing.viewer, kinds);
   if (start !== undefined && outgoing.policy !== undefined) message.policy = outgoing.policy;
   if (outgoing.deadline !== undefined) message.deadline = outgoing.deadline;
   const trace = outgoing.trace ?? options?.trace;
@@ -66,29 +68,36 @@ export function stamp(outgoing: Outgoing, options: CallOptions | undefined, at: 
   return message;
 }
 
-/** Whose roles are decided where a message is stamped: by the kind of its receiver. */
+/** Decides roles where a message is stamped. */
 export interface RoleSource {
-  /** Undefined: the kind has no roles. */
-  rolesOf(to: ActorId, viewer: Viewer): readonly string[] | undefined;
+  /** Of every kind that has roles. */
+  rolesOf(viewer: Viewer): RolesByKind;
 }
 
-/**
- * The viewer as messages have it. Claims must not get into a message: it is stored, logged, and passed to other nodes. The roles of the
- * receiving kind take their place; those of another kind are dropped. Without `kinds` there are none.
- */
-export function storedViewer(viewer: Viewer & ActorViewer, to: ActorId, kinds?: RoleSource): ActorViewer {
-  if (viewer.claims === undefined && viewer.roles === undefined) return viewer;
-  const { claims, roles: _, ...rest } = viewer;
-  const roles = claims === undefined ? undefined : kinds?.rolesOf(to, viewer);
-  return roles === undefined ? rest : { ...rest, roles };
+/** `rolesOf` for these kinds. */
+export function rolesByKind(kinds: readonly Behaviour[], viewer: Viewer): RolesByKind {
+  return Object.fromEntries(kinds.flatMap(({ kind, roles }) => (roles === undefined ? [] : [[kind, roles(viewer)]])));
 }
+
+/** The viewer as messages have it. Claims must not get into a message: it is stored, logged, and passed to other nodes. */
+export function storedViewer(viewer: Viewer & ActorViewer, decided: RolesByKind | undefined): ActorViewer {
+  if (viewer.claims === undefined && viewer.roles === undefined && viewer.rolesByKind === undefined) return viewer;
+  const { claims: _, roles: __, rolesByKind: ___, ...rest } = viewer;
+  return decided === undefined ? rest : { ...rest, rolesByKind: decided };
+}
+
+/** Roles are for `kinds` to decide: those that come from outside are dropped. */
+const callerOf = (viewer: Viewer, kinds: RoleSource | undefined): ActorViewer =>
+  storedViewer(viewer, viewer.claims === undefined ? undefined : kinds?.rolesOf(viewer));
 
 /** The nth call of work. The id follows from the work's message, so that work that runs again makes the same calls. */
 export function stampFrom(work: Message, n: number, outgoing: Outgoing, endsAt: number, at: number, entropy: Entropy): Message {
   const from: ActorId = work.to;
+  const { viewer } = outgoing;
   checkAction(outgoing.action);
   return {
     ...stamp(outgoing, work.trace === undefined ? undefined : { trace: work.trace }, at, entropy),
+    ...(viewer === undefined ? {} : { viewer: storedViewer(viewer, viewer.rolesByKind) }),
     id: `${work.id}.${n}`,
     from,
     deadline: Math.min(outgoing.deadline ?? endsAt, endsAt),

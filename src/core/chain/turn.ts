@@ -353,7 +353,7 @@ function sendsOf(turn: Turn<unknown>, { trace: known }: Message): Outgoing[] {
     if (viewer === undefined && policy === undefined && (trace === undefined || trace === known)) return outgoing;
     const wrong = unserialisableError(to, { ...(viewer && { viewer }), ...(policy && { policy }), ...(trace && { trace }) });
     if (wrong !== undefined) throw new TroupeError("BAD_TURN", wrong.message);
-    return viewer === undefined ? outgoing : { ...outgoing, viewer: storedViewer(viewer, to) };
+    return viewer === undefined ? outgoing : { ...outgoing, viewer: storedViewer(viewer, viewer.rolesByKind) };
   });
 }
 

@@ -25,12 +25,16 @@ export interface Viewer {
 
 /** The caller as actors see it, and as messages and events store it: without claims. */
 export interface ActorViewer extends Omit<Viewer, "claims"> {
-  /**
-   * The names in the kind's `allow` that hold for the caller. A message has them if its caller has claims, so that a turn decides, and
-   * replays, without those.
-   */
+  /** For an actor's code: the names in the kind's `allow` that hold for the caller. Absent: the kind has no `allow`. */
   readonly roles?: readonly string[];
+  /**
+   * Kind → the names in its `allow` that hold. Decided when a caller with claims calls, and stored in their place, so that turns decide and
+   * replay without them. Passed on with what actors send for their caller.
+   */
+  readonly rolesByKind?: RolesByKind;
 }
+
+export type RolesByKind = Readonly<Record<string, readonly string[]>>;
 
 /** Whether both have the same claims. Those of a cached token are the same object. */
 export const sameClaims = (one: Viewer["claims"], other: Viewer["claims"]): boolean =>
@@ -78,8 +82,8 @@ export interface Message {
 
 /** A message that the engine has not stamped yet. */
 export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "replays" | "viewer"> & {
-  /** The receiver's `roles` take the place of its claims when the message is stamped. */
-  readonly viewer?: Viewer;
+  /** `rolesByKind` takes the place of its claims when the message is stamped. */
+  readonly viewer?: Viewer & ActorViewer;
 };
 
 export type Reply =
@@ -192,7 +196,7 @@ export interface Behaviour<S = unknown> {
    * it throws, nothing is visible.
    */
   surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
-  /** The names of the roles that a caller has, by its claims. They are stored with its message; the claims are not. Absent: none. */
+  /** The names of the roles that a caller has, by its claims. They are stored with its messages; the claims are not. Absent: the kind has none. */
   roles?(viewer: Viewer): readonly string[];
   /** True if a message to a stopped or never started actor is dropped silently, without an error or dead letter. Absent: never. */
   lapses?(message: Message): boolean;

@@ -15,6 +15,7 @@ export {
   type Progress,
   type Reply,
   type ReplyWith,
+  type RolesByKind,
   type Step,
   type Turn,
   type Viewer,

@@ -1,6 +1,6 @@
 // Owns: the cells of this process by id, how one is made and loaded, and the kinds of actors.
 // Does not own: when cells are dropped from memory (passivation.ts).
-import { faults, keyOf, type Kind, kindFrom, mayStart } from "../chain/internal.ts";
+import { faults, keyOf, type Kind, kindFrom, rolesByKind, mayStart } from "../chain/internal.ts";
 import {
   TroupeError,
   type ActorId,
@@ -10,6 +10,7 @@ import {
   type Json,
   type ListQuery,
   type Message,
+  type RolesByKind,
   type Store,
   type Viewer,
 } from "../contract/index.ts";
@@ -141,6 +142,7 @@ export interface DirectoryHost {
 /** Finds the cell of an id, or makes and loads it. */
 export class CellDirectory {
   readonly #host: DirectoryHost;
+  readonly #behaviours: readonly Behaviour[];
   readonly #kinds = new Map<string, Kind>();
   /** Memory kinds that have actors on disk too. */
   readonly #kindsAlsoStored = new Set<string>();
@@ -148,6 +150,7 @@ export class CellDirectory {
   /** Throws `NAME_COLLISION`. */
   constructor(behaviours: readonly Behaviour[], host: DirectoryHost) {
     this.#host = host;
+    this.#behaviours = behaviours;
     for (const behaviour of behaviours) {
       const { kind } = behaviour;
       if (this.#kinds.has(kind))
@@ -182,8 +185,8 @@ export class CellDirectory {
     }
   }
 
-  rolesOf(to: ActorId, viewer: Viewer): readonly string[] | undefined {
-    return this.#kinds.get(kindOf(to))?.behaviour.roles?.(viewer);
+  rolesOf(viewer: Viewer): RolesByKind {
+    return rolesByKind(this.#behaviours, viewer);
   }
 
   /** The arguments without secrets. */

@@ -1,5 +1,5 @@
-import { faults, keyOf, mayStart } from "../../core/chain/internal.ts";
-import type { ActorId, Behaviour, Json, Message, Viewer } from "../../core/contract/index.ts";
+import { faults, keyOf, mayStart, rolesByKind } from "../../core/chain/internal.ts";
+import type { ActorId, Behaviour, Json, Message, RolesByKind, Viewer } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
 import { sealer, unsealed, type Sealer } from "./sealed.ts";
 
@@ -45,8 +45,8 @@ export class Kinds {
     return this.#kinds.get(kind)?.redact === undefined ? { seal: unsealed.seal, open: this.#sealer.open } : this.#sealer;
   }
 
-  rolesOf(to: ActorId, viewer: Viewer): readonly string[] | undefined {
-    return this.#kinds.get(kindOf(to))?.roles?.(viewer);
+  rolesOf(viewer: Viewer): RolesByKind {
+    return rolesByKind([...this.#kinds.values()], viewer);
   }
 
   /** The arguments without what is secret. */

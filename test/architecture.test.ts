@@ -40,7 +40,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "hosts/dynamo": ["core/contract"],
   "hosts/lambda": ["core/contract"],
   "hosts/telemetry": ["core/contract"],
-  testing: ["core/contract", "core/chain", "core/engine", "core/store", "mcp/source", "mcp/gateway", "bridges/agentic", "bridges/packet"],
+  testing: [
+    "core/contract",
+    "core/actor",
+    "core/chain",
+    "core/engine",
+    "core/store",
+    "mcp/source",
+    "mcp/gateway",
+    "bridges/agentic",
+    "bridges/packet",
+  ],
 };
 
 /** Ways into a folder beside its index.ts, and who may take them: to what no public subpath shall lead, or for less to load at a start. */

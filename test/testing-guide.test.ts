@@ -112,10 +112,10 @@ test("all code in the guide is in this file, line for line", () => {
 test("the guide's client", async () => {
   await using server = await testServer([counter]);
   const ada = server.client({ principal: "ada" });
-  assertToolResult(await ada.callTool("add"), "1");
-  assertToolResult(await ada.callTool("add"), "2");
-  assertToolResult(await server.client({ principal: "bob" }).callTool("add"), "1");
-  assertRefused(await server.client({ principal: "eve" }).callTool("take"), /Nothing is left/, "NOT_NOW");
+  assertToolResult(await ada.tools.add(), "1");
+  assertToolResult(await ada.tools.add(), "2");
+  assertToolResult(await server.client({ principal: "bob" }).tools.add(), "1");
+  assertRefused(await server.client({ principal: "eve" }).tools.take(), /Nothing is left/, "NOT_NOW");
 
   await assert.rejects(ada.callTool("fly"), { name: "RequestError", code: -32602 });
   assertError(await ada.raw(callToolRequest(7, "fly")), -32602);

@@ -6,6 +6,7 @@ import {
   isJsonObject,
   type Json,
   type Message,
+  type Per,
   type Policy,
   REDACTED,
   type Surface,
@@ -18,7 +19,7 @@ import { addressesOf } from "./address.ts";
 import { type Action, compileMessage, compilePrompt, compileResource, compileTool } from "./actions.ts";
 import { misfitOf } from "./author-errors.ts";
 import { surfaceOf } from "./availability.ts";
-import type { AnyDefinition, Definition, Kind, MessagesOf } from "./definition.ts";
+import type { AnyDefinition, Definition, Kind, KindTypes, MessagesOf } from "./definition.ts";
 import { compileLink } from "./links.ts";
 import { actorId, checkKind, keyOf } from "./names.ts";
 import { seeded } from "./random.ts";
@@ -45,7 +46,8 @@ export function actor<
   MN extends string = never,
   MO = unknown,
   AN extends string = never,
->(kind: K, definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO, AN>): Kind<K, S, MessagesOf<MI, MN>, MO>;
+  P extends Per = "shared",
+>(kind: K, definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO, AN, P>): Kind<K, S, MessagesOf<MI, MN>, MO, KindTypes<TI, TO, P>>;
 export function actor(kind: string, definition: AnyDefinition): object {
   checkKind(kind);
   validateDefinition(kind, definition);

@@ -219,7 +219,7 @@ export type Senders<MI, MO = unknown> = {
     : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Sent<Output<MO, N>>;
 };
 
-/** What authors write. `S` is the state, `MN` the names of messages; the `AN` those of roles; the others map names to schemas. All are inferred. */
+/** What authors write. `S` is the state, `MN` the names of messages, `AN` those of roles; the others map names to schemas. All are inferred. */
 export interface Definition<
   S extends object,
   TI,
@@ -232,6 +232,7 @@ export interface Definition<
   MN extends string = never,
   MO = unknown,
   AN extends string = never,
+  P extends Per = Per,
 > extends Partial<Policy> {
   /** A description for people and models. */
   readonly description: string;
@@ -239,7 +240,7 @@ export interface Definition<
   /** Of the state, from 1. Default 1. */
   readonly version?: number;
   /** Which actor stands for a viewer. Default `shared`. */
-  readonly per?: Per;
+  readonly per?: P;
   /**
    * True: the actor starts with its first message; with `per: "link"` it then has no parent, and until then a link to it shows its initial
    * state. False: messages of other actors do not start it; its own user's calls do. Default: true for `shared` and `user`, false for
@@ -283,8 +284,34 @@ export interface Definition<
 /** The messages and their schemas. If none has an `input`, nothing is inferred for `MI`, not even names: those come from `MN`. */
 export type MessagesOf<MI, MN extends string> = unknown extends MI ? { readonly [N in MN]: unknown } : MI;
 
+declare const TYPES: unique symbol;
+
+/** What a kind's type carries for those who call its tools: schemas by name, and which actor stands for a viewer. */
+export interface KindTypes<TI, TO, P> {
+  readonly input: TI;
+  readonly output: TO;
+  readonly per: P;
+}
+
+/** A tool as its caller sees it: what its `input` takes, and what its `output` makes of the reply (unknown without one). */
+interface CalledTool<I, O> {
+  readonly args: SentArgs<I, Readonly<Record<string, never>>>;
+  readonly result: O extends StandardSchemaV1<unknown, infer R> ? R : unknown;
+}
+
+type CalledTools<T> =
+  T extends KindTypes<infer TI, infer TO, Per> ? { readonly [N in keyof TI]: CalledTool<TI[N], Output<TO, N>> } : Record<never, never>;
+
+/** The arguments and results of a kind's tools: `ToolsOf<typeof door>["open"]["args"]`. */
+export type ToolsOf<K> = K extends { readonly [TYPES]?: infer T } ? CalledTools<T> : Record<never, never>;
+
+/** Which actor of a kind stands for a viewer. */
+export type PerOf<K> = K extends { readonly [TYPES]?: { readonly per: infer P } } ? P : Per;
+
 /** A kind of actor: a `Behaviour` that any engine runs, and the ways to address its actors. */
-export interface Kind<K extends string, S, MI, MO = unknown> extends Behaviour<S> {
+export interface Kind<K extends string, S, MI, MO = unknown, T = unknown> extends Behaviour<S> {
+  /** Only a type: there is no such property. */
+  readonly [TYPES]?: T;
   readonly kind: K;
   readonly description: string;
   readonly title?: string;

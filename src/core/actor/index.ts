@@ -26,8 +26,10 @@ export type {
   Definition,
   InitialContext,
   Kind,
+  KindTypes,
   Link,
   OfferContext,
+  PerOf,
   Prompt,
   PromptArgument,
   PromptMessage,
@@ -40,6 +42,7 @@ export type {
   StateOf,
   Tool,
   ToolAnnotations,
+  ToolsOf,
 } from "./definition.ts";
 export { index, type IndexDefinition } from "./indexes.ts";
 export { actorId, keyOf } from "./names.ts";

@@ -15,6 +15,7 @@ import {
   type TemplateDefinition,
   type ToolResult,
 } from "./results.ts";
+import { toolCalls } from "./tool-calls.ts";
 import { replyOf, TestStream } from "./test-stream.ts";
 import { type TestEra, Wire } from "./wire.ts";
 
@@ -22,7 +23,9 @@ import { type TestEra, Wire } from "./wire.ts";
  * An MCP client in the test's own process: no socket, no time of its own. Whatever it is asked first, it initializes before.
  * What the server answers with a JSON-RPC error rejects with `RequestError`.
  */
-export class TestClient implements Closable {
+export class TestClient<Tools = unknown> implements Closable {
+  /** The tools of the kinds that are served, as functions: `client.tools.open({ door: "front" })`. For others, `callTool`. */
+  readonly tools: Tools = toolCalls((name, args, more) => this.callTool(name, args, more));
   /** What the server told it unasked, on any stream. */
   readonly notifications: Notifications;
   readonly #wire: Wire;

@@ -9,6 +9,7 @@ import type { TestClientOptions } from "./call-options.ts";
 import { TestClient } from "./client.ts";
 import type { Exchanging } from "./http-call.ts";
 import { TestIds } from "./test-ids.ts";
+import type { Kinds, ToolCalls } from "./tool-calls.ts";
 
 /** What makes a server the same in every run: give it these. */
 export interface Wires {
@@ -54,7 +55,7 @@ const NOT_SERVED =
   "There is nothing here to test: give testServer a list of kinds, a source, an AgenticService, a function that makes a server, a gateway or what has one, or remoteServer(url).";
 
 /** A server in the test's own process, on a clock that stands still: the same test twice gives the same bytes. */
-export interface TestServer extends Closable {
+export interface TestServer<Tools = unknown> extends Closable {
   readonly exchange: Exchanging["exchange"];
   readonly remote: boolean;
   readonly clock: SimulatedClock;
@@ -66,14 +67,15 @@ export interface TestServer extends Closable {
   readonly engine: Engine | undefined;
   /** What broke inside, in order: a client is never told what it was. */
   readonly faults: readonly unknown[];
-  /** Another client of it; it goes with the server. */
-  client(options?: TestClientOptions): TestClient;
+  /** Another client, closed with the server. Its `tools` are those of the kinds served, or of `kinds`. */
+  client<const K extends Kinds>(options: TestClientOptions & { readonly kinds: K }): TestClient<ToolCalls<K>>;
+  client(options?: TestClientOptions): TestClient<Tools>;
 }
 
-export async function testServer(
-  served: readonly Behaviour[],
+export async function testServer<const K extends Kinds>(
+  served: K,
   options?: TestServerOptions,
-): Promise<TestServer & { readonly engine: LocalEngine }>;
+): Promise<TestServer<ToolCalls<K>> & { readonly engine: LocalEngine }>;
 export async function testServer(served: Served, options?: TestServerOptions): Promise<TestServer>;
 export async function testServer(served: Served, options: TestServerOptions = {}): Promise<TestServer> {
   const { seed, now, ...gatewayOptions } = options;
@@ -124,8 +126,8 @@ export async function testServer(served: Served, options: TestServerOptions = {}
     faults,
     exchange: (exchange) => made.exchange(exchange),
     remote: made.remote === true,
-    client(how) {
-      const client = new TestClient(made, how);
+    client(how?: TestClientOptions) {
+      const client = new TestClient<never>(made, how);
       clients.push(client);
       return client;
     },

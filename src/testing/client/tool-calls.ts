@@ -1,0 +1,41 @@
+// Owns: a client's tools as functions, typed from the kinds that are served. Does not own: the call (client.ts).
+import type { PerOf, ToolsOf } from "../../core/actor/index.ts";
+import type { Behaviour, JsonObject } from "../../core/contract/index.ts";
+import type { CallMore } from "./call-options.ts";
+import type { ToolResult } from "./results.ts";
+
+/** `args` may be left out if the tool requires none. `structuredContent` is missing if the call failed. */
+type ToolCall<A, R> =
+  Record<never, never> extends A ? (args?: A, more?: CallMore) => Promise<ResultOf<R>> : (args: A, more?: CallMore) => Promise<ResultOf<R>>;
+
+type ResultOf<R> = ToolResult & { readonly structuredContent?: R };
+
+/** A kind that only links reach has no tool of its own name. One that handles address takes its handle with each call. */
+type CallsOf<K, P = PerOf<K>, T = ToolsOf<K>> = [P] extends ["link"]
+  ? unknown
+  : {
+      readonly [N in Exclude<keyof T, "then">]: T[N] extends { args: infer A; result: infer R }
+        ? ToolCall<P extends "handle" ? WithHandle<A> : A, R>
+        : never;
+    };
+
+type WithHandle<A> = { readonly handle: string } & (A extends Readonly<Record<string, never>> ? unknown : A);
+
+/** The tools of these kinds, by name: `client.tools.open({ door: "front" })`. */
+export type ToolCalls<Kinds extends readonly unknown[]> = Kinds extends readonly [infer First, ...infer Rest]
+  ? CallsOf<First> & ToolCalls<Rest>
+  : unknown;
+
+export type Kinds = readonly Behaviour[];
+
+export function toolCalls<Tools>(call: (name: string, args?: JsonObject, more?: CallMore) => Promise<ToolResult>): Tools;
+export function toolCalls(call: (name: string, args?: JsonObject, more?: CallMore) => Promise<ToolResult>): object {
+  return new Proxy(
+    {},
+    {
+      get: (_target, name) =>
+        // If it were a function, `await client.tools` would call it.
+        typeof name === "symbol" || name === "then" ? undefined : (args?: JsonObject, more?: CallMore) => call(name, args, more),
+    },
+  );
+}

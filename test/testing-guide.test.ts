@@ -45,6 +45,7 @@ const counter = actor("counter", {
 const safe = actor("safe", {
   description: "Keeps what the tills took.",
   per: "link",
+  autoStart: true,
   state: z.object({ total: z.number().default(0) }),
   messages: {
     put: {

@@ -74,8 +74,8 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
     messages: handled,
   });
   const received = withoutStrays<KeptDraft>(plainKind, (action) => Object.hasOwn(handled, action));
-  const receive: typeof received = (state, message, ...about) =>
-    received(state, message.action === BEGIN_ACTION ? { ...message, action: BEGIN } : message, ...about);
+  const receive: typeof received = (state, message, ...life) =>
+    received(state, message.action === BEGIN_ACTION ? { ...message, action: BEGIN } : message, ...life);
   const kind = Object.freeze({ ...plainKind, receive });
   const does: Acts = {
     how: "actor",

@@ -1,6 +1,5 @@
 // Owns: making a kind of actor from its definition. Does not own: its parts, each of which is a file of this folder.
 import {
-  type ActorId,
   type Catalogue,
   DEFAULT_POLICY,
   isJsonObject,

@@ -19,7 +19,7 @@ import { type Action, compileMessage, compilePrompt, compileResource, compileToo
 import { misfitOf } from "./author-errors.ts";
 import { surfaceOf } from "./availability.ts";
 import type { AnyDefinition, Definition, Kind, KindTypes, MessagesOf } from "./definition.ts";
-import { compileLink } from "./links.ts";
+import { compileLink, linkArgumentsOf } from "./links.ts";
 import { actorId, checkKind, keyOf } from "./names.ts";
 import { seeded } from "./random.ts";
 import { receive, view } from "./receive.ts";
@@ -76,6 +76,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     prompts: compiled.prompts.map((one) => one.offer),
     // Present even if empty: only then is it known without a state which actors a viewer can reach.
     links: Object.fromEntries(links.map(({ prefix, kinds }) => [prefix, kinds])),
+    ...linkArgumentsOf(links),
   });
   const fits = stateCheck(kind, definition, check);
   const { surface, constant } = surfaceOf(catalogue, offered, links, misfit);

@@ -111,12 +111,21 @@ const guest = actor("guest", {
   links: {
     room: { kind: room, enabled: ({ state: now }) => now.at !== "" || "Go somewhere first.", to: ({ state: now }) => room.id(now.at) },
     friend: { kind: "guest", to: ({ state: now }) => (now.friend === undefined ? undefined : `guest/${now.friend}`) },
+    visited: { kind: room, by: "place", enabled: ({ state: now }) => now.at !== "", choices: ({ state: now }) => [now.at] },
+    every: { kind: room },
     any: { kinds: [room, "guest"], to: ({ viewer }) => (viewer.principal === undefined ? undefined : room.id(viewer.principal)) },
   },
 });
 
 test("types: links take kinds, and functions of the state", () => {
-  assert.deepEqual(guest.catalogue.links, { room: ["room"], friend: ["guest"], any: ["room", "guest"] });
+  assert.deepEqual(guest.catalogue.links, {
+    room: ["room"],
+    friend: ["guest"],
+    visited: ["room"],
+    every: ["room"],
+    any: ["room", "guest"],
+  });
+  assert.deepEqual(guest.catalogue.linkArguments, { visited: "place", every: "every" });
 });
 
 const counting = z.object({ n: z.number().default(0) });
@@ -685,6 +694,27 @@ export const mustNotCompile = {
       state,
       // @ts-expect-error -- the state has no such member
       links: { room: { kind: room, enabled: ({ state: now }) => now.missing, to: () => room.id("x") } },
+    }),
+  linkToOneWithChoices: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- `to` leads to one actor, `choices` are for many
+      links: { room: { kind: room, to: () => room.id("x"), choices: ({ state: now }) => now.items } },
+    }),
+  linkByArgumentToKinds: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- a key names an actor of one kind
+      links: { room: { kinds: [room, "a"], by: "room" } },
+    }),
+  linkChoices: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- a list of texts
+      links: { room: { kind: room, choices: ({ state: now }) => now.open } },
     }),
   linkToNoKind: () =>
     actor("a", {

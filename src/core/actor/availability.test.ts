@@ -206,6 +206,26 @@ test("law 3: a throwing `enabled` of a link hides it and is reported; a refusal 
   assert.equal(heard.length, 2);
 });
 
+test("a link by argument has its keys in the surface while it is on", () => {
+  const clerk = actor("clerk", {
+    description: "",
+    initial: () => ({ known: ["a"], off: "" }),
+    links: {
+      desk: { kind: "desk", enabled: ({ state }) => state.off === "" || state.off, choices: ({ state }) => state.known },
+      any: { kind: "desk", by: "key" },
+      odd: { kind: "desk", choices: () => JSON.parse("[1]") },
+    },
+  });
+  assert.deepEqual(clerk.catalogue.linkArguments, { desk: "desk", any: "key", odd: "odd" });
+  const heard: string[] = [];
+  const look = (state: { readonly known: string[]; readonly off: string }) =>
+    clerk.surface(state, { scopes: [] }, ({ message }) => heard.push(message));
+  assert.deepEqual(look({ known: ["a"], off: "" }).linkKeys, { desk: ["a"], any: true });
+  const shut = look({ known: ["a"], off: "Closed." });
+  assert.deepEqual([shut.linkKeys, shut.linksOff], [{ any: true }, { desk: "Closed." }]);
+  assert.deepEqual(heard, ['The link "odd" is out of order: its `choices` gave a list that holds a number: give a list of texts.']);
+});
+
 test("a link takes kinds as objects or by name", () => {
   const desk = actor("desk", { description: "", initial: () => ({}) });
   const clerk = actor("clerk", {

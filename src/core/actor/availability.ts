@@ -1,7 +1,7 @@
 // Owns: what a viewer may do now: `allow`, `enabled`, `choices`, scopes and links, for a list (`surface`) and inside a turn. Does not own:
 // confirmations (questions.ts), the refusal of a call before it reaches the actor (mcp/source, mcp/gateway).
 import type { ActorId, ActorViewer, Catalogue, OfferRef, Reply, Surface, TroupeError } from "../contract/index.ts";
-import { isRefusal, isTexts, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
+import { choicesMessage, isRefusal, isTexts, missingScopes, scopesOf, unavailableMessage } from "../contract/internal.ts";
 import { describeIssues, listIssues } from "../schema/index.ts";
 import type { Action } from "./actions.ts";
 import { type Misfit, outOfOrder, wrongResult } from "./author-errors.ts";
@@ -49,13 +49,11 @@ export function invalid(issues: Checked["issues"]): Reply {
 }
 
 /** The values an argument may have now, from `choices`; throws `OUT_OF_ORDER` unless they are a list of texts. */
-function choicesFor(action: Action, name: string, given: unknown): readonly string[] {
+function choicesIn(what: string, property: string, given: unknown): readonly string[] {
   const list = frozenOf(given);
   if (isTexts(list)) return list;
-  throw wrongResult(action.name, `choices.${name}`, given, "a list of texts");
+  throw wrongResult(what, property, given, "a list of texts");
 }
-
-const MAX_LISTED_CHOICES = 50;
 
 /** The refusal of an argument that is not among its choices; it lists them. */
 export function outOfChoice(action: Action, state: object, args: unknown, viewer: ActorViewer): Reply | undefined {
@@ -63,16 +61,10 @@ export function outOfChoice(action: Action, state: object, args: unknown, viewer
   for (const [name, choose] of Object.entries(action.choices)) {
     const given: unknown = Object.hasOwn(args, name) ? Reflect.get(args, name) : undefined;
     if (given === undefined || given === null) continue;
-    const allowed = choicesFor(action, name, choose({ state, viewer }));
+    const allowed = choicesIn(action.name, `choices.${name}`, choose({ state, viewer }));
     const values: readonly unknown[] = Array.isArray(given) ? given : [given];
     if (areAmong(values, allowed)) continue;
-    const listed = allowed
-      .slice(0, MAX_LISTED_CHOICES)
-      .map((item) => JSON.stringify(item))
-      .join(", ");
-    const more = allowed.length > MAX_LISTED_CHOICES ? ` and ${allowed.length - MAX_LISTED_CHOICES} more` : "";
-    const message = allowed.length === 0 ? "there is nothing to choose from now" : `must be one of ${listed}${more}`;
-    return invalid([{ path: name, message }]);
+    return invalid([{ path: name, message: choicesMessage(allowed) }]);
   }
   return undefined;
 }
@@ -116,6 +108,7 @@ export function surfaceOf(
     let off: Record<OfferRef, string | true> | undefined;
     let choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> | undefined;
     let targets: Record<string, ActorId> | undefined;
+    let linkKeys: Record<string, readonly string[] | true> | undefined;
     let linksOff: Record<string, string> | undefined;
     const fault = (what: string, property: string, cause: unknown): void => {
       if (onFault === undefined || reported.has(what)) return;
@@ -133,7 +126,7 @@ export function surfaceOf(
           const made: Record<string, readonly string[]> = {};
           for (const [name, choose] of Object.entries(action.choices)) {
             property = `choices.${name}`;
-            made[name] = choicesFor(action, name, choose({ state, viewer }));
+            made[name] = choicesIn(action.name, property, choose({ state, viewer }));
           }
           (choices ??= {})[action.ref] = made;
         }
@@ -149,20 +142,28 @@ export function surfaceOf(
         const on = availability(link, state, viewer);
         if (typeof on === "string") (linksOff ??= {})[prefix] = on;
         if (on !== true) continue;
-        property = "to";
-        const to = targetOf(link, link.to({ state, viewer }));
-        if (to !== undefined) (targets ??= {})[prefix] = to;
+        if (link.to === undefined) {
+          property = "choices";
+          const keys = link.choices === undefined || choicesIn(link.name, property, link.choices({ state, viewer }));
+          (linkKeys ??= {})[prefix] = keys;
+        } else {
+          property = "to";
+          const to = targetOf(link, link.to({ state, viewer }));
+          if (to !== undefined) (targets ??= {})[prefix] = to;
+        }
       } catch (error) {
         if (isRefusal(error)) (linksOff ??= {})[prefix] = error.message;
         else fault(link.name, property, error);
       }
     }
-    if (off === undefined && choices === undefined && targets === undefined && linksOff === undefined) return constant;
+    const isConstant = off === undefined && choices === undefined && targets === undefined;
+    if (isConstant && linkKeys === undefined && linksOff === undefined) return constant;
     return {
       catalogue,
       off: off ?? NOTHING_OFF,
       ...(choices !== undefined && { choices }),
       ...(targets !== undefined && { links: targets }),
+      ...(linkKeys !== undefined && { linkKeys }),
       ...(linksOff !== undefined && { linksOff }),
     };
   };

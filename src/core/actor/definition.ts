@@ -64,20 +64,33 @@ export type Role =
 /** A kind, or its name where no object can stand: for the kind itself, and for one that is defined later. */
 export type LinkedKind = string | { readonly kind: string };
 
-/** One kind, or several. */
-type LinkedKinds =
-  | { readonly kind: LinkedKind; readonly kinds?: never }
-  | { readonly kinds: readonly [LinkedKind, ...LinkedKind[]]; readonly kind?: never };
+type OneKind = { readonly kind: LinkedKind; readonly kinds?: never };
+type SomeKinds = { readonly kinds: readonly [LinkedKind, ...LinkedKind[]]; readonly kind?: never };
 
-/** Joins the surface of another actor of these kinds. */
-export type Link<S, A extends string = never> = LinkedKinds & {
+/** A link to one actor, by the state. */
+interface ToOne<S> {
+  /** The actor it leads to now. Undefined: none, as if the link did not exist. */
+  readonly to: (context: OfferContext<S>) => ActorId | undefined;
+  readonly by?: never;
+  readonly choices?: never;
+}
+
+/** A link by argument, to any of many actors: each call names the key of the one it is about. */
+interface ToMany<S> {
+  readonly to?: never;
+  /** The argument that names the key, of each tool, resource and prompt that is joined. Default: the name of the link. */
+  readonly by?: string;
+  /** The keys this viewer may use now. Absent: those of all actors of the kind that exist, within the access rule. */
+  readonly choices?: (context: OfferContext<S>) => readonly string[];
+}
+
+/** Joins the surface of another actor. */
+export type Link<S, A extends string = never> = {
   /** The roles of the kind's `allow` that it is for, one of which is enough. Absent: for every caller. */
   readonly allow?: NoInfer<A> | readonly NoInfer<A>[];
   /** As for a tool: true, the reason why what is offered there is refused (`NOT_NOW`), or false, hidden. Absent: always on. */
   readonly enabled?: (context: OfferContext<S>) => Availability;
-  /** The actor it leads to now. Undefined: none, as if the link did not exist. */
-  readonly to: (context: OfferContext<S>) => ActorId | undefined;
-};
+} & ((OneKind & (ToOne<S> | ToMany<S>)) | (SomeKinds & ToOne<S>));
 
 interface Offered<S, A extends string> {
   readonly title?: string;
@@ -254,7 +267,7 @@ export interface Definition<
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
   /** Role → who has it. Offers and links name the roles they are for: `tools: { close: { allow: "responder", … } }`. */
   readonly allow?: { readonly [N in AN]: Role };
-  /** Prefix ("" for none) → the actor whose surface is joined under it. */
+  /** Prefix ("" for none) → the actor whose surface is joined under it; one of many, where the link has no `to`. */
   readonly links?: Readonly<Record<string, Link<S, AN>>>;
   readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>, AN> } & {
     readonly [N in keyof TO]: { readonly output?: TO[N] & object };
@@ -368,7 +381,9 @@ export interface AnyLink {
   readonly kinds?: readonly LinkedKind[];
   readonly allow?: AllowedRoles;
   readonly enabled?: Enabled;
-  readonly to: (context: AnyOfferContext) => ActorId | undefined;
+  readonly to?: (context: AnyOfferContext) => ActorId | undefined;
+  readonly by?: string;
+  readonly choices?: (context: AnyOfferContext) => readonly string[];
 }
 
 interface AnyOffer {

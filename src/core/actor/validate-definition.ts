@@ -61,6 +61,8 @@ const LINK: Properties<AnyLink> = {
   kinds: "a list",
   enabled: "a function",
   to: "a function",
+  by: "text",
+  choices: "a function",
 };
 const ROLE: Properties<{ readonly holds: unknown; readonly reason: unknown }> = { holds: "a function", reason: "text or a boolean" };
 const DEFINITION: Properties<AnyDefinition> = {
@@ -143,7 +145,6 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
     const where = `${kind}: links/${JSON.stringify(prefix)}`;
     checkType(where, "", link, "an object");
     checkProperties(where, link, LINK);
-    requireProperties(where, link, ["to"], "the function that returns its target");
   }
 }
 

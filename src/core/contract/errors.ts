@@ -84,6 +84,19 @@ export function unavailableMessage(ref: string): string {
   return `This ${ref.slice(0, ref.indexOf("/") - 1)} is out of order.`;
 }
 
+const MAX_LISTED_CHOICES = 50;
+
+/** What an argument must be that has only these values now. */
+export function choicesMessage(allowed: readonly string[]): string {
+  if (allowed.length === 0) return "there is nothing to choose from now";
+  const listed = allowed
+    .slice(0, MAX_LISTED_CHOICES)
+    .map((item) => JSON.stringify(item))
+    .join(", ");
+  const more = allowed.length > MAX_LISTED_CHOICES ? ` and ${allowed.length - MAX_LISTED_CHOICES} more` : "";
+  return `must be one of ${listed}${more}`;
+}
+
 /** The name of a thrown error, without its message, which may contain private data. */
 export function nameOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.name.slice(0, 100) : `a ${typeof thrown}`;

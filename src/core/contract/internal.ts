@@ -19,7 +19,7 @@ export {
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { missingActorRefusal } from "./engine.ts";
-export { classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";
+export { choicesMessage, classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";
 export { comparePositions, INDEX_LIMITS, indexedRow, indexPage, MemoryRows, rowQuery } from "./index-rows.ts";
 export {
   canonical,

@@ -23,6 +23,11 @@ export interface Catalogue {
    * "gated".
    */
   readonly links?: Readonly<Record<string, readonly string[]>>;
+  /**
+   * Prefix of a link by argument → the argument, of each offer joined there, that names the key of the actor. A link that is not here leads
+   * to one actor.
+   */
+  readonly linkArguments?: Readonly<Record<string, string>>;
   /** What is missing, and why: one of several sources is unavailable, or (`BAD_NAME`) an offer has a name that no client could use. */
   readonly missing?: readonly TroupeError[];
 }
@@ -76,6 +81,8 @@ export interface Surface {
   readonly choices?: Readonly<Record<OfferRef, Readonly<Record<string, readonly string[]>>>>;
   /** Prefix ("" for none) → the linked actor, whose surface is added; a cast is a viewer's links. */
   readonly links?: Readonly<Record<string, ActorId>>;
+  /** Prefix of a link by argument that is on → the keys this viewer may address there now; true: those of all actors that it may address. */
+  readonly linkKeys?: Readonly<Record<string, readonly string[] | true>>;
   /** Prefix → why nothing is linked there now: calls to its offers are refused with that reason. A prefix in neither is not mentioned. */
   readonly linksOff?: Readonly<Record<string, string>>;
 }

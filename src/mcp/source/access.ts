@@ -1,7 +1,7 @@
 // Owns: which actor a caller may address, the form of handles, and the refusals of calls. Does not own: the life of handles (handles.ts).
 
 import type { ActorId, Behaviour, Reply, Viewer } from "../../core/contract/index.ts";
-import { missingScopes, missingScopesMessage } from "../../core/contract/internal.ts";
+import { isActorId, missingScopes, missingScopesMessage } from "../../core/contract/internal.ts";
 import { base64urlOf, fromBase64, fromHex, hmacSha256, sameBytes, sha256Hex, utf8Length } from "../../core/platform/index.ts";
 
 /**
@@ -16,6 +16,7 @@ import { base64urlOf, fromBase64, fromHex, hmacSha256, sameBytes, sha256Hex, utf
  * | `user`, with a principal | the actor of that principal | that principal |
  * | `user`, without one; `handle` | the actor of a handle | any caller with the handle; of an actor with an owner, its owner alone |
  * | `link`, absent | none by its key | any caller who may address an actor that links there now |
+ * | any, by a link's argument | that of a key among the link's `choices`; without `choices`, as above, and any of `link` | any caller who may address the actor that has the link |
  *
  * Anything else answers as if it did not exist. An operator (the control socket, Theater) addresses any actor by its id.
  *
@@ -43,6 +44,17 @@ export function addressOf(behaviour: Behaviour, viewer: Viewer, key: string | un
 /** Whether only a handle says which actor of the kind stands for this caller. */
 export const isByHandle = ({ per }: Behaviour, { principal }: Viewer): boolean =>
   per === "handle" || (per === "user" && principal === undefined);
+
+/**
+ * The actor that a link by argument leads to with this key; undefined: none that this caller may address. `isChosen`: its author chose the
+ * key for this caller, as `to` would.
+ */
+export function linkedActor(behaviour: Behaviour, viewer: Viewer, key: string, isChosen: boolean): ActorId | undefined {
+  const { kind, per } = behaviour;
+  if (!isChosen && per !== undefined && per !== "link") return addressOf(behaviour, viewer, key)?.id;
+  const id: ActorId = `${kind}/${encodeURIComponent(key)}`;
+  return isActorId(id) ? id : undefined;
+}
 
 // A key that is not well-formed text cannot be encoded.
 const isKeyOf = (id: ActorId, key: string): boolean => key.isWellFormed() && id.slice(id.indexOf("/") + 1) === encodeURIComponent(key);

@@ -272,6 +272,7 @@ export function isSameSurface(one: Surface, other: Surface): boolean {
     sameJson(one.off, other.off) &&
     sameJson(one.choices, other.choices) &&
     sameJson(one.links, other.links) &&
+    sameJson(one.linkKeys, other.linkKeys) &&
     sameJson(one.linksOff, other.linksOff)
   );
 }

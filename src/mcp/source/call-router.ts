@@ -19,21 +19,11 @@ import {
   type Reply,
   type Viewer,
 } from "../../core/contract/index.ts";
-import {
-  andThen,
-  BEGIN_ACTION,
-  getOwn,
-  hasOwn,
-  invalidMessageReply,
-  isActorId,
-  kindOf,
-  Lru,
-  memoize,
-} from "../../core/contract/internal.ts";
-import { isPassing, refused, type Refused, rootActor, unknownOffer } from "./access.ts";
+import { andThen, BEGIN_ACTION, getOwn, hasOwn, invalidMessageReply, Lru, memoize } from "../../core/contract/internal.ts";
+import { isPassing, linkedActor, refused, type Refused, rootActor, unknownOffer } from "./access.ts";
 import type { ActorView, ActorViews, OnFault } from "./actor-views.ts";
 import type { Handles } from "./handles.ts";
-import { noActorThere, offNow } from "./link-graph.ts";
+import { linkTarget, noTarget, offNow } from "./link-graph.ts";
 import { pathTo, type PlannedOffer, rootOf, type Route, type Slot } from "./plan.ts";
 import type { ViewerRoots } from "./viewers.ts";
 
@@ -88,7 +78,7 @@ export class CallRouter {
   async #actLinked(roots: ViewerRoots, planned: PlannedOffer, args: Json, options: CallOptions): Promise<Reply> {
     const isRead = planned.routes[0]?.offer.readOnly === true;
     const target = (await this.#retried(roots, planned, options)) ?? (await this.resolve(roots, planned, isRead));
-    if (typeof target === "string") return refused("NOT_NOW", target);
+    if (target !== undefined && hasOwn(target, "refused")) return isUnknownUri(planned, target) ? unknownOffer : target;
     if (target === undefined) {
       const handled = planned.handleRoot !== undefined && planned.list !== "resources";
       return handled ? refused("NOT_NOW", `${planned.listed.name} is not possible now.`) : unknownOffer;
@@ -98,7 +88,7 @@ export class CallRouter {
     if (target.id !== target.self && target.notStarted) {
       // A call that is sure to be refused starts nothing.
       const seen = await this.resolve(roots, planned, true);
-      if (typeof seen === "string") return refused("NOT_NOW", seen);
+      if (seen !== undefined && hasOwn(seen, "refused")) return seen;
       const why = seen?.view && offNow(seen.view.surface, seen.route.inner);
       if (why !== undefined) return why === true ? unknownOffer : refused("NOT_NOW", why);
       const root = rootOf(target.route.slot);
@@ -140,18 +130,30 @@ export class CallRouter {
     return tooMany;
   }
 
-  /** Follows the links as they are now, not as a list showed them (law 3). `look`: reads the target too. Text: why no link has a target. */
-  async resolve(roots: ViewerRoots, planned: PlannedOffer, look: boolean): Promise<Target | string | undefined> {
-    let why: string | undefined;
+  /** Follows the links as they are now, not as a list showed them (law 3). `look`: reads the target too. A refusal: why no link has a target. */
+  async resolve(roots: ViewerRoots, planned: PlannedOffer, look: boolean): Promise<Target | Refused | undefined> {
+    let why: Refused | undefined;
     for (const route of planned.routes) {
       const target = await this.#follow(roots, route, look);
-      if (typeof target === "object") return target;
+      if (target !== undefined && !hasOwn(target, "refused")) return target;
       why ??= target;
     }
     return why;
   }
 
-  async #follow(roots: ViewerRoots, route: Route, look: boolean): Promise<Target | string | undefined> {
+  /** The keys that the link by this argument takes now. Undefined: any, or the viewer has no such link. */
+  async keysOf(roots: ViewerRoots, planned: PlannedOffer, argument: string): Promise<readonly string[] | undefined> {
+    for (const route of planned.routes) {
+      const slot = pathTo(route.slot).find(({ by }) => by === argument);
+      const target = slot?.parent && (await this.#follow(roots, { ...route, slot: slot.parent }, true));
+      if (slot === undefined || target === undefined || hasOwn(target, "refused")) continue;
+      const keys = getOwn(target.view?.surface.linkKeys, slot.link);
+      if (keys !== undefined) return keys === true ? undefined : keys;
+    }
+    return undefined;
+  }
+
+  async #follow(roots: ViewerRoots, route: Route, look: boolean): Promise<Target | Refused | undefined> {
     const steps = pathTo(route.slot);
     const self = roots.ids.get(rootOf(route.slot));
     if (self === undefined) return undefined;
@@ -161,14 +163,13 @@ export class CallRouter {
       const isLast = i === steps.length - 1;
       if (isLast && !look) return { route, id, self, notStarted };
       const view = await this.#options.views.see({ behaviour: slot.behaviour, id, viewer: roots.as(self), begins: i === 0 });
-      if (view === undefined) return i === 0 ? undefined : noActorThere(slot.behaviour);
+      if (view === undefined) return i === 0 ? undefined : noTarget(slot);
       notStarted ||= i === 0 && view.seq === 0;
       if (isLast) return { route, id, self, notStarted, view };
       const next = steps[i + 1];
       if (next === undefined) return undefined;
-      const target = view.surface.links?.[next.link];
-      // A behaviour that is not an actor() may link to what is not an id.
-      if (!isActorId(target) || kindOf(target) !== next.behaviour.kind) return getOwn(view.surface.linksOff, next.link);
+      const target = linkTarget(view.surface, next, roots);
+      if (typeof target !== "string") return target;
       id = target;
     }
     return undefined;
@@ -197,7 +198,7 @@ export class CallRouter {
     const { viewer } = roots;
     const isRoot = id === self;
     const mayBegin = isRoot || slot.behaviour.autoStart === true || rootActor(slot.behaviour, viewer) === id;
-    const retry = isRoot || options.key === undefined ? undefined : retryKey(viewer, self, route, options.key);
+    const retry = isRoot || options.key === undefined ? undefined : retryKey(roots, self, route, options.key);
     if (retry !== undefined) this.#retries.set(retry, { id, at: clock.now() });
     const message = messageTo(id, route.offer.action, namedArguments(route.offer, args), roots.as(self), mayBegin);
     const policy = isRoot ? this.#policy(viewer, slot) : undefined;
@@ -205,7 +206,7 @@ export class CallRouter {
     const whole =
       policy === undefined && trace === undefined ? message : { ...message, ...policy, ...(trace === undefined ? {} : { trace }) };
     const sent = new SentOptions(options);
-    const attempt: CallAttempt = { sent, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot.behaviour };
+    const attempt: CallAttempt = { sent, viewer, self, retry, mayBegin, id, linked: isRoot ? undefined : slot };
     try {
       const reply = deliver?.(whole, sent) ?? engine.callNow?.(whole, sent) ?? engine.call(whole, sent);
       return reply instanceof Promise ? this.#answeredLater(reply, attempt) : this.#answered(reply, attempt);
@@ -239,8 +240,8 @@ export class CallRouter {
     if (retry !== undefined && notApplied) this.#retries.delete(retry);
     // The actor is another viewer's, or has ended since the link was read.
     if (error instanceof EngineError && (error.code === "NO_ACTOR" || (error.code === "ACTOR_STOPPED" && !mayBegin)))
-      return linked === undefined ? unknownOffer : refused("NOT_NOW", noActorThere(linked));
-    throw linked !== undefined && error instanceof EngineError ? withoutId(error, id, linked) : error;
+      return linked === undefined ? unknownOffer : noTarget(linked);
+    throw linked !== undefined && error instanceof EngineError ? withoutId(error, id, linked.behaviour) : error;
   }
 
   // The root must exist before a linked actor replies to it, with the owner and expiry that a handle gives.
@@ -263,10 +264,11 @@ export class CallRouter {
       const self = roots.ids.get(rootOf(route.slot));
       const isRead = route.offer.readOnly && behaviour.view !== undefined;
       if (self === undefined || parent === undefined || isRead) continue;
-      const retry = this.#retries.get(retryKey(roots.viewer, self, route, key));
+      const retry = this.#retries.get(retryKey(roots, self, route, key));
       const known = retry !== undefined && clock.now() - retry.at < RETRY_MS ? retry.id : undefined;
       const id = known ?? (await engine.keyed?.(behaviour.kind, roots.as(self), key));
-      if (id !== undefined) return { route, id, self, notStarted: false };
+      // Under a key of another actor of the kind, this is no retry: keys are scoped to the actor.
+      if (id !== undefined && isMeant(route.slot, roots, id)) return { route, id, self, notStarted: false };
     }
     return undefined;
   }
@@ -282,6 +284,10 @@ function withoutId(error: EngineError, id: ActorId, { kind }: Behaviour): Engine
 
 /** Law 3: an offer that its actor hides answers like one that never was, without the actor's name for it. */
 const hideUnknown = (reply: Reply): Reply => (hasOwn(reply, "refused") && reply.refused.code === "UNKNOWN" ? unknownOffer : reply);
+
+/** A URI with a key that means nothing here is like any other that no resource has. */
+export const isUnknownUri = ({ list, keys }: PlannedOffer, { refused: { code } }: Refused): boolean =>
+  list === "resources" && keys.length > 0 && (code === "NO_ACTOR" || code === "INVALID");
 
 const NO_ARGUMENTS: JsonObject = Object.freeze({});
 
@@ -338,8 +344,8 @@ interface CallAttempt {
   readonly retry: string | undefined;
   readonly mayBegin: boolean;
   readonly id: ActorId;
-  /** The kind of the actor, if a link leads to it. */
-  readonly linked: Behaviour | undefined;
+  /** The slot of the actor, if a link leads to it. */
+  readonly linked: Slot | undefined;
 }
 
 /** The options as the engine gets them; notes what was committed. */
@@ -383,6 +389,12 @@ function withPeerKey(options: CallOptions, { handleRoot }: PlannedOffer): CallOp
   return { ...options, key: peer === undefined ? undefined : `${peer} ${key}` };
 }
 
-function retryKey({ principal }: Viewer, self: ActorId, { slot, inner }: Route, key: string): string {
-  return JSON.stringify([principal ?? null, self, slot.path, slot.behaviour.kind, inner, key]);
+function retryKey({ viewer, address }: ViewerRoots, self: ActorId, { slot, inner }: Route, key: string): string {
+  return JSON.stringify([viewer.principal ?? null, self, slot.path, slot.behaviour.kind, inner, key, address?.text ?? null]);
+}
+
+/** Whether the arguments of a call can mean this actor, whatever its link offers now. */
+function isMeant({ by, behaviour }: Slot, { viewer, address }: ViewerRoots, id: ActorId): boolean {
+  const key = by === undefined ? undefined : address?.keys.get(by);
+  return by === undefined || (key !== undefined && [true, false].some((chosen) => linkedActor(behaviour, viewer, key, chosen) === id));
 }

@@ -31,13 +31,14 @@ import {
 import { andThen, checkNeeded, getOwn, hasOwn, kindOf, KINDS } from "../../core/contract/internal.ts";
 import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./access.ts";
 import { ActorViews, type OnFault } from "./actor-views.ts";
-import { CallRouter } from "./call-router.ts";
+import { splitAddress } from "./address.ts";
+import { CallRouter, isUnknownUri } from "./call-router.ts";
 import { SubscribedContent } from "./content-marks.ts";
 import { Handles } from "./handles.ts";
 import { LinkGraphs, offNow, rootsOf, selfAsRoot } from "./link-graph.ts";
 import type { Posture } from "./lists.ts";
 import { describeSource, type Names, NAMES, type NameStyle, namesOf, offersOf } from "./names.ts";
-import { makePlan, type Plan, type PlannedOffer, type Slot } from "./plan.ts";
+import { makePlan, pathTo, type Plan, type PlannedOffer, type Slot } from "./plan.ts";
 import { Subscriber, Subscriptions } from "./subscribers.ts";
 import { RootsCache, ViewerRoots } from "./viewers.ts";
 
@@ -108,7 +109,7 @@ interface ViewerGroup {
   readonly subscriptions: Subscriptions;
 }
 
-/** What an offer is called with: the roots from which its actor is reached, and the arguments without a handle. */
+/** What an offer is called with: the roots from which its actor is reached, and the arguments without those that say which it is. */
 interface Origin {
   readonly roots: ViewerRoots;
   readonly args: Json;
@@ -176,7 +177,7 @@ class ActorSource implements Source {
   actNow(viewer: Viewer, ref: OfferRef, args: Json, options: CallOptions): Reply | Promise<Reply> {
     const { plan, roots } = this.#groupOf(viewer);
     const planned = plan.offers.get(ref);
-    if (planned === undefined || planned.handleRoot !== undefined || lacksScope(planned.scopes, viewer))
+    if (planned === undefined || isAddressed(planned) || lacksScope(planned.scopes, viewer))
       return this.#actLater(viewer, ref, args, options);
     return this.#router.act(roots.of(viewer), planned, args, options);
   }
@@ -194,7 +195,8 @@ class ActorSource implements Source {
     if (hasOwn(origin, "refused")) {
       // Which actor is meant is unknown, so nothing can be hidden.
       if (lacks) return scopeRefusal(planned.scopes, viewer);
-      return planned.list === "resources" && origin.refused.code === "HANDLE" ? unknownOffer : origin;
+      const isUnknown = isUnknownUri(planned, origin) || (planned.list === "resources" && origin.refused.code === "HANDLE");
+      return isUnknown ? unknownOffer : origin;
     }
     return lacks ? this.#refuseScopes(origin.roots, planned) : this.#router.act(origin.roots, planned, origin.args, options);
   }
@@ -202,7 +204,7 @@ class ActorSource implements Source {
   /** Law 3: a hidden offer is unknown, whatever scopes it needs. */
   async #refuseScopes(roots: ViewerRoots, planned: PlannedOffer): Promise<Reply> {
     const target = await this.#router.resolve(roots, planned, true);
-    if (typeof target === "string") return scopeRefusal(planned.scopes, roots.viewer);
+    if (target !== undefined && hasOwn(target, "refused")) return scopeRefusal(planned.scopes, roots.viewer);
     const hidden = target?.view === undefined || offNow(target.view.surface, target.route.inner) === true;
     return hidden ? unknownOffer : scopeRefusal(planned.scopes, roots.viewer);
   }
@@ -211,12 +213,12 @@ class ActorSource implements Source {
     const { plan, roots, subscriptions } = this.#groupOf(viewer);
     const planned = only && plan.offers.get(only.ref);
     if (planned !== undefined && lacksScope(planned.scopes, viewer)) return () => undefined;
-    if (only !== undefined && planned?.handleRoot !== undefined) return this.#watchByHandle(viewer, dirty, only, planned);
+    if (only !== undefined && planned !== undefined && isAddressed(planned)) return this.#watchAddressed(viewer, dirty, only, planned);
     const of = roots.of(viewer);
     return subscriptions.add(new Subscriber(of, dirty, only && new SubscribedContent(of, only), contents), viewer.principal);
   }
 
-  #watchByHandle(viewer: Viewer, dirty: Dirty, { ref, args }: ContentOf, planned: PlannedOffer): () => void {
+  #watchAddressed(viewer: Viewer, dirty: Dirty, { ref, args }: ContentOf, planned: PlannedOffer): () => void {
     let undo: (() => void) | undefined;
     let isClosed = false;
     const { subscriptions } = this.#groupOf(viewer);
@@ -227,7 +229,7 @@ class ActorSource implements Source {
       const content = new SubscribedContent(roots, { ref, args: origin.args });
       undo = subscriptions.add(new Subscriber(roots, dirty, content), viewer.principal ?? roots.first);
     };
-    begin().catch((error: unknown) => this.#onFault(error, `${planned.handleRoot?.behaviour.kind ?? "cast"}/unread`));
+    begin().catch((error: unknown) => this.#onFault(error, `${planned.routes[0]?.slot.behaviour.kind ?? "cast"}/unread`));
     return () => {
       isClosed = true;
       undo?.();
@@ -237,13 +239,20 @@ class ActorSource implements Source {
   async complete(viewer: Viewer, ref: OfferRef, argument: string, value: string, others: JsonObject): Promise<readonly string[]> {
     const planned = await this.#find(viewer, ref);
     if (planned === undefined || lacksScope(planned.scopes, viewer)) return [];
-    const origin = await this.#originOf(viewer, planned, others);
+    const at = planned.keys.findIndex(({ name }) => name === argument);
+    const origin = await this.#originOf(viewer, planned, others, at < 0 ? planned.keys : planned.keys.slice(0, at));
     if (hasOwn(origin, "refused")) return [];
-    const target = await this.#router.resolve(origin.roots, planned, true);
-    if (typeof target !== "object" || target.view === undefined || offNow(target.view.surface, target.route.inner) !== undefined) return [];
-    const values = getOwn(getOwn(target.view.surface.choices, target.route.inner), argument) ?? [];
+    const values = at < 0 ? await this.#choicesOf(origin, planned, argument) : await this.#router.keysOf(origin.roots, planned, argument);
     const typed = value.toLowerCase();
-    return values.filter((one) => one.toLowerCase().startsWith(typed)).slice(0, MAX_COMPLETIONS);
+    return values?.filter((one) => one.toLowerCase().startsWith(typed)).slice(0, MAX_COMPLETIONS) ?? [];
+  }
+
+  async #choicesOf({ roots }: Origin, planned: PlannedOffer, argument: string): Promise<readonly string[] | undefined> {
+    const target = await this.#router.resolve(roots, planned, true);
+    if (target === undefined || hasOwn(target, "refused") || target.view === undefined) return undefined;
+    const { surface } = target.view;
+    const isOn = offNow(surface, target.route.inner) === undefined;
+    return isOn ? getOwn(getOwn(surface.choices, target.route.inner), argument) : undefined;
   }
 
   #groupOf(viewer: Viewer): ViewerGroup {
@@ -257,12 +266,27 @@ class ActorSource implements Source {
     return planned === undefined && plan.open ? (await graphs.of(roots.of(viewer))).offer(ref) : planned;
   }
 
-  async #originOf(viewer: Viewer, { handleRoot }: PlannedOffer, args: Json): Promise<Origin | Refused> {
-    if (handleRoot === undefined) return { roots: this.#groupOf(viewer).roots.of(viewer), args };
-    const found = await this.#handles.find(handleRoot.behaviour, viewer, args);
-    return hasOwn(found, "refused") ? found : { roots: new ViewerRoots(viewer, new Map([[handleRoot, found.id]])), args: found.args };
+  /** `keys`: the arguments that name keys. */
+  async #originOf(viewer: Viewer, planned: PlannedOffer, args: Json, keys = planned.keys): Promise<Origin | Refused> {
+    const { handleRoot } = planned;
+    const origin =
+      handleRoot === undefined
+        ? { roots: this.#groupOf(viewer).roots.of(viewer), args }
+        : await this.#rootByHandle(viewer, handleRoot, args);
+    if (planned.keys.length === 0 || hasOwn(origin, "refused")) return origin;
+    const slots = new Set(planned.routes.flatMap(({ slot }) => pathTo(slot)));
+    const split = splitAddress(planned.ref, keys, slots, origin.args);
+    return hasOwn(split, "refused") ? split : { roots: origin.roots.at(split.address), args: split.args };
+  }
+
+  async #rootByHandle(viewer: Viewer, root: Slot, args: Json): Promise<Origin | Refused> {
+    const found = await this.#handles.find(root.behaviour, viewer, args);
+    return hasOwn(found, "refused") ? found : { roots: new ViewerRoots(viewer, new Map([[root, found.id]])), args: found.args };
   }
 }
+
+/** Whether its arguments say which actor a call of the offer is about. */
+const isAddressed = ({ handleRoot, keys }: PlannedOffer): boolean => handleRoot !== undefined || keys.length > 0;
 
 function handOut(surface: Surface, subscriptions: Subscriptions, roots: ViewerRoots): Surface {
   subscriptions.handedOut(roots, surface);

@@ -1,27 +1,23 @@
-// Owns: the life of handles, and what definitions say of them. Does not own: their form and who may use one (access.ts).
+// Owns: the life of handles. Does not own: their form and who may use one (access.ts), the argument of that name (address.ts).
 
 import {
   type ActorId,
-  type JsonObject,
   type Behaviour,
   type Clock,
   type Engine,
   type Entropy,
   isJsonObject,
   type Json,
-  type ListName,
   type Offer,
   type Policy,
   type Rate,
   type Reply,
   TokenBuckets,
-  TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
 import { hasOwn, isLocal, Lru, peerOf } from "../../core/contract/internal.ts";
 import { secretBytes } from "../../core/platform/index.ts";
 import { handleActor, isHandle, isPassing, mintedAt, mintHandle, type Refused, refused } from "./access.ts";
-import { fillAlias, uriOf, withSegment } from "./names.ts";
 
 export interface HandlesOptions {
   readonly engine: Pick<Engine, "call" | "read" | "stop">;
@@ -135,45 +131,6 @@ export function describeDuration(ms: number): string {
     if (ms >= 2 * size && ms % size === 0) return `${ms / size} ${name}`;
   }
   return `${Math.max(1, Math.round(ms / 1000))} seconds`;
-}
-
-/**
- * The definition of an offer of an actor that is addressed by a handle. `kind`: of the handle. `path`: the prefixes of the links from
- * there, where the handle alone does not distinguish it from another offer.
- */
-export function withHandle(list: ListName, offer: Offer, kind: string, path: string): Offer["definition"] {
-  const { definition } = offer;
-  const description = `What start_${kind} returned.`;
-  if (list === "resources") return templateOf(definition, path);
-  if (list === "prompts") {
-    const own = definition["arguments"];
-    const fixed: readonly Json[] = Array.isArray(own) ? own : [];
-    if (fixed.some((argument: Json) => isJsonObject(argument) && argument["name"] === "handle")) throw taken(kind, list, offer.name);
-    return { ...definition, arguments: [{ name: "handle", description, required: true }, ...fixed] };
-  }
-  const given = definition["inputSchema"];
-  const schema: JsonObject = isJsonObject(given) ? given : { type: "object" };
-  const properties = isJsonObject(schema["properties"]) ? schema["properties"] : {};
-  if (Object.hasOwn(properties, "handle")) throw taken(kind, list, offer.name);
-  const required: readonly Json[] = Array.isArray(schema["required"]) ? schema["required"] : [];
-  return {
-    ...definition,
-    inputSchema: { ...schema, properties: { handle: { type: "string", description }, ...properties }, required: ["handle", ...required] },
-  };
-}
-
-function templateOf(definition: Offer["definition"], path: string): Offer["definition"] {
-  const { uri: _uri, uriTemplate: _template, ...rest } = definition;
-  const text = uriOf(definition);
-  const alias = path === "" ? "{handle}" : `{handle}/${path}`;
-  return { ...rest, uriTemplate: text.includes("{alias}") ? fillAlias(text, alias) : withSegment(text, "{handle}") };
-}
-
-function taken(kind: string, list: string, name: string): TroupeError {
-  return new TroupeError(
-    "BAD_DEFINITION",
-    `${kind}: ${list}/${name} has an argument \`handle\`, which the cast needs for itself: rename it.`,
-  );
 }
 
 /** The tools that start and end what a handle stands for. */

@@ -9,8 +9,8 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, getOwn, isActorId, kindOf, Lru, memoize } from "../../core/contract/internal.ts";
-import { rootActor } from "./access.ts";
+import { andThen, choicesMessage, getOwn, isActorId, kindOf, Lru, memoize } from "../../core/contract/internal.ts";
+import { lacksScope, linkedActor, refused, type Refused, rootActor } from "./access.ts";
 import { type ActorView, type ActorViews, isSameSurface, type OnFault, sameState } from "./actor-views.ts";
 import { sameJson } from "./json.ts";
 import { type Names, offersOf } from "./names.ts";
@@ -19,6 +19,7 @@ import {
   isOpen,
   MAX_DEPTH,
   OfferCollector,
+  pathTo,
   type Plan,
   type PlannedOffer,
   rootOf,
@@ -147,6 +148,9 @@ export interface LinkGraphsOptions {
 /** States decide what is linked, so the number of actors is limited. Roots are not: there are only so many kinds. */
 const MAX_ACTORS = 256;
 
+/** More keys are not part of a list: it would be long, and change with each of them. */
+const MAX_LISTED_KEYS = 50;
+
 /** Follows links, and joins the surfaces of the actors it reaches. */
 export class LinkGraphs {
   readonly #plan: Plan;
@@ -158,6 +162,8 @@ export class LinkGraphs {
   #count = 0;
   readonly #maxActors: number;
   #hasReported = false;
+  /** Which keys an offer lists depends on the scopes of the viewer, since keys are part of a state. */
+  readonly #showsKeysByScope: boolean;
   /** The only slot that there can be: then no links are followed. */
   readonly #single: Slot | undefined;
   /** By the surface of the actor in it. */
@@ -169,6 +175,7 @@ export class LinkGraphs {
     const [root] = plan.roots;
     if (root !== undefined && plan.roots.length === 1 && root.children.length === 0 && !plan.open) this.#single = root;
     this.#order = new Map(plan.roots.flatMap(slotsOf).map((slot, i) => [slot, i]));
+    this.#showsKeysByScope = [...plan.offers.values()].some(({ keys, scopes }) => keys.length > 0 && scopes.length > 0);
     this.#maxActors = Math.max(MAX_ACTORS, plan.roots.length);
   }
 
@@ -224,8 +231,8 @@ export class LinkGraphs {
           }
           onActor?.(step.id);
           const view = this.#look(step, roots, dependencies);
-          if (view instanceof Promise) pending.push(view.then((found) => follow(this.#stepsBelow(step, found, at))));
-          else further.push(...this.#stepsBelow(step, view, at));
+          if (view instanceof Promise) pending.push(view.then((found) => follow(this.#stepsBelow(step, found, roots, at))));
+          else further.push(...this.#stepsBelow(step, view, roots, at));
         }
         steps = further;
       }
@@ -251,23 +258,32 @@ export class LinkGraphs {
     }
   }
 
-  #stepsBelow({ slot, id, self, above }: Step, view: ActorView | undefined, at: Map<Slot, ActorView>): readonly Step[] {
+  #stepsBelow({ slot, id, self, above }: Step, view: ActorView | undefined, roots: ViewerRoots, at: Map<Slot, ActorView>): readonly Step[] {
     if (view === undefined) return [];
     at.set(slot, view);
     const path = [...above, id];
-    return Object.entries(view.surface.links ?? {}).flatMap(([link, target]) => {
+    const { address } = roots;
+    const steps = Object.entries(view.surface.links ?? {}).flatMap(([link, target]) => {
       const child = this.#childAt(slot, link, target, path);
-      return child === undefined ? [] : [{ slot: child, id: target, self, above: path }];
+      const isMeant = child !== undefined && address?.slots.has(child) !== false;
+      return isMeant ? [{ slot: child, id: target, self, above: path }] : [];
     });
+    if (address === undefined) return steps;
+    const addressed = slot.children.flatMap((child) => {
+      const target = child.by !== undefined && address.slots.has(child) ? linkTarget(view.surface, child, roots) : undefined;
+      return typeof target === "string" ? [{ slot: child, id: target, self, above: path }] : [];
+    });
+    return [...steps, ...addressed];
   }
 
-  #join({ viewer, ids }: ViewerRoots, at: ReadonlyMap<Slot, ActorView>, dependencies: ViewerDependencies): LinkGraph {
+  #join(roots: ViewerRoots, at: ReadonlyMap<Slot, ActorView>, dependencies: ViewerDependencies): LinkGraph {
+    if (this.#showsKeysByScope) dependencies.scopes = true;
     const nodes = [...at].map(([slot, view]) => ({ slot, view }));
     const rank = (slot: Slot): number => this.#order.get(slot) ?? this.#order.size;
     nodes.sort((a, b) => rank(a.slot) - rank(b.slot) || (keyOf(a.slot) < keyOf(b.slot) ? -1 : 1));
     const joined = this.#plan.open ? this.#joinOpen(nodes) : this.#plan;
-    const key = `${dependencies.keyOf(viewer)} ${[...ids.values()].join(" ")}`;
-    return new LinkGraph(nodes, at, joined.offers, this.#surface(joined, at, key, ids, nodes), dependencies);
+    const key = `${dependencies.keyOf(roots.viewer)} ${roots.text}`;
+    return new LinkGraph(nodes, at, joined.offers, this.#surface(joined, at, key, roots, nodes), dependencies);
   }
 
   /** The slot that a link leads to: the planned one, or one made for this look if the actor's links are not known ahead. */
@@ -311,7 +327,7 @@ export class LinkGraphs {
     joined: Joined,
     at: ReadonlyMap<Slot, ActorView>,
     key: string,
-    ids: ReadonlyMap<Slot, ActorId>,
+    { viewer, ids }: ViewerRoots,
     nodes: readonly GraphNode[],
   ): Surface {
     const last = this.#lastOf.get(key);
@@ -321,18 +337,24 @@ export class LinkGraphs {
     const viewAt = (slot: Slot): ActorView | undefined => at.get(slot) ?? byKey?.get(keyOf(slot));
     const off: Record<OfferRef, string | true> = {};
     const choices: Record<OfferRef, Readonly<Record<string, readonly string[]>>> = {};
-    for (const { ref, routes } of joined.offers.values()) {
-      // Under a handle, only the call says which actor is meant and so what is possible.
+    for (const { ref, routes, keys, scopes } of joined.offers.values()) {
+      // Under a handle or a key, only the call says which actor is meant and so what is possible.
       if (routes[0]?.slot.handled === true && !ids.has(rootOf(routes[0].slot))) continue;
       const route = routes.find(({ slot }) => viewAt(slot) !== undefined);
+      const open = route === undefined && keys.length > 0 ? openLink(routes, viewAt) : undefined;
+      if (open !== undefined) {
+        const listed = open.keys === true || open.keys.length > MAX_LISTED_KEYS || lacksScope(scopes, viewer) ? undefined : open.keys;
+        if (listed !== undefined) choices[ref] = { [open.argument]: listed };
+        continue;
+      }
       const view = route && viewAt(route.slot);
       const why = route === undefined || view === undefined ? (whyNoActor(routes, viewAt) ?? true) : offNow(view.surface, route.inner);
       if (why !== undefined) off[ref] = why;
       const given = route && getOwn(view?.surface.choices, route.inner);
       if (given !== undefined) choices[ref] = given;
     }
-    const open = joined === this.#plan ? {} : { links: Object.fromEntries(nodes.map(({ slot, view }) => [slot.path, view.id])) };
-    const surface: Surface = { catalogue: joined.catalogue, off, ...(Object.keys(choices).length === 0 ? {} : { choices }), ...open };
+    const links = joined === this.#plan ? {} : { links: Object.fromEntries(nodes.map(({ slot, view }) => [slot.path, view.id])) };
+    const surface: Surface = { catalogue: joined.catalogue, off, ...(Object.keys(choices).length === 0 ? {} : { choices }), ...links };
     // An equal surface is the same object, so that lists and what was derived from them are found again.
     const of = new Map(nodes.map(({ slot, view }) => [slot, view.surface]));
     if (last !== undefined && isSameSurface(last.surface, surface)) {
@@ -365,6 +387,41 @@ function whyNoActor(routes: readonly Route[], viewAt: (slot: Slot) => ActorView 
   return undefined;
 }
 
+/** The first link by argument on a way to an offer that the viewer's graph does not follow, if it is on. */
+function openLink(
+  routes: readonly Route[],
+  viewAt: (slot: Slot) => ActorView | undefined,
+): { readonly argument: string; readonly keys: readonly string[] | true } | undefined {
+  for (const { slot } of routes) {
+    const next = pathTo(slot).find((one) => viewAt(one) === undefined);
+    if (next?.by === undefined || next.parent === undefined) continue;
+    const keys = getOwn(viewAt(next.parent)?.surface.linkKeys, next.link);
+    if (keys !== undefined) return { argument: next.by, keys };
+  }
+  return undefined;
+}
+
+/** Where the link to a slot leads now, by the surface of the actor that has it: an actor, why to none, or undefined: nowhere, hidden. */
+export function linkTarget(surface: Surface, slot: Slot, roots: ViewerRoots): ActorId | Refused | undefined {
+  const { link, by, behaviour } = slot;
+  const why = getOwn(surface.linksOff, link);
+  if (why !== undefined) return refused("NOT_NOW", why);
+  if (by === undefined) {
+    const target = getOwn(surface.links, link);
+    // A behaviour that is not an actor() may link to what is not an id.
+    return isActorId(target) && kindOf(target) === behaviour.kind ? target : undefined;
+  }
+  const keys = getOwn(surface.linkKeys, link);
+  const key = roots.address?.keys.get(by);
+  if (keys === undefined || key === undefined) return undefined;
+  if (keys !== true && !keys.includes(key)) return refused("INVALID", `Invalid arguments: ${by}: ${choicesMessage(keys)}.`);
+  return linkedActor(behaviour, roots.viewer, key, keys !== true) ?? noTarget(slot);
+}
+
+/** The refusal of a call through a link without a target. */
+export const noTarget = ({ by, behaviour }: Slot): Refused =>
+  by === undefined ? refused("NOT_NOW", noActorThere(behaviour)) : refused("NO_ACTOR", `There is no ${behaviour.kind} of this key.`);
+
 /** Whether lists, which show no reasons, and links are the same. */
 function hasSameLists(one: Surface, other: Surface): boolean {
   const off = Object.keys(one.off);
@@ -373,12 +430,13 @@ function hasSameLists(one: Surface, other: Surface): boolean {
     off.length === Object.keys(other.off).length &&
     off.every((ref) => Object.hasOwn(other.off, ref)) &&
     sameJson(one.choices, other.choices) &&
-    sameJson(one.links, other.links)
+    sameJson(one.links, other.links) &&
+    sameJson(one.linkKeys, other.linkKeys)
   );
 }
 
 /** Why a link leads nowhere: its actor does not exist yet, has ended, or belongs to another viewer. One answer for all three. */
-export const noActorThere = ({ kind }: Behaviour): string => `There is no ${kind} there now.`;
+const noActorThere = ({ kind }: Behaviour): string => `There is no ${kind} there now.`;
 
 /** Undefined: on; text: off, and why; true: off. */
 export function offNow(surface: Surface, inner: OfferRef): string | true | undefined {

@@ -1,8 +1,9 @@
 // Owns: which offers can be reached from a root by kinds and links, before any state is read. Does not own: states (actor-views.ts).
 
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
-import { scopesOf } from "../../core/contract/internal.ts";
-import { handleOffers, withHandle } from "./handles.ts";
+import { getOwn, scopesOf } from "../../core/contract/internal.ts";
+import { type AddressArgument, handleArgument, keyArgument, withAddress } from "./address.ts";
+import { handleOffers } from "./handles.ts";
 import { sameJson } from "./json.ts";
 import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf } from "./names.ts";
 
@@ -18,6 +19,10 @@ export interface Slot {
   readonly alias: string;
   /** Its root is addressed by a handle. */
   readonly handled: boolean;
+  /** The argument that names the key of its actor, if a link by argument leads to it. */
+  readonly by: string | undefined;
+  /** The arguments of links by argument on the way to it, from the root on. */
+  readonly keys: readonly AddressArgument[];
   readonly depth: number;
   readonly children: readonly Slot[];
 }
@@ -36,6 +41,8 @@ export interface PlannedOffer {
   readonly routes: readonly Route[];
   /** The root that a handle addresses; undefined: no handle is needed. */
   readonly handleRoot: Slot | undefined;
+  /** The arguments that name the keys of actors behind links by argument. */
+  readonly keys: readonly AddressArgument[];
   /** What its caller's token must have. */
   readonly scopes: readonly string[];
 }
@@ -87,8 +94,24 @@ function aliasOf(behaviour: Behaviour, path: string): string {
 export function slotBelow(parent: Slot, link: string, behaviour: Behaviour, names: Names): Slot {
   const path = joinName(names, parent.path, link);
   const { handled, depth } = parent;
-  return { behaviour, parent, link, path, alias: aliasOf(behaviour, path), handled, depth: depth + 1, children: [] };
+  const by = getOwn(parent.behaviour.catalogue?.linkArguments, link);
+  const keys = by === undefined ? parent.keys : [...parent.keys, keyArgument(by, behaviour.kind)];
+  const clash = by === undefined ? undefined : addressOf(parent).find(({ name }) => name === by);
+  if (clash !== undefined) {
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${parent.behaviour.kind}: the argument \`${by}\` of the link ${JSON.stringify(link)} already says which actor the offers of ${parent.behaviour.kind} are about: name it otherwise with \`by\`.`,
+    );
+  }
+  return { behaviour, parent, link, path, alias: aliasOf(behaviour, path), handled, by, keys, depth: depth + 1, children: [] };
 }
+
+/** All arguments that say which actor an offer of this slot is about. */
+function addressOf(slot: Slot): readonly AddressArgument[] {
+  return slot.handled ? [handleArgument(rootOf(slot).behaviour.kind), ...slot.keys] : slot.keys;
+}
+
+const isAddressed = ({ handled, keys }: Slot): boolean => handled || keys.length > 0;
 
 /** The slot with those of its planned links. */
 function withChildren(slot: Slot, options: PlanOptions): Slot {
@@ -126,12 +149,12 @@ function excludeEachOther(a: Slot, b: Slot): boolean {
   return at > 0 && one !== undefined && other !== undefined && one.link === other.link && one.behaviour !== other.behaviour;
 }
 
-/** `isUriTaken`: another offer under the same handle has the shorter URI. */
+/** `isUriTaken`: another offer under the same arguments has the shorter URI. */
 function listedAs(offer: Offer, list: ListName, slot: Slot, names: Names, isUriTaken = false): Offer {
   const name = joinName(names, slot.path, offer.name);
   checkName(names, list, name, describeSlot(slot));
   let { definition } = offer;
-  if (slot.handled) definition = withHandle(list, offer, rootOf(slot).behaviour.kind, isUriTaken ? slot.path : "");
+  if (isAddressed(slot)) definition = withAddress(list, offer, addressOf(slot), isUriTaken ? slot.path : "", slot.behaviour.kind);
   else if (list === "resources") definition = withAlias(definition, slot.alias);
   if (name !== offer.name) definition = withoutName(definition, offer.name);
   return name === offer.name && definition === offer.definition ? offer : { ...offer, name, definition };
@@ -187,7 +210,7 @@ export class OfferCollector {
 
   #addOffer(slot: Slot, list: ListName, offer: Offer): void {
     const alone = listedAs(offer, list, slot, this.#names);
-    const listed = slot.handled && this.#takerOf(alone, slot) !== undefined ? listedAs(offer, list, slot, this.#names, true) : alone;
+    const listed = isAddressed(slot) && this.#takerOf(alone, slot) !== undefined ? listedAs(offer, list, slot, this.#names, true) : alone;
     const ref = refOf(list, listed.name);
     const route: Route = { slot, offer, inner: refOf(list, offer.name) };
     const minting = this.#handleTools.get(ref);
@@ -200,12 +223,13 @@ export class OfferCollector {
         throw new TroupeError("BAD_DEFINITION", `A viewer would meet more than ${MAX_OFFERS} offers: link to fewer kinds, or offer less.`);
       }
       const handleRoot = slot.handled ? rootOf(slot) : undefined;
-      this.#offers.set(ref, { ref, list, listed, routes: [route], handleRoot, scopes: scopesOf(listed.definition) });
+      const { keys } = slot;
+      this.#offers.set(ref, { ref, list, listed, routes: [route], handleRoot, keys, scopes: scopesOf(listed.definition) });
       return;
     }
     const clash = known.routes.find((other) => !excludeEachOther(other.slot, slot));
     if (clash !== undefined) throw collision(ref, slot, clash.slot);
-    if (!sameJson(known.listed.definition, listed.definition)) {
+    if (!sameJson(known.listed.definition, listed.definition) || !sameJson(known.keys, slot.keys)) {
       throw new TroupeError(
         "NAME_COLLISION",
         `${ref} of ${describeSlot(slot)} is defined otherwise than that of ${describeSlot(first.slot)}, whose place it takes: define both alike, or rename one.`,
@@ -278,7 +302,8 @@ export function makePlan(options: PlanOptions): Plan {
         `${behaviour.kind} is addressed by a handle, so its lists cannot follow its state: give it a catalogue.`,
       );
     }
-    const seed: Slot = { behaviour, link: "", path: "", alias: aliasOf(behaviour, ""), handled, depth: 0, children: [] };
+    const alias = aliasOf(behaviour, "");
+    const seed: Slot = { behaviour, link: "", path: "", alias, handled, by: undefined, keys: [], depth: 0, children: [] };
     const root = withChildren(seed, options);
     roots.push(root);
     if (handled) {

@@ -148,8 +148,8 @@ export class Subscriptions {
     if (this.#watches.size > 0) this.#watches.get(this.#keyOf(roots))?.handedOut(surface);
   }
 
-  #keyOf({ viewer, ids }: ViewerRoots): string {
-    return `${this.#context.dependencies.keyOf(viewer)} ${[...ids.values()].join(" ")}`;
+  #keyOf(roots: ViewerRoots): string {
+    return `${this.#context.dependencies.keyOf(roots.viewer)} ${roots.text}`;
   }
 
   #join(subscriber: Subscriber, before?: SurfaceWatch): void {

@@ -2,18 +2,33 @@
 
 import type { ActorId, Viewer } from "../../core/contract/index.ts";
 import { Lru, omitUndefined, sameClaims } from "../../core/contract/internal.ts";
+import type { Address } from "./address.ts";
 import type { Slot } from "./plan.ts";
 
 /** A viewer and its root actors. */
 export class ViewerRoots {
   readonly viewer: Viewer;
   readonly ids: ReadonlyMap<Slot, ActorId>;
+  /** Which of many actors is meant. Undefined: links by argument are not followed. */
+  readonly address: Address | undefined;
   readonly #as = new Map<ActorId, Viewer>();
 
-  constructor({ principal, self, scopes, claims }: Viewer, ids: ReadonlyMap<Slot, ActorId>) {
+  constructor({ principal, self, scopes, claims }: Viewer, ids: ReadonlyMap<Slot, ActorId>, address?: Address) {
     // A copy, since a transport may change its own object later. Claims are frozen.
     this.viewer = { ...omitUndefined({ principal, self, claims }), scopes: [...scopes] };
     this.ids = ids;
+    this.address = address;
+  }
+
+  /** The same viewer, with only the roots on the way to the actor that is meant. */
+  at(address: Address): ViewerRoots {
+    return new ViewerRoots(this.viewer, new Map([...this.ids].filter(([slot]) => address.slots.has(slot))), address);
+  }
+
+  /** Equal for the same roots and address. */
+  get text(): string {
+    const roots = [...this.ids.values()].join(" ");
+    return this.address === undefined ? roots : `${roots} ${this.address.text}`;
   }
 
   /** The actor to report a fault with that is not about one actor. */

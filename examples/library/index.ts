@@ -12,6 +12,7 @@ export const shelf = actor("shelf", {
   messages: {
     take: {
       input: Book,
+      output: z.string(),
       run({ state, args }) {
         if (!state.free.includes(args.title)) refuse(`${args.title} is lent.`);
         state.free = state.free.filter((title) => title !== args.title);
@@ -34,18 +35,12 @@ export const reader = actor("reader", {
   state: z.object({
     books: z.array(z.string()).default([]),
     overdue: z.array(z.string()).default([]),
-    waiting: z.record(z.string(), z.string()).default({}),
   }),
   tools: {
     borrow: {
       description: "Borrow a book for two weeks.",
       input: Book,
-      run(ctx) {
-        // What the shelf says comes back as the message `answered`; until then this caller waits, nobody else.
-        const of = ctx.send(shelf.at("main").take({ title: ctx.args.title }), { replyAs: "answered" });
-        ctx.state.waiting[of] = ctx.message.id;
-        return ctx.later();
-      },
+      run: ({ request, args }) => request(shelf.at("main").take({ title: args.title }), "taken"),
     },
     give_back: {
       description: "Give a book back.",
@@ -68,25 +63,20 @@ export const reader = actor("reader", {
     },
   },
   messages: {
-    answered: {
-      replies: true,
-      run(ctx) {
-        const { of, reply } = ctx.args;
-        const asked = ctx.state.waiting[of];
-        delete ctx.state.waiting[of];
-        if ("ok" in reply && typeof reply.ok === "string") {
-          const title = reply.ok;
-          ctx.state.books.push(title);
-          ctx.wake(title, { afterMs: 14 * 86_400_000, action: "due", args: { title } });
-        }
-        // A dead letter that is replayed is answered again: the book is here, its caller was told already.
-        if (asked !== undefined) ctx.answer(asked, reply);
-      },
-    },
     due: {
       input: Book,
       run({ state, args }) {
         state.overdue.push(args.title);
+      },
+    },
+  },
+  replies: {
+    taken: {
+      of: shelf.message("take"),
+      run({ state, reply: title, wake }) {
+        state.books.push(title);
+        wake(title, { afterMs: 14 * 86_400_000, action: "due", args: { title } });
+        return title;
       },
     },
   },

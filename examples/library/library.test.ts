@@ -5,40 +5,37 @@ import { connect } from "../../test/clients.ts";
 import { serveChild } from "../../test/serve-child.ts";
 import { reader, shelf } from "./index.ts";
 
-test("a reader waits for the shelf's word, and passes on what it says", () => {
+test("a reader borrows what the shelf lends, and gets its refusals", () => {
   const ada = testActor(reader, { key: "ada" });
   assert.equal(ada.turn("tools/borrow", { title: "Emma" }, { id: "call-1" }).reply, "later");
-  assert.deepEqual(
-    ada.sent.map(({ to, action, args, replyAs }) => ({ to, action, args, replyAs })),
-    [{ to: "shelf/main", action: "take", args: { title: "Emma" }, replyAs: "answered" }],
-  );
-  const [of = ""] = Object.keys(ada.state.waiting);
-  ada.turn("answered", { of, to: "shelf/main", reply: { ok: "Emma" } });
-  assert.deepEqual(ada.answered, { "call-1": { ok: "Emma" } });
+  ada.turn("tools/borrow", { title: "Dune" }, { id: "call-2" });
+  const [emma, dune] = ada.sent;
+  assert.ok(emma !== undefined && dune !== undefined);
+  assert.deepEqual([emma.to, emma.action, emma.args], ["shelf/main", "take", { title: "Emma" }]);
+  ada.reply(emma, { ok: "Emma" });
+  ada.reply(dune, { refused: { code: "REFUSED", message: "Dune is lent." } });
+  assert.deepEqual(ada.answered, { "call-1": { ok: "Emma" }, "call-2": { refused: { code: "REFUSED", message: "Dune is lent." } } });
   assert.deepEqual(ada.state.books, ["Emma"]);
   assert.equal(ada.timers["Emma"]?.action, "due");
 });
 
-test("an answer that comes again, of a dead letter that was replayed, is no other caller's", () => {
+test("a book that the shelf lends after all, when a dead letter is replayed, is the reader's", () => {
   const ada = testActor(reader, { key: "ada" });
   ada.turn("tools/borrow", { title: "Emma" }, { id: "call-1" });
-  const [emma = ""] = Object.keys(ada.state.waiting);
-  ada.turn("answered", { of: emma, to: "shelf/main", reply: { refused: { code: "CRASHED", message: "It crashed." } } });
-  ada.turn("tools/borrow", { title: "Dune" }, { id: "call-2" });
-  ada.turn("answered", { of: emma, to: "shelf/main", reply: { ok: "Emma" } });
-  assert.deepEqual(Object.keys(ada.answered), ["call-1"]);
-  const [dune = ""] = Object.keys(ada.state.waiting);
-  ada.turn("answered", { of: dune, to: "shelf/main", reply: { ok: "Dune" } });
-  assert.deepEqual(ada.answered["call-2"], { ok: "Dune" });
-  assert.deepEqual(ada.state.books, ["Emma", "Dune"]);
+  const [emma] = ada.sent;
+  assert.ok(emma !== undefined);
+  const crashed = { refused: { code: "CRASHED", message: "It crashed." } };
+  ada.reply(emma, crashed);
+  ada.reply(emma, { ok: "Emma" });
+  assert.deepEqual([ada.answered, ada.state.books], [{ "call-1": crashed }, ["Emma"]]);
 });
 
 test("a book that was kept too long is overdue until it is given back", () => {
-  const ada = testActor(reader, { state: { books: ["Emma"], overdue: [], waiting: {} } });
+  const ada = testActor(reader, { state: { books: ["Emma"], overdue: [] } });
   ada.turn("due", { title: "Emma" });
   assert.deepEqual(ada.view("resources/book", { title: "Emma" }), { ok: "Emma: overdue." });
   assert.deepEqual(ada.turn("tools/give_back", { title: "Emma" }).reply, { ok: "Thank you." });
-  assert.deepEqual(ada.state, { books: [], overdue: [], waiting: {} });
+  assert.deepEqual(ada.state, { books: [], overdue: [] });
 });
 
 test("a shelf lends each book once", () => {

@@ -54,6 +54,8 @@ export interface TestActor<S> {
   turn(action: string, args?: Json, more?: MessageParts): Turn<S>;
   /** Applies the turn that work ends in, or a pure turn. */
   work(action: string, args?: Json, more?: MessageParts): Promise<Turn<S>>;
+  /** Applies the turn of the reply to a message that it sent by `forward()` or `request()`, or with `replyAs`. */
+  reply(message: Outgoing | undefined, reply: Reply): Turn<S>;
   view(action: string, args?: Json, viewer?: Viewer): Reply;
   surface(viewer?: Viewer): Surface | undefined;
 }
@@ -103,7 +105,8 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     }
     sent.push(...(turn.send ?? []));
     emitted.push(...(turn.emit ?? []));
-    Object.assign(answered, turn.answer);
+    // A caller gets one reply: of a second one, engines drop the answer.
+    Object.assign(answered, { ...turn.answer, ...answered });
     return turn;
   };
   const context: Context = {
@@ -114,6 +117,13 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
       },
     progress: () => undefined,
     log: () => undefined,
+  };
+
+  const run = (action: string, args: Json = {}, more: Partial<Message> = {}): Turn<S> => {
+    const message = envelope(action, args, more);
+    const effect = effectOf(message);
+    if (typeof effect === "function") throw new Error(`${action} is work: use \`await work(…)\`.`);
+    return apply(message, effect);
   };
 
   return {
@@ -133,11 +143,12 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     get stopped() {
       return stopped;
     },
-    turn(action, args = {}, more = {}) {
-      const message = envelope(action, args, more);
-      const effect = effectOf(message);
-      if (typeof effect === "function") throw new Error(`${action} is work: use \`await work(…)\`.`);
-      return apply(message, effect);
+    turn: run,
+    reply(message, reply) {
+      if (message?.replyAs === undefined) throw new Error("Pass a message of `sent` that forward() or request() sent.");
+      const { to, replyAs, replyContext } = message;
+      const args = { of: `${LIFE}.sent`, to, reply, ...(replyContext !== undefined && { context: replyContext }) };
+      return run(replyAs, args, { from: to });
     },
     async work(action, args = {}, more = {}) {
       const message = envelope(action, args, more);

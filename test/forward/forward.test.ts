@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ActorId, Json, Reply } from "../../src/core/contract/index.ts";
-import { KINDS, reader, shelf } from "./kinds.fixture.ts";
+import { KINDS, order, reader, shelf } from "./kinds.fixture.ts";
 import { BOTH, type Place } from "./places.ts";
 
 const ANN = { principal: "ann", scopes: [] };
@@ -10,6 +10,10 @@ const ANN_ID: ActorId = reader.id("ann");
 const FORM = { can: ["elicitation"] };
 
 const tool = (name: string, args: Json = {}) => ({ to: ANN_ID, action: `tools/${name}`, args, viewer: ANN, start: null });
+const ORDER: ActorId = order.id("ann");
+const pay = (name: string, args: Json = {}) => ({ to: ORDER, action: `tools/${name}`, args, viewer: ANN });
+const logOf = async (place: Place): Promise<unknown> => Object(await place.state(ORDER)).log;
+
 const refusal = (reply: Reply): string => ("refused" in reply ? reply.refused.code : JSON.stringify(reply));
 const pending = async (place: Place): Promise<number> =>
   (await Promise.all(([ANN_ID, "desk/main", "shelf/main"] as const).map((id) => place.pending(id)))).reduce((sum, n) => sum + n, 0);
@@ -92,6 +96,51 @@ for (const { name, open } of BOTH)
       assert.ok("refused" in refused && refused.refused.code === "CYCLE", JSON.stringify(refused));
       assert.equal(refused.refused.message, "This call would go in a circle: reader tools/round → mirror back → reader tools/round.");
       assert.equal(await pending(place), 0);
+    });
+
+    test("the reply to a request runs its handler, with the caller and the arguments that were passed on #actors.request", async () => {
+      await using place = await open(KINDS);
+      assert.deepEqual(await place.call(pay("pay", { amount: 5, what: "tea" })), { ok: { paid: "R1" } });
+      assert.deepEqual(await logOf(place), ["ann paid tea: R1"]);
+      assert.equal(await place.pending(ORDER), 0);
+    });
+
+    test("a refused request runs the branch for it, or is the caller's refusal", async () => {
+      await using place = await open(KINDS);
+      assert.deepEqual(await place.call(pay("pay", { amount: 500 })), { ok: { paid: "nothing" } });
+      assert.equal(refusal(await place.call(pay("silent"))), "LIMIT");
+      assert.deepEqual(await logOf(place), ["a book: LIMIT"]);
+    });
+
+    test("a handler may request again, or refuse", async () => {
+      await using place = await open(KINDS);
+      for (const receipt of ["R1", "R2", "R3"]) assert.deepEqual(await place.call(pay("checked")), { ok: { paid: receipt } });
+      assert.equal(refusal(await place.call(pay("checked"))), "FULL");
+      assert.equal(refusal(await place.call(pay("decline"))), "DECLINED");
+      assert.equal(JSON.stringify(await logOf(place)).includes("never"), false);
+      assert.equal(await place.pending(ORDER), 0);
+    });
+
+    test("a question before the handler reaches the client; one after it is refused, and applies nothing twice", async () => {
+      await using place = await open(KINDS);
+      assert.ok("needs" in (await place.call(pay("pay", { amount: 60 }), FORM)));
+      assert.equal(await place.state("bank/main"), undefined);
+      const answers = { sure: { action: "accept", content: { yes: true } } };
+      assert.deepEqual(await place.call(pay("pay", { amount: 60 }), { ...FORM, answers }), { ok: { paid: "R1" } });
+      assert.equal(refusal(await place.call(pay("deliver"), FORM)), "CANNOT_ASK");
+      assert.deepEqual(await place.state("bank/main"), { charged: [60, 2] });
+    });
+
+    test("a handler that crashes refuses the caller, and its reply is a dead letter", async () => {
+      await using place = await open(KINDS);
+      assert.equal(refusal(await place.call(pay("crash"))), "CRASHED");
+      assert.deepEqual(await place.letters(), ["troupe/reply"]);
+      assert.equal(await place.pending(ORDER), 0);
+    });
+
+    test("a request of another message than its handler's is a crash", async () => {
+      await using place = await open(KINDS);
+      assert.equal(await place.fault(pay("misnamed")), "CRASHED");
     });
 
     test("no turn may answer another actor's caller", async () => {

@@ -137,6 +137,102 @@ export const reader = actor("reader", {
 });
 
 /** Its output is checked by a predicate, so its type says less than its schema. */
+export const bank = actor("bank", {
+  description: "Charges and pays back.",
+  per: "link",
+  autoStart: true,
+  state: z.object({ charged: z.array(z.number()).default([]) }),
+  messages: {
+    charge: {
+      input: z.object({ amount: z.number() }),
+      output: z.object({ receipt: z.string() }),
+      run({ state, args, ask }) {
+        if (args.amount > 100) refuse("That is too much.", { code: "LIMIT" });
+        if (args.amount > 50) {
+          const { sure } = ask({ sure: elicit(`Pay ${args.amount}?`) });
+          if (sure.action !== "accept") refuse("Then not.", { code: "DECLINED" });
+        }
+        state.charged.push(args.amount);
+        return { receipt: `R${state.charged.length}` };
+      },
+    },
+    confirm: {
+      run({ ask }) {
+        ask({ sure: elicit("Deliver now?") });
+      },
+    },
+    check: { output: z.boolean(), run: ({ state }) => state.charged.length < 3 },
+  },
+});
+
+export const order = actor("order", {
+  description: "Requests, and goes on with the reply.",
+  per: "user",
+  state: z.object({ log: z.array(z.string()).default([]) }),
+  tools: {
+    pay: {
+      description: "Pay.",
+      input: z.object({ amount: z.number(), what: z.string().default("a book") }),
+      output: z.object({ paid: z.string() }),
+      run: ({ request, args }) => request(bank.at("main").charge({ amount: args.amount }), "charged", { what: args.what }),
+    },
+    checked: {
+      description: "Check, then pay.",
+      output: z.object({ paid: z.string() }),
+      run: ({ request }) => request(bank.at("main").check(), "checked"),
+    },
+    silent: {
+      description: "Has no branch for a refusal.",
+      run: ({ request }) => request(bank.at("main").charge({ amount: 200 }), "plain"),
+    },
+    deliver: { description: "Pay, then ask.", run: ({ request }) => request(bank.at("main").charge({ amount: 2 }), "thenAsk") },
+    crash: { description: "The handler crashes.", run: ({ request }) => request(bank.at("main").charge({ amount: 3 }), "crashes") },
+    decline: { description: "The handler refuses.", run: ({ request }) => request(bank.at("main").charge({ amount: 4 }), "declines") },
+    misnamed: {
+      description: "The handler is another message's.",
+      // Both reply with what the handler takes, so only the run time can tell.
+      run: ({ request }) => request({ ...bank.at("main").charge({ amount: 1 }), action: "check" }, "plain"),
+    },
+  },
+  replies: {
+    charged: {
+      of: bank.message("charge"),
+      input: z.object({ what: z.string() }),
+      run({ state, reply, args, viewer }) {
+        state.log.push(`${viewer.principal ?? "?"} paid ${args.what}: ${reply.receipt}`);
+        return { paid: reply.receipt };
+      },
+      refused({ state, refused, args }) {
+        state.log.push(`${args.what}: ${refused.code}`);
+        return { paid: "nothing" };
+      },
+    },
+    checked: {
+      of: bank.message("check"),
+      run({ reply, request }) {
+        if (!reply) refuse("The bank is full.", { code: "FULL" });
+        return request(bank.at("main").charge({ amount: 1 }), "charged", { what: "a pen" });
+      },
+    },
+    plain: { of: bank.message("charge"), run: ({ state, reply }) => void state.log.push(reply.receipt) },
+    thenAsk: { of: bank.message("charge"), run: ({ forward }) => forward(bank.at("main").confirm()) },
+    crashes: {
+      of: bank.message("charge"),
+      run({ state }) {
+        state.log.push("never");
+        throw new Error("The handler crashed.");
+      },
+    },
+    declines: {
+      of: bank.message("charge"),
+      run({ state }) {
+        state.log.push("never");
+        return refuse("No, after all.", { code: "DECLINED" });
+      },
+    },
+  },
+});
+
 export const loose = actor("loose", {
   description: "Replies something else than its type says.",
   per: "link",
@@ -167,6 +263,6 @@ export const mirror = actor("mirror", {
   },
 });
 
-export const KINDS = [shelf, desk, reader, loose, mirror, vault];
+export const KINDS = [shelf, desk, reader, loose, mirror, vault, bank, order];
 
 export type ShelfState = StateOf<typeof shelf>;

@@ -9,6 +9,7 @@ import {
   type Reply,
 } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
+import { objectOf, ofLetters } from "../../src/hosts/restate/directory.ts";
 import { World } from "../../src/hosts/restate/world.fixture.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
@@ -101,7 +102,11 @@ const onRestate = async (kinds: readonly Behaviour[], after?: World): Promise<Pl
     state: async (id) => world.state(id),
     pending: async (id) => Object.keys(world.row(id)?.pending ?? {}).length,
     stop: async (id) => void (await world.stop(id, "enough")),
-    letters: async () => Object.keys(world.kept(`${world.names.map}/letters`)),
+    async letters() {
+      const listed = await world.ask(objectOf(world.names, ofLetters, "", "list"), { limit: 10 });
+      const entries: readonly [string, { message: { action: string } }][] = Object(listed).value.entries;
+      return entries.map(([, { message }]) => message.action);
+    },
     reopen: () => onRestate(kinds, world),
     [Symbol.asyncDispose]: async () => undefined,
   };

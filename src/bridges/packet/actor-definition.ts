@@ -8,7 +8,7 @@ import type { PacketContext, Persistence } from "./packet.ts";
 import type { ActorTimes, Timeout } from "./timeout.ts";
 
 /** What a message handler of an actor is given: a turn (`RunContext`), the payload and who sent it. */
-export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args"> {
+export interface ActorRun<S, P> extends Omit<RunContext<S, P>, "args" | "request"> {
   readonly payload: P;
   readonly context: PacketContext;
   /** Before this message. */

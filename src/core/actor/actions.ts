@@ -15,7 +15,17 @@ import {
 import { takesMisfits } from "../schema/index.ts";
 import { frozenOf } from "./containers.ts";
 import type { RunContext, ViewContext, WorkContext } from "./context.ts";
-import type { AllowedRoles, AnyMessage, AnyPrompt, AnyResource, AnyTool, Choices, Enabled, PromptArgument } from "./definition.ts";
+import type {
+  AllowedRoles,
+  AnyMessage,
+  AnyPrompt,
+  AnyReply,
+  AnyResource,
+  AnyTool,
+  Choices,
+  Enabled,
+  PromptArgument,
+} from "./definition.ts";
 import { checkMessageName, checkOfferName } from "./names.ts";
 import type { Confirm } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
@@ -287,6 +297,30 @@ export function compileMessage(kind: string, name: string, message: AnyMessage):
     secret: message.secret,
     replies: message.replies,
   });
+}
+
+/** The handler of a reply, compiled. */
+export interface CompiledReply {
+  readonly name: string;
+  readonly of: AnyReply["of"];
+  readonly input: Check | undefined;
+  readonly run: AnyReply["run"];
+  readonly refused: AnyReply["refused"];
+}
+
+export function compileReply(kind: string, name: string, reply: AnyReply): CompiledReply {
+  const where = `${kind}: replies.${name}`;
+  checkMessageName(name, where);
+  const { of, input } = reply;
+  if (typeof of.kind !== "string" || typeof of.action !== "string")
+    throw new TroupeError("BAD_DEFINITION", `${where}: \`of\` is a message of another kind: write \`payments.message("charge")\`.`);
+  return {
+    name: `replies/${name}`,
+    of,
+    input: input === undefined ? undefined : compileCheck(input, `${where}, input`),
+    run: reply.run.bind(reply),
+    refused: reply.refused?.bind(reply),
+  };
 }
 
 /** Exactly one of `run`, `view` and `work`, bound to its definition; throws `BAD_DEFINITION`. */

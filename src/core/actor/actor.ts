@@ -15,7 +15,7 @@ import {
 import { freezeDeep, isReplyAction, markStatic, omitUndefined } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import { addressesOf } from "./address.ts";
-import { type Action, compileMessage, compilePrompt, compileResource, compileTool } from "./actions.ts";
+import { type Action, compileMessage, compilePrompt, compileReply, compileResource, compileTool } from "./actions.ts";
 import { misfitOf } from "./author-errors.ts";
 import { surfaceOf } from "./availability.ts";
 import type { AnyDefinition, Definition, Kind, KindTypes, MessagesOf } from "./definition.ts";
@@ -46,7 +46,12 @@ export function actor<
   MO = unknown,
   AN extends string = never,
   P extends Per = "shared",
->(kind: K, definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO, AN, P>): Kind<K, S, MessagesOf<MI, MN>, MO, KindTypes<TI, TO, P>>;
+  RP = unknown,
+  RI = unknown,
+>(
+  kind: K,
+  definition: Definition<S, TI, TO, RU, RR, PI, MI, MR, MN, MO, AN, P, RP, RI>,
+): Kind<K, S, MessagesOf<MI, MN>, MO, KindTypes<TI, TO, P>>;
 export function actor(kind: string, definition: AnyDefinition): object {
   checkKind(kind);
   validateDefinition(kind, definition);
@@ -67,6 +72,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     minEveryMs: policy.minEveryMs,
     misfit,
     seen,
+    replies: new Map(Object.entries(definition.replies ?? {}).map(([name, reply]) => [name, compileReply(kind, name, reply)])),
   });
   for (const [name, message] of Object.entries(definition.messages ?? {})) actions.set(name, compileMessage(kind, name, message));
   const links = Object.entries(definition.links ?? {}).map(([prefix, link]) => compileLink(kind, prefix, link, roles));
@@ -107,6 +113,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
       redact: (message: Message) => redacted(actions.get(message.action), message),
     }),
     id: (key: string) => actorId(kind, key),
+    message: (action: string) => Object.freeze({ kind, action }),
     at: addressesOf(kind, Object.keys(definition.messages ?? {})),
   } satisfies Omit<Kind<string, object, Readonly<Record<string, unknown>>>, "at"> & { readonly at: (key: string) => object });
 }

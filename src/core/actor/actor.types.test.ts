@@ -301,7 +301,105 @@ test("types: roles are inferred from `allow`, and the rest as without it", () =>
   assert.deepEqual(desk.at("a").note({ text: now.items.join() }), { to: "desk/a", action: "note", args: { text: "" } });
 });
 
+const buyer = actor("buyer", {
+  description: "Requests.",
+  state: counting,
+  tools: {
+    buy: {
+      description: "Tools and handlers may come in any order.",
+      input: z.object({ item: z.string() }),
+      output: z.object({ grams: z.number() }),
+      run: ({ request, args }) => request(scale.at("x").weigh(args), "weighed", { factor: 2 }),
+    },
+    nudge: { description: "Nudge.", run: ({ request }) => request(scale.at("x").nudge(), "nudged") },
+  },
+  replies: {
+    weighed: {
+      of: scale.message("weigh"),
+      input: z.object({ factor: z.number() }),
+      run({ state: draft, reply, args, request }) {
+        const grams: number = reply.grams * args.factor;
+        draft.n += grams;
+        return grams > 100 ? request(scale.at("x").nudge(), "nudged") : { grams };
+      },
+      refused({ refused, args }) {
+        const code: string = refused.code;
+        return { grams: code.length * args.factor };
+      },
+    },
+    nudged: { of: scale.message("nudge"), run: ({ reply, args }) => [JSON.stringify(reply), args === undefined] },
+  },
+});
+
+test("types: the handler of a reply gets what the message replies, and what `request` passed on", () => {
+  assert.deepEqual([buyer.id("x"), scale.message("weigh")], ["buyer/x", { kind: "scale", action: "weigh" }]);
+});
+
+const weighed = { of: scale.message("weigh"), input: z.object({ factor: z.number() }), run: () => 1 };
+
 export const mustNotCompile = {
+  // @ts-expect-error -- a scale has no such message
+  unknownMessageRef: () => scale.message("weight"),
+  requestName: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- there is no such handler
+      tools: { x: { description: "", run: ({ request }) => request(scale.at("x").weigh({ item: "a" }), "weigh", { factor: 1 }) } },
+      replies: { weighed },
+    }),
+  requestOther: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- the handler is for a message with another reply
+      tools: { x: { description: "", run: ({ request }) => request(tally.at("x").count(), "weighed", { factor: 1 }) } },
+      replies: { weighed },
+    }),
+  requestWithoutArguments: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- the handler needs a factor
+      tools: { x: { description: "", run: ({ request }) => request(scale.at("x").weigh({ item: "a" }), "weighed") } },
+      replies: { weighed },
+    }),
+  requestArguments: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- which is a number
+      tools: { x: { description: "", run: ({ request }) => request(scale.at("x").weigh({ item: "a" }), "weighed", { factor: "1" }) } },
+      replies: { weighed },
+    }),
+  requestWithoutReplies: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- a kind without `replies` has no handler to name
+      tools: { x: { description: "", run: ({ request }) => request(scale.at("x").nudge(), "nudged") } },
+    }),
+  replyType: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- `grams` is a number
+      replies: { x: { of: scale.message("weigh"), run: ({ reply }) => reply.grams.trim() } },
+    }),
+  replyLater: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- an async handler would lose what it awaits
+      replies: { x: { of: scale.message("weigh"), run: async () => 1 } },
+    }),
+  replyWithoutOf: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- whose reply is it?
+      replies: { x: { run: () => 1 } },
+    }),
   forwardedType: () =>
     actor("a", {
       description: "",

@@ -74,12 +74,15 @@ export interface Call {
 
 /** Makes another actor's reply this call's reply. It is typed if the message has an `output`. */
 export interface Forward {
-  <T>(message: Asks<T>, options?: ForwardOptions): Forwarded<T>;
-  (message: Outgoing, options?: ForwardOptions): Forwarded<unknown>;
+  <T>(message: Asks<T>): Forwarded<T>;
+  (message: Outgoing): Forwarded<unknown>;
 }
 
-/** `viewer` defaults to the caller, and `deadline` to the call's own. */
-export type ForwardOptions = Omit<SendOptions, "replyAs">;
+/** The `request` of a kind without `replies`: there is none to name. */
+export type AnyRequest = (message: never, reply: never, args: never) => Forwarded<never>;
+
+/** What handles a refusal gets of it. */
+export type Refused = Extract<Reply, { readonly refused: unknown }>["refused"];
 
 /** When a timer fires: at a time (ms since 1970) or after a delay. Repeats every `everyMs`. */
 export type WakeOptions = ({ readonly at: number; readonly afterMs?: never } | { readonly afterMs: number; readonly at?: never }) & {
@@ -97,7 +100,7 @@ export interface RawQuestion {
 export type Answers<Q> = { readonly [K in keyof Q]: Q[K] extends Question<infer T> ? T : Json };
 
 /** What a turn has at hand. Every function may be destructured, and throws `TURN_OVER` once the turn has ended. */
-export interface RunContext<S, A> {
+export interface RunContext<S, A, Q extends AnyRequest = AnyRequest> {
   /** A draft: write to it. A throw or a refusal drops the changes (C3). */
   readonly state: S;
   readonly args: A;
@@ -138,6 +141,12 @@ export interface RunContext<S, A> {
    * again from the top. A value that does not fit this tool's `output` is a crash. Refuses `CYCLE` if the call has been there before.
    */
   readonly forward: Forward;
+  /**
+   * `return request(message, "charged", args?)`: the reply runs `charged` of the kind's `replies`, and what that returns is this call's reply.
+   * Leaves with the commit, on behalf of the caller, and holds no mailbox. A question of the other actor goes to the client before
+   * `replies` runs, and then the call runs again from the top. `args`: what `charged` needs besides the reply, as its `input` says.
+   */
+  readonly request: Q;
   /** `return later()`: a later turn answers this message's id. */
   readonly later: () => Later;
   /** Answers a message whose turn returned `later()`. `{ ok }`, `{ refused }` and `{ needs }` are replies; any other value is `ok`. */
@@ -156,7 +165,7 @@ export interface RunContext<S, A> {
 }
 
 /** What `work` has beyond a turn. Its draft is committed when it ends. */
-export interface WorkContext<S, A> extends RunContext<S, A> {
+export interface WorkContext<S, A, Q extends AnyRequest = AnyRequest> extends RunContext<S, A, Q> {
   /** Timeout, cancel, stop. */
   readonly signal: AbortSignal;
   readonly progress: Progress;

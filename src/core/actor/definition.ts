@@ -17,7 +17,18 @@ import type {
   Viewer,
 } from "../contract/index.ts";
 import type { Address } from "./address.ts";
-import type { EndedArgs, FailedArgs, ReplyArgs, RunContext, SendOptions, Value, ViewContext, WorkContext } from "./context.ts";
+import type {
+  AnyRequest,
+  EndedArgs,
+  FailedArgs,
+  Refused,
+  ReplyArgs,
+  RunContext,
+  SendOptions,
+  Value,
+  ViewContext,
+  WorkContext,
+} from "./context.ts";
 import type { Confirm } from "./questions.ts";
 import type { Forwarded, Later } from "./replies.ts";
 
@@ -129,8 +140,8 @@ export type ReplyOf<O> = unknown extends O
 
 type Output<O, N> = N extends keyof O ? O[N] : unknown;
 
-type Runs<S, A, R> = { run(ctx: RunContext<S, A>): R; view?: never; work?: never };
-type Works<S, A, R> = { work(ctx: WorkContext<S, A>): Promise<R>; run?: never; view?: never };
+type Runs<S, A, R, Q extends AnyRequest> = { run(ctx: RunContext<S, A, Q>): R; view?: never; work?: never };
+type Works<S, A, R, Q extends AnyRequest> = { work(ctx: WorkContext<S, A, Q>): Promise<R>; run?: never; view?: never };
 type Views<S, A, R> = { view(context: ViewContext<Frozen<S>, A>): R; run?: never; work?: never; confirm?: never };
 
 type NoArgs = object;
@@ -152,11 +163,11 @@ interface ToolBase<S, I, A, R extends string> extends Offered<S, R> {
 }
 
 /** Has exactly one of `run` (a turn), `view` (a pure read) and `work` (asynchronous). */
-export type Tool<S, I, O, R extends string = never> = ToolBase<S, I, ArgsOf<I, NoArgs>, R> &
+export type Tool<S, I, O, R extends string = never, Q extends AnyRequest = AnyRequest> = ToolBase<S, I, ArgsOf<I, NoArgs>, R> &
   (
-    | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
+    | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>, Q>
     | Views<S, ArgsOf<I, NoArgs>, Exclude<ReplyOf<O>, Later | Forwarded<unknown>>>
-    | Works<S, ArgsOf<I, NoArgs>, ReplyOf<O>>
+    | Works<S, ArgsOf<I, NoArgs>, ReplyOf<O>, Q>
   );
 
 type VariablesOf<U> = U extends `${string}{${infer V}}${infer Rest}` ? Named<V> | VariablesOf<Rest> : never;
@@ -215,7 +226,9 @@ type MessageArgs<N, I, R> = unknown extends R
   ? ArgsOf<I, N extends "ended" ? EndedArgs : N extends "failed" ? FailedArgs : Json>
   : ReplyArgs;
 
-type Receives<S, A, R> = { run(ctx: RunContext<S, A>): R; work?: never } | { work(ctx: WorkContext<S, A>): Promise<R>; run?: never };
+type Receives<S, A, R, Q extends AnyRequest> =
+  | { run(ctx: RunContext<S, A, Q>): R; work?: never }
+  | { work(ctx: WorkContext<S, A, Q>): Promise<R>; run?: never };
 
 /** What a handler of a message returns. With an `output`, the reply is plain data, of this turn or of the actor it was forwarded to. */
 type AnswerOf<O> = unknown extends O ? Value | Later : O extends StandardSchemaV1<infer R, unknown> ? Frozen<R> | Forwarded<R> : Value;
@@ -232,6 +245,35 @@ export type Senders<MI, MO = unknown> = {
     : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Sent<Output<MO, N>>;
 };
 
+declare const REPLIED: unique symbol;
+
+/** A message of another kind, by name: `payments.message("charge")`. `T` is what it replies. */
+export interface MessageRef<T> {
+  readonly kind: string;
+  readonly action: string;
+  readonly [REPLIED]?: T;
+}
+
+type RepliedOf<O> = unknown extends O ? Json : O extends StandardSchemaV1<unknown, infer R> ? R : Json;
+
+/** Sends a message whose reply one of the `replies` handles: `RP` maps their names to what the messages reply, `RI` to their `input`. */
+export type Request<RP, RI> = unknown extends RP
+  ? AnyRequest
+  : <N extends keyof RP & string>(
+      message: Json extends RP[N] ? Outgoing : Asks<RP[N]>,
+      reply: N,
+      ...args: unknown extends Output<RI, N> ? [] : [args: SentArgs<Output<RI, N>, never>]
+    ) => Forwarded<never>;
+
+/** Handles the reply to a message that `request` sent. What it returns is the reply to the call that made the request. */
+interface ReplyHandler<S, T, I, Q extends AnyRequest> {
+  /** The message whose reply this is. */
+  readonly of: MessageRef<T>;
+  run(ctx: RunContext<S, ArgsOf<I, undefined>, Q> & { readonly reply: T }): Value | Forwarded<unknown>;
+  /** A refusal, or the failure of the other actor. Absent: the caller gets it as it is, and nothing runs. */
+  refused?(ctx: RunContext<S, ArgsOf<I, undefined>, Q> & { readonly refused: Refused }): Value | Forwarded<unknown>;
+}
+
 /** What authors write. `S` is the state, `MN` the names of messages, `AN` those of roles; the others map names to schemas. All are inferred. */
 export interface Definition<
   S extends object,
@@ -246,6 +288,8 @@ export interface Definition<
   MO = unknown,
   AN extends string = never,
   P extends Per = Per,
+  RP = unknown,
+  RI = unknown,
 > extends Partial<Policy> {
   /** A description for people and models. */
   readonly description: string;
@@ -269,7 +313,7 @@ export interface Definition<
   readonly allow?: { readonly [N in AN]: Role };
   /** Prefix ("" for none) → the actor whose surface is joined under it; one of many, where the link has no `to`. */
   readonly links?: Readonly<Record<string, Link<S, AN>>>;
-  readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>, AN> } & {
+  readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>, AN, Request<RP, RI>> } & {
     readonly [N in keyof TO]: { readonly output?: TO[N] & object };
   };
   readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>, AN> } & {
@@ -285,12 +329,18 @@ export interface Definition<
     readonly [N in keyof MI]: { readonly input?: MI[N] & object; readonly secret?: readonly string[] } & Receives<
       S,
       MessageArgs<N, MI[N], N extends keyof MR ? MR[N] : unknown>,
-      AnswerOf<Output<MO, N>>
+      AnswerOf<Output<MO, N>>,
+      Request<RP, RI>
     >;
   } & { readonly [N in keyof MO]: { readonly output?: MO[N] & object } & OtherProperties } & {
     readonly [N in keyof MR]: { readonly replies?: MR[N] };
   } & {
     readonly [N in MN]: unknown;
+  };
+  /** Handlers of the replies to messages that `request` sends, by name. */
+  readonly replies?: { readonly [N in keyof RP]: ReplyHandler<S, RP[N], Output<RI, N>, Request<RP, RI>> } & {
+    /** Of what `request` passes on, as a third argument. */
+    readonly [N in keyof RI]: { readonly input?: RI[N] & object };
   };
 }
 
@@ -334,6 +384,8 @@ export interface Kind<K extends string, S, MI, MO = unknown, T = unknown> extend
   id(key: string): `${K}/${string}`;
   /** The address of one actor of this kind, with typed builders of messages to it. */
   at(key: string): Address<`${K}/${string}`> & Senders<MI, MO>;
+  /** One of the kind's messages, for the `of` of a reply handler. */
+  message<N extends keyof MI & string>(name: N): MessageRef<RepliedOf<Output<MO, N>>>;
   view(...given: Parameters<NonNullable<Behaviour<S>["view"]>>): ReturnType<NonNullable<Behaviour<S>["view"]>>;
   surface(...given: Parameters<NonNullable<Behaviour<S>["surface"]>>): ReturnType<NonNullable<Behaviour<S>["surface"]>>;
 }
@@ -374,6 +426,7 @@ export interface AnyDefinition extends Partial<Policy> {
   readonly resources?: Readonly<Record<string, AnyResource>>;
   readonly prompts?: Readonly<Record<string, AnyPrompt>>;
   readonly messages?: Readonly<Record<string, AnyMessage>>;
+  readonly replies?: Readonly<Record<string, AnyReply>>;
 }
 
 export interface AnyLink {
@@ -429,6 +482,13 @@ export interface AnyPrompt extends AnyOffer {
   readonly input?: object;
   readonly arguments?: readonly PromptArgument[];
   view(context: ViewContext<unknown, unknown>): unknown;
+}
+
+export interface AnyReply {
+  readonly of: { readonly kind: string; readonly action: string };
+  readonly input?: object;
+  run(ctx: RunContext<object, unknown> & { readonly reply: Json }): unknown;
+  refused?(ctx: RunContext<object, unknown> & { readonly refused: Refused }): unknown;
 }
 
 export interface AnyMessage extends AnyHandlers {

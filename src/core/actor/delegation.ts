@@ -1,8 +1,9 @@
 // Owns: the context that a forwarded message carries and its reply brings back: which call waits, and the actors on the way. Does not own:
 // sending it (turn-context.ts), what its reply does (receive-reply.ts).
-import { type ActorId, isJsonObject, type Json, type Message, type Reply } from "../contract/index.ts";
-import { hasOwn, isReplyAction, isTexts, REPLY_ACTION } from "../contract/internal.ts";
+import { type ActorId, isJsonObject, type Json, type JsonObject, type Message, type Reply, type ActorViewer } from "../contract/index.ts";
+import { hasOwn, isAddress, isReplyAction, isTexts, omitUndefined, REPLY_ACTION } from "../contract/internal.ts";
 import { refuse } from "./replies.ts";
+import { toJson } from "./to-json.ts";
 
 /** The call whose reply another actor gives. */
 export interface WaitingCall {
@@ -12,11 +13,19 @@ export interface WaitingCall {
   readonly path: readonly string[];
 }
 
+/** What a forwarded message carries besides, for the turn that its reply causes. */
+interface Continuation {
+  /** The name of the handler in `replies`. Absent: the reply is the call's. */
+  readonly handler?: string | undefined;
+  readonly args?: Json | undefined;
+  /** On whose behalf the call was made. */
+  readonly viewer?: ActorViewer | undefined;
+  readonly deadline?: number | undefined;
+}
+
 /** A reply that came back. */
-export interface ReturnedReply {
+export interface ReturnedReply extends Continuation {
   readonly call: WaitingCall;
-  /** Id of the message it replies to. */
-  readonly of: string;
   readonly reply: Reply;
 }
 
@@ -29,18 +38,19 @@ export const actionOf = ({ path }: WaitingCall): string => (path.at(-1) ?? "").s
 
 /** The call that a message makes. */
 export function callOf({ id, to, action, replyAs, replyContext }: Message): WaitingCall {
-  const before = replyAs === REPLY_ACTION ? readContext(replyContext)?.path : undefined;
+  const before = replyAs === REPLY_ACTION ? readContext(replyContext)?.call.path : undefined;
   return { id, path: [...(before ?? []), stepOf(to, action)] };
 }
 
 /** The context of a message that `call` is forwarded by. Refuses `CYCLE` if the call would come back to where it has been. */
-export function contextFor({ id, path }: WaitingCall, { to, action }: Pick<Message, "to" | "action">): Json {
+export function contextFor({ id, path }: WaitingCall, { to, action }: Pick<Message, "to" | "action">, more: Continuation = {}): Json {
   const next = stepOf(to, action);
   const first = path.indexOf(next);
   if (first >= 0) refuse(`This call would go in a circle: ${wayOf([...path.slice(first), next])}.`, { code: "CYCLE" });
   if (path.length >= LONGEST_PATH)
     refuse(`This call was forwarded ${LONGEST_PATH} times, which is the most: ${wayOf([...path, next])}.`, { code: "CYCLE" });
-  return { call: id, path };
+  const { handler, args, viewer, deadline } = more;
+  return { call: id, path, ...omitUndefined({ handler, args, viewer: viewer && toJson(viewer, "the viewer"), deadline }) };
 }
 
 // A key may be another user's name, which the caller must not read.
@@ -49,16 +59,30 @@ const wayOf = (path: readonly string[]): string => path.map((step) => step.repla
 /** Undefined if the message brings no reply that this folder requested. */
 export function returnedReply({ action, from, args }: Message): ReturnedReply | undefined {
   if (!isReplyAction(action) || from === undefined || !isJsonObject(args)) return undefined;
-  const { of, reply = null } = args;
-  const call = readContext(args["context"]);
-  return call === undefined || typeof of !== "string" || !isReply(reply) ? undefined : { call, of, reply };
+  const { reply = null, context } = args;
+  const read = readContext(context);
+  return read === undefined || !isReply(reply) ? undefined : { ...read, reply };
 }
 
-function readContext(context: Json | undefined): WaitingCall | undefined {
+function readContext(context: Json | undefined): (Continuation & { readonly call: WaitingCall }) | undefined {
   if (!isJsonObject(context)) return undefined;
-  const { call, path } = context;
-  return typeof call === "string" && isTexts(path) && path.length <= LONGEST_PATH ? { id: call, path } : undefined;
+  const { call, path, handler, args, viewer, deadline } = context;
+  if (typeof call !== "string" || !isTexts(path) || path.length > LONGEST_PATH) return undefined;
+  return {
+    call: { id: call, path },
+    ...(typeof handler === "string" && { handler }),
+    ...(args !== undefined && { args }),
+    ...(isViewer(viewer) && { viewer }),
+    ...(typeof deadline === "number" && { deadline }),
+  };
 }
+
+const isViewer = (value: Json | undefined): value is ActorViewer & JsonObject =>
+  isJsonObject(value) &&
+  isTexts(value["scopes"]) &&
+  (value["roles"] === undefined || isTexts(value["roles"])) &&
+  (value["principal"] === undefined || typeof value["principal"] === "string") &&
+  (value["self"] === undefined || isAddress(value["self"]));
 
 /** Whether a value is one of the three replies. */
 export function isReply(value: Json): value is Reply & Json {

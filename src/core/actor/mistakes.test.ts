@@ -266,6 +266,19 @@ test("answering the id of a sent message is refused and names the id to use", ()
   assert.deepEqual(stage.answered, { "the call": { ok: 1 }, m1: { ok: "done" } });
 });
 
+test("a reply handler needs the message it is for, and its own `run`", () => {
+  const define = (reply: unknown) => actor("odd", unseen({ description: "Odd.", initial: () => ({ n: 0 }), replies: { paid: reply } }));
+  const run = (): number => 1;
+  for (const [reply, message] of [
+    [{ run }, /replies\/paid needs `of` and `run`/],
+    [{ of: { kind: "bank", action: "pay" } }, /replies\/paid needs `of` and `run`/],
+    [{ of: {}, run }, /replies\.paid: `of` is a message of another kind: write `payments\.message\("charge"\)`/],
+    [{ of: { kind: "bank", action: "pay" }, run: async () => 1 }, /replies\/paid: `run` is an async function/],
+    [{ of: { kind: "bank", action: "pay" }, run, refuse: run }, /"refuse" means nothing here, do you mean "refused"\?/],
+  ] as const)
+    assert.throws(() => define(reply), { code: "BAD_DEFINITION", message });
+});
+
 test("an async function is rejected where the kind is defined, except `work`", () => {
   const define = (more: object) => actor("odd", unseen({ description: "Odd.", initial: () => ({ n: 0 }), ...more }));
   const wait = async (): Promise<number> => 1;

@@ -23,14 +23,16 @@ import {
 import {
   BEGIN_ACTION,
   capabilityNeeded,
+  closestMatch,
   DirtyPaths,
+  kindOf,
   missingActorRefusal,
   omitUndefined,
   REPLY_ACTION,
   setOwn,
 } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
-import type { Action } from "./actions.ts";
+import type { Action, CompiledReply } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
 import { readArgs } from "./availability.ts";
 import { checkSendOptions, idOf } from "./address.ts";
@@ -40,8 +42,8 @@ import type {
   Create,
   CreateOptions,
   Forward,
-  ForwardOptions,
   RawQuestion,
+  Refused,
   RunContext,
   Send,
   SendOptions,
@@ -49,7 +51,7 @@ import type {
   WorkContext,
 } from "./context.ts";
 import { type Draft, openDraft } from "./draft.ts";
-import { callOf, contextFor, isReply, type WaitingCall } from "./delegation.ts";
+import { callOf, contextFor, isReply, type ReturnedReply, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
@@ -57,8 +59,9 @@ import { type Forwarded, ForwardedMark, Later, refuse } from "./replies.ts";
 import type { SeenBy } from "./roles.ts";
 import { toJson } from "./to-json.ts";
 
-/** What a turn needs of its kind: the actions, and a limit of the policy. */
-export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> & Pick<Policy, "minEveryMs"> & { readonly seen: SeenBy };
+/** What a turn needs of its kind: the actions, the handlers of replies, and a limit of the policy. */
+export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> &
+  Pick<Policy, "minEveryMs"> & { readonly seen: SeenBy; readonly replies: ReadonlyMap<string, CompiledReply> };
 
 /** The viewer of a message that names none. */
 export const ANONYMOUS: ActorViewer = Object.freeze({ scopes: Object.freeze([]) });
@@ -157,9 +160,9 @@ export class TurnContext implements RunContext<object, unknown> {
     };
   }
   get forward(): Forward {
-    const forward = (other: Outgoing, options?: ForwardOptions): unknown => this.#forward(callOf(this.message), other, options);
-    function typed<T>(asks: Asks<T>, options?: ForwardOptions): Forwarded<T>;
-    function typed(other: Outgoing, options?: ForwardOptions): Forwarded<unknown>;
+    const forward = (other: Outgoing): unknown => this.#forward("forward", other);
+    function typed<T>(asks: Asks<T>): Forwarded<T>;
+    function typed(other: Outgoing): Forwarded<unknown>;
     function typed(...given: Parameters<typeof forward>): unknown {
       return forward(...given);
     }
@@ -171,6 +174,15 @@ export class TurnContext implements RunContext<object, unknown> {
       (this.effects().send ??= []).push(traced(creating(to, args, options), this.message));
       return to;
     };
+  }
+  get request(): (message: Outgoing, reply: string, args?: unknown) => Forwarded<never> {
+    const request = (other: Outgoing, name: string, args?: unknown): unknown =>
+      this.#forward("request", other, { handler: name, args: this.#replyArgs(other, name, args) });
+    function typed(other: Outgoing, name: string, args?: unknown): Forwarded<never>;
+    function typed(...given: Parameters<typeof request>): unknown {
+      return request(...given);
+    }
+    return typed;
   }
   get wake(): (name: string, options: WakeOptions) => void {
     return (name, options) => {
@@ -250,13 +262,22 @@ export class TurnContext implements RunContext<object, unknown> {
     this.#draft?.drop();
   }
 
+  /** The call that a forwarded message is for, and on whose behalf it is sent. */
+  protected caller(): Caller {
+    const { message } = this;
+    const { viewer, deadline, answers } = message;
+    // A message that another actor sent may carry no question, and a call whose client supports none may not either.
+    const can = message.can ?? (message.from === undefined ? [] : undefined);
+    return { call: callOf(message), viewer, deadline, can, answers };
+  }
+
   /** The turn as data. Closes the draft, so the reply must have been read out of it before. `forwarded`: it returned what `forward()` did. */
   close(reply: Reply | "later" | undefined, forwarded: boolean): Turn<object> {
     if (this.#forwarded !== forwarded)
       throw badTurn(
         this.#forwarded
-          ? `${this.message.action} called forward() and returned something else: \`return forward(…)\`, or use send().`
-          : `${this.message.action} returned what another turn's forward() did: call it in this turn.`,
+          ? `${this.message.action} forwarded its call and returned something else: return what forward() or request() returns, or use send().`
+          : `${this.message.action} returned what forward() or request() returned in another turn: call it in this one.`,
       );
     this.#over = true;
     const effects = this.#effects;
@@ -271,23 +292,43 @@ export class TurnContext implements RunContext<object, unknown> {
     return { state, dirty, ...(reply !== undefined && { reply }), ...effects };
   }
 
-  #forward(call: WaitingCall, other: Outgoing, options: ForwardOptions | undefined): ForwardedMark {
+  #forward(word: string, other: Outgoing, reply?: { readonly handler: string; readonly args: Json | undefined }): ForwardedMark {
     const sends = (this.effects().send ??= []);
-    if (typeof other !== "object" || other === null) throw badTurn("forward(message): make the message with `kind.at(key)`.");
-    if (this.#forwarded) throw badTurn("forward() was called twice: a caller gets one reply. Use send() for what needs none.");
-    const { message } = this;
-    const sent = outgoing(other, options, undefined, undefined, message);
-    const { viewer = message.viewer, deadline = message.deadline } = sent;
-    // A message that another actor sent may carry no question, and a call whose client supports none may not either.
-    const can = message.can ?? (message.from === undefined ? [] : undefined);
+    if (typeof other !== "object" || other === null) throw badTurn(`${word}(message): make the message with \`kind.at(key)\`.`);
+    if (this.#forwarded)
+      throw badTurn(`${word}(): a caller gets one reply, and this turn has forwarded the call already. Use send() for what needs none.`);
+    const { call, viewer, deadline, can, answers } = this.caller();
+    const sent = outgoing(other, undefined, undefined, undefined, this.message);
     sends.push({
+      ...omitUndefined({ viewer, deadline }),
       ...sent,
-      ...omitUndefined({ viewer, deadline, can, answers: message.answers }),
+      ...omitUndefined({ can, answers }),
       replyAs: REPLY_ACTION,
-      replyContext: contextFor(call, sent),
+      replyContext: contextFor(call, sent, reply && { ...reply, viewer, deadline }),
     });
     this.#forwarded = true;
     return FORWARDED;
+  }
+
+  /** What `request` passes on to the handler of the reply, checked as the handler will get it. */
+  #replyArgs({ to, action }: Outgoing, name: string, args: unknown): Json | undefined {
+    const { replies } = this.#kind;
+    const handler = replies.get(name);
+    if (handler === undefined) {
+      const names = [...replies.keys()];
+      const meant = closestMatch(name, names);
+      throw badTurn(
+        `request(): there is no ${JSON.stringify(name)} in \`replies\`${meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`}`,
+      );
+    }
+    const { of } = handler;
+    if (kindOf(to) !== of.kind || action !== of.action)
+      throw badTurn(
+        `request(): ${handler.name} handles the reply of ${of.kind}'s ${of.action}, and the message is ${kindOf(to)}'s ${action}.`,
+      );
+    const given = args === undefined ? undefined : toJson(args, "the arguments of a reply");
+    readReplyArgs(handler, given);
+    return given;
   }
 
   /** In a message that brings a reply, no caller waits under the id of the message it replies to. */
@@ -326,13 +367,50 @@ export class TurnContext implements RunContext<object, unknown> {
       refuse(
         from === undefined || this.message.can !== undefined
           ? `This must ask you something, which your client does not support (${list}).`
-          : `${to} must ask the client something (${list}), and a message from ${from} cannot carry the question: use forward() there, or call ${to} directly.`,
+          : `${to} must ask the client something (${list}), and a message from ${from} cannot carry the question: use forward() there, or call ${to} directly. After request() it is too late to ask.`,
         { code: "CANNOT_ASK", data: { capability: first, capabilities: unable } },
       );
     }
     // oxlint-disable-next-line typescript/only-throw-error -- an outcome, not an error: it needs no stack
     if (Object.keys(missing).length > 0) throw new Needs(missing);
     return answers;
+  }
+}
+
+/** The turn of a reply. It is on behalf of the call that made the request. */
+export class ReplyContext extends TurnContext {
+  readonly #returned: ReturnedReply;
+  readonly #viewer: ActorViewer;
+
+  constructor(
+    base: object,
+    message: Message,
+    handler: CompiledReply,
+    returned: ReturnedReply,
+    kind: KindOfTurn,
+    life: string,
+    seq: number,
+  ) {
+    super(base, message, readReplyArgs(handler, returned.args), kind, false, life, seq);
+    this.#returned = returned;
+    this.#viewer = kind.seen(returned.viewer ?? ANONYMOUS);
+  }
+  override get viewer(): ActorViewer {
+    return this.#viewer;
+  }
+  /** What the other actor replied; null if it refused. */
+  get reply(): Json {
+    const { reply } = this.#returned;
+    return "ok" in reply ? reply.ok : null;
+  }
+  get refused(): Refused {
+    const { reply } = this.#returned;
+    return "refused" in reply ? reply.refused : NOT_REFUSED;
+  }
+  protected override caller(): Caller {
+    const { call, viewer, deadline } = this.#returned;
+    // Asked now, a client would have the whole call run again, with the request that was applied already.
+    return { call, viewer, deadline, can: undefined, answers: undefined };
   }
 }
 
@@ -389,9 +467,26 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
   }
 }
 
+interface Caller {
+  readonly call: WaitingCall;
+  readonly viewer: Message["viewer"] | undefined;
+  readonly deadline: number | undefined;
+  readonly can: readonly string[] | undefined;
+  readonly answers: JsonObject | undefined;
+}
+
+const NOT_REFUSED: Refused = { code: "", message: "" };
 const LATER = new Later();
 const FORWARDED = new ForwardedMark();
 const NOTHING: Turn<object> = Object.freeze({});
+
+/** Throws `BAD_TURN` if they do not fit the handler's `input`. */
+function readReplyArgs({ name, input }: CompiledReply, args: Json | undefined): unknown {
+  if (input === undefined) return args;
+  const checked = input(args ?? {});
+  if (checked.issues !== undefined) throw badTurn(`The arguments of ${name} do not fit its \`input\`: ${describeIssues(checked.issues)}.`);
+  return checked.value;
+}
 
 /** The message that starts an actor. */
 function creating(to: ActorId, args: unknown, { policy, viewer }: CreateOptions = {}): Outgoing & { readonly start: Json } {

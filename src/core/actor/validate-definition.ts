@@ -1,7 +1,7 @@
 // Owns: which properties a definition may have, and of what type. Does not own: compiling it (actions.ts).
 import { TroupeError } from "../contract/index.ts";
 import { closestMatch, getOwn } from "../contract/internal.ts";
-import type { AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./definition.ts";
+import type { AnyReply, AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./definition.ts";
 
 // No types are left when a module is served: a misspelled `owner` would silently leave an actor open.
 
@@ -65,6 +65,7 @@ const LINK: Properties<AnyLink> = {
   choices: "a function",
 };
 const ROLE: Properties<{ readonly holds: unknown; readonly reason: unknown }> = { holds: "a function", reason: "text or a boolean" };
+const REPLY: Properties<AnyReply> = { of: "an object", input: "a schema", run: "a function", refused: "a function" };
 const DEFINITION: Properties<AnyDefinition> = {
   description: "text",
   title: "text",
@@ -80,6 +81,7 @@ const DEFINITION: Properties<AnyDefinition> = {
   resources: "an object",
   prompts: "an object",
   messages: "an object",
+  replies: "an object",
   persistence: "text",
   owner: "text",
   idleMs: "a number",
@@ -129,6 +131,7 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
     ["resources", RESOURCE],
     ["prompts", PROMPT],
     ["messages", MESSAGE],
+    ["replies", REPLY],
   ] as const)
     for (const [name, one] of Object.entries(definition[list] ?? {})) {
       const where = `${kind}: ${list}/${name}`;
@@ -136,7 +139,8 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
       checkProperties(where, one, properties);
       if (list === "tools" || list === "prompts") requireProperties(where, one, ["description"], "a sentence for people and models");
       if (list === "resources") requireProperties(where, one, ["uri"], "as in door://{alias}/state");
-      if (list === "messages") continue;
+      if (list === "replies") requireProperties(where, one, ["of", "run"], "the message whose reply it handles, and the turn it causes");
+      if (list === "messages" || list === "replies") continue;
       for (const [argument, choose] of Object.entries("choices" in one ? (one.choices ?? {}) : {}))
         checkFunction(where, `choices.${argument}`, choose);
     }

@@ -1,0 +1,61 @@
+// Owns: the turn of a reply that `forward` or `request` waits for: it answers the call behind it. Does not own: sending the message that it
+// replies to (turn-context.ts).
+import type { Message, Reply, Turn } from "../contract/index.ts";
+import { hasOwn, isRefusal, REPLY_ACTION } from "../contract/internal.ts";
+import type { CompiledReply } from "./actions.ts";
+import { badTurn, explained } from "./author-errors.ts";
+import { actionOf, type ReturnedReply, returnedReply, type WaitingCall } from "./delegation.ts";
+import type { Actions } from "./receive.ts";
+import { replyOf } from "./reply-value.ts";
+import { ForwardedMark, Later, refused } from "./replies.ts";
+import { toJson } from "./to-json.ts";
+import { ReplyContext } from "./turn-context.ts";
+
+/** Undefined if the message brings no such reply. */
+export function receiveReply(actions: Actions, state: object, message: Message, life: string, seq: number): Turn<object> | undefined {
+  const returned = returnedReply(message);
+  if (returned === undefined) return undefined;
+  const { call, reply, handler: name } = returned;
+  // The turn that this reply was for has failed, so nothing runs.
+  if (message.action !== REPLY_ACTION) return answered(call, reply);
+  if (name === undefined) return answered(call, hasOwn(reply, "ok") ? fitting(actions, call, reply.ok) : reply);
+  // A question leaves no trace in the other actor (C3), and this call runs again with its answers.
+  if (hasOwn(reply, "needs")) return answered(call, reply);
+  const handler = actions.replies.get(name);
+  if (handler === undefined)
+    return answered(call, refused("UNKNOWN", `A reply came back, and there is no \`${name}\` in \`replies\` any more.`));
+  const run = hasOwn(reply, "ok") ? handler.run : handler.refused;
+  if (run === undefined) return answered(call, reply);
+  return handle(actions, handler, returned, run, new ReplyContext(state, message, handler, returned, actions, life, seq));
+}
+
+function handle(
+  actions: Actions,
+  handler: CompiledReply,
+  { call }: ReturnedReply,
+  run: (context: ReplyContext) => unknown,
+  context: ReplyContext,
+): Turn<object> {
+  try {
+    const value = run(context);
+    if (Later.is(value)) throw badTurn(`${handler.name} returned later(): return the reply, or what forward() or request() returns.`);
+    const isForwarded = ForwardedMark.is(value);
+    const reply = isForwarded ? undefined : fitting(actions, call, value);
+    const turn = context.close(undefined, isForwarded);
+    return reply === undefined ? turn : { ...turn, answer: { ...turn.answer, [call.id]: reply } };
+  } catch (error) {
+    // C3: the draft and the effects are dropped with the context.
+    context.end();
+    if (isRefusal(error)) return answered(call, refused(error.code, error.message, error.data));
+    throw explained(handler.name, error, actions.misfit(error, context.base));
+  }
+}
+
+const answered = ({ id }: WaitingCall, reply: Reply): Turn<object> => ({ answer: { [id]: reply } });
+
+/** A value as the reply of the action that waits. Throws `BAD_TURN` if it does not fit the action's `output`. */
+function fitting(actions: Actions, call: WaitingCall, value: unknown): Reply {
+  const action = actions.get(actionOf(call));
+  const reply = action === undefined ? { ok: toJson(value ?? null, "a reply") } : replyOf(action, value);
+  return reply === undefined || reply === "later" ? { ok: null } : reply;
+}

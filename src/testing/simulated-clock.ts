@@ -40,6 +40,13 @@ export class SimulatedClock implements Clock {
     return this.#timers.size;
   }
 
+  /** When the first timer after now fires, in milliseconds since 1970. Undefined: none is set. */
+  get nextTimer(): number | undefined {
+    let soonest: number | undefined;
+    for (const { at } of this.#timers) if (at > this.#now && (soonest === undefined || at < soonest)) soonest = at;
+    return soonest;
+  }
+
   /** Moves time on, running what falls due on the way. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;

@@ -15,6 +15,7 @@ import {
   type TemplateDefinition,
   type ToolResult,
 } from "./results.ts";
+import type { StalledCalls } from "./stalled-calls.ts";
 import { toolCalls } from "./tool-calls.ts";
 import { replyOf, TestStream } from "./test-stream.ts";
 import { type TestEra, Wire } from "./wire.ts";
@@ -33,7 +34,8 @@ export class TestClient<Tools = unknown> implements Closable {
   readonly #conversation: Conversation;
   #begun: Promise<JsonObject> | undefined;
 
-  constructor(served: Exchanging, options: TestClientOptions = {}) {
+  /** `stalled`: watches its calls. Absent: a call that waits for simulated time waits without a word. */
+  constructor(served: Exchanging, options: TestClientOptions = {}, stalled?: StalledCalls) {
     const { era = "legacy", revision, principal = "tester", scopes = [], claims, headers = {}, answers = {}, onCall } = options;
     const caller = {
       ...(principal === null ? undefined : { principal }),
@@ -43,7 +45,7 @@ export class TestClient<Tools = unknown> implements Closable {
     };
     const { info = { name: "test-client", version: "1.0.0" }, listen = true } = options;
     this.#wire = new Wire({ served, caller, era, revision, headers, answers, onCall });
-    this.#conversation = new Conversation(this.#wire, info);
+    this.#conversation = new Conversation(this.#wire, info, stalled);
     this.#listens = listen;
     this.notifications = this.#wire.notifications;
   }

@@ -5,6 +5,7 @@ import type { HttpCall } from "./http-call.ts";
 import { objectIn, notificationIn, type TestReply, type TestRequest } from "./message.ts";
 import { RequestError } from "./request-error.ts";
 import { replyOf } from "./test-stream.ts";
+import type { StalledCalls } from "./stalled-calls.ts";
 import type { Wire } from "./wire.ts";
 
 const LISTS_CHANGED = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
@@ -17,9 +18,12 @@ export class Conversation {
   readonly #tools = new Map<string, JsonObject>();
   #id = 0;
 
-  constructor(wire: Wire, info: JsonObject) {
+  readonly #stalled: StalledCalls | undefined;
+
+  constructor(wire: Wire, info: JsonObject, stalled?: StalledCalls) {
     this.#wire = wire;
     this.#info = info;
+    this.#stalled = stalled;
   }
 
   /** The result of `initialize`, or of `server/discover`. */
@@ -54,7 +58,8 @@ export class Conversation {
     const headers = key === undefined ? undefined : { "idempotency-key": key };
     let sent: JsonObject = Object.keys(_meta).length === 0 ? params : { ...params, _meta };
     for (let round = 0; round < ROUNDS; round += 1) {
-      const reply = await replyOf(this.post({ jsonrpc: "2.0", id: (this.#id += 1), method, params: sent }, headers));
+      const coming = replyOf(this.post({ jsonrpc: "2.0", id: (this.#id += 1), method, params: sent }, headers));
+      const reply = await (this.#stalled?.watch(described(method, params), coming) ?? coming);
       this.#wire.check();
       if (reply.result === undefined) throw failure(method, reply);
       if (reply.result["resultType"] !== "input_required") return reply.result;
@@ -97,6 +102,10 @@ export class Conversation {
     return { ...message, params: { ...params, _meta: { ...envelope, ...objectIn(params, "_meta") } } };
   }
 }
+
+/** As in `tools/call acknowledge`. */
+const described = (method: string, { name, uri }: JsonObject): string =>
+  [method, name, uri].filter((part) => typeof part === "string").join(" ");
 
 function failure(method: string, { error }: TestReply): Error {
   return error === undefined ? new Error(`${method} was answered by a result that is none.`) : new RequestError(method, error);

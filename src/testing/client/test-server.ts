@@ -1,5 +1,5 @@
 import { type AgenticService, fromAgenticService, isAgenticService } from "../../bridges/agentic/index.ts";
-import type { Closable, Behaviour, Clock, Engine, Entropy, SessionStore, Source, StreamStore } from "../../core/contract/index.ts";
+import type { Closable, Behaviour, Clock, Engine, Entropy, SessionStore, Source, Store, StreamStore } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { cast } from "../../mcp/source/index.ts";
@@ -8,6 +8,7 @@ import { settle, SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts"
 import type { TestClientOptions } from "./call-options.ts";
 import { TestClient } from "./client.ts";
 import type { Exchanging } from "./http-call.ts";
+import { StalledCalls } from "./stalled-calls.ts";
 import { TestIds } from "./test-ids.ts";
 import type { Kinds, ToolCalls } from "./tool-calls.ts";
 
@@ -93,6 +94,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   const over = (source: Source): Exchanging =>
     building.use(createGateway({ info: { name: "test-server", version: "1.0.0" }, ...wires, ...gatewayOptions, source }));
   let engine: LocalEngine | undefined;
+  let store: Store | undefined;
   const make = async (): Promise<Exchanging> => {
     if (!isServed(served)) throw new Error(NOT_SERVED);
     if (typeof served === "function") {
@@ -103,13 +105,15 @@ export async function testServer(served: Served, options: TestServerOptions = {}
     }
     if (isAgenticService(served)) return over(building.use(fromAgenticService(served, { clock, onFault: told })));
     if (!isKinds(served)) return "exchange" in served || "gateway" in served ? exchanging(served) : over(served);
-    const store = building.use(memoryStore({ clock }));
-    engine = building.use(await LocalEngine.start({ kinds: served, clock, entropy, store, onFault: told }));
+    const actors = building.use(memoryStore({ clock }));
+    store = actors;
+    engine = building.use(await LocalEngine.start({ kinds: served, clock, entropy, store: actors, onFault: told }));
     for (const { kind } of served) engine.watch(`${kind}/*`, () => (changes += 1));
     const secret = Uint8Array.from(Buffer.from(entropy.hex(32), "hex"));
     return over(cast({ engine, kinds: served, clock, entropy, handles: { secret }, onFault: told }));
   };
   const made = await make();
+  const stalled = made.remote === true ? undefined : new StalledCalls({ clock, store });
   const clients: TestClient[] = [];
   const everything = building.move();
   let closed: Promise<void> | undefined;
@@ -127,7 +131,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
     exchange: (exchange) => made.exchange(exchange),
     remote: made.remote === true,
     client(how?: TestClientOptions) {
-      const client = new TestClient<never>(made, how);
+      const client = new TestClient<never>(made, how, stalled);
       clients.push(client);
       return client;
     },

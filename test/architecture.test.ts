@@ -14,6 +14,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   bridges: ["core", "mcp"],
   hosts: ["core"],
   testing: ["core", "mcp", "bridges"],
+  config: [],
 };
 
 /** The folders each folder may import; what is in a group must also be allowed by `mayUse`. */
@@ -40,6 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "hosts/dynamo": ["core/contract"],
   "hosts/lambda": ["core/contract"],
   "hosts/telemetry": ["core/contract"],
+  config: [],
   testing: [
     "core/contract",
     "core/actor",

@@ -106,7 +106,7 @@ test("a list has the library lend its first book, another MCP server that the co
     const config = join(folder, "servers.yaml");
     const text = readFileSync(join(import.meta.dirname, "servers.yaml"), "utf8");
     writeFileSync(config, text.replace("data/library", join(folder, "library")));
-    const options = ["--packets", "--no-auth", "--config", config];
+    const options = ["--packets", "--no-auth", "--packet-config", config];
     await using served = await serveChild(["examples/reading", ...options], { data: join(folder, "data") });
     using client = packetClient(new URL("/packets", served.ready.http), { context: { user_id: "ada" } });
     const ask = (payload: Parameters<typeof client.request>[1]) => client.request("reading_list", payload);

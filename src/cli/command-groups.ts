@@ -9,7 +9,7 @@ export interface CommandGroup {
 /** In the order in which help has them. Each is loaded when one of its commands is given. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
   {
-    names: ["serve", "dev"],
+    names: ["serve", "dev", "config"],
     register: async (program, version) => (await import("./serve-commands.ts")).registerServeCommands(program, version),
   },
   {

@@ -70,7 +70,7 @@ const locate = (path: string): string => {
 };
 
 /** Imports `path`; `round` above 0 imports it anew. */
-const importModule = async (file: string, round: number): Promise<Readonly<Record<string, unknown>>> => {
+export const importModule = async (file: string, round: number): Promise<Readonly<Record<string, unknown>>> => {
   const url = `${pathToFileURL(file).href}${round > 0 ? `?round=${round}` : ""}`;
   using loading = noteScripts();
   try {

@@ -55,7 +55,7 @@ export interface ServeOptions {
   readonly packets?: true | HostPort;
   /** False: `--no-auth`. */
   readonly auth: boolean;
-  readonly config?: string;
+  readonly packetConfig?: string;
   /** Theater's tools and resources over MCP, at an endpoint of their own. */
   readonly theater?: boolean;
   /** Theater's management protocol. */
@@ -122,7 +122,7 @@ const folder = (text: string): string => {
 };
 
 const dataOption = (): Option =>
-  new Option("--data <dir>", "where actors, sessions and history are kept").default(DEFAULT_DATA).argParser(folder);
+  new Option("--data <dir>", "where actors, sessions and history are kept").default(DEFAULT_DATA).env("TROUPE_DATA").argParser(folder);
 
 /** What every other command is told. */
 export interface Common {
@@ -212,7 +212,7 @@ export const addServeOptions = (
       (text: string) => parseHostPort(text, "--packets"),
     )
     .option("--no-auth", "with --packets or --theater: take whoever reaches this machine's loopback, each user a guest")
-    .option("--config <file>", "of capabilities, JSON or YAML: actors (limits, timeouts), mcp (exposure, tool servers)")
+    .option("--packet-config <file>", "of capabilities, JSON or YAML: actors (limits, timeouts), mcp (exposure, tool servers)")
     .option("--theater", "WebAssembly guests, and every actor's state and events for an operator: MCP at /theater (scope troupe:operate)")
     .option("--theater-tcp <address>", "Theater's management protocol at [host:]port or the path of a Unix socket", (text: string) =>
       parseTcp(text, "--theater-tcp"),

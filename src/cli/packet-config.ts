@@ -12,15 +12,15 @@ const MOST_BYTES = 1_048_576;
 export function readConfigFile(path: string): Config {
   const parsed = parserFor(path);
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MOST_BYTES)
-    throw usage(`--config: ${path} has more than ${MOST_BYTES} bytes: this is no configuration.`);
-  const text = readTextFile(path, "--config");
+    throw usage(`--packet-config: ${path} has more than ${MOST_BYTES} bytes: this is no configuration.`);
+  const text = readTextFile(path, "--packet-config");
   let value: unknown;
   try {
     value = parsed(text);
   } catch (error) {
     // What a parser shows of the text takes lines of its own.
     const [why = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-    throw usage(`--config: ${path} cannot be read: ${why.replace(/[.:]$/, "")}.`);
+    throw usage(`--packet-config: ${path} cannot be read: ${why.replace(/[.:]$/, "")}.`);
   }
   try {
     return readConfig(value);
@@ -34,5 +34,5 @@ function parserFor(path: string): (text: string) => unknown {
   const extension = extname(path).toLowerCase();
   if (extension === ".json") return (text): unknown => JSON.parse(text);
   if (extension === ".yaml" || extension === ".yml") return (text): unknown => parse(text);
-  throw usage(`--config takes a file that ends in .json, .yaml or .yml, not ${path}.`);
+  throw usage(`--packet-config takes a file that ends in .json, .yaml or .yml, not ${path}.`);
 }

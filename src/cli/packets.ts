@@ -27,7 +27,7 @@ import { readConfigFile } from "./packet-config.ts";
 
 /** With the configuration that is asked for. Throws a `CommandError` where packets would come from nobody in particular. */
 export function openPackets(options: ServeOptions, known: boolean, log: Log): Packets {
-  const { packets, auth, config, rate, insecure, http, stdio, tcp } = options;
+  const { packets, auth, packetConfig: config, rate, insecure, http, stdio, tcp } = options;
   if (packets !== undefined && !known && auth)
     throw usage(
       "--packets needs to know its callers: give --api-keys or --jwks, or say --no-auth, which takes guests from this machine alone.",

@@ -54,8 +54,8 @@ const clockJumped = (ms: number): string =>
 /** Loaded only where there is something for it: capabilities, or a door for packets. */
 const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
   if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) {
-    if (options.config !== undefined)
-      throw usage("--config is of capabilities, and these modules have none: give --packets, or leave it away.");
+    if (options.packetConfig !== undefined)
+      throw usage("--packet-config is of capabilities, and these modules have none: give --packets, or leave it away.");
     return undefined;
   }
   return (await import("./packets.ts")).openPackets(options, known, log);

@@ -101,7 +101,7 @@ describe("troupe serve", () => {
       [["serve", "examples/counter", "--connections-per-peer", "0"], /a whole number of 1 or more/],
       [["serve", "examples/counter", "--http", "127.0.0.1:0", "--allow-origin", "app.example"], /has to be a list of origins/],
       [["serve", "test/architecture.test.ts".replace("architecture.test.ts", "cli/run.ts")], /exports nothing to serve/],
-      [["serve"], /missing required argument/],
+      [["serve"], /There is nothing to serve: name a module/],
     ] as const) {
       const ran = await troupe(...args);
       assert.equal(ran.code, 2, `${args.join(" ")}: ${ran.stderr}`);

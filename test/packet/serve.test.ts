@@ -197,14 +197,14 @@ describe("troupe serve --packets", () => {
   });
 });
 
-describe("troupe serve --packets --config", () => {
+describe("troupe serve --packets --packet-config", () => {
   test("is named, bounded and shown as the configuration says #packet.config.max-actors #packet.config.server #packet.config.expose #packet.phase.2-configuration #packet.implied.11-expose", async () => {
     const config = join(folder, "config.yaml");
     writeFileSync(
       config,
       `actors: { max_actors_per_user: 1 }\nmcp: { server_name: Library, server_version: "2.0.0", expose_capabilities: [${ID}_search] }\n`,
     );
-    await using other = await serveChild([assistant, "--packets", "--api-keys", keys, "--rate", "0", "--config", config]);
+    await using other = await serveChild([assistant, "--packets", "--api-keys", keys, "--rate", "0", "--packet-config", config]);
     const url = String(other.ready.packets);
     await one(note("first"), "ada", url);
     const second = await one(note("second", { actor_id: "second" }), "ada", url);
@@ -234,7 +234,7 @@ describe("troupe serve --packets --config", () => {
   test("gives a reply the time that tool_timeout says", async () => {
     const config = join(folder, "quick.yaml");
     writeFileSync(config, "mcp: { tool_timeout: 100 }\n");
-    await using other = await serveChild([slow, "--packets", "--api-keys", keys, "--rate", "0", "--config", config]);
+    await using other = await serveChild([slow, "--packets", "--api-keys", keys, "--rate", "0", "--packet-config", config]);
     const late = await one(
       { version: "1.0", type: "actor_message", capability_id: "slow", payload: { ms: 50_000 } },
       "ada",

@@ -22,18 +22,18 @@ const door = actor("door", {
     },
   },
 });
-const nobody = { scopes: [] };
+const anonymous = { scopes: [] };
 
 test("serveActors stores actors in its directory and serves them again after close", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-serve-actors-"));
   const directory = join(folder.path, "data");
   const first = await serveActors({ kinds: [door], directory });
-  assert.deepEqual(await first.server.source.act(nobody, "tools/open", {}, {}), { ok: "Opened 1 times." });
+  assert.deepEqual(await first.server.source.act(anonymous, "tools/open", {}, {}), { ok: "Opened 1 times." });
   await assert.rejects(serveActors({ kinds: [door], directory }), { code: "STORE_LOCKED" });
   await Promise.all([first.close(), first.close()]);
   assert.deepEqual(readdirSync(directory).toSorted(), ["key", "sessions.db", "troupe.db", "troupe.db.lock"]);
   await using second = await serveActors({ kinds: [door], directory });
-  assert.deepEqual(await second.server.source.act(nobody, "tools/open", {}, {}), { ok: "Opened 2 times." });
+  assert.deepEqual(await second.server.source.act(anonymous, "tools/open", {}, {}), { ok: "Opened 2 times." });
   assert.deepEqual((await second.engine.read("door/main"))?.state, { opened: 2 });
   assert.equal(second.url, undefined);
 });
@@ -41,7 +41,7 @@ test("serveActors stores actors in its directory and serves them again after clo
 test("serveActors without a directory stores actors in memory", async () => {
   for (const _ of ["first", "second"]) {
     await using served = await serveActors({ kinds: [door] });
-    assert.deepEqual(await served.server.source.act(nobody, "tools/open", {}, {}), { ok: "Opened 1 times." });
+    assert.deepEqual(await served.server.source.act(anonymous, "tools/open", {}, {}), { ok: "Opened 1 times." });
   }
 });
 
@@ -68,7 +68,7 @@ test("serveActors serves further sources and takes the options of createServer",
   other.tools.register({ name: "echo" }, () => "echo");
   await using served = await serveActors({
     kinds: [door],
-    name: "house",
+    name: "home",
     version: "2.0.0",
     instructions: "Knock.",
     sources: [other.source],
@@ -77,9 +77,9 @@ test("serveActors serves further sources and takes the options of createServer",
   const clientInfo = { name: "t", version: "1" };
   client.send({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } });
   const { value: answer = "" } = await client.messages[Symbol.asyncIterator]().next();
-  assert.match(answer, /"name":"house","version":"2\.0\.0"/);
+  assert.match(answer, /"name":"home","version":"2\.0\.0"/);
   assert.match(answer, /Knock\./);
-  assert.deepEqual(await served.server.source.act(nobody, "tools/echo", {}, {}), { ok: "echo" });
+  assert.deepEqual(await served.server.source.act(anonymous, "tools/echo", {}, {}), { ok: "echo" });
 });
 
 test("serveActors reports what an actor throws to onFault in full, and to log without its message", async () => {

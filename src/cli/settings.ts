@@ -1,0 +1,260 @@
+import { dirname, resolve } from "node:path";
+import { type Command, CommanderError, type Option } from "commander";
+import type { TroupeConfig } from "../config/index.ts";
+import type { Json, JsonObject } from "../core/contract/index.ts";
+import { closestMatch, isTexts } from "../core/contract/internal.ts";
+import { authority } from "../mcp/transport/listen.ts";
+import { type ConfigFile, findConfig, readConfig } from "./config-file.ts";
+import { CommandError, usage } from "./exit-code.ts";
+
+/** Where a setting comes from, the strongest first. */
+type SettingSource = "flag" | "environment" | "file" | "default";
+
+interface Setting {
+  readonly name: string;
+  readonly value: Json;
+  readonly source: SettingSource;
+}
+
+/** The flags of a command with what the environment and the project's file add to them. */
+export interface Settings {
+  readonly modules: readonly string[];
+  readonly file: string | undefined;
+  readonly list: readonly Setting[];
+}
+
+type Property = keyof TroupeConfig;
+type Shape = "text" | "path" | "address" | "number" | "flag" | "off" | "texts" | "paths" | "flag or address" | "url or path";
+
+/** What each property takes. Its option parses it, so that a flag and a property mean the same. */
+const SHAPES: Readonly<Record<Property, Shape>> = {
+  modules: "paths",
+  data: "path",
+  http: "address",
+  sse: "flag",
+  stdio: "flag",
+  tcp: "address",
+  packets: "flag or address",
+  packetConfig: "path",
+  name: "text",
+  title: "text",
+  serverVersion: "text",
+  as: "text",
+  names: "text",
+  lists: "text",
+  legacyLists: "text",
+  pageSize: "number",
+  receipts: "flag",
+  auth: "off",
+  apiKeys: "path",
+  jwks: "url or path",
+  issuer: "text",
+  audience: "text",
+  tokenType: "text",
+  scopesClaim: "text",
+  claims: "texts",
+  resource: "text",
+  requireScope: "texts",
+  allowHost: "texts",
+  allowOrigin: "texts",
+  insecure: "flag",
+  rate: "number",
+  sessionTtl: "text",
+  connectionsPerPeer: "number",
+  engine: "text",
+  node: "address",
+  advertise: "text",
+  secretFile: "path",
+  identityKey: "texts",
+  theater: "flag",
+  theaterTcp: "address",
+  manifests: "path",
+  insecureNoAuth: "flag",
+  telemetry: "flag",
+  grace: "number",
+  log: "text",
+  json: "flag",
+};
+
+/** The names of the properties, for tests. */
+export const PROPERTIES: readonly string[] = Object.keys(SHAPES);
+
+const isProperty = (name: string): name is Property => Object.hasOwn(SHAPES, name);
+
+const WORDS: Readonly<Record<Shape, string>> = {
+  text: "a text",
+  path: "the text of a path",
+  address: '"host:port", or a port',
+  number: "a number",
+  flag: "true or false",
+  off: "false",
+  texts: "a list of texts",
+  paths: "a path, or a list of them",
+  "flag or address": 'true, "host:port", or a port',
+  "url or path": "the text of a URL or a path",
+};
+
+const DATA = ".troupe";
+
+/** The environment variable of an option: `TROUPE_HTTP`, `TROUPE_API_KEYS`. */
+const variableOf = (name: string): string => `TROUPE_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+
+const isAddressOfSocket = (text: string): boolean => text.includes("/") || text.endsWith(".sock");
+
+/** The texts that the option would get on the command line; undefined: as if it were not given. Throws the words of what it takes. */
+const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] | boolean | undefined => {
+  const wrong = (): TypeError => new TypeError(`it has to be ${WORDS[shape]}`);
+  if (shape === "flag" || (shape === "flag or address" && value === true)) {
+    if (typeof value !== "boolean") throw wrong();
+    return value ? true : undefined;
+  }
+  if (shape === "off") {
+    if (value !== false) throw wrong();
+    return false;
+  }
+  if (shape === "number") {
+    if (typeof value !== "number") throw wrong();
+    return [String(value)];
+  }
+  if (shape === "texts" || shape === "paths") {
+    const list = shape === "paths" && typeof value === "string" ? [value] : value;
+    if (!isTexts(list)) throw wrong();
+    return shape === "texts" ? list : list.map((path) => moduleAt(folder, path));
+  }
+  const text = (shape === "address" || shape === "flag or address") && typeof value === "number" ? String(value) : value;
+  if (typeof text !== "string") throw wrong();
+  if (shape === "path" || (shape === "address" && isAddressOfSocket(text))) return [text === "" ? text : resolve(folder, text)];
+  if (shape === "url or path" && !/^https?:/.test(text)) return [resolve(folder, text)];
+  return [text];
+};
+
+/** `shop=./shop.ts` keeps its prefix. */
+const moduleAt = (folder: string, module: string): string => {
+  const match = /^([A-Za-z][\w-]*=)(.+)$/.exec(module);
+  return match?.[1] !== undefined && match[2] !== undefined ? `${match[1]}${resolve(folder, match[2])}` : resolve(folder, module);
+};
+
+const parsed = (option: Option, texts: readonly string[]): unknown => {
+  if (option.parseArg === undefined) return texts[0];
+  const repeats = texts.length > 1 && option.attributeName() !== "claims";
+  if (!repeats) return option.parseArg(texts.join(","), undefined);
+  let all: unknown;
+  for (const text of texts) all = option.parseArg(text, all);
+  return all;
+};
+
+/** Throws a `CommandError` that names the place of what an option does not take. */
+const orThrowAt = <T>(place: string, run: () => T): T => {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof CommandError || error instanceof CommanderError || error instanceof TypeError)
+      throw usage(`${place}: ${error.message.replace(/\.$/, "")}.`);
+    throw error;
+  }
+};
+
+const applyFile = (
+  command: Command,
+  options: ReadonlyMap<string, Option>,
+  { path, settings }: ConfigFile,
+): readonly string[] | undefined => {
+  const folder = dirname(path);
+  let modules: readonly string[] | undefined;
+  for (const [name, value] of Object.entries(settings)) {
+    if (!isProperty(name)) throw unknownProperty(path, name);
+    if (value === undefined) continue;
+    const place = `${path}: ${JSON.stringify(name)}`;
+    const texts = orThrowAt(place, () => textsOf(SHAPES[name], value, folder));
+    const option = options.get(name);
+    if (name === "modules") modules = typeof texts === "object" ? texts : undefined;
+    else if (option !== undefined && texts !== undefined && isOpen(command, name)) {
+      const setting = typeof texts === "boolean" ? texts : orThrowAt(place, () => parsed(option, texts));
+      command.setOptionValueWithSource(name, setting, "config");
+    }
+  }
+  // From a folder below, actors must not seem to be gone.
+  if (folder !== process.cwd() && settings["data"] === undefined && isOpen(command, "data"))
+    command.setOptionValueWithSource("data", resolve(folder, DATA), "default");
+  return modules;
+};
+
+const unknownProperty = (path: string, name: string): CommandError => {
+  const meant = closestMatch(name, PROPERTIES);
+  const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
+  return usage(`${path} has a property ${JSON.stringify(name)} that is no setting${instead} There are ${PROPERTIES.join(", ")}.`);
+};
+
+/** Nothing stronger has set it. */
+const isOpen = (command: Command, name: string): boolean => {
+  const source = command.getOptionValueSource(name);
+  return source === undefined || source === "default";
+};
+
+/** Options with a value alone: of a flag, a variable that is "false" or empty would turn it on. */
+const applyEnvironment = (
+  command: Command,
+  options: ReadonlyMap<string, Option>,
+  env: Readonly<Record<string, string | undefined>>,
+): void => {
+  for (const [name, option] of options) {
+    const text = env[variableOf(name)];
+    if (!option.required || text === undefined || text === "" || !isOpen(command, name)) continue;
+    command.setOptionValueWithSource(
+      name,
+      orThrowAt(variableOf(name), () => parsed(option, [text])),
+      "env",
+    );
+  }
+};
+
+const SOURCES: Readonly<Record<string, SettingSource>> = { cli: "flag", env: "environment", config: "file" };
+
+/** For people: addresses as they are written. */
+const printable = (value: unknown): Json => {
+  if (typeof value === "object" && value !== null) {
+    if ("host" in value && typeof value.host === "string" && "port" in value && typeof value.port === "number")
+      return authority(value.host, value.port);
+    if ("path" in value && typeof value.path === "string") return value.path;
+    if ("ingress" in value && typeof value.ingress === "string") return value.ingress;
+    if (isTexts(value)) return [...value];
+  }
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
+};
+
+/**
+ * Adds to a command's flags what the environment and the nearest troupe.config.ts say. Its options are then those of `command.opts()`. Throws
+ * a `CommandError` that names the file and the property, or the variable.
+ */
+export const applySettings = async (
+  command: Command,
+  given: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<Settings> => {
+  const options = new Map(command.options.map((option) => [option.attributeName(), option]));
+  const { config }: { readonly config?: unknown } = command.opts();
+  const path = typeof config === "string" ? resolve(config) : config === false ? undefined : findConfig(process.cwd());
+  options.delete("config");
+  applyEnvironment(command, options, env);
+  const file = path === undefined ? undefined : await readConfig(path);
+  const fromFile = file === undefined ? undefined : applyFile(command, options, file);
+  const modules = given.length > 0 ? given : (fromFile ?? []);
+  const values: JsonObject = command.opts();
+  const list = PROPERTIES.flatMap((name): readonly Setting[] => {
+    if (name === "modules") return modules.length === 0 ? [] : [{ name, value: [...modules], source: given.length > 0 ? "flag" : "file" }];
+    const value = values[name];
+    const source = SOURCES[command.getOptionValueSource(name) ?? ""] ?? "default";
+    return value === undefined ? [] : [{ name, value: printable(value), source }];
+  });
+  return { modules, file: path, list };
+};
+
+/** Throws a `CommandError` where there is nothing to serve. */
+export const modulesToServe = ({ modules, file }: Settings): readonly string[] => {
+  if (modules.length > 0) return modules;
+  throw usage(
+    file === undefined
+      ? "There is nothing to serve: name a module, as in troupe serve door.ts, or give modules in a troupe.config.ts here or in a folder above."
+      : `There is nothing to serve: give modules in ${file}, or name one, as in troupe serve door.ts.`,
+  );
+};

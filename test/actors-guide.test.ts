@@ -23,6 +23,7 @@ import { root } from "./serve-child.ts";
 for (const [title, file] of [
   ["Tools, messages and views", "shared-turn"],
   ["Links", "links"],
+  ["Links by argument", "links-by-argument"],
   ["What starts when, and whose child it is", "create"],
   ["Actors that talk to each other", "later"],
   ["Calling other MCP servers", "elsewhere"],

@@ -363,10 +363,10 @@ interface CalledTool<I, O> {
 }
 
 type CalledTools<T> =
-  T extends KindTypes<infer TI, infer TO, Per> ? { readonly [N in keyof TI]: CalledTool<TI[N], Output<TO, N>> } : Record<never, never>;
+  T extends KindTypes<infer TI, infer TO, Per> ? { readonly [N in keyof TI]: CalledTool<TI[N], Output<TO, N>> } : unknown;
 
 /** The arguments and results of a kind's tools: `ToolsOf<typeof door>["open"]["args"]`. */
-export type ToolsOf<K> = K extends { readonly [TYPES]?: infer T } ? CalledTools<T> : Record<never, never>;
+export type ToolsOf<K> = K extends { readonly [TYPES]?: infer T } ? CalledTools<T> : unknown;
 
 /** Which actor of a kind stands for a viewer. */
 export type PerOf<K> = K extends { readonly [TYPES]?: { readonly per: infer P } } ? P : Per;

@@ -16,7 +16,7 @@ import {
   type ToolResult,
 } from "./results.ts";
 import type { StalledCalls } from "./stalled-calls.ts";
-import { toolCalls } from "./tool-calls.ts";
+import { toolsOf } from "./tool-calls.ts";
 import { replyOf, TestStream } from "./test-stream.ts";
 import { type TestEra, Wire } from "./wire.ts";
 
@@ -26,7 +26,7 @@ import { type TestEra, Wire } from "./wire.ts";
  */
 export class TestClient<Tools = unknown> implements Closable {
   /** The tools of the kinds that are served, as functions: `client.tools.open({ door: "front" })`. For others, `callTool`. */
-  readonly tools: Tools = toolCalls((name, args, more) => this.callTool(name, args, more));
+  readonly tools: Tools = toolsOf<Tools>(this);
   /** What the server told it unasked, on any stream. */
   readonly notifications: Notifications;
   readonly #wire: Wire;

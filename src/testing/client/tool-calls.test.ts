@@ -24,7 +24,6 @@ const chest = actor("chest", {
     },
     find: { description: "Finds.", input: z.object({ item: z.string().optional() }), view: ({ args }) => args.item ?? "all" },
     shake: { description: "Shakes it.", run: () => refuse("It is too heavy.") },
-    then: { description: "A name that only promises have.", run: () => "then" },
     schema: { description: "Plain JSON Schema.", input: { type: "object", properties: { a: {} } }, view: ({ args }) => Object.keys(args) },
   },
 });
@@ -60,11 +59,10 @@ test("a test client's tools are functions, in both eras", async () => {
   }
 });
 
-test("a tool named then is reached by callTool, as the tools may be awaited", async () => {
+test("a client's tools are not taken for a promise", async () => {
   await using server = await testServer([chest]);
-  const client = server.client();
-  assert.equal(await client.tools, client.tools);
-  assertToolResult(await client.callTool("then"), "then");
+  const { tools } = server.client();
+  assert.equal(await Promise.resolve(tools), tools);
 });
 
 test("the tools of handle kinds take the handle, and `kinds` types the tools of any server", async () => {

@@ -2,11 +2,13 @@
 import type { PerOf, ToolsOf } from "../../core/actor/index.ts";
 import type { Behaviour, JsonObject } from "../../core/contract/index.ts";
 import type { CallMore } from "./call-options.ts";
+import type { TestClient } from "./client.ts";
 import type { ToolResult } from "./results.ts";
 
 /** `args` may be left out if the tool requires none. `structuredContent` is missing if the call failed. */
 type ToolCall<A, R> =
-  Record<never, never> extends A ? (args?: A, more?: CallMore) => Promise<ResultOf<R>> : (args: A, more?: CallMore) => Promise<ResultOf<R>>;
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- do no arguments at all fit?
+  Pick<A, never> extends A ? (args?: A, more?: CallMore) => Promise<ResultOf<R>> : (args: A, more?: CallMore) => Promise<ResultOf<R>>;
 
 type ResultOf<R> = ToolResult & { readonly structuredContent?: R };
 
@@ -22,20 +24,21 @@ type CallsOf<K, P = PerOf<K>, T = ToolsOf<K>> = [P] extends ["link"]
 type WithHandle<A> = { readonly handle: string } & (A extends Readonly<Record<string, never>> ? unknown : A);
 
 /** The tools of these kinds, by name: `client.tools.open({ door: "front" })`. */
-export type ToolCalls<Kinds extends readonly unknown[]> = Kinds extends readonly [infer First, ...infer Rest]
+export type ToolCalls<K extends readonly unknown[]> = K extends readonly [infer First, ...infer Rest]
   ? CallsOf<First> & ToolCalls<Rest>
   : unknown;
 
 export type Kinds = readonly Behaviour[];
 
-export function toolCalls<Tools>(call: (name: string, args?: JsonObject, more?: CallMore) => Promise<ToolResult>): Tools;
-export function toolCalls(call: (name: string, args?: JsonObject, more?: CallMore) => Promise<ToolResult>): object {
+/** The tools of the client. Its type comes from the kinds, not from the client. */
+export function toolsOf<Tools>(client: TestClient<Tools>): Tools;
+export function toolsOf(client: Pick<TestClient, "callTool">): object {
   return new Proxy(
     {},
     {
       get: (_target, name) =>
         // If it were a function, `await client.tools` would call it.
-        typeof name === "symbol" || name === "then" ? undefined : (args?: JsonObject, more?: CallMore) => call(name, args, more),
+        typeof name === "symbol" || name === "then" ? undefined : (args?: JsonObject, more?: CallMore) => client.callTool(name, args, more),
     },
   );
 }

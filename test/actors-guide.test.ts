@@ -25,6 +25,7 @@ for (const [title, file] of [
   ["Links", "links"],
   ["Links by argument", "links-by-argument"],
   ["What starts when, and whose child it is", "create"],
+  ["Timers", "timers"],
   ["Actors that talk to each other", "later"],
   ["Calling other MCP servers", "elsewhere"],
   ["Asking the person", "sample"],

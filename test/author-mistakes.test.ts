@@ -36,7 +36,7 @@ test("an author's mistake is in a production log by its code, its sentence and t
       return [fields.code, String(fields.why).slice(0, 30)];
     }),
     [
-      ["BAD_TURN", 'wake("w"): `at` or `afterMs` m'],
+      ["BAD_TURN", 'wake("w"): give the message th'],
       ["BAD_ID", '"nobody" is no actor id: make '],
       ["BAD_TURN", "the arguments of a message is "],
       ["BAD_TURN", "the data of a refusal is not J"],

@@ -20,28 +20,28 @@ export const tasks = actor("tasks", {
       description: "Takes as many seconds as it is told to.",
       input: z.object({ seconds: z.number().min(0).max(600), label: z.string().default("it") }),
       task: "optional",
-      run({ args, message, wake, later }) {
+      run({ args, message, wake, messages, later }) {
         const said = `Computed ${args.label}.`;
         if (args.seconds === 0) return said;
-        wake(message.id, { afterMs: args.seconds * 1_000, action: "done", args: { of: message.id, reply: { ok: said } } });
+        wake(message.id, { afterMs: args.seconds * 1_000, message: messages.done({ of: message.id, reply: { ok: said } }) });
         return later();
       },
     },
     failing_job: {
       description: "Fails, in a while.",
       task: "required",
-      run({ message, wake, later }) {
+      run({ message, wake, messages, later }) {
         const reply = { refused: { code: "BROKEN", message: "The job has failed." } };
-        wake(message.id, { afterMs: SOON_MS, action: "done", args: { of: message.id, reply } });
+        wake(message.id, { afterMs: SOON_MS, message: messages.done({ of: message.id, reply }) });
         return later();
       },
     },
     protocol_error_job: {
       description: "Finds in a while that it should not have been asked.",
       task: "optional",
-      run({ message, wake, later }) {
+      run({ message, wake, messages, later }) {
         const reply = { refused: { code: "INVALID_PARAMS", message: "This cannot be asked for." } };
-        wake(message.id, { afterMs: SOON_MS, action: "done", args: { of: message.id, reply } });
+        wake(message.id, { afterMs: SOON_MS, message: messages.done({ of: message.id, reply }) });
         return later();
       },
     },
@@ -67,10 +67,10 @@ export const tasks = actor("tasks", {
     test_tool_with_task: {
       description: "Asks who it is for, and takes its time then.",
       task: "required",
-      run({ ask, message, wake, later }) {
+      run({ ask, message, wake, messages, later }) {
         const { user_name: user } = ask({ user_name: elicit("Who is it for?", Named) });
         const ok = user.action === "accept" ? `Done for ${user.content.name}.` : "Done for nobody.";
-        wake(message.id, { afterMs: SOON_MS, action: "done", args: { of: message.id, reply: { ok } } });
+        wake(message.id, { afterMs: SOON_MS, message: messages.done({ of: message.id, reply: { ok } }) });
         return later();
       },
     },

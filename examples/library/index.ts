@@ -73,9 +73,9 @@ export const reader = actor("reader", {
   replies: {
     taken: {
       of: shelf.message("take"),
-      run({ state, reply: title, wake }) {
+      run({ state, reply: title, wake, messages }) {
         state.books.push(title);
-        wake(title, { afterMs: 14 * 86_400_000, action: "due", args: { title } });
+        wake(title, { afterMs: 14 * 86_400_000, message: messages.due({ title }) });
         return title;
       },
     },

@@ -11,9 +11,9 @@ const oven = actor("oven", {
   tools: {
     bake: {
       description: "Bakes for three minutes.",
-      run({ state, message, wake, later }) {
+      run({ state, message, wake, messages, later }) {
         state.of = message.id;
-        wake("tick", { afterMs: 60_000, everyMs: 60_000, action: "tick" });
+        wake("tick", { afterMs: 60_000, everyMs: 60_000, message: messages.tick() });
         return later();
       },
     },

@@ -37,9 +37,9 @@ const boss = actor("boss", {
   },
   messages: {
     failed: {
-      run({ state, args, wake }) {
+      run({ state, args, wake, messages }) {
         state.failures.push(args.why);
-        wake("again", { afterMs: 5_000 * state.failures.length, action: "again", args: { child: args.child } });
+        wake("again", { afterMs: 5_000 * state.failures.length, message: messages.again({ child: "worker/one" }) });
       },
     },
     again: { input: z.object({ child: z.literal("worker/one") }), run: ({ args, restart }) => restart(args.child) },

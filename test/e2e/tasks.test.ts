@@ -36,9 +36,9 @@ const kiln = actor("kiln", {
     fire: {
       description: "Fires for an hour and a half, and tells of each half.",
       task: "optional",
-      run({ state, message, wake, later }) {
+      run({ state, message, wake, messages, later }) {
         state.of = message.id;
-        wake("half", { afterMs: HOUR / 2, everyMs: HOUR / 2, action: "half" });
+        wake("half", { afterMs: HOUR / 2, everyMs: HOUR / 2, message: messages.half() });
         return later();
       },
     },

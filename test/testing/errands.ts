@@ -11,7 +11,7 @@ export const errand = actor("errand", {
       input: z.object({ what: z.string() }),
       run(ctx) {
         ctx.state.thrown = ctx.random();
-        ctx.wake("home", { afterMs: 500, action: "home" });
+        ctx.wake("home", { afterMs: 500, message: ctx.messages.home() });
         return `${ctx.args.what} ${ctx.id()} ${ctx.state.thrown}`;
       },
     },

@@ -56,13 +56,13 @@ export function rosterKind() {
       },
       seen: {
         input: fields({ alias: text, name: text }),
-        run: ({ state, args, now, wake }) => {
+        run: ({ state, args, now, wake, messages }) => {
           state.players[args.alias] = { name: args.name, at: now };
           const all = Object.entries(state.players);
           if (all.length > MOST) delete state.players[all.reduce((a, b) => (a[1].at <= b[1].at ? a : b))[0]];
           if (state.watch) return;
           state.watch = true;
-          wake("sweep", { afterMs: GONE_MS / 2, action: "sweep" });
+          wake("sweep", { afterMs: GONE_MS / 2, message: messages.sweep() });
         },
       },
       gone: {
@@ -72,10 +72,10 @@ export function rosterKind() {
         },
       },
       sweep: {
-        run: ({ state, now, wake }) => {
+        run: ({ state, now, wake, messages }) => {
           for (const [alias, { at }] of Object.entries(state.players)) if (now - at >= GONE_MS) delete state.players[alias];
           state.watch = Object.keys(state.players).length > 0;
-          if (state.watch) wake("sweep", { afterMs: GONE_MS / 2, action: "sweep" });
+          if (state.watch) wake("sweep", { afterMs: GONE_MS / 2, message: messages.sweep() });
         },
       },
     },

@@ -1,5 +1,5 @@
 import type { RunContext } from "../../core/actor/index.ts";
-import { type Behaviour, isJsonObject, type Message, TroupeError } from "../../core/contract/index.ts";
+import { type Behaviour, isJsonObject, type Json, type Message, type Outgoing, TroupeError } from "../../core/contract/index.ts";
 import type { KeptDraft } from "./kept-state.ts";
 import type { Timeout } from "./timeout.ts";
 
@@ -50,12 +50,12 @@ export class Timers {
     for (const name of before.keys()) if (!Object.hasOwn(periodic, name)) turn.cancel(everyOf(name));
     for (const [name, { everyMs }] of Object.entries(periodic)) {
       const action = everyOf(name);
-      if (before.get(name) !== everyMs) turn.wake(action, { afterMs: everyMs, everyMs, action });
+      if (before.get(name) !== everyMs) turn.wake(action, { afterMs: everyMs, everyMs, message: { to: turn.self, action, args: null } });
     }
     // A periodic handler keeps the engine from seeing that nobody else says anything. Not later in a life: only its beginning knows its policy.
     if (timers === UNSET && expireMs !== undefined && Object.keys(periodic).length > 0) this.#expireIn(turn, expireMs, expireMs);
     if (typeof timeout === "object" && timeout.ends === "lifetime")
-      turn.wake(TIMEOUT, { at: (turn.state.begun_at ?? turn.state.metadata.created_at) + timeout.ms, action: TIMEOUT });
+      turn.wake(TIMEOUT, { at: (turn.state.begun_at ?? turn.state.metadata.created_at) + timeout.ms, message: timeoutOf(turn) });
     else if (typeof timeout === "function") this.ask(turn);
     else if (timers !== UNSET) turn.cancel(TIMEOUT);
     if (this.fingerprint === undefined) delete turn.state.timers;
@@ -75,7 +75,7 @@ export class Timers {
         "BAD_DEFINITION",
         `${id}: its \`timeout\` gave ${String(inMs)}: return milliseconds, or undefined for an actor that does not end by itself.`,
       );
-    return turn.wake(TIMEOUT, { afterMs, action: TIMEOUT });
+    return turn.wake(TIMEOUT, { afterMs, message: timeoutOf(turn) });
   }
 
   timeUp(turn: Turn): void {
@@ -93,9 +93,11 @@ export class Timers {
   }
 
   #expireIn(turn: Turn, afterMs: number, expireMs: number): void {
-    turn.wake(IDLE, { afterMs, action: TIMEOUT, args: { expire_ms: expireMs } });
+    turn.wake(IDLE, { afterMs, message: timeoutOf(turn, { expire_ms: expireMs }) });
   }
 }
+
+const timeoutOf = ({ self }: Turn, args: Json = null): Outgoing => ({ to: self, action: TIMEOUT, args });
 
 /** From the arguments of what begins an actor, and of what ends it. */
 export function expiryIn(args: unknown): number | undefined {

@@ -47,7 +47,8 @@ const parent = (shared: boolean) =>
       },
       wake: {
         match: by("wake"),
-        run: ({ wake, payload }) => wake("later", { afterMs: 10, action: "send", args: { by: "send", key: payload.key } }),
+        run: ({ wake, self, payload }) =>
+          wake("later", { afterMs: 10, message: { to: self, action: "send", args: { by: "send", key: payload.key } } }),
       },
     },
   });

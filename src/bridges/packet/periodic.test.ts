@@ -201,8 +201,8 @@ void test("a state that does not say what it has set is caught up once, and keep
     timeout: never,
     messages: {
       tell: {
-        run({ wake }) {
-          wake("timeout", { afterMs: 2 * MINUTE, action: "tell" });
+        run({ wake, self }) {
+          wake("timeout", { afterMs: 2 * MINUTE, message: { to: self, action: "tell", args: null } });
           return null;
         },
       },

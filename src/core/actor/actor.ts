@@ -68,11 +68,13 @@ export function actor(kind: string, definition: AnyDefinition): object {
   const policy = policyOf(kind, definition);
   const check: Check = definition.state === undefined ? (value) => ({ value }) : compileCheck(definition.state, `${kind}, state`);
   const misfit = misfitOf(check);
+  const address = addressesOf(kind, Object.keys(definition.messages ?? {}));
   const actions = Object.assign(new Map<string, Action>(offered.map((action) => [action.name, action])), {
     minEveryMs: policy.minEveryMs,
     misfit,
     seen,
     replies: new Map(Object.entries(definition.replies ?? {}).map(([name, reply]) => [name, compileReply(kind, name, reply)])),
+    address,
   });
   for (const [name, message] of Object.entries(definition.messages ?? {})) actions.set(name, compileMessage(kind, name, message));
   const links = Object.entries(definition.links ?? {}).map(([prefix, link]) => compileLink(kind, prefix, link, roles));
@@ -114,7 +116,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     }),
     id: (key: string) => actorId(kind, key),
     message: (action: string) => Object.freeze({ kind, action }),
-    at: addressesOf(kind, Object.keys(definition.messages ?? {})),
+    at: address,
   } satisfies Omit<Kind<string, object, Readonly<Record<string, unknown>>>, "at"> & { readonly at: (key: string) => object });
 }
 

@@ -84,12 +84,18 @@ export type AnyRequest = (message: never, reply: never, args: never) => Forwarde
 /** What handles a refusal gets of it. */
 export type Refused = Extract<Reply, { readonly refused: unknown }>["refused"];
 
-/** When a timer fires: at a time (ms since 1970) or after a delay. Repeats every `everyMs`. */
-export type WakeOptions = ({ readonly at: number; readonly afterMs?: never } | { readonly afterMs: number; readonly at?: never }) & {
-  readonly everyMs?: number;
-  readonly action: string;
-  readonly args?: unknown;
-};
+/**
+ * When a timer fires: at a time (milliseconds since 1970), after a delay, or by a cron expression of five fields (`0 9 * * 1-5`) in a time
+ * zone (an IANA name; default `UTC`). `everyMs` repeats the first two. Ticks that were missed come once.
+ */
+export type WakeOptions = {
+  /** One of this actor's own messages, which the timer sends it: `messages.due({ title })`. */
+  readonly message: Outgoing;
+} & (
+  | { readonly at: number; readonly afterMs?: never; readonly everyMs?: number; readonly cron?: never; readonly timeZone?: never }
+  | { readonly afterMs: number; readonly at?: never; readonly everyMs?: number; readonly cron?: never; readonly timeZone?: never }
+  | { readonly cron: string; readonly timeZone?: string; readonly at?: never; readonly afterMs?: never; readonly everyMs?: never }
+);
 
 /** A request without a helper of its own, in MCP's form. */
 export interface RawQuestion {
@@ -98,6 +104,12 @@ export interface RawQuestion {
 }
 
 export type Answers<Q> = { readonly [K in keyof Q]: Q[K] extends Question<infer T> ? T : Json };
+
+/** What the handlers of a definition have beside: a part of its own, so that `RunContext<S, A>` suits functions that handlers share. */
+export interface OwnMessages<Own> {
+  /** Builders of this actor's own messages, for `wake` and `send`: `messages.due({ title })`. */
+  readonly messages: Own;
+}
 
 /** What a turn has at hand. Every function may be destructured, and throws `TURN_OVER` once the turn has ended. */
 export interface RunContext<S, A, Q extends AnyRequest = AnyRequest> {

@@ -21,6 +21,7 @@ import type {
   AnyRequest,
   EndedArgs,
   FailedArgs,
+  OwnMessages,
   Refused,
   ReplyArgs,
   RunContext,
@@ -140,8 +141,12 @@ export type ReplyOf<O> = unknown extends O
 
 type Output<O, N> = N extends keyof O ? O[N] : unknown;
 
-type Runs<S, A, R, Q extends AnyRequest> = { run(ctx: RunContext<S, A, Q>): R; view?: never; work?: never };
-type Works<S, A, R, Q extends AnyRequest> = { work(ctx: WorkContext<S, A, Q>): Promise<R>; run?: never; view?: never };
+type Runs<S, A, R, Q extends AnyRequest, Own> = { run(ctx: RunContext<S, A, Q> & OwnMessages<Own>): R; view?: never; work?: never };
+type Works<S, A, R, Q extends AnyRequest, Own> = {
+  work(ctx: WorkContext<S, A, Q> & OwnMessages<Own>): Promise<R>;
+  run?: never;
+  view?: never;
+};
 type Views<S, A, R> = { view(context: ViewContext<Frozen<S>, A>): R; run?: never; work?: never; confirm?: never };
 
 type NoArgs = object;
@@ -163,11 +168,16 @@ interface ToolBase<S, I, A, R extends string> extends Offered<S, R> {
 }
 
 /** Has exactly one of `run` (a turn), `view` (a pure read) and `work` (asynchronous). */
-export type Tool<S, I, O, R extends string = never, Q extends AnyRequest = AnyRequest> = ToolBase<S, I, ArgsOf<I, NoArgs>, R> &
+export type Tool<S, I, O, R extends string = never, Q extends AnyRequest = AnyRequest, Own = unknown> = ToolBase<
+  S,
+  I,
+  ArgsOf<I, NoArgs>,
+  R
+> &
   (
-    | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>, Q>
+    | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>, Q, Own>
     | Views<S, ArgsOf<I, NoArgs>, Exclude<ReplyOf<O>, Later | Forwarded<unknown>>>
-    | Works<S, ArgsOf<I, NoArgs>, ReplyOf<O>, Q>
+    | Works<S, ArgsOf<I, NoArgs>, ReplyOf<O>, Q, Own>
   );
 
 type VariablesOf<U> = U extends `${string}{${infer V}}${infer Rest}` ? Named<V> | VariablesOf<Rest> : never;
@@ -226,9 +236,9 @@ type MessageArgs<N, I, R> = unknown extends R
   ? ArgsOf<I, N extends "ended" ? EndedArgs : N extends "failed" ? FailedArgs : Json>
   : ReplyArgs;
 
-type Receives<S, A, R, Q extends AnyRequest> =
-  | { run(ctx: RunContext<S, A, Q>): R; work?: never }
-  | { work(ctx: WorkContext<S, A, Q>): Promise<R>; run?: never };
+type Receives<S, A, R, Q extends AnyRequest, Own> =
+  | { run(ctx: RunContext<S, A, Q> & OwnMessages<Own>): R; work?: never }
+  | { work(ctx: WorkContext<S, A, Q> & OwnMessages<Own>): Promise<R>; run?: never };
 
 /** What a handler of a message returns. With an `output`, the reply is plain data, of this turn or of the actor it was forwarded to. */
 type AnswerOf<O> = unknown extends O ? Value | Later : O extends StandardSchemaV1<infer R, unknown> ? Frozen<R> | Forwarded<R> : Value;
@@ -266,12 +276,12 @@ export type Request<RP, RI> = unknown extends RP
     ) => Forwarded<never>;
 
 /** Handles the reply to a message that `request` sent. What it returns is the reply to the call that made the request. */
-interface ReplyHandler<S, T, I, Q extends AnyRequest> {
+interface ReplyHandler<S, T, I, Q extends AnyRequest, Own> {
   /** The message whose reply this is. */
   readonly of: MessageRef<T>;
-  run(ctx: RunContext<S, ArgsOf<I, undefined>, Q> & { readonly reply: T }): Value | Forwarded<unknown>;
+  run(ctx: RunContext<S, ArgsOf<I, undefined>, Q> & OwnMessages<Own> & { readonly reply: T }): Value | Forwarded<unknown>;
   /** A refusal, or the failure of the other actor. Absent: the caller gets it as it is, and nothing runs. */
-  refused?(ctx: RunContext<S, ArgsOf<I, undefined>, Q> & { readonly refused: Refused }): Value | Forwarded<unknown>;
+  refused?(ctx: RunContext<S, ArgsOf<I, undefined>, Q> & OwnMessages<Own> & { readonly refused: Refused }): Value | Forwarded<unknown>;
 }
 
 /** What authors write. `S` is the state, `MN` the names of messages, `AN` those of roles; the others map names to schemas. All are inferred. */
@@ -313,7 +323,7 @@ export interface Definition<
   readonly allow?: { readonly [N in AN]: Role };
   /** Prefix ("" for none) → the actor whose surface is joined under it; one of many, where the link has no `to`. */
   readonly links?: Readonly<Record<string, Link<S, AN>>>;
-  readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>, AN, Request<RP, RI>> } & {
+  readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>, AN, Request<RP, RI>, Senders<MessagesOf<MI, MN>, MO>> } & {
     readonly [N in keyof TO]: { readonly output?: TO[N] & object };
   };
   readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>, AN> } & {
@@ -330,7 +340,8 @@ export interface Definition<
       S,
       MessageArgs<N, MI[N], N extends keyof MR ? MR[N] : unknown>,
       AnswerOf<Output<MO, N>>,
-      Request<RP, RI>
+      Request<RP, RI>,
+      Senders<MessagesOf<MI, MN>, MO>
     >;
   } & { readonly [N in keyof MO]: { readonly output?: MO[N] & object } & OtherProperties } & {
     readonly [N in keyof MR]: { readonly replies?: MR[N] };
@@ -338,7 +349,9 @@ export interface Definition<
     readonly [N in MN]: unknown;
   };
   /** Handlers of the replies to messages that `request` sends, by name. */
-  readonly replies?: { readonly [N in keyof RP]: ReplyHandler<S, RP[N], Output<RI, N>, Request<RP, RI>> } & {
+  readonly replies?: {
+    readonly [N in keyof RP]: ReplyHandler<S, RP[N], Output<RI, N>, Request<RP, RI>, Senders<MessagesOf<MI, MN>, MO>>;
+  } & {
     /** Of what `request` passes on, as a third argument. */
     readonly [N in keyof RI]: { readonly input?: RI[N] & object };
   };

@@ -58,27 +58,35 @@ for (const [what, run, reason, tool] of mistakes) {
 }
 
 const furtherMistakes: readonly (readonly [what: string, run: (ctx: Context) => unknown, reason: RegExp])[] = [
-  ["a wake without a word", ({ wake }) => wake?.("w"), /^wake\("w"\): `at` or `afterMs` must be a number of milliseconds\.$/],
-  ["a wake at no time", ({ wake }) => wake?.("w", { afterMs: Number.NaN, action: "beat" }), /^wake\("w"\): `at` or `afterMs`/],
+  ["a wake without a word", ({ wake }) => wake?.("w"), /^wake\("w"\): give the message that the timer sends, as in /],
+  [
+    "a wake at no time",
+    ({ wake, self }) => wake?.("w", { afterMs: Number.NaN, message: { to: self, action: "beat", args: null } }),
+    /^wake\("w"\): `at` or `afterMs`/,
+  ],
   [
     "a wake of an unknown message",
-    ({ wake }) => wake?.("w", { afterMs: 1, action: "nope" }),
-    /names the action "nope", which this kind does not have: declare it in `messages`\.$/,
+    ({ wake, self }) => wake?.("w", { afterMs: 1, message: { to: self, action: "nope", args: null } }),
+    /names the message "nope", which this kind does not have: declare it in `messages`\.$/,
   ],
   [
     "a wake that never rests",
-    ({ wake }) => wake?.("w", { afterMs: 1, everyMs: 0, action: "beat" }),
+    ({ wake, self }) => wake?.("w", { afterMs: 1, everyMs: 0, message: { to: self, action: "beat", args: null } }),
     /^wake\("w"\): `everyMs` must be at least 100 milliseconds, .+ or give the kind a `minEveryMs`\.$/,
   ],
-  ["a wake that hardly rests", ({ wake }) => wake?.("w", { afterMs: 1, everyMs: 99, action: "beat" }), /at least 100 milliseconds/],
+  [
+    "a wake that hardly rests",
+    ({ wake, self }) => wake?.("w", { afterMs: 1, everyMs: 99, message: { to: self, action: "beat", args: null } }),
+    /at least 100 milliseconds/,
+  ],
   [
     "a wake without a name",
-    ({ wake }) => wake?.(undefined, { afterMs: 1, action: "beat" }),
+    ({ wake, self }) => wake?.(undefined, { afterMs: 1, message: { to: self, action: "beat", args: null } }),
     /^undefined is no name for a wake: use 1 to 256 characters\.$/,
   ],
   [
     "a wake of arguments that are no JSON",
-    ({ wake }) => wake?.("w", { afterMs: 1, action: "beat", args: new Date(0) }),
+    ({ wake, self }) => wake?.("w", { afterMs: 1, message: { to: self, action: "beat", args: new Date(0) } }),
     /^the arguments of a wake is not JSON/,
   ],
   ["a message without a name", ({ send }) => send?.("clumsy/other"), /^send\(to, action, args\): `action` is the name of a message\.$/],
@@ -119,7 +127,7 @@ test("a timer repeats no more often than the kind's policy allows", () => {
         description: "Beats.",
         ...(minEveryMs !== undefined && { minEveryMs }),
         initial: () => ({ n: 0 }),
-        messages: { beat: { run: ({ wake }) => wake("beat", { afterMs: 1, everyMs, action: "beat" }) } },
+        messages: { beat: { run: ({ wake, messages }) => wake("beat", { afterMs: 1, everyMs, message: messages.beat() }) } },
       }),
     ).turn("beat");
   assert.equal(at(undefined, 100).wake?.["beat"]?.everyMs, 100);

@@ -16,7 +16,8 @@ import { toJson } from "./to-json.ts";
 import { ANONYMOUS, type KindOfTurn, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
 
 /** The actions of a kind, and what turns need of its policy. */
-export type Actions = ReadonlyMap<string, Action> & Pick<KindOfTurn, "minEveryMs" | "replies" | "seen"> & { readonly misfit: Misfit };
+export type Actions = ReadonlyMap<string, Action> &
+  Pick<KindOfTurn, "minEveryMs" | "replies" | "seen" | "address"> & { readonly misfit: Misfit };
 
 /**
  * The turn of one message, as data; `state` is deeply frozen. A throw is a crash, everything else an outcome. Without `life` and `seq`,

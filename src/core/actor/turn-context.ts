@@ -27,6 +27,7 @@ import {
   DirtyPaths,
   kindOf,
   missingActorRefusal,
+  nextCronTime,
   omitUndefined,
   REPLY_ACTION,
   setOwn,
@@ -61,7 +62,11 @@ import { toJson } from "./to-json.ts";
 
 /** What a turn needs of its kind: the actions, the handlers of replies, and a limit of the policy. */
 export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> &
-  Pick<Policy, "minEveryMs"> & { readonly seen: SeenBy; readonly replies: ReadonlyMap<string, CompiledReply> };
+  Pick<Policy, "minEveryMs"> & {
+    readonly seen: SeenBy;
+    readonly replies: ReadonlyMap<string, CompiledReply>;
+    readonly address: (key: string) => object;
+  };
 
 /** The viewer of a message that names none. */
 export const ANONYMOUS: ActorViewer = Object.freeze({ scopes: Object.freeze([]) });
@@ -184,9 +189,12 @@ export class TurnContext implements RunContext<object, unknown> {
     }
     return typed;
   }
+  get messages(): unknown {
+    return this.#kind.address(this.key);
+  }
   get wake(): (name: string, options: WakeOptions) => void {
     return (name, options) => {
-      (this.effects().wake ??= {})[wakeName(name)] = wakeOf(name, options, this.message.at, this.#kind);
+      (this.effects().wake ??= {})[wakeName(name)] = wakeOf(name, options, this.message, this.#kind);
     };
   }
   get cancel(): (name: string) => void {
@@ -523,30 +531,59 @@ function isQuestion(value: unknown): boolean {
   return isJsonObject(request) && typeof request["method"] === "string";
 }
 
-/** A timer as its author wrote it, checked here, where the author sees it, not when it fires. `now` in milliseconds since 1970. */
-function wakeOf(name: string, options: WakeOptions | undefined, now: number, kind: KindOfTurn): Wake {
-  const { at, afterMs, everyMs, action, args } = options ?? { afterMs: Number.NaN, action: "" };
+/** A timer as its author wrote it, checked here, where the author sees it, not when it fires. */
+function wakeOf(name: string, options: WakeOptions, { at: now, to: self }: Message, kind: KindOfTurn): Wake {
   const where = `wake(${JSON.stringify(name.slice(0, 60))})`;
-  const when = at ?? now + afterMs;
-  if (!Number.isFinite(when)) throw badTurn(`${where}: \`at\` or \`afterMs\` must be a number of milliseconds.`);
+  const { message } = options ?? {};
+  if (typeof message !== "object" || message === null)
+    throw badTurn(`${where}: give the message that the timer sends, as in { afterMs: 1_000, message: messages.due({ … }) }.`);
+  const { to, action, args, ...more } = message;
+  if (to !== self)
+    throw badTurn(`${where}: its message is for ${JSON.stringify(to)}, but a timer sends to its own actor: make it with \`messages\`.`);
+  if (Object.keys(more).length > 0)
+    throw badTurn(`${where}: the message of a timer has no options, so leave out ${Object.keys(more).join(", ")}.`);
   const target = kind.get(action);
   if (target === undefined) {
-    throw badTurn(`${where} names the action ${JSON.stringify(action)}, which this kind does not have: declare it in \`messages\`.`);
+    throw badTurn(`${where} names the message ${JSON.stringify(action)}, which this kind does not have: declare it in \`messages\`.`);
   }
   if (target.replies)
     throw badTurn(`${where} names ${JSON.stringify(action)}, which brings replies (\`replies: true\`): give it a message of its own.`);
-  // A timer without a pause would fill the disk and keep the actor busy.
-  if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs >= kind.minEveryMs)) {
-    throw badTurn(
-      `${where}: \`everyMs\` must be at least ${kind.minEveryMs} milliseconds, as this kind's policy has it: wait longer, or give the kind a \`minEveryMs\`.`,
-    );
-  }
-  const given = args === undefined ? undefined : toJson(args, "the arguments of a wake");
+  const given = args === undefined || args === null ? undefined : toJson(args, "the arguments of a wake");
   // When it fires, no caller would get a refusal: arguments that do not fit are refused here.
   const { issues } = readArgs(target, given);
   if (issues !== undefined)
-    throw badTurn(`${where}: its \`args\` are none that ${JSON.stringify(action)} takes: ${describeIssues(issues)}.`);
-  return { at: when, action, ...(everyMs !== undefined && { everyMs }), ...(given !== undefined && { args: given }) };
+    throw badTurn(`${where}: the arguments are none that ${JSON.stringify(action)} takes: ${describeIssues(issues)}.`);
+  return { ...whenOf(where, options, now, kind), action, ...(given !== undefined && { args: given }) };
+}
+
+function whenOf(where: string, options: WakeOptions, now: number, { minEveryMs }: KindOfTurn): Omit<Wake, "action" | "args"> {
+  const { at, afterMs, everyMs, cron, timeZone } = options;
+  if ([at, afterMs, cron].filter((given) => given !== undefined).length !== 1)
+    throw badTurn(`${where}: give one of \`at\`, \`afterMs\` and \`cron\`.`);
+  const asPolicy = `as this kind's policy has it: wait longer, or give the kind a \`minEveryMs\``;
+  if (cron !== undefined) {
+    if (everyMs !== undefined) throw badTurn(`${where}: \`cron\` repeats already, so leave out \`everyMs\`.`);
+    const zone = timeZone ?? "UTC";
+    const first = cronTime(where, cron, zone, now);
+    if (cronTime(where, cron, zone, first) - first < minEveryMs)
+      throw badTurn(`${where}: the ticks of \`cron\` must be at least ${minEveryMs} milliseconds apart, ${asPolicy}.`);
+    return { at: first, cron, timeZone: zone };
+  }
+  if (timeZone !== undefined) throw badTurn(`${where}: \`timeZone\` goes with \`cron\`.`);
+  const when = at ?? now + (afterMs ?? Number.NaN);
+  if (!Number.isFinite(when)) throw badTurn(`${where}: \`at\` or \`afterMs\` must be a number of milliseconds.`);
+  // A timer without a pause would fill the disk and keep the actor busy.
+  if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs >= minEveryMs))
+    throw badTurn(`${where}: \`everyMs\` must be at least ${minEveryMs} milliseconds, ${asPolicy}.`);
+  return { at: when, ...(everyMs !== undefined && { everyMs }) };
+}
+
+function cronTime(where: string, cron: string, timeZone: string, after: number): number {
+  try {
+    return nextCronTime(cron, timeZone, after);
+  } catch (error) {
+    throw badTurn(`${where}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** The name itself. */

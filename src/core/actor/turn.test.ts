@@ -42,12 +42,12 @@ const seed = fc.stringMatching(/^[0-9a-f]{32}$/);
 const ends = fc.constantFrom("return", "throw", "refuse", "ask");
 
 /** Uses most of the context, then ends as `args.what` says. */
-function busy({ state, args, random, id, send, wake, record, emit, answer, ask }: RunContext<State, { what: Json }>): unknown {
+function busy({ state, args, random, id, self, send, wake, record, emit, answer, ask }: RunContext<State, { what: Json }>): unknown {
   state.n += Math.floor(random() * 100);
   state.list.push({ id: id() });
   state.deep.a.b = state.list.length;
   send("other/x", "ping", { id: id() });
-  wake("later", { afterMs: 5, action: "tick" });
+  wake("later", { afterMs: 5, message: { to: self, action: "tick", args: null } });
   record({ n: state.n });
   emit("busy");
   answer("m0", 7);
@@ -108,8 +108,8 @@ test("a turn has all its effects, as data", () => {
     state.deep.a.b = 2;
     send({ to: "other/x", action: "ping", args: { n: 1 } }, { replyAs: "tick" });
     send("other/y", "pong");
-    wake("soon", { afterMs: 5, everyMs: 1_000, action: "tick", args: { a: 1 } });
-    wake("once", { at: 99, action: "tools/act" });
+    wake("soon", { afterMs: 5, everyMs: 1_000, message: { to: self, action: "tick", args: { a: 1 } } });
+    wake("once", { at: 99, message: { to: self, action: "tools/act", args: null } });
     cancel("old");
     record("one");
     record({ two: 2 });
@@ -207,7 +207,7 @@ test("after the turn its context cannot write anywhere", () => {
   for (const context of contexts) {
     for (const write of [
       () => context.send("other/x", "ping"),
-      () => context.wake("w", { afterMs: 1, action: "tick" }),
+      () => context.wake("w", { afterMs: 1, message: { to: context.self, action: "tick", args: null } }),
       () => context.cancel("w"),
       () => context.record(1),
       () => context.emit(1),
@@ -256,12 +256,19 @@ test("a value that is not JSON in replies, sends, records or answers is a named 
 
 test("a wake needs an action of its kind, a time and a name; a send needs an id #actors.wakes.named", () => {
   assert.throws(
-    () => stageOf(({ wake }) => wake("w", { afterMs: 1, action: "tock" })).turn("tools/act"),
+    () => stageOf(({ wake, self }) => wake("w", { afterMs: 1, message: { to: self, action: "tock", args: null } })).turn("tools/act"),
     /"tock", which this kind does not have/,
   );
-  assert.throws(() => stageOf(({ wake }) => wake("w", { afterMs: Number.NaN, action: "tick" })).turn("tools/act"), /milliseconds/);
   assert.throws(
-    () => stageOf(({ wake }) => wake("w", { afterMs: 1, everyMs: 0, action: "tick" })).turn("tools/act"),
+    () =>
+      stageOf(({ wake, self }) => wake("w", { afterMs: Number.NaN, message: { to: self, action: "tick", args: null } })).turn("tools/act"),
+    /milliseconds/,
+  );
+  assert.throws(
+    () =>
+      stageOf(({ wake, self }) => wake("w", { afterMs: 1, everyMs: 0, message: { to: self, action: "tick", args: null } })).turn(
+        "tools/act",
+      ),
     /at least 100 milliseconds/,
   );
   assert.throws(() => stageOf(({ cancel }) => cancel("")).turn("tools/act"), /no name for a wake/);

@@ -141,7 +141,7 @@ const isCount = (value: unknown): value is number => isNumber(value) && Number.i
 export const isTime = (value: unknown): value is number => isNumber(value) && Math.abs(value) <= 8.64e15;
 
 const isWake = (value: unknown): boolean =>
-  has(value, { at: isNumber, action: isText }, { everyMs: isInterval, cause: isText, rang: isTime });
+  has(value, { at: isNumber, action: isText }, { everyMs: isInterval, cron: isText, timeZone: isText, cause: isText, rang: isTime });
 
 const areWakes = (value: unknown): boolean =>
   isJsonObject(value) && Object.keys(value).length <= MOST_WAKES && Object.values(value).every(isWake);
@@ -167,7 +167,16 @@ const SENDER: Guards = { from: isAddress, viewer: isViewer, cause: isText, trace
 const isMessage = (value: unknown): value is Message =>
   has(value, ENVELOPE, { ...SENDER, policy: isPolicy, replyAs: isText, deadline: isNumber, noStart: isTrue });
 
-const wakeOf = ({ at, everyMs, action, args, cause, rang }: SetWake): object => ({ at, everyMs, action, args, cause, rang });
+const wakeOf = ({ at, everyMs, cron, timeZone, action, args, cause, rang }: SetWake): object => ({
+  at,
+  everyMs,
+  cron,
+  timeZone,
+  action,
+  args,
+  cause,
+  rang,
+});
 
 /** Key by key, in this order: the same row has the same text, without unknown keys. */
 function rowOf(row: Row): object {

@@ -17,7 +17,7 @@ import {
   type Wake,
   type Work,
 } from "../contract/index.ts";
-import { type Changes, DirtyPaths, freezeDeep, hasOwn, unserialisableError } from "../contract/internal.ts";
+import { type Changes, DirtyPaths, freezeDeep, hasOwn, nextCronTime, tickAfter, unserialisableError } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { stateTooLarge } from "./faults.ts";
 import { atMostBytes, check, exactBytes, freezeNew } from "./json-check.ts";
@@ -394,6 +394,10 @@ function wakesAfter({ extra: { wakes: before } }: Base, job: Incoming, turn: Tur
 /** A timer that fired is removed, or set to its next time after `now`: missed times fire once, and a clock that is set back delays none. */
 function advance(wakes: Record<string, SetWake>, name: string, now: number): void {
   const wake = wakes[name];
+  if (wake?.cron !== undefined) {
+    wakes[name] = { ...wake, at: tickAfter(wake.cron, wake.timeZone ?? "UTC", wake.at, now), rang: now };
+    return;
+  }
   if (wake?.everyMs === undefined) {
     delete wakes[name];
     return;
@@ -403,14 +407,25 @@ function advance(wakes: Record<string, SetWake>, name: string, now: number): voi
   wakes[name] = { ...wake, at: from + everyMs * (Math.floor((now - from) / everyMs) + 1), rang: now };
 }
 
-function checkedWake(name: string, { at, everyMs, action, args }: Wake): Wake {
+function checkedWake(name: string, { at, everyMs, cron, timeZone, action, args }: Wake): Wake {
   if (name === "" || name === "__proto__" || name.length > LONGEST_WAKE_NAME)
     throw new RangeError(`${JSON.stringify(name.slice(0, 60))} is no name for a wake: use 1 to ${LONGEST_WAKE_NAME} characters.`);
   if (!Number.isFinite(at)) throw new RangeError(`The wake "${name}" has no time: give \`at\` in milliseconds since 1970.`);
   if (everyMs !== undefined && !(Number.isFinite(everyMs) && everyMs >= 1))
     throw new RangeError(`The wake "${name}" repeats every ${everyMs} ms: give at least 1.`);
+  if (cron !== undefined) {
+    if (everyMs !== undefined) throw new RangeError(`The wake "${name}" has both \`everyMs\` and \`cron\`: give one.`);
+    // Throws if it never comes: when the timer has fired, its next time must be known.
+    nextCronTime(cron, timeZone ?? "UTC", at);
+  }
   if (args !== undefined) check(args, `wake.${name}.args`);
-  return { at, ...(everyMs === undefined ? {} : { everyMs }), action, ...(args === undefined ? {} : { args }) };
+  return {
+    at,
+    ...(everyMs === undefined ? {} : { everyMs }),
+    ...(cron === undefined ? {} : { cron, timeZone: timeZone ?? "UTC" }),
+    action,
+    ...(args === undefined ? {} : { args }),
+  };
 }
 
 /** Names of the timers a turn sets. */

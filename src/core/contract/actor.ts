@@ -95,10 +95,14 @@ export type Reply =
 /** How a cast finds a viewer's actor: one for all, one per principal, one per handle, or only by another's link. */
 export type Per = "shared" | "user" | "handle" | "link";
 
-/** A durable, named timer. `everyMs` repeats it. */
+/** A durable, named timer. `everyMs` or `cron` repeats it. */
 export interface Wake {
   readonly at: number;
   readonly everyMs?: number;
+  /** Five fields, such as `0 9 * * 1-5`, in `timeZone`. `at` is the first tick. */
+  readonly cron?: string;
+  /** An IANA name. Only with `cron`; default `UTC`. */
+  readonly timeZone?: string;
   readonly action: string;
   readonly args?: Json;
 }

@@ -17,6 +17,7 @@ export {
   sameClaims,
 } from "./actor.ts";
 export { Lru, memoize, MultiMap, memoizeByString } from "./collections.ts";
+export { nextCronTime, tickAfter } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { missingActorRefusal } from "./engine.ts";
 export { choicesMessage, classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";

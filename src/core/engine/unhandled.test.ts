@@ -84,7 +84,12 @@ for (const persistence of ["disk", "memory"] as const)
         description: "Rings.",
         persistence,
         state: heard,
-        tools: { set: { description: "Set it.", run: ({ wake }) => wake("w", { afterMs: 1_000, action: "due" }) } },
+        tools: {
+          set: {
+            description: "Set it.",
+            run: ({ wake, self }) => wake("w", { afterMs: 1_000, message: { to: self, action: "due", args: null } }),
+          },
+        },
         messages,
       });
     const older = kind({ due: { run: () => undefined } });

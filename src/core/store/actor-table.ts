@@ -99,11 +99,13 @@ export function statusIn(value: unknown): Status {
 
 function wakeIn(value: Json): SetWake {
   if (!isJsonObject(value) || typeof value["at"] !== "number" || typeof value["action"] !== "string") throw damaged("a wake is none");
-  const { at, action, everyMs, args, cause, rang } = value;
+  const { at, action, everyMs, cron, timeZone, args, cause, rang } = value;
   return {
     at,
     action,
     ...(typeof everyMs === "number" ? { everyMs } : {}),
+    ...(typeof cron === "string" ? { cron } : {}),
+    ...(typeof timeZone === "string" ? { timeZone } : {}),
     ...(args === undefined ? {} : { args }),
     ...(typeof cause === "string" ? { cause } : {}),
     ...(typeof rang === "number" ? { rang } : {}),

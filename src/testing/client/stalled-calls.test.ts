@@ -11,9 +11,9 @@ const bell = actor("bell", {
   tools: {
     wait: {
       description: "Waits until it rings.",
-      run({ state, message, later, wake }) {
+      run({ state, message, later, wake, messages }) {
         state.waiting = message.id;
-        wake("ring", { afterMs: 900_000, action: "rung" });
+        wake("ring", { afterMs: 900_000, message: messages.rung() });
         return later();
       },
     },

@@ -739,6 +739,19 @@ export function engineSuite(name: string, open: OpenEngine, { clock: newClock = 
       await logged(again, A, `tick beat ${at + 1_100}`);
     });
 
+    it("a wake by cron that was missed comes once, and then at its next time #actors.wakes.cron", async ({ engine, opened, clock }) => {
+      const at = clock.now();
+      // The first tick is given, so that the test need not wait for the next.
+      await engine.call(say("wake", { name: "leap", at: at + 50, cron: "0 0 29 2 *", timeZone: "Europe/Berlin" }, { to: A }));
+      await opened.reopen([]);
+      await clock.advance(1_050);
+      const again = await opened.reopen();
+      await clock.advance(0);
+      await logged(again, A, /^tick leap/);
+      await clock.advance(500);
+      assert.equal((await logOf(again, A)).filter((line) => line.startsWith("tick leap")).length, 1);
+    });
+
     it("an event that a wake caused names the event that set it, however often it comes #chain.causes", async ({
       engine,
       opened,

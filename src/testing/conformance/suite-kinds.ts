@@ -136,6 +136,7 @@ function act(state: Tally, message: Message, hooks: Hooks): Turn<Tally> | Work<T
             at: count(args["at"]),
             action: text(args["action"] ?? "tick"),
             ...(args["everyMs"] === undefined ? {} : { everyMs: count(args["everyMs"]) }),
+            ...(args["cron"] === undefined ? {} : { cron: text(args["cron"]), timeZone: text(args["timeZone"]) }),
             args: { name: args["name"] ?? null },
           },
         },

@@ -78,8 +78,8 @@ export function present(turn: PlayerTurn, world: World): void {
   if (turn.now - state.shownAt < SHOWN_EVERY_MS) return;
   state.shownAt = turn.now;
   show(turn);
-  turn.wake("idle", { afterMs: world.pace.idleMs, action: "idle" });
-  if (state.mortal) turn.wake("retire", { afterMs: RETIRE_MS, action: "end" });
+  turn.wake("idle", { afterMs: world.pace.idleMs, message: { to: turn.self, action: "idle", args: null } });
+  if (state.mortal) turn.wake("retire", { afterMs: RETIRE_MS, message: { to: turn.self, action: "end", args: null } });
 }
 
 /** Leaves the world for good: what was carried goes home, the name is free, the room forgets. */

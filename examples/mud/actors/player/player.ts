@@ -210,7 +210,7 @@ export function playerKind(world: World) {
         run: (ctx) => {
           const { state } = ctx;
           const rest = state.shownAt + world.pace.idleMs - ctx.now;
-          if (rest > 0) return ctx.wake("idle", { afterMs: rest, action: "idle" });
+          if (rest > 0) return ctx.wake("idle", { afterMs: rest, message: ctx.messages.idle() });
           const lost = state.items.splice(0);
           if (lost.length === 0) return;
           sendHome(ctx, world, lost, false);

@@ -36,7 +36,7 @@ export function admit(turn: RoomTurn, self: string, sheet: Sheet, came: string |
   state.occupants[self] = fresh;
   if (!state.watch) {
     state.watch = true;
-    turn.wake("doze", { afterMs: ASLEEP_MS, action: "doze" });
+    turn.wake("doze", { afterMs: ASLEEP_MS, message: { to: turn.self, action: "doze", args: null } });
   }
   const all = Object.entries(state.occupants);
   if (all.length > MOST_OCCUPANTS) {
@@ -65,7 +65,7 @@ export function doze(turn: RoomTurn, world: World): void {
     if (one.asleep && !keep && isAsNew(world, one)) delete state.occupants[id];
   }
   state.watch = awake;
-  if (awake) turn.wake("doze", { afterMs: ASLEEP_MS, action: "doze" });
+  if (awake) turn.wake("doze", { afterMs: ASLEEP_MS, message: { to: turn.self, action: "doze", args: null } });
 }
 
 /** Whether a step or blow of this one is under way. */

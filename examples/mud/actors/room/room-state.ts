@@ -70,7 +70,10 @@ export interface RoomState {
 }
 
 /** What the room's own functions need of a turn. */
-export type RoomTurn = Pick<RunContext<RoomState, unknown>, "state" | "key" | "now" | "random" | "send" | "wake" | "cancel" | "answer">;
+export type RoomTurn = Pick<
+  RunContext<RoomState, unknown>,
+  "state" | "self" | "key" | "now" | "random" | "send" | "wake" | "cancel" | "answer"
+>;
 
 /** A room as `view`, `enabled` and `choices` see it. */
 export type Seen = Frozen<RoomState>;

@@ -1,3 +1,4 @@
+import type { InitialContext } from "troupe/actor";
 import { actor, refuse, type RunContext } from "troupe";
 import type { ActorId, JsonObject, Viewer } from "troupe/contract";
 import { isPrecious, itemOf, monsterOf, roomOf, type World } from "../../world/world.ts";
@@ -112,7 +113,7 @@ export function roomKind(world: World) {
     autoStart: true,
     maxStateBytes: 4_194_304,
     version: 3,
-    initial: ({ key }): RoomState => newRoom(world, key),
+    initial: ({ key }: InitialContext): RoomState => newRoom(world, key),
     migrate: ({ state }) => fromEarlier(world, state),
     links: { "": { kinds: ["roster"], to: () => "roster/main" as const } },
     tools: {

@@ -12,7 +12,7 @@ import { type Occupant, type RoomTurn, tellAll } from "./room-state.ts";
 export function lay(turn: RoomTurn, world: World, item: string): void {
   const home = homesOf(world).get(item);
   if (home?.room === turn.key && home.place === "floor") return;
-  turn.wake(`stray-${item}`, { afterMs: world.pace.strayMs, action: "stray", args: { item } });
+  turn.wake(`stray-${item}`, { afterMs: world.pace.strayMs, message: { to: turn.self, action: "stray", args: { item } } });
 }
 
 /** Puts an item on the floor, if the world still has it. */
@@ -37,7 +37,7 @@ export function homecoming(turn: RoomTurn, world: World, item: string, rest: boo
   if (state.resting.includes(item)) return;
   if (rest) {
     state.resting.push(item);
-    turn.wake(`regrow-${item}`, { afterMs: world.pace.regrowMs, action: "regrow", args: { item } });
+    turn.wake(`regrow-${item}`, { afterMs: world.pace.regrowMs, message: { to: turn.self, action: "regrow", args: { item } } });
     return;
   }
   if (!comeHome(world, turn.key, state.stage, item)) putDown(turn, world, item);
@@ -60,7 +60,7 @@ export function victory(turn: RoomTurn, world: World, ticket: Ticket): void {
   const { name } = monsterOf(world, monster);
   const slayer = state.occupants[ticket.me];
   tellAll(turn, ticket.me, `${slayer?.name ?? "Somebody"} defeats the ${name}.`);
-  turn.wake("respawn", { afterMs: world.pace.respawnMs, action: "respawn" });
+  turn.wake("respawn", { afterMs: world.pace.respawnMs, message: { to: turn.self, action: "respawn", args: null } });
   const found = left.length === 0 ? "" : ` It leaves behind: ${listed(left.map((item) => itemOf(world, item).name))}.`;
   const text = `${ticket.text}\nYou have defeated the ${name}!${found}`;
   if (slayer !== undefined) slayer.busy = turn.now;

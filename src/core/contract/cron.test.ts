@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { nextCronTime, tickAfter } from "./cron.ts";
+
+const BERLIN = "Europe/Berlin";
+const ticks = (cron: string, zone: string, after: string, count: number): string[] => {
+  const found: string[] = [];
+  for (let at = Date.parse(after); found.length < count;)
+    found.push(new Date((at = nextCronTime(cron, zone, at))).toISOString().slice(0, 16));
+  return found;
+};
+
+test("cron: weekdays at nine in Berlin, before and after each clock change #actors.wakes.cron", () => {
+  assert.deepEqual(ticks("0 9 * * 1-5", BERLIN, "2026-03-27T12:00:00Z", 2), ["2026-03-30T07:00", "2026-03-31T07:00"]);
+  assert.deepEqual(ticks("0 9 * * 1-5", BERLIN, "2026-10-23T12:00:00Z", 2), ["2026-10-26T08:00", "2026-10-27T08:00"]);
+});
+
+test("cron: a time that the clock skips comes once, when the clock has changed #actors.wakes.cron", () => {
+  assert.deepEqual(ticks("30 2 * * *", BERLIN, "2026-03-27T12:00:00Z", 3), ["2026-03-28T01:30", "2026-03-29T01:00", "2026-03-30T00:30"]);
+});
+
+test("cron: a time that comes twice counts once, but every hour is every hour #actors.wakes.cron", () => {
+  assert.deepEqual(ticks("30 2 * * *", BERLIN, "2026-10-23T12:00:00Z", 3), ["2026-10-24T00:30", "2026-10-25T00:30", "2026-10-26T01:30"]);
+  assert.deepEqual(ticks("30 * * * *", BERLIN, "2026-10-25T00:00:00Z", 3), ["2026-10-25T00:30", "2026-10-25T01:30", "2026-10-25T02:30"]);
+  assert.deepEqual(ticks("30 * * * *", BERLIN, "2026-03-29T00:00:00Z", 3), ["2026-03-29T00:30", "2026-03-29T01:30", "2026-03-29T02:30"]);
+});
+
+test("cron: missed ticks come once, and a clock that is set back repeats none #actors.wakes.cron", () => {
+  const nine = Date.parse("2026-06-01T09:00:00Z");
+  const day = 86_400_000;
+  assert.equal(tickAfter("0 9 * * *", "UTC", nine, nine), nine + day);
+  assert.equal(tickAfter("0 9 * * *", "UTC", nine, nine + 10 * day + 5), nine + 11 * day);
+  assert.equal(tickAfter("0 9 * * *", "UTC", nine, nine - 3_600_000), nine + day);
+});
+
+test("cron: what is no expression, no time zone or never comes is BAD_TURN #actors.wakes.cron", () => {
+  for (const [cron, zone, message] of [
+    ["", "UTC", /no cron expression/],
+    ["0 9 * *", "UTC", /no cron expression: give minute, hour/],
+    ["* * * * * *", "UTC", /no cron expression/],
+    ["61 * * * *", "UTC", /"61 \* \* \* \*" is no cron expression \(Invalid value for minute: 61\)/],
+    ["2026-01-01T00:00:00", "UTC", /no cron expression/],
+    [`0 9 * * ${"1,".repeat(500)}1`, "UTC", /no cron expression/],
+    ["0 0 30 2 *", "UTC", /never comes/],
+    ["0 9 * * *", "Mars/Base", /"Mars\/Base" is no time zone: give an IANA name/],
+    ["0 9 * * *", "", /no time zone/],
+  ] as const)
+    assert.throws(() => nextCronTime(cron, zone, 0), { code: "BAD_TURN", message });
+});

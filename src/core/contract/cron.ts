@@ -1,0 +1,50 @@
+// Owns: the times of a cron expression in a time zone. Does not own: timers (core/chain/turn.ts, core/engine/timers.ts).
+import { Cron } from "croner";
+import { TroupeError } from "./errors.ts";
+
+/** Longer than any sensible expression: parsing takes time, and the expression is stored with the timer. */
+const LONGEST = 200;
+const NICKNAMES: ReadonlySet<string> = new Set(["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"]);
+const FIVE_FIELDS = /^\S+(?: \S+){4}$/;
+
+/**
+ * The first time after `after` (both in milliseconds since 1970). `cron` has five fields, such as `0 9 * * 1-5`, or is a nickname, such as
+ * `@daily`; `timeZone` is an IANA name. A local time that a clock change skips comes when the clock has changed; one that comes twice counts
+ * once, except where the hour is `*`. Throws `BAD_TURN` for what is no expression, no time zone, or never comes.
+ */
+export function nextCronTime(cron: string, timeZone: string, after: number): number {
+  const shown = quoted(cron);
+  if (typeof cron !== "string" || cron.length > LONGEST || !(NICKNAMES.has(cron) || FIVE_FIELDS.test(cron)))
+    throw badCron(`${shown} is no cron expression: give minute, hour, day, month and weekday, such as "0 9 * * 1-5", or "@daily".`);
+  if (!isTimeZone(timeZone)) throw badCron(`${quoted(timeZone)} is no time zone: give an IANA name, such as "Europe/Berlin".`);
+  let next: Date | null;
+  try {
+    // Without a function it schedules nothing.
+    next = new Cron(cron, { timezone: timeZone }).nextRun(new Date(after));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.replace(/^CronPattern: /, "") : "";
+    throw badCron(`${shown} is no cron expression (${why}): give minute, hour, day, month and weekday, such as "0 9 * * 1-5".`);
+  }
+  if (next === null) throw badCron(`${shown} never comes: no such day is in the calendar.`);
+  return next.getTime();
+}
+
+/** The time of the next tick, once that at `at` has fired and the clock shows `now`: missed ticks come once, and no tick twice. */
+export function tickAfter(cron: string, timeZone: string, at: number, now: number): number {
+  const next = nextCronTime(cron, timeZone, now);
+  // The clock was set back to before this tick.
+  return next === at ? nextCronTime(cron, timeZone, at) : next;
+}
+
+const quoted = (value: unknown): string => JSON.stringify(String(value).slice(0, LONGEST));
+
+const badCron = (message: string): TroupeError<"BAD_TURN"> => new TroupeError("BAD_TURN", message);
+
+function isTimeZone(name: unknown): boolean {
+  if (typeof name !== "string" || name.length > LONGEST) return false;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}

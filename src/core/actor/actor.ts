@@ -14,7 +14,7 @@ import {
 } from "../contract/index.ts";
 import { freezeDeep, isReplyAction, markStatic, omitUndefined } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
-import { addressesOf } from "./address.ts";
+import { type Addresses, addressesOf } from "./address.ts";
 import { type Action, compileMessage, compilePrompt, compileReply, compileResource, compileTool } from "./actions.ts";
 import { misfitOf } from "./author-errors.ts";
 import { surfaceOf } from "./availability.ts";
@@ -68,13 +68,13 @@ export function actor(kind: string, definition: AnyDefinition): object {
   const policy = policyOf(kind, definition);
   const check: Check = definition.state === undefined ? (value) => ({ value }) : compileCheck(definition.state, `${kind}, state`);
   const misfit = misfitOf(check);
-  const address = addressesOf(kind, Object.keys(definition.messages ?? {}));
+  const addresses = addressesOf(kind, Object.keys(definition.messages ?? {}));
   const actions = Object.assign(new Map<string, Action>(offered.map((action) => [action.name, action])), {
     minEveryMs: policy.minEveryMs,
     misfit,
     seen,
     replies: new Map(Object.entries(definition.replies ?? {}).map(([name, reply]) => [name, compileReply(kind, name, reply)])),
-    address,
+    address: addresses.at,
   });
   for (const [name, message] of Object.entries(definition.messages ?? {})) actions.set(name, compileMessage(kind, name, message));
   const links = Object.entries(definition.links ?? {}).map(([prefix, link]) => compileLink(kind, prefix, link, roles));
@@ -116,8 +116,8 @@ export function actor(kind: string, definition: AnyDefinition): object {
     }),
     id: (key: string) => actorId(kind, key),
     message: (action: string) => Object.freeze({ kind, action }),
-    at: address,
-  } satisfies Omit<Kind<string, object, Readonly<Record<string, unknown>>>, "at"> & { readonly at: (key: string) => object });
+    ...addresses,
+  } satisfies Omit<Kind<string, object, Readonly<Record<string, unknown>>>, "at" | "each"> & Addresses);
 }
 
 // A state from an engine is frozen; one that a caller read from a store may not be. If the root is frozen, all of it is.

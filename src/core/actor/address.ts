@@ -1,4 +1,4 @@
-// Owns: addresses (`kind.at(key)`): the builders of messages to an actor, and its id. Does not own: sending (turn-context.ts).
+// Owns: addresses (`kind.at(key)`, `kind.each(keys)`): the builders of messages to actors, and their ids. Does not own: sending (turn-context.ts).
 import type { ActorId, Outgoing } from "../contract/index.ts";
 import { badTurn } from "./author-errors.ts";
 import type { SendOptions } from "./context.ts";
@@ -8,21 +8,47 @@ import { toJson } from "./to-json.ts";
 // A symbol, so that a message may be called anything.
 const TO = Symbol("to");
 
+const EACH = Symbol("each");
+
+interface Group {
+  readonly [EACH]: readonly ActorId[];
+}
+
 /** The address of one actor: `kind.at(key)`. */
 export interface Address<I extends ActorId = ActorId> {
   readonly [TO]: I;
 }
 
-/** Makes addresses of a kind with these messages. All share one object with a method for each message, so that each is small. */
-export function addressesOf(kind: string, messages: readonly string[]): (key: string) => object {
+/** How the addresses of a kind are made. */
+export interface Addresses {
+  at(key: string): object;
+  each(keys: Iterable<string>): object;
+}
+
+/** For a kind with these messages. All addresses share one object with a method for each message, so that each is small. */
+export function addressesOf(kind: string, messages: readonly string[]): Addresses {
   const builders: Record<string, unknown> = Object.create(null);
+  const broadcasts: Record<string, unknown> = Object.create(null);
   for (const name of messages) {
     builders[name] = function message(this: Address, args?: unknown, options?: SendOptions): Outgoing {
-      checkSendOptions(options);
-      return { ...options, to: this[TO], action: name, args: toJson(args, `the arguments of ${name}`) };
+      return outgoing(this[TO], name, args, options);
+    };
+    broadcasts[name] = function message(this: Group, args?: unknown, options?: SendOptions): readonly Outgoing[] {
+      const [first, ...others] = this[EACH];
+      if (first === undefined) return [];
+      const message = outgoing(first, name, args, options);
+      return [message, ...others.map((to) => ({ ...message, to }))];
     };
   }
-  return (key) => Object.create(builders, { [TO]: { value: actorId(kind, key) } });
+  return {
+    at: (key) => Object.create(builders, { [TO]: { value: actorId(kind, key) } }),
+    each: (keys) => Object.create(broadcasts, { [EACH]: { value: Array.from(keys, (key) => actorId(kind, key)) } }),
+  };
+}
+
+function outgoing(to: ActorId, action: string, args: unknown, options: SendOptions | undefined): Outgoing {
+  checkSendOptions(options);
+  return { ...options, to, action, args: toJson(args, `the arguments of ${action}`) };
 }
 
 /** The id itself, or that of an address. Throws where it is neither. */

@@ -59,9 +59,12 @@ export interface SendOptions {
   readonly deadline?: number;
 }
 
-/** Takes a typed message (`room.at(key).arrive({…})`), or the id of any actor and an action. */
+/**
+ * Takes a typed message (`room.at(key).arrive({…})`), a list of them (`room.each(keys).arrive({…})`), or the id of any actor and an action.
+ */
 export interface Send<R> {
   (message: Outgoing, options?: SendOptions): R;
+  (messages: readonly Outgoing[], options?: SendOptions): readonly R[];
   (to: ActorId, action: string, args?: unknown, options?: SendOptions): R;
 }
 

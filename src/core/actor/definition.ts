@@ -255,6 +255,13 @@ export type Senders<MI, MO = unknown> = {
     : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Sent<Output<MO, N>>;
 };
 
+/** The same for many actors: each builder returns one message for each of them, for `send`. */
+export type Broadcasts<MI> = {
+  readonly [N in keyof MI]: unknown extends MI[N]
+    ? (args?: Json | object, options?: SendOptions) => readonly Outgoing[]
+    : (args: SentArgs<MI[N], Json>, options?: SendOptions) => readonly Outgoing[];
+};
+
 declare const REPLIED: unique symbol;
 
 /** A message of another kind, by name: `payments.message("charge")`. `T` is what it replies. */
@@ -397,6 +404,8 @@ export interface Kind<K extends string, S, MI, MO = unknown, T = unknown> extend
   id(key: string): `${K}/${string}`;
   /** The address of one actor of this kind, with typed builders of messages to it. */
   at(key: string): Address<`${K}/${string}`> & Senders<MI, MO>;
+  /** The same message to many actors: `send(inbox.each(people).notify({ … }))`. A key that comes twice gets it twice. */
+  each(keys: Iterable<string>): Broadcasts<MI>;
   /** One of the kind's messages, for the `of` of a reply handler. */
   message<N extends keyof MI & string>(name: N): MessageRef<RepliedOf<Output<MO, N>>>;
   view(...given: Parameters<NonNullable<Behaviour<S>["view"]>>): ReturnType<NonNullable<Behaviour<S>["view"]>>;

@@ -8,6 +8,7 @@ import {
   type Context,
   EngineError,
   isJsonObject,
+  isList,
   type Json,
   type Log,
   type Message,
@@ -152,17 +153,15 @@ export class TurnContext implements RunContext<object, unknown> {
     return (name) => this.message.can?.includes(name) ?? false;
   }
   get send(): Send<string> {
-    return (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions) => {
-      const message = outgoing(to, given, args, options, this.message);
-      const { replyAs } = message;
-      if (replyAs !== undefined && !this.#kind.has(replyAs))
-        throw badTurn(
-          `\`replyAs\` names the message ${JSON.stringify(replyAs)}, which this kind does not have: declare it in \`messages\`, with \`replies: true\`.`,
-        );
-      const sends = (this.effects().send ??= []);
-      sends.push(message);
-      return `${this.#life}.${this.#seq}.${sends.length - 1}`;
-    };
+    const one = (to: ActorId | Outgoing, given?: string | SendOptions, args?: unknown, options?: SendOptions): string =>
+      this.#send(outgoing(to, given, args, options, this.message));
+    function send(message: Outgoing, options?: SendOptions): string;
+    function send(messages: readonly Outgoing[], options?: SendOptions): readonly string[];
+    function send(to: ActorId, action: string, args?: unknown, options?: SendOptions): string;
+    function send(to: ActorId | Outgoing | readonly Outgoing[], ...given: [(string | SendOptions)?, unknown?, SendOptions?]): unknown {
+      return isList(to) ? to.map((message) => one(message, ...given)) : one(to, ...given);
+    }
+    return send;
   }
   get forward(): Forward {
     const forward = (other: Outgoing): unknown => this.#forward("forward", other);
@@ -252,6 +251,17 @@ export class TurnContext implements RunContext<object, unknown> {
   throwIfOver(): void {
     if (this.#over)
       throw new EngineError("TURN_OVER", `The turn of ${this.message.action} is over: what it has not done by its end it cannot do.`);
+  }
+
+  #send(message: Outgoing): string {
+    const { replyAs } = message;
+    if (replyAs !== undefined && !this.#kind.has(replyAs))
+      throw badTurn(
+        `\`replyAs\` names the message ${JSON.stringify(replyAs)}, which this kind does not have: declare it in \`messages\`, with \`replies: true\`.`,
+      );
+    const sends = (this.effects().send ??= []);
+    sends.push(message);
+    return `${this.#life}.${this.#seq}.${sends.length - 1}`;
   }
 
   effects(): Effects {

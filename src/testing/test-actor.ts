@@ -54,7 +54,7 @@ export interface TestActor<S> {
   turn(action: string, args?: Json, more?: MessageParts): Turn<S>;
   /** Applies the turn that work ends in, or a pure turn. */
   work(action: string, args?: Json, more?: MessageParts): Promise<Turn<S>>;
-  /** Applies the turn of the reply to a message that it sent by `forward()` or `request()`, or with `replyAs`. */
+  /** Applies the turn of the reply to a message that it sent by `forward()` or `request()`, with `replyAs`, or that `settled()` waits for. */
   reply(message: Outgoing | undefined, reply: Reply): Turn<S>;
   view(action: string, args?: Json, viewer?: Viewer): Reply;
   surface(viewer?: Viewer): Surface | undefined;
@@ -73,6 +73,7 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
   const key = options.key ?? "main";
   const id: ActorId = `${behaviour.kind}/${encodeURIComponent(key)}`;
   const sent: Outgoing[] = [];
+  const ids = new Map<Outgoing, string>();
   const emitted: Json[] = [];
   const answered: Record<string, Reply> = {};
   let stopped: string | undefined;
@@ -103,10 +104,11 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
       base = plan;
       stopped = plan.stop ?? stopped;
     }
+    for (const [index, outgoing] of (turn.send ?? []).entries()) ids.set(outgoing, plan?.sent[index] ?? "");
     sent.push(...(turn.send ?? []));
     emitted.push(...(turn.emit ?? []));
     // A caller gets one reply: of a second one, engines drop the answer.
-    Object.assign(answered, { ...turn.answer, ...answered });
+    Object.assign(answered, { ...turn.answer, ...Object.fromEntries(plan?.answers ?? []), ...answered });
     return turn;
   };
   const context: Context = {
@@ -147,7 +149,7 @@ export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<
     reply(message, reply) {
       if (message?.replyAs === undefined) throw new Error("Pass a message of `sent` that forward() or request() sent.");
       const { to, replyAs, replyContext } = message;
-      const args = { of: `${LIFE}.sent`, to, reply, ...(replyContext !== undefined && { context: replyContext }) };
+      const args = { of: ids.get(message) ?? "", to, reply, ...(replyContext !== undefined && { context: replyContext }) };
       return run(replyAs, args, { from: to });
     },
     async work(action, args = {}, more = {}) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ActorId, Json, Reply } from "../../src/core/contract/index.ts";
-import { KINDS, order, reader, shelf } from "./kinds.fixture.ts";
+import { board, KINDS, order, reader, shelf, writer } from "./kinds.fixture.ts";
 import { BOTH, type Place } from "./places.ts";
 
 const ANN = { principal: "ann", scopes: [] };
@@ -13,6 +13,10 @@ const tool = (name: string, args: Json = {}) => ({ to: ANN_ID, action: `tools/${
 const ORDER: ActorId = order.id("ann");
 const pay = (name: string, args: Json = {}) => ({ to: ORDER, action: `tools/${name}`, args, viewer: ANN });
 const logOf = async (place: Place): Promise<unknown> => Object(await place.state(ORDER)).log;
+
+const WRITER: ActorId = writer.id("ann");
+const write = (name: string) => ({ to: WRITER, action: `tools/${name}`, args: {}, viewer: ANN });
+const notesOf = async (place: Place, key: string): Promise<unknown> => Object(await place.state(board.id(key))).notes;
 
 const refusal = (reply: Reply): string => ("refused" in reply ? reply.refused.code : JSON.stringify(reply));
 const pending = async (place: Place): Promise<number> =>
@@ -141,6 +145,54 @@ for (const { name, open } of BOTH)
     test("a request of another message than its handler's is a crash", async () => {
       await using place = await open(KINDS);
       assert.equal(await place.fault(pay("misnamed")), "CRASHED");
+    });
+
+    test("a settled reply comes once all that its turn sent has been applied #actors.settled", async () => {
+      await using place = await open(KINDS);
+      assert.deepEqual(await place.call(write("write")), { ok: { written: 1 } });
+      assert.deepEqual([await notesOf(place, "a"), await notesOf(place, "b")], [["one", "two"], ["three"]]);
+      assert.deepEqual(await place.call(write("nothing")), { ok: "done" });
+      assert.deepEqual(await place.call(write("paid")), { ok: "R1" });
+      assert.deepEqual(await notesOf(place, "a"), ["one", "two", "R1"]);
+      assert.equal(await place.pending(WRITER), 0);
+    });
+
+    test("a settled reply waits for the last of several messages, and comes once", async () => {
+      await using place = await open(KINDS);
+      const state: { reply?: Reply } = {};
+      const held = place.call(write("both")).then((reply) => (state.reply = reply));
+      await place.settle();
+      await place.call(board.at("a").release());
+      assert.equal(state.reply, undefined);
+      assert.equal(await place.pending(WRITER), 1);
+      await place.call(board.at("b").release());
+      assert.deepEqual(await held, { ok: "released" });
+      assert.equal(await place.pending(WRITER), 0);
+    });
+
+    test("C4 a settled reply survives a restart under the key of its call", async () => {
+      const place = await open(KINDS);
+      const first = place.call(write("both"), { key: "k" }).catch((error: unknown) => error);
+      await place.settle();
+      await using again = await place.reopen();
+      await first;
+      const second = again.call(write("both"), { key: "k" });
+      await again.settle();
+      for (const key of ["b", "a"]) await again.call(board.at(key).release());
+      assert.deepEqual(await second, { ok: "released" });
+      assert.deepEqual(await again.call(write("both"), { key: "k" }), { ok: "released" });
+    });
+
+    test("a message that is refused or fails settles too, and is a dead letter if it failed", async () => {
+      await using place = await open(KINDS);
+      assert.deepEqual(await place.call(write("refused")), { ok: "sent" });
+      assert.deepEqual((await place.letters()).toSorted(), ["broken", "open"]);
+      assert.equal(await place.pending(WRITER), 0);
+    });
+
+    test("settled() takes the reply itself", async () => {
+      await using place = await open(KINDS);
+      assert.equal(await place.fault(write("unsettled")), "CRASHED");
     });
 
     test("no turn may answer another actor's caller", async () => {

@@ -233,6 +233,80 @@ export const order = actor("order", {
   },
 });
 
+export const board = actor("board", {
+  description: "Shows notes.",
+  per: "link",
+  autoStart: true,
+  state: z.object({ notes: z.array(z.string()).default([]), open: z.array(z.string()).default([]) }),
+  messages: {
+    note: { input: z.object({ text: z.string() }), run: ({ state, args }) => void state.notes.push(args.text) },
+    refuse: { run: () => refuse("No notes today.") },
+    broken: {
+      run() {
+        throw new Error("The board fell down.");
+      },
+    },
+    hold: {
+      run({ state, message, later }) {
+        state.open.push(message.id);
+        return later();
+      },
+    },
+    release: {
+      run({ state, answer }) {
+        for (const id of state.open.splice(0)) answer(id, null);
+      },
+    },
+  },
+});
+
+export const writer = actor("writer", {
+  description: "Writes on boards.",
+  per: "user",
+  state: z.object({ written: z.number().default(0) }),
+  tools: {
+    write: {
+      description: "Write on two boards.",
+      output: z.object({ written: z.number() }),
+      run({ state, send, settled }) {
+        state.written += 1;
+        for (const text of ["one", "two"]) send(board.at("a").note({ text }));
+        send(board.at("b").note({ text: "three" }));
+        return settled({ written: state.written });
+      },
+    },
+    nothing: { description: "Sends nothing.", run: ({ settled }) => settled("done") },
+    refused: {
+      description: "Is refused, and fails.",
+      run({ send, settled }) {
+        send(board.at("a").refuse());
+        send(board.at("b").broken());
+        send(vault.at("none").open());
+        return settled("sent");
+      },
+    },
+    both: {
+      description: "Waits for two boards.",
+      run({ send, settled }) {
+        send(board.at("a").hold());
+        send(board.at("b").hold());
+        return settled("released");
+      },
+    },
+    paid: { description: "Pays, then writes.", run: ({ request }) => request(bank.at("main").charge({ amount: 1 }), "charged") },
+    unsettled: { description: "Is a mistake.", run: ({ settled, later }) => settled(later()) },
+  },
+  replies: {
+    charged: {
+      of: bank.message("charge"),
+      run({ reply, send, settled }) {
+        send(board.at("a").note({ text: reply.receipt }));
+        return settled(reply.receipt);
+      },
+    },
+  },
+});
+
 export const loose = actor("loose", {
   description: "Replies something else than its type says.",
   per: "link",
@@ -263,6 +337,6 @@ export const mirror = actor("mirror", {
   },
 });
 
-export const KINDS = [shelf, desk, reader, loose, mirror, vault, bank, order];
+export const KINDS = [shelf, desk, reader, loose, mirror, vault, bank, order, board, writer];
 
 export type ShelfState = StateOf<typeof shelf>;

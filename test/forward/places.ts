@@ -80,11 +80,13 @@ const onRestate = async (kinds: readonly Behaviour[], after?: World): Promise<Pl
     );
     if ("fault" in outcome) return outcome.fault.code;
     if (outcome.reply !== undefined) return outcome.reply;
-    for (let round = 0; round < 200; round += 1) {
+    for (let round = 1; round < 2_000; round += 1) {
       const { reply, pending } = Object(await world.ask(world.names.actor(outgoing.to, "reply"), `later ${outcome.later ?? ""}`)).value;
       if (reply !== null) return reply.reply;
       if (pending !== true) return "OUTCOME_UNKNOWN";
-      await settle();
+      // What is tried again later falls due.
+      if (round % 50 === 0) await world.pass(1_000);
+      else await settle();
     }
     return "NO_REPLY";
   };
@@ -98,7 +100,13 @@ const onRestate = async (kinds: readonly Behaviour[], after?: World): Promise<Pl
       const outcome = await outcomeOf(outgoing);
       return typeof outcome === "string" ? outcome : JSON.stringify(outcome);
     },
-    settle: () => world.settle(),
+    async settle() {
+      // A call that was just made may not have sent anything yet.
+      for (let round = 0; round < 20; round += 1) {
+        await settle();
+        await world.settle();
+      }
+    },
     state: async (id) => world.state(id),
     pending: async (id) => Object.keys(world.row(id)?.pending ?? {}).length,
     stop: async (id) => void (await world.stop(id, "enough")),

@@ -92,6 +92,9 @@ export class PacketRun {
   get forward(): Run["forward"] {
     return this.#turn.forward;
   }
+  get settled(): Run["settled"] {
+    return this.#turn.settled;
+  }
   get later(): Run["later"] {
     return this.#turn.later;
   }

@@ -400,6 +400,13 @@ export const mustNotCompile = {
       // @ts-expect-error -- whose reply is it?
       replies: { x: { run: () => 1 } },
     }),
+  settledType: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- the settled reply must be what `output` says
+      tools: { x: { description: "", output: z.string(), run: ({ settled }) => settled(1) } },
+    }),
   forwardedType: () =>
     actor("a", {
       description: "",

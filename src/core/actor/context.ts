@@ -162,6 +162,12 @@ export interface RunContext<S, A, Q extends AnyRequest = AnyRequest> {
    * `replies` runs, and then the call runs again from the top. `args`: what `charged` needs besides the reply, as its `input` says.
    */
   readonly request: Q;
+  /**
+   * `return settled(value)`: the caller gets the value once the messages that this turn sent have been applied, refused or become dead
+   * letters, so that its next read sees what they did. Holds no mailbox, and survives a restart. Messages that those turns send in
+   * turn are not waited for.
+   */
+  readonly settled: <T>(value: T) => Forwarded<T>;
   /** `return later()`: a later turn answers this message's id. */
   readonly later: () => Later;
   /** Answers a message whose turn returned `later()`. `{ ok }`, `{ refused }` and `{ needs }` are replies; any other value is `ok`. */

@@ -1,7 +1,10 @@
 // Owns: the context that a forwarded message carries and its reply brings back: which call waits, and the actors on the way. Does not own:
 // sending it (turn-context.ts), what its reply does (receive-reply.ts).
 import { type ActorId, isJsonObject, type Json, type JsonObject, type Message, type Reply, type ActorViewer } from "../contract/index.ts";
-import { hasOwn, isAddress, isReplyAction, isTexts, omitUndefined, REPLY_ACTION } from "../contract/internal.ts";
+import { hasOwn, isAddress, isReplyAction, isTexts, omitUndefined, REPLY_ACTION, SETTLED_ACTION } from "../contract/internal.ts";
+import { describeIssues } from "../schema/index.ts";
+import type { CompiledReply } from "./actions.ts";
+import { badTurn } from "./author-errors.ts";
 import { refuse } from "./replies.ts";
 import { toJson } from "./to-json.ts";
 
@@ -64,6 +67,14 @@ export function returnedReply({ action, from, args }: Message): ReturnedReply | 
   return read === undefined || !isReply(reply) ? undefined : { ...read, reply };
 }
 
+/** The call whose reply waits for a message, and the id of that message. Undefined if the message says nothing of that. */
+export function settledMessage({ action, from, args }: Message): Readonly<Record<string, string>> | undefined {
+  if (action !== SETTLED_ACTION || from === undefined || !isJsonObject(args)) return undefined;
+  const { of, context } = args;
+  const call = isJsonObject(context) ? context["call"] : undefined;
+  return typeof of === "string" && typeof call === "string" ? { [call]: of } : undefined;
+}
+
 function readContext(context: Json | undefined): (Continuation & { readonly call: WaitingCall }) | undefined {
   if (!isJsonObject(context)) return undefined;
   const { call, path, handler, args, viewer, deadline } = context;
@@ -93,4 +104,12 @@ export function isReply(value: Json): value is Reply & Json {
     (typeof needs === "object" && needs !== null) ||
     (isJsonObject(refused) && "code" in refused && "message" in refused)
   );
+}
+
+/** Throws `BAD_TURN` if they do not fit the handler's `input`. */
+export function readReplyArgs({ name, input }: CompiledReply, args: Json | undefined): unknown {
+  if (input === undefined) return args;
+  const checked = input(args ?? {});
+  if (checked.issues !== undefined) throw badTurn(`The arguments of ${name} do not fit its \`input\`: ${describeIssues(checked.issues)}.`);
+  return checked.value;
 }

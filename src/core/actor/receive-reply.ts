@@ -4,15 +4,17 @@ import type { Message, Reply, Turn } from "../contract/index.ts";
 import { hasOwn, isRefusal, REPLY_ACTION } from "../contract/internal.ts";
 import type { CompiledReply } from "./actions.ts";
 import { badTurn, explained } from "./author-errors.ts";
-import { actionOf, type ReturnedReply, returnedReply, type WaitingCall } from "./delegation.ts";
+import { actionOf, type ReturnedReply, returnedReply, settledMessage, type WaitingCall } from "./delegation.ts";
 import type { Actions } from "./receive.ts";
 import { replyOf } from "./reply-value.ts";
-import { ForwardedMark, Later, refused } from "./replies.ts";
+import { ForwardedMark, Later, refused, SettledMark } from "./replies.ts";
 import { toJson } from "./to-json.ts";
-import { ReplyContext } from "./turn-context.ts";
+import { ReplyContext } from "./reply-context.ts";
 
 /** Undefined if the message brings no such reply. */
 export function receiveReply(actions: Actions, state: object, message: Message, life: string, seq: number): Turn<object> | undefined {
+  const arrived = settledMessage(message);
+  if (arrived !== undefined) return { arrived };
   const returned = returnedReply(message);
   if (returned === undefined) return undefined;
   const { call, reply, handler: name } = returned;
@@ -39,6 +41,8 @@ function handle(
   try {
     const value = run(context);
     if (Later.is(value)) throw badTurn(`${handler.name} returned later(): return the reply, or what forward() or request() returns.`);
+    const settled = SettledMark.read(value);
+    if (settled !== undefined) return context.closeSettled(fitting(actions, call, settled.value));
     const isForwarded = ForwardedMark.is(value);
     const reply = isForwarded ? undefined : fitting(actions, call, value);
     const turn = context.close(undefined, isForwarded);

@@ -10,8 +10,8 @@ import { keyOf } from "./names.ts";
 import { unconfirmed } from "./questions.ts";
 import { readOnly } from "./read-only.ts";
 import { receiveReply } from "./receive-reply.ts";
-import { replyOf } from "./reply-value.ts";
-import { ForwardedMark, refused, unknownAction } from "./replies.ts";
+import { replyOf, settledReply } from "./reply-value.ts";
+import { ForwardedMark, refused, SettledMark, unknownAction } from "./replies.ts";
 import { toJson } from "./to-json.ts";
 import { ANONYMOUS, type KindOfTurn, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
 
@@ -71,10 +71,17 @@ export function view(actions: Actions, state: object, name: string, args: unknow
   return outOfChoice(action, readable, checked.value, viewer) ?? read(actions, action, state, checked.value, viewer, key, now);
 }
 
+/** The turn that a handler's value ends. */
+function ended(action: Action, value: unknown, context: TurnContext): Turn<object> {
+  const isObject = typeof value === "object";
+  const settled = isObject ? SettledMark.read(value) : undefined;
+  if (settled === undefined) return context.close(replyOf(action, value), isObject && ForwardedMark.is(value));
+  return context.closeSettled(settledReply(action, settled.value));
+}
+
 function run({ misfit }: Actions, action: Action, handler: (context: TurnContext) => unknown, context: TurnContext): Turn<object> {
   try {
-    const value = handler(context);
-    return context.close(replyOf(action, value), ForwardedMark.is(value));
+    return ended(action, handler(context), context);
   } catch (error) {
     // C3: the draft and the effects are dropped with the context.
     context.end();
@@ -89,8 +96,7 @@ async function work(
   context: WorkingContext,
 ): Promise<Turn<object>> {
   try {
-    const value = await handler(context);
-    return context.close(replyOf(action, value), ForwardedMark.is(value));
+    return ended(action, await handler(context), context);
   } catch (error) {
     const reply = outcome(action, error, misfit, context.base);
     const record = context.recorded();

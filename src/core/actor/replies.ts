@@ -53,6 +53,18 @@ export class ForwardedMark {
   }
 }
 
+/** What `settled()` returns, at run time. */
+export class SettledMark {
+  readonly #value: unknown;
+  constructor(value: unknown) {
+    this.#value = value;
+  }
+  /** Undefined: it is another value. */
+  static read(value: unknown): { readonly value: unknown } | undefined {
+    return value instanceof SettledMark ? { value: value.#value } : undefined;
+  }
+}
+
 /** What `refuse` throws: the turn leaves no trace, and its caller gets the reason (C3). */
 export class Refusal extends Error {
   override readonly name = "Refusal";

@@ -20,6 +20,14 @@ export function replyOf(action: Action, value: unknown): Reply | "later" | undef
   return { ok: checkContent(toJson(value, action.replied), action.replied) };
 }
 
+/** The reply that the value of `settled()` stands for. Throws `BAD_TURN` if it is none yet. */
+export function settledReply(action: Action, value: unknown): Reply {
+  const reply = replyOf(action, value) ?? { ok: null };
+  if (reply === "later")
+    throw badTurn(`${action.name}: settled(value) takes the reply itself, not what later(), forward() or request() returns.`);
+  return reply;
+}
+
 function fitting(action: Action, output: NonNullable<Action["output"]>, value: unknown): unknown {
   if (isPromise(value)) throw promised(action, value);
   const data: unknown = isContent(value) ? value["structured"] : value;

@@ -32,6 +32,7 @@ import {
   omitUndefined,
   REPLY_ACTION,
   setOwn,
+  SETTLED_ACTION,
 } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import type { Action, CompiledReply } from "./actions.ts";
@@ -45,7 +46,6 @@ import type {
   CreateOptions,
   Forward,
   RawQuestion,
-  Refused,
   RunContext,
   Send,
   SendOptions,
@@ -53,11 +53,11 @@ import type {
   WorkContext,
 } from "./context.ts";
 import { type Draft, openDraft } from "./draft.ts";
-import { callOf, contextFor, isReply, type ReturnedReply, type WaitingCall } from "./delegation.ts";
+import { callOf, contextFor, isReply, readReplyArgs, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
-import { type Forwarded, ForwardedMark, Later, refuse } from "./replies.ts";
+import { type Forwarded, ForwardedMark, Later, refuse, SettledMark } from "./replies.ts";
 import type { SeenBy } from "./roles.ts";
 import { toJson } from "./to-json.ts";
 
@@ -190,6 +190,17 @@ export class TurnContext implements RunContext<object, unknown> {
   }
   get messages(): unknown {
     return this.#kind.address(this.key);
+  }
+  get settled(): <T>(value: T) => Forwarded<T> {
+    const make = (value: unknown): unknown => {
+      this.throwIfOver();
+      return new SettledMark(value);
+    };
+    function settled<T>(value: T): Forwarded<T>;
+    function settled(value: unknown): unknown {
+      return make(value);
+    }
+    return settled;
   }
   get wake(): (name: string, options: WakeOptions) => void {
     return (name, options) => {
@@ -349,6 +360,31 @@ export class TurnContext implements RunContext<object, unknown> {
     return given;
   }
 
+  /** The turn as data, of which the reply is sent once the messages it sends have been applied. */
+  closeSettled(reply: Reply): Turn<object> {
+    const sends = this.#effects?.send;
+    const { id } = this.caller().call;
+    if (sends === undefined) return this.closeWith(reply);
+    // Messages to one actor are applied in their order, so its last one is enough.
+    const last = new Map(sends.map(({ to }, index) => [to, index]));
+    for (const index of last.values()) {
+      const sent = sends[index];
+      if (sent === undefined) continue;
+      if (sent.replyAs !== undefined)
+        throw badTurn(
+          `settled(): the message to ${sent.to} requests a reply with \`replyAs\`. Send it without, or answer when the reply is there.`,
+        );
+      sends[index] = { ...sent, replyAs: SETTLED_ACTION, replyContext: { call: id } };
+    }
+    const after = [...last.values()].map((index) => `${this.#life}.${this.#seq}.${index}`);
+    return { ...this.close(id === this.message.id ? "later" : undefined, false), settle: { [id]: { reply, after } } };
+  }
+
+  /** The turn as data, with the reply to its call. */
+  protected closeWith(reply: Reply): Turn<object> {
+    return this.close(reply, false);
+  }
+
   /** In a message that brings a reply, no caller waits under the id of the message it replies to. */
   #checkWaiting(word: string, messageId: string): void {
     const { action, args } = this.message;
@@ -392,43 +428,6 @@ export class TurnContext implements RunContext<object, unknown> {
     // oxlint-disable-next-line typescript/only-throw-error -- an outcome, not an error: it needs no stack
     if (Object.keys(missing).length > 0) throw new Needs(missing);
     return answers;
-  }
-}
-
-/** The turn of a reply. It is on behalf of the call that made the request. */
-export class ReplyContext extends TurnContext {
-  readonly #returned: ReturnedReply;
-  readonly #viewer: ActorViewer;
-
-  constructor(
-    base: object,
-    message: Message,
-    handler: CompiledReply,
-    returned: ReturnedReply,
-    kind: KindOfTurn,
-    life: string,
-    seq: number,
-  ) {
-    super(base, message, readReplyArgs(handler, returned.args), kind, false, life, seq);
-    this.#returned = returned;
-    this.#viewer = kind.seen(returned.viewer ?? ANONYMOUS);
-  }
-  override get viewer(): ActorViewer {
-    return this.#viewer;
-  }
-  /** What the other actor replied; null if it refused. */
-  get reply(): Json {
-    const { reply } = this.#returned;
-    return "ok" in reply ? reply.ok : null;
-  }
-  get refused(): Refused {
-    const { reply } = this.#returned;
-    return "refused" in reply ? reply.refused : NOT_REFUSED;
-  }
-  protected override caller(): Caller {
-    const { call, viewer, deadline } = this.#returned;
-    // Asked now, a client would have the whole call run again, with the request that was applied already.
-    return { call, viewer, deadline, can: undefined, answers: undefined };
   }
 }
 
@@ -485,7 +484,7 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
   }
 }
 
-interface Caller {
+export interface Caller {
   readonly call: WaitingCall;
   readonly viewer: Message["viewer"] | undefined;
   readonly deadline: number | undefined;
@@ -493,18 +492,9 @@ interface Caller {
   readonly answers: JsonObject | undefined;
 }
 
-const NOT_REFUSED: Refused = { code: "", message: "" };
 const LATER = new Later();
 const FORWARDED = new ForwardedMark();
 const NOTHING: Turn<object> = Object.freeze({});
-
-/** Throws `BAD_TURN` if they do not fit the handler's `input`. */
-function readReplyArgs({ name, input }: CompiledReply, args: Json | undefined): unknown {
-  if (input === undefined) return args;
-  const checked = input(args ?? {});
-  if (checked.issues !== undefined) throw badTurn(`The arguments of ${name} do not fit its \`input\`: ${describeIssues(checked.issues)}.`);
-  return checked.value;
-}
 
 /** The message that starts an actor. */
 function creating(to: ActorId, args: unknown, { policy, viewer }: CreateOptions = {}): Outgoing & { readonly start: Json } {

@@ -1,7 +1,7 @@
 // Owns: what follows from a crash or an unhandled message: failing the actor, the report to its parent, the error to log. Does not own:
 // sending or logging these.
 import { type ActorId, EngineError, isJsonObject, type Message, type Reply, type Row } from "../contract/index.ts";
-import { hasOwn } from "../contract/internal.ts";
+import { hasOwn, SETTLED_ACTION } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 
 /** The action of the message that tells a parent that its child failed. */
@@ -33,7 +33,8 @@ const MOST_PATHS = 8;
  * its sender requested the reply.
  */
 export function unhandledMessage({ to, from, action, args, replyAs }: Message, reply: Reply | undefined): EngineError | undefined {
-  if (reply === undefined || !hasOwn(reply, "refused") || (replyAs !== undefined && from !== undefined)) return undefined;
+  if (reply === undefined || !hasOwn(reply, "refused") || (replyAs !== undefined && replyAs !== SETTLED_ACTION && from !== undefined))
+    return undefined;
   // The engine sends these to every parent, which need not handle them.
   if (action === "ended" || (action === FAILED && isJsonObject(args) && args["child"] === from)) return undefined;
   const { code, data } = reply.refused;

@@ -14,7 +14,15 @@ import {
   TroupeError,
   type Turn,
 } from "../contract/index.ts";
-import { hasOwn, isAddress, missingActorRefusal, REPLY_ACTION, REPLY_FAILED_ACTION } from "../contract/internal.ts";
+import {
+  hasOwn,
+  isAddress,
+  isTexts,
+  missingActorRefusal,
+  REPLY_ACTION,
+  REPLY_FAILED_ACTION,
+  SETTLED_ACTION,
+} from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 import { mailboxFull } from "./faults.ts";
 import { type Allowance, DEFAULT_BOUND, isJson, isObject, notJson } from "./json-check.ts";
@@ -80,7 +88,8 @@ export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (rep
  * Undefined for any other fault, and without `replyAs`: that message may become a dead letter.
  */
 export function finalRefusal(message: Message, fault: EngineError): Reply | undefined {
-  if (askerOf(message) === undefined) return undefined;
+  // What waits only until a message is applied does not read its reply: its failure must stay visible as a dead letter.
+  if (askerOf(message) === undefined || message.replyAs === SETTLED_ACTION) return undefined;
   const { code, message: why } = fault;
   return code === "DEADLINE" ? { refused: { code, message: why } } : missingActorRefusal(fault);
 }
@@ -170,13 +179,14 @@ export function settlePending(
   job: Incoming,
   reply: Reply | "later",
   answers: readonly (readonly [string, Reply])[],
-  stop: string | undefined,
+  { stop, settle: waits = NONE, arrived = NONE }: Pick<Turn<unknown>, "stop" | "settle" | "arrived">,
   { id, keyMs }: Circumstances,
 ): SettledReplies {
   const until = job.message.at + keyMs;
   const before = base.extra.pending;
   const own = job.key !== undefined && reply !== "later" && hasOwn(reply, "ok") ? [{ ...job.key, reply, until }] : NOTHING;
-  if (reply !== "later" && answers.length === 0 && stop === undefined) return { pending: before, answers, sends: NOTHING, remembered: own };
+  const isUnchanged = reply !== "later" && answers.length === 0 && stop === undefined && waits === NONE && arrived === NONE;
+  if (isUnchanged) return { pending: before, answers, sends: NOTHING, remembered: own };
   const remembered: Remembered[] = [...own];
   const pending: Record<string, Json> = { ...before };
   const sends: Outgoing[] = [];
@@ -192,6 +202,13 @@ export function settlePending(
     delete pending[of];
   };
   for (const [of, answer] of answers) settle(of, answer);
+  for (const [of, messageId] of Object.entries(arrived)) {
+    const { reply: held, after = NOTHING } = Object.hasOwn(pending, of) ? pendingReply(pending[of]) : NONE;
+    const left = after.filter((one) => one !== messageId);
+    if (held === undefined) continue;
+    if (left.length === 0) settle(of, held);
+    else pending[of] = { ...objectOf(pending[of]), after: left };
+  }
   if (reply === "later") {
     const { message } = job;
     if (Object.keys(pending).length >= base.extra.policy.mailbox) throw mailboxFull(id);
@@ -201,22 +218,39 @@ export function settlePending(
       ...(message.replyContext === undefined ? {} : { replyContext: message.replyContext }),
     };
   }
+  for (const [of, { reply: held, after }] of Object.entries(waits)) {
+    if (!Object.hasOwn(pending, of)) continue;
+    checkReply(held, `settle["${of}"].reply`);
+    pending[of] = { ...objectOf(pending[of]), reply: held, after };
+  }
   if (stop !== undefined)
     for (const of of Object.keys(pending)) settle(of, { refused: { code: "ACTOR_STOPPED", message: `${id} has stopped: ${stop}` } });
   return { pending, answers: given, sends, remembered };
 }
 
-interface PendingReply extends Partial<CallKey>, Partial<ReplyAddress> {}
+interface PendingReply extends Partial<CallKey>, Partial<ReplyAddress> {
+  /** Given once the replies to the messages in `after` have arrived. */
+  readonly reply?: Reply;
+  readonly after?: readonly string[];
+}
+
+const NONE: Readonly<Record<string, never>> = {};
+
+const objectOf = (value: Json | undefined): JsonObject => (isJsonObject(value) ? value : {});
 
 /** An entry of `pending`: the key to remember the reply under, and the actor to send it to. */
 export function pendingReply(stored: Json | undefined): PendingReply {
   if (!isJsonObject(stored)) return {};
-  const { key, call, from, replyAs, replyContext } = stored;
+  const { key, call, from, replyAs, replyContext, reply, after } = stored;
   return {
     ...(typeof key === "string" ? { key } : {}),
     ...(typeof call === "string" ? { call } : {}),
     ...(isAddress(from) ? { from } : {}),
     ...(typeof replyAs === "string" ? { replyAs } : {}),
     ...(replyContext === undefined ? {} : { replyContext }),
+    ...(isStoredReply(reply) ? { reply } : {}),
+    ...(isTexts(after) ? { after } : {}),
   };
 }
+
+const isStoredReply = (value: Json | undefined): value is Reply & JsonObject => isJsonObject(value) && hasOwn(value, "ok");

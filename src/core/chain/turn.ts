@@ -190,6 +190,8 @@ const isPlain = ({ key, wake, message }: Incoming, turn: Turn<unknown>, reply: R
   turn.send === undefined &&
   turn.wake === undefined &&
   turn.answer === undefined &&
+  turn.settle === undefined &&
+  turn.arrived === undefined &&
   turn.report === undefined &&
   turn.restart === undefined &&
   turn.stop === undefined &&
@@ -282,7 +284,7 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
   const { state, bytes, patch } = differs ? changed(base, after, dirty, now) : same(base);
   const sends = sendsOf(effects, message);
   const answers = effects.answer === undefined ? NOTHING : answersIn(effects.answer, base.extra.pending);
-  const settled = settlePending(base, job, reply, answers, effects.stop, now);
+  const settled = settlePending(base, job, reply, answers, effects, now);
   if (settled.sends.length > 0) sends.push(...settled.sends);
   if (effects.stop !== undefined && base.extra.parent !== undefined && !now.parentKnows)
     sends.push({ to: base.extra.parent, action: "ended", args: { child: now.id, reason: effects.stop }, noStart: true });
@@ -337,6 +339,8 @@ const hasEffect = (turn: Turn<unknown>): boolean =>
   turn.stop !== undefined ||
   (turn.wake !== undefined && Object.keys(turn.wake).length > 0) ||
   (turn.answer !== undefined && Object.keys(turn.answer).length > 0) ||
+  turn.settle !== undefined ||
+  turn.arrived !== undefined ||
   (turn.report !== undefined && Object.keys(turn.report).length > 0) ||
   (turn.restart !== undefined && turn.restart.length > 0);
 

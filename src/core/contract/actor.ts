@@ -123,6 +123,10 @@ export interface Turn<S> {
   readonly reply?: Reply | "later";
   /** Message id → reply, for messages whose reply was `"later"`. */
   readonly answer?: Readonly<Record<string, Reply>>;
+  /** Message id → the reply it gets once those to all these messages, which this turn sends, have arrived. For messages that got `"later"`. */
+  readonly settle?: Readonly<Record<string, { readonly reply: Reply; readonly after: readonly string[] }>>;
+  /** Message id → a message that its reply waited for, whose own reply has arrived. */
+  readonly arrived?: Readonly<Record<string, string>>;
   /** Message id → progress, for callers in this process that got `"later"`. Sent at most once, after the commit; never stored. */
   readonly report?: Readonly<Record<string, Step>>;
   /** Failed children to restart from their last state. Other ids are ignored. */
@@ -290,8 +294,12 @@ export const REPLY_ACTION = "troupe/reply";
 /** The same, after the turn of that message has failed for good: the caller gets this reply as it is. */
 export const REPLY_FAILED_ACTION = "troupe/reply-failed";
 
+/** The message that brings the reply to one that `settled` waits for. */
+export const SETTLED_ACTION = "troupe/settled";
+
 /** Whether only an engine may send this action, on behalf of a turn that requested a reply. */
-export const isReplyAction = (action: string): boolean => action === REPLY_ACTION || action === REPLY_FAILED_ACTION;
+export const isReplyAction = (action: string): boolean =>
+  action === REPLY_ACTION || action === REPLY_FAILED_ACTION || action === SETTLED_ACTION;
 
 /** A dead letter's message, to send again. The count keeps its reply apart from that of an earlier attempt. */
 export const asReplay = (message: Message): Message => ({ ...message, replays: (message.replays ?? 0) + 1 });

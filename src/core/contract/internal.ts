@@ -13,6 +13,7 @@ export {
   REFUSAL,
   REPLY_ACTION,
   REPLY_FAILED_ACTION,
+  SETTLED_ACTION,
   asReplay,
   sameClaims,
 } from "./actor.ts";

@@ -250,6 +250,37 @@ void test("an actor of a link kind is reached through links only, never by its k
   await assert.rejects(on.actors.terminateActor("vault", "ada", "mine", as("ada")), { type: "actor_not_found" });
 });
 
+void test("a packet names the key of a link by argument among its fields", async () => {
+  const vault = actor("vault", {
+    description: "A vault.",
+    per: "link",
+    persistence: "memory",
+    initial: ({ key }) => ({ key, coins: 1 }),
+    tools: {
+      put: {
+        description: "Puts coins in.",
+        input: z.object({ coins: z.number() }),
+        run: ({ state, args }) => `${state.key}: ${(state.coins += args.coins)}`,
+      },
+    },
+  });
+  const keeper = actor("keeper", {
+    description: "Keeps many vaults.",
+    per: "user",
+    persistence: "memory",
+    state: z.object({}),
+    links: { vault: { kind: vault, choices: () => ["red", "blue", "none"] } },
+  });
+  await using on = await world([capabilityOf(keeper), capabilityOf(vault)]);
+  for (const key of ["red", "blue", "other"]) await on.engine.call({ to: vault.id(key), action: "troupe/begin", args: null, start: null });
+  const put = (key: string) => on.say("keeper", "ada", { tool: "vault.put", vault: key, coins: 2 });
+  assert.deepEqual((await put("blue")).payload, { result: "blue: 3" });
+  assert.deepEqual((await put("red")).payload, { result: "red: 3" });
+  assert.equal(typeOf(await put("other")), "validation_failed");
+  assert.match(JSON.stringify(errorOf(await put("none"))), /There is no vault of this key/);
+  assert.equal(await on.engine.read(vault.id("none")), undefined);
+});
+
 void test("an actor of a handle is reached by its handle, never by its key", async () => {
   await using on = await world([capabilityOf(BY_HANDLE)]);
   const ask = async (payload: JsonObject, actor_id?: string, who?: string) =>

@@ -51,9 +51,16 @@ export function invalid(issues: Checked["issues"]): Reply {
 /** The values an argument may have now, from `choices`; throws `OUT_OF_ORDER` unless they are a list of texts. */
 function choicesIn(what: string, property: string, given: unknown): readonly string[] {
   const list = frozenOf(given);
-  if (isTexts(list)) return list;
-  throw wrongResult(what, property, given, "a list of texts");
+  if (isKnownTexts(list)) return list;
+  if (!isTexts(list)) throw wrongResult(what, property, given, "a list of texts");
+  if (Object.isFrozen(list)) knownTexts.add(list);
+  return list;
 }
+
+// Parts of states, which are frozen: a long list that a turn leaves alone is not checked again at each state.
+const knownTexts = new WeakSet<object>();
+
+const isKnownTexts = (list: unknown): list is readonly string[] => typeof list === "object" && list !== null && knownTexts.has(list);
 
 /** The refusal of an argument that is not among its choices; it lists them. */
 export function outOfChoice(action: Action, state: object, args: unknown, viewer: ActorViewer): Reply | undefined {

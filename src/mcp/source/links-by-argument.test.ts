@@ -4,6 +4,9 @@ import { actor } from "../../core/actor/index.ts";
 import type { Behaviour, CallOptions, JsonObject, OfferRef, Reply, Source, Viewer } from "../../core/contract/index.ts";
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { listen, quiet } from "../../../test/source/world.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { BEGIN_ACTION } from "../../core/contract/internal.ts";
+import { memoryStore } from "../../core/store/index.ts";
 import { Acting } from "./cast.ts";
 import { cast, type CastOptions, listed, meta } from "./index.ts";
 import * as z from "zod";
@@ -424,6 +427,20 @@ describe("links by argument: keyed retries, handles, other doors", () => {
     assert.deepEqual(await comment("INC-2", { key: "once" }), { ok: 1 });
     assert.equal(code(await comment("INC-1", { key: "twice" })), "INVALID");
     for (const key of ["INC-1", "INC-2"]) assert.deepEqual(Object(engine.actors.get(`incident/${key}`)?.state).notes, ["x"]);
+  });
+
+  it("C4 another process routes a retry to the actor that applied the call", async () => {
+    await using engine = await LocalEngine.start({ kinds: [responder, incident], store: memoryStore() });
+    for (const key of ["INC-1", "INC-2"]) await engine.call({ to: incident.id(key), action: BEGIN_ACTION, args: null, start: null });
+    const processes = [1, 2].map(() => cast({ engine, kinds: [responder, incident] }));
+    const comment = (at: number, key: string): Promise<Reply | undefined> | undefined =>
+      processes[at]?.act(ana, "tools/incident__comment", { incident: key, text: "x" }, { key: "once" });
+    assert.deepEqual(await comment(0, "INC-2"), { ok: 1 });
+    await processes[0]?.act(ana, "tools/hide", {}, {});
+    assert.deepEqual(await comment(1, "INC-2"), { ok: 1 });
+    assert.match(JSON.stringify(await comment(1, "INC-1")), /INVALID/);
+    assert.deepEqual(Object((await engine.read(incident.id("INC-2")))?.state).notes, ["x"]);
+    assert.deepEqual(Object((await engine.read(incident.id("INC-1")))?.state).notes, []);
   });
 
   it("a handle and a key address together", async () => {

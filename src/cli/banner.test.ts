@@ -20,7 +20,7 @@ const kind = (name: string, tools: readonly string[], persistence: "disk" | "mem
     receive: () => ({}),
   });
 
-const part = (...kinds: readonly Behaviour[]): Part => ({ kinds, cast: kinds, capabilities: [], sources: [] });
+const part = (...kinds: readonly Behaviour[]): Part => ({ kinds, cast: kinds, indexes: [], capabilities: [], sources: [] });
 
 const facts = (more: Partial<BannerFacts>): BannerFacts => ({
   name: "The Keep",
@@ -81,7 +81,7 @@ test("the banner counts in singular too, and says that memory keeps nothing", ()
 });
 
 const sum = (id: string) => capability(id, { intent: "Adds", execute: () => ({ sum: 0 }) });
-const withCapabilities = (...ids: readonly string[]): Part => ({ kinds: [], cast: [], capabilities: ids.map(sum), sources: [] });
+const withCapabilities = (...ids: readonly string[]): Part => ({ kinds: [], cast: [], indexes: [], capabilities: ids.map(sum), sources: [] });
 
 test("the banner counts capabilities, alone and beside actors", () => {
   const first = (...parts: readonly Part[]): string => banner(facts({ parts }), plain).split("\n")[0] ?? "";

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Behaviour, type Source, TroupeError } from "../core/contract/index.ts";
+import { type Behaviour, type Index, type Source, TroupeError } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { Capability } from "../bridges/packet/index.ts";
 import type { NameStyle } from "../mcp/source/index.ts";
@@ -16,6 +16,8 @@ export interface Part {
   readonly kinds: readonly Behaviour[];
   /** Of these, those that MCP clients meet as actors; the others are what stands behind capabilities. */
   readonly cast: readonly Behaviour[];
+  /** Over the contents of actors, of this or another module. */
+  readonly indexes: readonly Index[];
   readonly capabilities: readonly Capability[];
   readonly sources: readonly Source[];
 }
@@ -46,6 +48,9 @@ const isSource = (value: unknown): value is Source =>
   "act" in value &&
   typeof value.act === "function" &&
   "watch" in value;
+
+const isIndex = (value: unknown): value is Index =>
+  isObject(value) && "kind" in value && "fields" in value && "definition" in value && "rowOf" in value && typeof value.rowOf === "function";
 
 const isCapability = (value: unknown): value is Capability =>
   isObject(value) &&
@@ -149,6 +154,9 @@ const splitPrefix = (module: string): { readonly prefix?: string; readonly path:
 export const behindCapabilities = (capabilities: readonly Capability[]): readonly Behaviour[] =>
   capabilities.flatMap(({ does }) => (does.how === "actor" && does.own === undefined ? [does.behaviour] : []));
 
+/** Each once, though several modules may export it. */
+export const indexesOf = ({ parts }: Pick<Loaded, "parts">): readonly Index[] => [...new Set(parts.flatMap(({ indexes }) => indexes))];
+
 /** Imports the modules; a `round` above 0 imports them anew. */
 export const load = async (modules: readonly string[], round = 0, services: ServiceSettings = {}): Promise<Loaded> => {
   const parts: Part[] = [];
@@ -161,20 +169,23 @@ export const load = async (modules: readonly string[], round = 0, services: Serv
     files.push(file);
     const module = /\.ya?ml$/.test(extname(file)) ? await importWorld(file) : await importModule(file, round);
     const cast: Behaviour[] = [];
+    const indexes: Index[] = [];
     const capabilities: Capability[] = [];
     const sources: Source[] = [];
     for (const [value, exportedAs] of exported(module)) {
       if (isBehaviour(value)) cast.push(value);
+      else if (isIndex(value)) indexes.push(value);
       else if (isCapability(value)) capabilities.push(value);
       else if (isSource(value)) sources.push(value);
       else
         sources.push(...(await agenticSource(value, exportedAs, prefix === undefined ? services : { names: "underscores", ...services })));
     }
-    if (cast.length + capabilities.length + sources.length === 0)
+    if (cast.length + indexes.length + capabilities.length + sources.length === 0)
       throw usage(`${path} exports nothing to serve: export an actor (actor("name", {…})), a capability, a source, or an AgenticService.`);
     parts.push({
       kinds: [...cast, ...behindCapabilities(capabilities)],
       cast,
+      indexes,
       capabilities,
       sources,
       ...omitUndefined({ prefix }),

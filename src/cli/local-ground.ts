@@ -5,7 +5,7 @@ import { memorySessionStore, memoryStreamStore } from "../core/store/memory-sess
 import type { DiskKeep } from "./disk-keep.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
-import type { Loaded, Part } from "./load.ts";
+import { indexesOf, type Loaded, type Part } from "./load.ts";
 import { type KindCount, unservedKinds } from "./unserved.ts";
 
 const keepsFiles = (parts: readonly Part[]): boolean =>
@@ -59,13 +59,16 @@ export class LocalGround implements Ground {
     return this.#disk?.store.fault;
   }
 
-  async start({ parts }: Loaded): Promise<Engine> {
+  async start(loaded: Loaded): Promise<Engine> {
+    const { parts } = loaded;
     const { dev, log, inFull, observer } = this.#how;
     const store = this.#disk?.store;
     const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
     this.#engine = await LocalEngine.start({
       kinds: parts.flatMap((part) => part.kinds.map(prepare)),
+      indexes: indexesOf(loaded),
       ...omitUndefined({ store, observer }),
+      onIndexProgress: ({ index, actors, of, isDone }) => log("info", isDone ? "index-built" : "index-building", { index, actors, of }),
       onFault: (error, context) => log("error", "fault", { ...faultFields(error, inFull), ...context }),
       onSlowTurn: ({ actor, action, ms }) => log("warn", "turn-slow", { actor, action, ms }),
     });

@@ -4,6 +4,7 @@ import { sqliteStore } from "../core/store/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { CommandError, describeFailure } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
+import { indexesOf } from "./load.ts";
 import { notesLoss } from "./noted-loss.ts";
 import { operate } from "./operate.ts";
 import type { Common } from "./options.ts";
@@ -31,6 +32,7 @@ export const writeHere = (
     let thrown: unknown;
     await using engine = await LocalEngine.start({
       kinds: loaded.parts.flatMap((part) => part.kinds),
+      indexes: indexesOf(loaded),
       store,
       onFault: (error) => {
         thrown ??= error;

@@ -8,6 +8,7 @@ import {
   type Behaviour,
   checkOptions,
   FUNCTION,
+  type Index,
   isJsonObject,
   type Log,
   type OptionRule,
@@ -15,7 +16,7 @@ import {
   systemClock,
   TroupeError,
 } from "../../core/contract/index.ts";
-import { checkNeeded, KINDS, nameOf, omitUndefined, TEXT } from "../../core/contract/internal.ts";
+import { checkNeeded, INDEXES, KINDS, nameOf, omitUndefined, TEXT } from "../../core/contract/internal.ts";
 import type { FaultContext, LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore, mendedSessionStores, sqliteStore } from "../../core/store/index.ts";
 import { sessionHooks, storeHooks } from "../../core/store/log-hooks.ts";
@@ -35,6 +36,8 @@ type FromDirectory = "sessions" | "streams" | "taskStore" | "sharedSessions" | "
 export interface ServeActorsOptions extends Omit<ServerOptions, FromDirectory | "auth"> {
   /** Everything that clients may reach, as `actor()` makes it. */
   readonly kinds: readonly Behaviour[];
+  /** Indexes over their contents, as `index()` makes them. */
+  readonly indexes?: readonly Index[];
   /** Where actors, sessions and keys are stored, with the same files as `troupe serve --data`. Created where absent. Default: in memory. */
   readonly directory?: string;
   /** API keys and issuers, or the result of `authenticator`. */
@@ -66,6 +69,7 @@ const { sessions: _1, streams: _2, taskStore: _3, sharedSessions: _4, requestSta
 const OPTIONS: OptionTable<ServeActorsOptions> = {
   ...OF_SERVER,
   kinds: KINDS,
+  indexes: INDEXES,
   directory: TEXT,
   auth: AUTH,
   http: true,
@@ -84,7 +88,7 @@ export function serveActors(
 export function serveActors(options: ServeActorsOptions): Promise<ServedActors>;
 export async function serveActors(options: ServeActorsOptions): Promise<ServedActors> {
   checkOptions("serveActors", options, OPTIONS);
-  const { kinds, directory, auth, http, name = "actors", version = "1.0.0", onFault, sources = [], ...ofServer } = options;
+  const { kinds, indexes = [], directory, auth, http, name = "actors", version = "1.0.0", onFault, sources = [], ...ofServer } = options;
   checkNeeded("kinds", kinds, KINDS);
   const { clock, entropy, names, observer } = ofServer;
   const timed = omitUndefined({ clock, entropy });
@@ -105,10 +109,11 @@ export async function serveActors(options: ServeActorsOptions): Promise<ServedAc
   const key = directory === undefined ? undefined : keyIn(directory, isKnown, log);
   const stores =
     directory === undefined ? undefined : opened.use(mendedSessionStores({ path: join(directory, "sessions.db"), ...sessionHooks(log) }));
-  const engine = opened.use(await LocalEngine.start({ kinds, store, ...timed, ...omitUndefined({ observer }), onFault: report }));
+  const engine = opened.use(await LocalEngine.start({ kinds, indexes, store, ...timed, ...omitUndefined({ observer }), onFault: report }));
   const actors = cast({
     engine,
     kinds,
+    indexes,
     ...timed,
     ...omitUndefined({ names, handles: key && { secret: derivedKey(key, "handles") } }),
     onFault: (error, actor) => report(error, { where: "surface", actor }),

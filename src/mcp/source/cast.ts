@@ -14,6 +14,7 @@ import {
   type Engine,
   type Entropy,
   FUNCTION,
+  type Index,
   isJsonObject,
   type Json,
   type OfferRef,
@@ -28,16 +29,18 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { andThen, checkNeeded, getOwn, hasOwn, kindOf, KINDS } from "../../core/contract/internal.ts";
+import { andThen, checkNeeded, getOwn, hasOwn, INDEXES, kindOf, KINDS } from "../../core/contract/internal.ts";
 import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./access.ts";
 import { ActorViews, type OnFault } from "./actor-views.ts";
 import { splitAddress } from "./address.ts";
 import { CallRouter, isUnknownUri } from "./call-router.ts";
 import { SubscribedContent } from "./content-marks.ts";
 import { Handles } from "./handles.ts";
+import { indexSource } from "./index-source.ts";
 import { LinkGraphs, offNow, rootsOf, selfAsRoot } from "./link-graph.ts";
 import type { Posture } from "./lists.ts";
-import { describeSource, type Names, NAMES, type NameStyle, namesOf, offersOf } from "./names.ts";
+import { checkNames, merge } from "./merge.ts";
+import { checkName, describeSource, type Names, NAMES, type NameStyle, namesOf, offersOf } from "./names.ts";
 import { makePlan, pathTo, type Plan, type PlannedOffer, type Slot } from "./plan.ts";
 import { Subscriber, Subscriptions } from "./subscribers.ts";
 import { RootsCache, ViewerRoots } from "./viewers.ts";
@@ -46,6 +49,8 @@ export interface CastOptions {
   readonly engine: Engine;
   /** All kinds that a viewer may reach: roots (`per` other than "link") and what they link to. */
   readonly kinds: readonly Behaviour[];
+  /** Indexes that the engine was started with: each is a resource at its `uri`, and its `tool`. */
+  readonly indexes?: readonly Index[];
   /** The only root is the viewer's `self`, of this kind, whatever its `per`. For transports that address actors by id. */
   readonly as?: string;
   /** Only this kind has roots. For transports where a caller names the kind. */
@@ -77,6 +82,7 @@ const ENGINE: OptionRule = [
 const OPTIONS: OptionTable<CastOptions> = {
   engine: ENGINE,
   kinds: KINDS,
+  indexes: INDEXES,
   as: true,
   only: true,
   posture: true,
@@ -98,7 +104,14 @@ export function cast(options: CastOptions): Source {
   checkNeeded("kinds", options.kinds, KINDS);
   const source = new ActorSource(options);
   describeSource(source, `the cast of ${options.kinds.map(({ kind }) => kind).join(", ")}`);
-  return source;
+  const { engine, kinds, onFault } = options;
+  const indexes = (options.indexes ?? []).filter(({ uri, tool }) => uri !== undefined || tool !== undefined);
+  if (indexes.length === 0) return source;
+  const names = namesOf(options.names ?? "underscores");
+  for (const { name, tool } of indexes) if (tool !== undefined) checkName(names, "tools", tool, `The index ${name}`);
+  const found = indexSource({ engine, indexes, kinds, onFault: (error, { kind }) => onFault?.(error, `${kind}/unread`) });
+  checkNames(source, found);
+  return merge(source, found);
 }
 
 /** Viewers with a principal, or those without: each group has one plan. */

@@ -1,5 +1,5 @@
 import { type AgenticService, fromAgenticService, isAgenticService } from "../../bridges/agentic/index.ts";
-import type { Closable, Behaviour, Clock, Engine, Entropy, SessionStore, Source, Store, StreamStore } from "../../core/contract/index.ts";
+import type { Closable, Behaviour, Clock, Engine, Entropy, Index, SessionStore, Source, Store, StreamStore } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { cast } from "../../mcp/source/index.ts";
@@ -48,6 +48,8 @@ export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source"
   readonly seed?: number;
   /** Where the clock stands, ms since 1970. Default 2024-01-01. */
   readonly now?: number;
+  /** Indexes over the contents of actors, where kinds are served. */
+  readonly indexes?: readonly Index[];
 }
 
 // By one of these each is known; `act` is a source's.
@@ -79,7 +81,7 @@ export async function testServer<const K extends Kinds>(
 ): Promise<TestServer<ToolCalls<K>> & { readonly engine: LocalEngine }>;
 export async function testServer(served: Served, options?: TestServerOptions): Promise<TestServer>;
 export async function testServer(served: Served, options: TestServerOptions = {}): Promise<TestServer> {
-  const { seed, now, ...gatewayOptions } = options;
+  const { seed, now, indexes = [], ...gatewayOptions } = options;
   let changes = 0;
   const clock = new SimulatedClock(now, () => atRest(() => changes));
   const entropy = new SimulatedEntropy(seed);
@@ -107,10 +109,10 @@ export async function testServer(served: Served, options: TestServerOptions = {}
     if (!isKinds(served)) return "exchange" in served || "gateway" in served ? exchanging(served) : over(served);
     const actors = building.use(memoryStore({ clock }));
     store = actors;
-    engine = building.use(await LocalEngine.start({ kinds: served, clock, entropy, store: actors, onFault: told }));
+    engine = building.use(await LocalEngine.start({ kinds: served, indexes, clock, entropy, store: actors, onFault: told }));
     for (const { kind } of served) engine.watch(`${kind}/*`, () => (changes += 1));
     const secret = Uint8Array.from(Buffer.from(entropy.hex(32), "hex"));
-    return over(cast({ engine, kinds: served, clock, entropy, handles: { secret }, onFault: told }));
+    return over(cast({ engine, kinds: served, indexes, clock, entropy, handles: { secret }, onFault: told }));
   };
   const made = await make();
   const stalled = made.remote === true ? undefined : new StalledCalls({ clock, store });

@@ -81,7 +81,13 @@ test("the banner counts in singular too, and says that memory keeps nothing", ()
 });
 
 const sum = (id: string) => capability(id, { intent: "Adds", execute: () => ({ sum: 0 }) });
-const withCapabilities = (...ids: readonly string[]): Part => ({ kinds: [], cast: [], indexes: [], capabilities: ids.map(sum), sources: [] });
+const withCapabilities = (...ids: readonly string[]): Part => ({
+  kinds: [],
+  cast: [],
+  indexes: [],
+  capabilities: ids.map(sum),
+  sources: [],
+});
 
 test("the banner counts capabilities, alone and beside actors", () => {
   const first = (...parts: readonly Part[]): string => banner(facts({ parts }), plain).split("\n")[0] ?? "";

@@ -17,6 +17,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program) => (await import("./actors-command.ts")).registerActorsCommand(program),
   },
   {
+    names: ["find", "index"],
+    register: async (program) => (await import("./index-commands.ts")).registerIndexCommands(program),
+  },
+  {
     names: ["state", "call", "stop", "restart", "letters"],
     register: async (program) => (await import("./actor-commands.ts")).registerActorCommands(program),
   },

@@ -89,6 +89,12 @@ const perform = async (operating: Operating, operation: string, args: JsonObject
       erased(pruned.ended.map(({ id }) => id));
       return prunedJson(pruned);
     }
+    case "index-rebuild":
+      return await engine.indexes.rebuild(text(args, "index"));
+    case "index-verify": {
+      const { index, actors, flawed, flaws } = await engine.indexes.verify(text(args, "index"));
+      return { index, actors, flawed, flaws: flaws.map(({ id, flaw }) => ({ id, flaw })) };
+    }
     default:
       return await performOnStore(operating, operation, args);
   }

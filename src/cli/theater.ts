@@ -72,7 +72,10 @@ export class Theater implements AsyncDisposable {
 
   /** The modules, and guests beside them. */
   prepared(loaded: Loaded): Loaded {
-    return { ...loaded, parts: [...loaded.parts, { kinds: [this.#house.guests.kind], cast: [], indexes: [], capabilities: [], sources: [] }] };
+    return {
+      ...loaded,
+      parts: [...loaded.parts, { kinds: [this.#house.guests.kind], cast: [], indexes: [], capabilities: [], sources: [] }],
+    };
   }
 
   /** From now on guests run on that engine. */

@@ -7,7 +7,6 @@ import type {
   ColumnCondition,
   FoundRow,
   FoundRows,
-  Index,
   IndexColumn,
   IndexedRow,
   IndexItem,
@@ -164,7 +163,7 @@ function checkedText(field: string, text: string): string {
 // ── cursors ─────────────────────────────────────────────────────────────────
 
 // They contain only what the client has seen: the last row's value and key.
-const cursorOf = ({ name }: IndexShape, descending: boolean, { value, key }: RowPosition): string =>
+const cursorOf = ({ name }: Pick<IndexShape, "name">, descending: boolean, { value, key }: RowPosition): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify([name, descending ? "desc" : "asc", value, key]))))
     .replaceAll("+", "-")
     .replaceAll("/", "_")
@@ -196,7 +195,7 @@ function partsOf(cursor: unknown): readonly Json[] {
 }
 
 /** The page of these rows, of which one more than `limit` were requested. */
-export function indexPage<R extends object>(shape: Index<R>, query: RowQuery, found: FoundRows): IndexPage<R> {
+export function indexPage<R extends object>(shape: Pick<IndexShape, "name" | "kind">, query: RowQuery, found: FoundRows): IndexPage<R> {
   const rows = found.rows.slice(0, query.limit);
   const last = found.rows.length > query.limit ? rows.at(-1) : undefined;
   return {

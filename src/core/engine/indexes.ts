@@ -228,7 +228,7 @@ export class Indexes implements IndexOperations {
     const wider = { ...checked, limit: checked.limit + 1 };
     const stored = await this.#stored(declared, wider);
     const found = declared.rows.size === 0 ? stored : merged(wider, stored, declared.rows.query(wider));
-    return indexPage(index, checked, found);
+    return indexPage<R>(index, checked, found);
   }
 
   async #stored(declared: Declared, query: RowQuery): Promise<FoundRows> {

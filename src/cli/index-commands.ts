@@ -1,0 +1,182 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type IndexPage, type IndexQuery, isJsonObject, isList, type Json, type StoredIndex } from "../core/contract/index.ts";
+import { INDEX_LIMITS, indexPage, omitUndefined, rowQuery, tryParseJson } from "../core/contract/internal.ts";
+import { sqliteStore } from "../core/store/index.ts";
+import type { Writing } from "./cluster-place.ts";
+import { DataDirectory } from "./data-directory.ts";
+import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
+import { notesLoss } from "./noted-loss.ts";
+import { type Common, common, moduleOption, wholeNumber } from "./options.ts";
+import { counted, output, short, table } from "./output.ts";
+import { write } from "./write.ts";
+
+/** One `--where`. */
+interface Condition {
+  readonly field: string;
+  readonly operator: "=" | "^=" | ">=" | "<=";
+  readonly value: Json;
+}
+
+const OPERATORS = ["^=", ">=", "<=", "="] as const;
+
+/** `status=open`, `severity>=2`, `title^=disk`: a value that is JSON is meant so, any other is a text. */
+const condition = (text: string, before: readonly Condition[] = []): readonly Condition[] => {
+  const match = /^([^=<>^]+)(\^=|>=|<=|=)(.*)$/su.exec(text);
+  const operator = OPERATORS.find((one) => one === match?.[2]);
+  if (match?.[1] === undefined || operator === undefined)
+    throw new InvalidArgumentError("It must be a condition such as status=open, severity>=2 or title^=disk.");
+  const given = match[3] ?? "";
+  return [...before, { field: match[1].trim(), operator, value: operator === "^=" ? given : (tryParseJson(given) ?? valueOf(given)) }];
+};
+
+const valueOf = (text: string): Json => (text === "null" ? null : text);
+
+/** Equal conditions on one field: one of these. */
+const whereOf = (conditions: readonly Condition[]): Json => {
+  const where = new Map<string, Json>();
+  for (const { field, operator, value } of conditions) {
+    const known = where.get(field);
+    const range = isJsonObject(known) && known["in"] === undefined ? known : {};
+    const values = isJsonObject(known) && isList(known["in"]) ? known["in"] : [];
+    if (operator === "=") where.set(field, { in: [...values, value] });
+    else where.set(field, operator === "^=" ? { prefix: value } : { ...range, [operator === ">=" ? "gte" : "lte"]: value });
+  }
+  return Object.fromEntries(where);
+};
+
+interface FindOptions extends Common {
+  readonly where?: readonly Condition[];
+  readonly order: "asc" | "desc";
+  readonly limit: number;
+  readonly cursor?: string;
+  readonly count?: boolean;
+  readonly as?: string;
+}
+
+const opened = (data: string) => {
+  const directory = new DataDirectory(data);
+  directory.refuseLoss();
+  if (!directory.holdsActors()) throw directory.noActors();
+  return sqliteStore({ directory: directory.path, readOnly: true, ...notesLoss });
+};
+
+/** By its name, or as the only one of its kind. */
+const named = (indexes: readonly StoredIndex[], wanted: string): StoredIndex => {
+  const byName = indexes.find(({ name }) => name === wanted);
+  const ofKind = indexes.filter(({ kind }) => kind === wanted);
+  const [only] = ofKind;
+  if (byName !== undefined) return byName;
+  if (ofKind.length > 1) throw usage(`${wanted} has several indexes: name one of ${ofKind.map(({ name }) => name).join(", ")}.`);
+  if (only === undefined)
+    throw notFound(`There is no index of ${wanted}: "troupe index list" lists them. A server makes those that its modules export.`);
+  return only;
+};
+
+const find = async (wanted: string, { data, json = false, where = [], as, ...rest }: FindOptions): Promise<void> => {
+  await using store = opened(data);
+  const index = named((await store.indexes?.list()) ?? [], wanted);
+  const query: IndexQuery = JSON.parse(JSON.stringify({ ...rest, where: whereOf(where) }));
+  const checked = rowQuery(index, as === undefined ? query : { ...query, viewer: { principal: as, scopes: [] } }, true);
+  const found = await store.indexes?.query(index.name, { ...checked, limit: checked.limit + 1 });
+  if (found === undefined)
+    throw new CommandError(
+      EXIT.failed,
+      "INDEX_INCOMPLETE",
+      `The index ${index.name} is ${index.state}: wait for the server that builds it, or run "troupe index rebuild ${index.name}".`,
+    );
+  const page: IndexPage = indexPage(index, checked, found);
+  const out = output({ json });
+  for (const item of page.items) out.value(item);
+  if (json && (page.next !== undefined || page.count !== undefined)) out.value(omitUndefined({ next: page.next, count: page.count }));
+  out.text(() =>
+    page.items.length === 0
+      ? "No actors."
+      : table(
+          ["actor", ...index.fields],
+          page.items.map((item) => [item.id, ...index.fields.map((field) => cell(item[field]))]),
+        ),
+  );
+  if (page.count !== undefined) out.text(() => `${counted(page.count ?? 0, "actor")} in all.`);
+  if (page.next !== undefined) out.note(`There are more: --cursor ${page.next}`);
+};
+
+const cell = (value: Json | undefined): string => (value === undefined ? "" : typeof value === "string" ? value : short(value));
+
+/** Those named, or all. */
+const namesOf = async (data: string, names: readonly string[]): Promise<readonly string[]> => {
+  if (names.length > 0) return names;
+  await using store = opened(data);
+  return ((await store.indexes?.list()) ?? []).map(({ name }) => name);
+};
+
+const list = async ({ data, json = false }: Common): Promise<void> => {
+  await using store = opened(data);
+  const indexes = (await store.indexes?.list()) ?? [];
+  const out = output({ json });
+  for (const { definition: _, ...index } of indexes) out.value(index);
+  out.text(() =>
+    indexes.length === 0
+      ? "No indexes."
+      : table(
+          ["index", "kind", "rows", "state", "order", "fields"],
+          indexes.map(({ name, kind, rows, state, order = "key", fields }) => [name, kind, String(rows), state, order, fields.join(", ")]),
+        ),
+  );
+};
+
+const rebuild = async (names: readonly string[], options: Writing): Promise<void> => {
+  for (const index of await namesOf(options.data, names)) {
+    const actors = await write(options, "index-rebuild", { index });
+    output(options).show({ index, actors }, () => `${index}: rebuilt from ${counted(Number(actors), "actor")}.`);
+  }
+};
+
+const verify = async (names: readonly string[], options: Writing): Promise<void> => {
+  let flawed = 0;
+  for (const index of await namesOf(options.data, names)) {
+    const verdict = await write(options, "index-verify", { index });
+    const found = isJsonObject(verdict) ? verdict : {};
+    const wrong = Number(found["flawed"] ?? 0);
+    flawed += wrong;
+    const flaws = isList(found["flaws"]) ? found["flaws"] : [];
+    const lines = flaws.map((flaw) => (isJsonObject(flaw) ? `  ${cell(flaw["id"])}: ${cell(flaw["flaw"])}` : ""));
+    const actors = counted(Number(found["actors"] ?? 0), "actor");
+    output(options).show(found, () =>
+      wrong === 0 ? `${index}: whole, ${actors}.` : [`${index}: ${counted(wrong, "row")} of ${actors} wrong.`, ...lines].join("\n"),
+    );
+  }
+  if (flawed > 0)
+    throw new CommandError(
+      EXIT.unverified,
+      "INDEX_FLAWED",
+      `${counted(flawed, "row")} differ from the states: run "troupe index rebuild".`,
+    );
+};
+
+export const registerIndexCommands = (program: Command): void => {
+  common(
+    program
+      .command("find")
+      .description("Find actors by their contents, in an index that a server maintains.")
+      .argument("<kind>", "a kind with one index, or the name of an index"),
+  )
+    .option(
+      "--where <condition>",
+      "status=open, severity>=2, severity<=4 or title^=disk; repeatable, equal ones are alternatives",
+      condition,
+    )
+    .addOption(new Option("--order <order>", "of the index").choices(["asc", "desc"]).default("asc"))
+    .option("--limit <n>", `at most so many, up to ${INDEX_LIMITS.page}`, wholeNumber(1), INDEX_LIMITS.defaultPage)
+    .option("--cursor <cursor>", "where the previous page ended")
+    .option("--count", "count all that match")
+    .option("--as <name>", "only actors that this principal owns")
+    .action(find);
+  const index = program.command("index").description("Indexes over the contents of actors: list, rebuild, verify.");
+  common(index.command("list", { isDefault: true }).description("List them.")).action(list);
+  common(index.command("rebuild").description("Compute all rows again.").argument("[index...]", "default: all"))
+    .addOption(moduleOption())
+    .action(rebuild);
+  common(index.command("verify").description("Compare the rows with the states of the actors.").argument("[index...]", "default: all"))
+    .addOption(moduleOption())
+    .action(verify);
+};

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { isJsonObject } from "../wire.ts";
+import { lines, troupe } from "./run.ts";
+
+const DESK = `
+import { actor, index } from "troupe";
+export const incident = actor("incident", {
+  description: "An incident.", per: "link", autoStart: true,
+  initial: ({ key }) => ({ title: "incident " + key, severity: key.length, status: "open" }),
+  tools: { resolve: { description: "Resolve.", run({ state }) { state.status = "resolved"; } } },
+});
+export const open = index(incident, {
+  where: ({ state }) => state.status !== "resolved", pick: ["title", "severity"], order: "severity", uri: "incidents://open",
+});
+`;
+
+test("indexes are queried, listed, verified and rebuilt by command #cli.index", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "troupe-find-"));
+  try {
+    const data = join(folder, "data");
+    const module = join(folder, "desk.ts");
+    writeFileSync(module, DESK);
+    const on = (...args: readonly string[]): ReturnType<typeof troupe> => troupe(...args, "--data", data);
+    // A call that changes nothing else starts each of them.
+    for (const key of ["aa", "b", "cccc"]) {
+      const started = await on("call", `incident/${key}`, "troupe/begin", "--start", "--module", module);
+      assert.equal(started.code, 0, started.stderr);
+    }
+    assert.equal((await on("call", "incident/cccc", "tools/resolve", "--module", module)).code, 0);
+    assert.match(
+      (await on("find", "incident")).stdout,
+      /actor +title +severity\n.*incident\/b +incident b +1\n.*incident\/aa +incident aa +2\n$/u,
+    );
+    const found = lines((await on("find", "incidents-open", "--where", "severity>=2", "--count", "--json")).stdout);
+    assert.deepEqual(found, [{ id: "incident/aa", key: "aa", title: "incident aa", severity: 2 }, { count: 1 }]);
+    const both = lines(
+      (await on("find", "incident", "--where", "severity=1", "--where", "severity=2", "--order", "desc", "--json")).stdout,
+    );
+    assert.deepEqual(
+      both.map((one) => isJsonObject(one) && one["key"]),
+      ["aa", "b"],
+    );
+    assert.equal((await on("find", "incident", "--where", "title^=incident b")).stdout.includes("incident/aa"), false);
+    assert.match((await on("find", "incident", "--where", "nothing=1")).stderr, /has no field "nothing"/u);
+    assert.equal((await on("find", "incident", "--where", "nothing")).code, 2);
+    assert.match((await on("find", "door")).stderr, /There is no index of door/u);
+    assert.match((await on("index")).stdout, /incidents-open +incident +2 +complete +severity +title, severity/u);
+    assert.match((await on("index", "verify", "--module", module)).stdout, /incidents-open: whole, 3 actors\./u);
+    const database = new DatabaseSync(join(data, "troupe.db"));
+    database.exec("DELETE FROM index_rows_1 WHERE key = 'b'");
+    database.close();
+    const flawed = await on("index", "verify", "--module", module);
+    assert.equal(flawed.code, 5, flawed.stderr);
+    assert.match(flawed.stdout, /1 row of 3 actors wrong\.\n {2}incident\/b: missing/u);
+    assert.match((await on("index", "rebuild", "incidents-open", "--module", module)).stdout, /rebuilt from 3 actors/u);
+    assert.equal((await on("index", "verify", "--module", module)).code, 0);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,5 +1,6 @@
 /** A process that is killed: eight callers, each of whose acknowledgements is in the file before its next call. */
 import { openSync, writeSync } from "node:fs";
+import { index } from "../actor/index.ts";
 import { sqliteStore } from "../store/index.ts";
 import { account, operation, SimulatedEntropy } from "../../testing/index.ts";
 import { LocalEngine } from "./index.ts";
@@ -7,8 +8,9 @@ import { LocalEngine } from "./index.ts";
 const [directory = "", round = "0", heard = ""] = process.argv.slice(2);
 // A file, not the pipe: that one is not waited for, and full it throws.
 const log = openSync(heard, "a");
+const balances = index(account, { pick: ["balance", "settled"], order: "balance" });
 const store = sqliteStore({ directory });
-const engine = await LocalEngine.start({ kinds: [account], store, retryMs: 2 });
+const engine = await LocalEngine.start({ kinds: [account], indexes: [balances], store, retryMs: 2 });
 writeSync(1, "ready\n");
 const dice = new SimulatedEntropy(Number(round) + 1);
 const caller = async (name: number): Promise<void> => {

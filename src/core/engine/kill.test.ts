@@ -7,11 +7,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { verify } from "../chain/index.ts";
+import { index } from "../actor/index.ts";
 import { sqliteStore } from "../store/index.ts";
 import { account, Ledger, SimulatedEntropy, until, type Operation } from "../../testing/index.ts";
 import { LocalEngine } from "./index.ts";
 
 const KILLS = 24;
+const balances = index(account, { pick: ["balance", "settled"], order: "balance" });
 const FIXTURE = fileURLToPath(new URL("kill.fixture.ts", import.meta.url));
 
 /** Runs callers until they are killed, and tells the ledger what they heard. */
@@ -41,7 +43,7 @@ async function round(directory: string, number: number, afterMs: number, ledger:
   return acknowledged;
 }
 
-test(`C2 C5 ${KILLS} times kill -9 under eight callers: acknowledged turns are stored once, none is stored in part #store.crashes`, async () => {
+test(`C2 C5 ${KILLS} times kill -9 under eight callers: acknowledged turns are stored once, none in part, and indexes agree #store.crashes`, async () => {
   const directory = mkdtempSync(join(tmpdir(), "troupe-kill-"));
   try {
     const dice = new SimulatedEntropy(42);
@@ -52,10 +54,11 @@ test(`C2 C5 ${KILLS} times kill -9 under eight callers: acknowledged turns are s
       acknowledged += await round(directory, number, dice.under(60), ledger);
     assert.ok(acknowledged > KILLS, `${acknowledged} acknowledged`);
     await using store = sqliteStore({ directory });
-    await using engine = await LocalEngine.start({ kinds: [account], store, retryMs: 2 });
+    await using engine = await LocalEngine.start({ kinds: [account], indexes: [balances], store, retryMs: 2 });
     await until("the outbox is empty", async () => (await store.undelivered(1)).length === 0);
     await engine.drain(1_000);
-    await using reader = await LocalEngine.start({ kinds: [account], store });
+    await using reader = await LocalEngine.start({ kinds: [account], indexes: [balances], store });
+    assert.deepEqual(await reader.indexes.verify("account"), { index: "account", actors: 4, flawed: 0, flaws: [] });
     const letters = await reader.letters();
     await ledger.check(reader, (events) => assert.equal(verify(events).flaw, undefined), letters);
     await ledger.checkAccounts(reader, letters);

@@ -27,6 +27,7 @@ const all: readonly string[] = [
   "cluster",
   "packet",
   "packet-search",
+  "indexes",
   "guests",
   "sessions",
   "slow-reader",

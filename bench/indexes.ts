@@ -1,0 +1,77 @@
+// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both; and a filtered page.
+import { join } from "node:path";
+import { index } from "troupe";
+import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
+import { LocalEngine } from "troupe/engine";
+import { sqliteStore } from "troupe/store";
+import type { Asked } from "./asked.ts";
+import { temporaryFolder } from "./leftovers.ts";
+import { callers } from "./load.ts";
+import { median, times } from "./statistics.ts";
+import { print, rounds } from "./table.ts";
+
+interface Incident {
+  readonly n: number;
+  readonly severity: number;
+  readonly status: string;
+  readonly notes: number;
+}
+
+const numberIn = (key: string): number => Number(key.replaceAll(/\D/g, ""));
+
+const incident: Behaviour<Incident> = {
+  kind: "incident",
+  version: 1,
+  policy: { ...DEFAULT_POLICY, mailbox: 100_000 },
+  initial: (key) => ({ n: numberIn(key), severity: numberIn(key) % 5, status: numberIn(key) % 3 === 0 ? "resolved" : "open", notes: 0 }),
+  receive: (state, { action }) =>
+    action === "note"
+      ? { state: { ...state, notes: state.notes + 1 } }
+      : { state: { ...state, severity: (state.severity + 1) % 5 }, reply: { ok: null } },
+};
+
+const open = index(incident, {
+  name: "open",
+  where: ({ state }) => state.status !== "resolved",
+  pick: ["n", "severity", "status"],
+  order: "severity",
+});
+const all = index(incident, { name: "all", pick: ["n", "severity"], order: "n" });
+
+export const run = async ({ quick }: Asked): Promise<void> => {
+  using folder = temporaryFolder();
+  await using bare = sqliteStore({ directory: join(folder.path, "bare") });
+  await using indexed = sqliteStore({ directory: join(folder.path, "indexed") });
+  await using without = await LocalEngine.start({ kinds: [incident], store: bare });
+  await using engine = await LocalEngine.start({ kinds: [incident], indexes: [open, all], store: indexed });
+  const burstMs = quick ? 200 : 1_000;
+  const callersOf = (of: LocalEngine, action: string) => () =>
+    callers(64, burstMs, (caller) => of.call({ to: `incident/${caller}`, action, args: null, start: null }));
+  for (const [what, action, least] of [
+    ["leave the rows of two indexes as they are", "note", 0.9],
+    ["change a row of two indexes", "raise", 0.4],
+  ] as const) {
+    const [withIndexes = [], plain = []] = await rounds(quick ? 3 : 5, callersOf(engine, action), callersOf(without, action));
+    print({
+      what: `calls on disk that ${what}, 64 callers, of the same without indexes`,
+      measured: times(withIndexes, plain),
+      unit: "×",
+      least,
+    });
+  }
+  const count = quick ? 2_000 : 100_000;
+  let next = 64;
+  const start = async (): Promise<void> => {
+    while (next < count) await engine.call({ to: `incident/${(next += 1)}`, action: "note", args: null, start: null });
+  };
+  await Promise.all(Array.from({ length: 64 }, start));
+  const pages: number[] = [];
+  let cursor: string | undefined;
+  for (let n = 0; n < 100; n += 1) {
+    const started = performance.now();
+    const page = await engine.query(open, { where: { status: "open" }, ...(cursor === undefined ? {} : { cursor }) });
+    pages.push(performance.now() - started);
+    cursor = page.next;
+  }
+  print({ what: `a filtered page of 100 among ${quick ? "2,000" : "100,000"} actors`, measured: [median(pages)], unit: "ms", target: 5 });
+};

@@ -95,7 +95,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
   const tool = definition.tool === true ? name : definition.tool === false ? undefined : definition.tool;
   if (tool !== undefined) checkOfferName(tool, where);
   const source = definition.where;
-  const isIn = source && ((state: Json, key: string): boolean => isIncluded(name, source({ state, key })));
+  const includes = source && ((state: Json, key: string): boolean => isIncluded(name, source({ state, key })));
   return Object.freeze({
     name,
     kind: kind.kind,
@@ -116,8 +116,9 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
     ...(tool !== undefined && { tool }),
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
+    ...(includes !== undefined && { includes }),
     rowOf(state: Json, key: string): object | undefined {
-      if (!isJsonObject(state) || (isIn !== undefined && !isIn(state, key))) return undefined;
+      if (!isJsonObject(state) || (includes !== undefined && !includes(state, key))) return undefined;
       const row: Record<string, Json> = {};
       for (const field of fields) {
         const value = getOwn(state, field);

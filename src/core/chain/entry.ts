@@ -24,6 +24,8 @@ export interface Position {
   readonly messageCount: number;
   readonly lastMessageAt: number;
   readonly consumed: string | undefined;
+  /** What the turn changes in indexes, where the engine maintains them. */
+  readonly indexed?: Entry["indexed"];
 }
 
 /** Always in the same order of keys: the same turn has the same text. */
@@ -112,6 +114,7 @@ export function entryOf(kind: Kind, plan: Plan, position: Position, now: number)
     out: plan.sends.length === 0 || plan.extra.muted ? NONE : messagesOf(plan, now, event.id),
   };
   if (position.consumed !== undefined) entry.consumed = position.consumed;
+  if (position.indexed !== undefined) entry.indexed = position.indexed;
   if (plan.claimed !== undefined) entry.claimed = plan.claimed;
   if (plan.remembered.length > 0) remember(entry, plan.remembered);
   return entry;

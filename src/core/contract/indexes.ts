@@ -87,7 +87,9 @@ export interface Index<R extends object = object> extends IndexShape {
   readonly tool?: string;
   readonly title?: string;
   readonly description?: string;
-  /** The picked members, or undefined if the actor is not in the index. Throws what the author's `where` throws. */
+  /** Whether an actor with this state is in the index. Throws what the author's `where` throws. Absent: all are. */
+  readonly includes?: (state: Json, key: string) => boolean;
+  /** The picked members, or undefined if the actor is not in the index. Throws likewise. */
   rowOf(state: Json, key: string): R | undefined;
 }
 

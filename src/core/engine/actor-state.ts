@@ -159,13 +159,14 @@ export class ActorState implements Base {
   }
 
   /** The entry of a turn for the store. If it throws, nothing has changed. */
-  entryFor(plan: Plan, consumed: string | undefined, now: number): Entry {
+  entryFor(plan: Plan, consumed: string | undefined, now: number, indexed: Entry["indexed"]): Entry {
     const place = {
       parent: this.#tail?.head ?? null,
       full: plan.born || (this.#tail?.needsSnapshot ?? true),
       messageCount: plan.born ? 1 : this.messageCount + 1,
       lastMessageAt: this.lastAt,
       consumed,
+      indexed,
     };
     return entryOf(this.kind, plan, place, now);
   }

@@ -345,10 +345,9 @@ export class Cell {
     const { commit, clock } = this.ops;
     if (commit === undefined) throw faults.engineMissing(actor.kind.name, "store");
     const now = clock.now();
-    const turn = actor.entryFor(plan, job.consumed, now);
+    const turn = actor.entryFor(plan, job.consumed, now, indexed);
     const stopping = plan.stop === undefined ? undefined : { message: stopChildrenMessage(plan, now, turn.event.id), ancestors };
-    const planned: Entry = indexed === undefined ? turn : { ...turn, indexed };
-    const entry = stopping === undefined ? planned : { ...planned, out: [...turn.out, stopping.message] };
+    const entry = stopping === undefined ? turn : { ...turn, out: [...turn.out, stopping.message] };
     const uncommitted = (this.#uncommitted ??= new UncommittedTurns(actor.snapshot()));
     actor.apply(plan, entry);
     job.phase = "commit";

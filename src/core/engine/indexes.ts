@@ -147,18 +147,31 @@ export class Indexes implements IndexOperations {
     const before = plan.born || actor.status === "stopped" ? undefined : actor.state;
     if (before === plan.state) return UNCHANGED;
     let changes: IndexChange[] | undefined;
+    const key = decodedKey(actor.id);
     for (const { index } of declared) {
-      const change = this.#change(index, keyOf(actor.id), before, plan.state);
+      if (before !== undefined && this.#isUnchanged(index, key, before, plan.state)) continue;
+      const change = this.#change(index, key, before, plan.state);
       if (change !== undefined) (changes ??= []).push(change);
     }
     return changes ?? UNCHANGED;
   }
 
+  /** States share what a turn does not change, so most turns end here, without a row. */
+  #isUnchanged({ fields, includes }: Index, key: string, before: Json, after: Json): boolean {
+    if (!isJsonObject(before) || !isJsonObject(after)) return false;
+    for (const field of fields) if (getOwn(before, field) !== getOwn(after, field)) return false;
+    if (includes === undefined) return true;
+    try {
+      return includes(before, key) === includes(after, key);
+    } catch {
+      return false;
+    }
+  }
+
   #change(index: Index, key: string, before: Json | undefined, after: Json): IndexChange | undefined {
     const { name, fields } = index;
     const [was, is] = [before === undefined ? undefined : this.#picked(index, before, key), this.#picked(index, after, key)];
-    // States share what a turn does not change, so most turns end here.
-    if (was === is || (was !== undefined && is !== undefined && hasSameFields(fields, was, is))) return undefined;
+    if (was === is) return undefined;
     const change = { index: name, before: was && indexedRow(fields, was), after: is && indexedRow(fields, is) };
     return change.before?.data === change.after?.data ? undefined : change;
   }
@@ -339,8 +352,11 @@ const shapeOf = ({ name, kind, fields, order, definition }: Index) => ({
   ...(order === undefined ? {} : { order }),
 });
 
-const hasSameFields = (fields: readonly string[], one: object, other: object): boolean =>
-  isJsonObject(one) && isJsonObject(other) && fields.every((field) => getOwn(one, field) === getOwn(other, field));
+/** The key of an actor that exists, so its id is well-formed. */
+function decodedKey(id: ActorId): string {
+  const key = id.slice(id.indexOf("/") + 1);
+  return key.includes("%") ? decodeURIComponent(key) : key;
+}
 
 function merged({ descending, limit }: RowQuery, one: FoundRows, other: FoundRows): FoundRows {
   const sign = descending ? -1 : 1;

@@ -241,16 +241,16 @@ export class IndexTables {
     this.#byName = undefined;
   }
 
-  /** The changes of a turn. Undefined: its writer does not maintain indexes. */
-  write(actor: IndexedActor, changes: readonly IndexChange[] | undefined): void {
-    if (changes === undefined) return this.makeStale(kindOf(actor.id));
+  /** The changes of a turn. */
+  write(actor: IndexedActor, changes: readonly IndexChange[]): void {
     for (const { index, before, after } of changes) this.#rowsOf(this.#entry(index))?.change(actor, before, after);
   }
 
-  /** Actors of this kind were written without their indexes. */
-  makeStale(kind: string): void {
-    this.#entries();
-    for (const entry of this.#byKind.get(kind) ?? []) if (entry.state !== "stale") this.#setState(entry, "stale");
+  /** This actor was written by something that does not maintain the indexes of its kind. */
+  makeStale(id: ActorId): void {
+    // Most stores have no indexes.
+    if (this.#entries().size === 0) return;
+    for (const entry of this.#byKind.get(kindOf(id)) ?? []) if (entry.state !== "stale") this.#setState(entry, "stale");
   }
 
   /** The actor was removed from the store. */

@@ -17,7 +17,6 @@ import {
   type ExportedActor,
   type Undelivered,
 } from "../contract/index.ts";
-import { kindOf } from "../contract/internal.ts";
 import { ActorTable, type Head, HeadCache } from "./actor-table.ts";
 import { Directory } from "./directory.ts";
 import { eventIn, EventTable, missingEvent, NO_SKIPS, skipsAfter } from "./event-table.ts";
@@ -309,7 +308,7 @@ class SqliteImporter implements Importer, Closable {
         this.#write((database) => {
           this.#actors.insert(id, pk, row, lastSeq, head, this.#pos, lastFull);
           // Only its code knows what of it is in an index.
-          this.#indexes.makeStale(kindOf(id));
+          this.#indexes.makeStale(id);
           database.exec("RELEASE actor");
         }),
       abort: () =>

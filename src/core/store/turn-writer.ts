@@ -84,7 +84,8 @@ export class TurnWriter {
     if (entry.remember) this.#replies.add(pk, entry.remember);
     for (const answered of entry.answered ?? []) this.#replies.add(pk, answered);
     if (entry.claimed) this.#replies.add(pk, entry.claimed);
-    this.#indexes.write({ pk, id, owner: entry.row.owner }, entry.indexed);
+    if (entry.indexed === undefined) this.#indexes.makeStale(id);
+    else if (entry.indexed.length > 0) this.#indexes.write({ pk, id, owner: entry.row.owner }, entry.indexed);
   }
 
   /** Returns the actor's id in its table. */

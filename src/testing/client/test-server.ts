@@ -1,5 +1,16 @@
 import { type AgenticService, fromAgenticService, isAgenticService } from "../../bridges/agentic/index.ts";
-import type { Closable, Behaviour, Clock, Engine, Entropy, Index, SessionStore, Source, Store, StreamStore } from "../../core/contract/index.ts";
+import type {
+  Closable,
+  Behaviour,
+  Clock,
+  Engine,
+  Entropy,
+  Index,
+  SessionStore,
+  Source,
+  Store,
+  StreamStore,
+} from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { createGateway, type GatewayOptions } from "../../mcp/gateway/index.ts";
 import { cast } from "../../mcp/source/index.ts";

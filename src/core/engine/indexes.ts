@@ -124,7 +124,8 @@ export class Indexes implements IndexOperations {
     if (store === undefined) return;
     const served = new Set(this.#host.kinds.map(({ kind }) => kind));
     for (const { name, kind } of await fromStore(store.list()))
-      if (served.has(kind) && !this.#byName.has(name)) await fromStore(store.drop(name));
+      if (served.has(kind) && !this.#byName.has(name))
+        await store.drop(name).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
     const incomplete: Declared[] = [];
     for (const declared of this.#byName.values()) if (!(await fromStore(store.declare(shapeOf(declared.index))))) incomplete.push(declared);
     for (const declared of incomplete) this.#build(declared).catch((error: unknown) => this.#host.fault(error, { where: "index" }));

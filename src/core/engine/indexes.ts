@@ -28,7 +28,7 @@ import { fromStore, type OnFault } from "./fault-reports.ts";
 
 /** Actors whose rows are computed in one transaction, which blocks the event loop. */
 const BUILD_PAGE = 128;
-const VERIFY_PAGE = 256;
+const VERIFY_PAGE = 128;
 /** A report of progress after so many actors. */
 const REPORT_EVERY = 10_000;
 const MAX_FLAWS = 100;

@@ -61,7 +61,7 @@ export function refusedByTheCompiler(engine: LocalEngine): void {
   // @ts-expect-error: no such property.
   index(incident, { pick: ["title"], sort: "title" });
   // @ts-expect-error: no such visibility.
-  index(incident, { pick: ["title"], visible: "nobody" });
+  index(incident, { pick: ["title"], visible: "someone" });
   // @ts-expect-error: not picked.
   void engine.query(open, { where: { nothing: 1 } });
   // @ts-expect-error: a text.

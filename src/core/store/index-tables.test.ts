@@ -79,8 +79,8 @@ test("SQLite and memory answer the same queries of the same rows alike", async (
     memory.set(actor.writer.id.slice(5), after, owner);
     actor.row = after;
     for (let n = 0; n < 3; n += 1) {
-      const asked = query();
-      assert.deepEqual(await indexes.query("all", asked), memory.query(asked), JSON.stringify(asked));
+      const wanted = query();
+      assert.deepEqual(await indexes.query("all", wanted), memory.query(wanted), JSON.stringify(wanted));
     }
   }
 });

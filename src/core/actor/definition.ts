@@ -287,7 +287,10 @@ interface ReplyHandler<S, T, I, Q extends AnyRequest, Own> {
   /** The message whose reply this is. */
   readonly of: MessageRef<T>;
   run(ctx: RunContext<S, ArgsOf<I, undefined>, Q> & OwnMessages<Own> & { readonly reply: T }): Value | Forwarded<unknown>;
-  /** A refusal, or the failure of the other actor. Absent: the caller gets it as it is, and nothing runs. */
+  /**
+   * A refusal, or the failure of the other actor. If it returns nothing, the caller gets the refusal, and what it changed and sent stays.
+   * Absent: the caller gets the refusal, and nothing runs.
+   */
   refused?(ctx: RunContext<S, ArgsOf<I, undefined>, Q> & OwnMessages<Own> & { readonly refused: Refused }): Value | Forwarded<unknown>;
 }
 

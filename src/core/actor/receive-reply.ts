@@ -34,7 +34,7 @@ export function receiveReply(actions: Actions, state: object, message: Message, 
 function handle(
   actions: Actions,
   handler: CompiledReply,
-  { call }: ReturnedReply,
+  { call, reply: given }: ReturnedReply,
   run: (context: ReplyContext) => unknown,
   context: ReplyContext,
 ): Turn<object> {
@@ -44,7 +44,9 @@ function handle(
     const settled = SettledMark.read(value);
     if (settled !== undefined) return context.closeSettled(fitting(actions, call, settled.value));
     const isForwarded = ForwardedMark.is(value);
-    const reply = isForwarded ? undefined : fitting(actions, call, value);
+    // A refusal that is thrown would drop what `refused` has changed and sent, such as a compensation.
+    const isPassedOn = value === undefined && hasOwn(given, "refused");
+    const reply = isForwarded ? undefined : isPassedOn ? given : fitting(actions, call, value);
     const turn = context.close(undefined, isForwarded);
     return reply === undefined ? turn : { ...turn, answer: { ...turn.answer, [call.id]: reply } };
   } catch (error) {

@@ -5,12 +5,12 @@ import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
-import { moduleOption, scopes, unusedModuleOption } from "./options.ts";
+import { claims, moduleOption, scopes, unusedModuleOption } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
 import { openToRead } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
 import { write } from "./write.ts";
-import { hasOwn } from "../core/contract/internal.ts";
+import { hasOwn, omitUndefined } from "../core/contract/internal.ts";
 
 const parseJson = (text: string, what: string): Json => {
   try {
@@ -51,6 +51,7 @@ export const registerActorCommands = (program: Command): void => {
   )
     .option("--as <name>", "the principal it comes from", "local")
     .option("--scope <scope>", "a scope of that principal; repeatable", scopes)
+    .option("--claim <name=value>", "a claim of that principal, for the roles of allow; repeatable", claims)
     .option("--start", "begin the actor if it is not there yet")
     .addOption(moduleOption())
     .action(
@@ -58,7 +59,7 @@ export const registerActorCommands = (program: Command): void => {
         actor: string,
         action: string,
         args: string,
-        options: Writing & { as: string; scope?: readonly string[]; start?: boolean },
+        options: Writing & { as: string; scope?: readonly string[]; claim?: JsonObject; start?: boolean },
       ) => {
         const reply = await write(options, "call", {
           actor: await namedActor(actor),
@@ -66,6 +67,7 @@ export const registerActorCommands = (program: Command): void => {
           args: parseJson(args, "The arguments"),
           as: options.as,
           scopes: options.scope ?? [],
+          ...omitUndefined({ claims: options.claim }),
           ...(options.start === true ? { start: null } : {}),
         });
         if (!isJsonObject(reply))

@@ -1,4 +1,4 @@
-import type { ActorId, JsonObject, Json, Store } from "../core/contract/index.ts";
+import { type ActorId, type JsonObject, isJsonObject, type Json, type Store } from "../core/contract/index.ts";
 import { isTexts, omitUndefined } from "../core/contract/internal.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
 import { checkpoint, fork, revert } from "./chain-operations.ts";
@@ -65,12 +65,12 @@ const perform = async (operating: Operating, operation: string, args: JsonObject
     case "call": {
       const id = actorId(text(args, "actor"));
       const principal = typeof args["as"] === "string" ? args["as"] : "local";
-      const start = args["start"];
+      const { start, claims } = args;
       const reply = await engine.call({
         to: id,
         action: text(args, "action"),
         args: args["args"] ?? {},
-        viewer: { principal, self: id, scopes: scopesIn(args) },
+        viewer: { principal, self: id, scopes: scopesIn(args), ...(isJsonObject(claims) ? { claims } : {}) },
         ...omitUndefined({ start }),
       });
       return { ...reply };

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { isScope } from "../core/contract/internal.ts";
+import type { JsonObject } from "../core/contract/index.ts";
+import { isScope, tryParseJson } from "../core/contract/internal.ts";
 import type { NameStyle } from "../mcp/source/index.ts";
 import { type HostPort, parseHostPort, parseTcp } from "./address.ts";
 import { ageMs } from "./age.ts";
@@ -113,6 +114,14 @@ const namesIn = (text: string): readonly string[] => {
   const names = text.split(",").map((name) => name.trim());
   if (names.includes("")) throw new InvalidArgumentError("It must be names separated by commas, such as roles,tenant.");
   return names;
+};
+
+/** Parses an option that may be repeated: name=value, in which the value is JSON or text. */
+export const claims = (text: string, before: JsonObject = {}): JsonObject => {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError('It must be a name and a value, such as roles=responder or roles=["responder"].');
+  const value = text.slice(at + 1);
+  return { ...before, [text.slice(0, at)]: tryParseJson(value) ?? value };
 };
 
 const folder = (text: string): string => {

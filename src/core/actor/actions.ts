@@ -32,10 +32,12 @@ import { readOnly } from "./read-only.ts";
 import type { Allowed, Roles } from "./roles.ts";
 import { asObjectSchema, type Check, compileCheck, compileInput, toJsonSchema } from "./schema.ts";
 import { toJson } from "./to-json.ts";
+import type { UndoPlan } from "./undo.ts";
 
 type Handler =
   | { readonly kind: "run"; readonly run: (ctx: RunContext<object, unknown>) => unknown }
   | { readonly kind: "view"; readonly view: (context: ViewContext<unknown, unknown>) => unknown }
+  | { readonly kind: "undo"; readonly plan: UndoPlan }
   | { readonly kind: "work"; readonly work: (ctx: WorkContext<object, unknown>) => Promise<unknown> };
 
 interface ActionParts {
@@ -165,6 +167,20 @@ export function compileTool(kind: string, name: string, tool: AnyTool, roles: Ro
       secret: tool.secret,
       confirm: tool.confirm,
     }),
+  };
+}
+
+const UNDO_DESCRIPTION = "Undoes your last change here, if that is still possible. Call it again to undo the one before it.";
+
+/** The tool that takes back what others did. */
+export function compileUndo(kind: string, plan: UndoPlan): Compiled {
+  const name = plan.tool;
+  const ref: OfferRef = `tools/${name}`;
+  checkOfferName(name, `${kind}: undo`);
+  const definition = { title: "Undo", description: UNDO_DESCRIPTION, inputSchema: NO_PROPERTIES, annotations: { idempotentHint: false } };
+  return {
+    offer: freezeDeep({ name, definition, action: ref, readOnly: false }),
+    action: new Action({ name: ref, ref, handler: { kind: "undo", plan }, input: noArguments }),
   };
 }
 

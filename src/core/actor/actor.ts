@@ -15,7 +15,7 @@ import {
 import { freezeDeep, isReplyAction, markStatic, omitUndefined } from "../contract/internal.ts";
 import { describeIssues } from "../schema/index.ts";
 import { type Addresses, addressesOf } from "./address.ts";
-import { type Action, compileMessage, compilePrompt, compileReply, compileResource, compileTool } from "./actions.ts";
+import { type Action, compileMessage, compilePrompt, compileReply, compileResource, compileTool, compileUndo } from "./actions.ts";
 import { misfitOf } from "./author-errors.ts";
 import { surfaceOf } from "./availability.ts";
 import type { AnyDefinition, Definition, Kind, KindTypes, MessagesOf } from "./definition.ts";
@@ -26,6 +26,7 @@ import { receive, view } from "./receive.ts";
 import { actorViewer, Roles, type SeenBy } from "./roles.ts";
 import { type Check, compileCheck } from "./schema.ts";
 import { toJson } from "./to-json.ts";
+import { undoPlan } from "./undo.ts";
 import { validateDefinition } from "./validate-definition.ts";
 
 /**
@@ -77,6 +78,13 @@ export function actor(kind: string, definition: AnyDefinition): object {
     address: addresses.at,
   });
   for (const [name, message] of Object.entries(definition.messages ?? {})) actions.set(name, compileMessage(kind, name, message));
+  const undo = undoPlan(kind, definition, actions);
+  if (undo !== undefined) {
+    const tool = compileUndo(kind, undo);
+    compiled.tools.push(tool);
+    offered.push(tool.action);
+    actions.set(tool.action.name, tool.action);
+  }
   const links = Object.entries(definition.links ?? {}).map(([prefix, link]) => compileLink(kind, prefix, link, roles));
   const catalogue: Catalogue = freezeDeep({
     tools: compiled.tools.map((one) => one.offer),

@@ -8,7 +8,7 @@ import { type Misfit, outOfOrder, wrongResult } from "./author-errors.ts";
 import { frozenOf } from "./containers.ts";
 import type { Availability } from "./definition.ts";
 import { type CompiledLink, targetOf } from "./links.ts";
-import type { Allowed } from "./roles.ts";
+import { hasRole } from "./roles.ts";
 import { readOnly } from "./read-only.ts";
 import { refused, unknownAction } from "./replies.ts";
 import type { Checked } from "./schema.ts";
@@ -27,8 +27,6 @@ function availability(
   // What is hidden stays hidden, whichever role it is for. A caller without the role does not learn why it is off for others.
   return on === false || allow === undefined || hasRole(allow, viewer) ? on : allow.otherwise;
 }
-
-const hasRole = ({ roles }: Allowed, viewer: ActorViewer): boolean => roles.some((role) => viewer.roles?.includes(role) === true);
 
 /** The refusal of an action that is off, whatever any list showed. Undefined: it is on. */
 export function whyOff(action: Action, state: object, viewer: ActorViewer): Reply | undefined {

@@ -104,6 +104,13 @@ export type Link<S, A extends string = never> = {
   readonly enabled?: (context: OfferContext<S>) => Availability;
 } & ((OneKind & (ToOne<S> | ToMany<S>)) | (SomeKinds & ToOne<S>));
 
+export interface UndoOptions {
+  /** In milliseconds. */
+  readonly withinMs: number;
+  /** The name of the tool. Default `undo`; kinds that a client meets side by side need different names. */
+  readonly tool?: string;
+}
+
 interface Offered<S, A extends string> {
   readonly title?: string;
   /** The roles of the kind's `allow` that it is for, one of which is enough. Decided as `enabled` is. Absent: for every caller. */
@@ -151,13 +158,18 @@ type Views<S, A, R> = { view(context: ViewContext<Frozen<S>, A>): R; run?: never
 
 type NoArgs = object;
 
-interface ToolBase<S, I, A, R extends string> extends Offered<S, R> {
+interface ToolBase<S, I, A, R extends string, N extends string> extends Offered<S, R> {
   readonly description: string;
   /** Of an object. Absent: no arguments. */
   readonly input?: I & object;
   readonly annotations?: ToolAnnotations;
   /** Arguments that are `[redacted]` in the chain and never logged. Messages that wait for delivery hold them in clear. */
   readonly secret?: readonly string[];
+  /**
+   * How the tool `undo`, which the kind then has, takes back the caller's last turn of this tool: by a tool or message of this kind, called
+   * with the same arguments. With the kind's `undo`: false if it cannot be taken back. Absent: by restoring the state, if the kind has `undo`.
+   */
+  readonly undo?: NoInfer<N> | false;
   /** A question to confirm before it runs, if the client supports elicitation; undefined: none is needed. */
   readonly confirm?: string | ((context: OfferContext<S> & { readonly args: A }) => string | undefined);
   /**
@@ -168,11 +180,12 @@ interface ToolBase<S, I, A, R extends string> extends Offered<S, R> {
 }
 
 /** Has exactly one of `run` (a turn), `view` (a pure read) and `work` (asynchronous). */
-export type Tool<S, I, O, R extends string = never, Q extends AnyRequest = AnyRequest, Own = unknown> = ToolBase<
+export type Tool<S, I, O, R extends string = never, Q extends AnyRequest = AnyRequest, Own = unknown, N extends string = string> = ToolBase<
   S,
   I,
   ArgsOf<I, NoArgs>,
-  R
+  R,
+  N
 > &
   (
     | Runs<S, ArgsOf<I, NoArgs>, ReplyOf<O>, Q, Own>
@@ -329,11 +342,26 @@ export interface Definition<
   readonly initial?: (context: InitialContext) => S;
   /** Converts a state of a lower version when it is loaded. Pure. */
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => S;
+  /**
+   * Adds a tool `undo`: it restores the state before the caller's last turn of a tool with `run`, if nothing else has changed since, and the
+   * turn sent no message and set no timer. `withinMs`: how long a turn can be undone.
+   */
+  readonly undo?: UndoOptions;
   /** Role → who has it. Offers and links name the roles they are for: `tools: { close: { allow: "responder", … } }`. */
   readonly allow?: { readonly [N in AN]: Role };
   /** Prefix ("" for none) → the actor whose surface is joined under it; one of many, where the link has no `to`. */
   readonly links?: Readonly<Record<string, Link<S, AN>>>;
-  readonly tools?: { readonly [N in keyof TI]: Tool<S, TI[N], Output<TO, N>, AN, Request<RP, RI>, Senders<MessagesOf<MI, MN>, MO>> } & {
+  readonly tools?: {
+    readonly [N in keyof TI]: Tool<
+      S,
+      TI[N],
+      Output<TO, N>,
+      AN,
+      Request<RP, RI>,
+      Senders<MessagesOf<MI, MN>, MO>,
+      (keyof TI | keyof MI | MN) & string
+    >;
+  } & {
     readonly [N in keyof TO]: { readonly output?: TO[N] & object };
   };
   readonly resources?: { readonly [N in keyof RU]: Resource<S, RU[N], ReadOf<S, RR, N>, AN> } & {
@@ -445,6 +473,7 @@ export interface AnyDefinition extends Partial<Policy> {
   readonly state?: object;
   readonly initial?: (context: InitialContext) => object;
   readonly migrate?: (old: { readonly state: Json; readonly from: number }) => object;
+  readonly undo?: UndoOptions;
   readonly allow?: Readonly<Record<string, AnyRole>>;
   readonly links?: Readonly<Record<string, AnyLink>>;
   readonly tools?: Readonly<Record<string, AnyTool>>;
@@ -486,6 +515,7 @@ export interface AnyTool extends AnyOffer, AnyHandlers {
   readonly output?: object;
   readonly annotations?: object;
   readonly secret?: readonly string[];
+  readonly undo?: string | false;
   readonly confirm?: Confirm;
   readonly task?: TaskSupport;
 }

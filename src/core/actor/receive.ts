@@ -1,7 +1,7 @@
 // Owns: the order of a call in an actor: availability, arguments, confirmation, the author's handler, the reply. Does not own: the context
 // it gets (turn-context.ts), the commit (core/chain).
-import type { ActorViewer, Message, Reply, Turn, Work } from "../contract/index.ts";
-import { BEGIN_ACTION, freezeDeep, isRefusal } from "../contract/internal.ts";
+import type { ActorViewer, Context, Message, Reply, Turn, Work } from "../contract/index.ts";
+import { BEGIN_ACTION, freezeDeep, hasOwn, isRefusal } from "../contract/internal.ts";
 import type { Action } from "./actions.ts";
 import { explained, type Misfit } from "./author-errors.ts";
 import { invalid, outOfChoice, readArgs, whyOff } from "./availability.ts";
@@ -14,6 +14,7 @@ import { replyOf, settledReply } from "./reply-value.ts";
 import { ForwardedMark, refused, SettledMark, unknownAction } from "./replies.ts";
 import { toJson } from "./to-json.ts";
 import { ANONYMOUS, type KindOfTurn, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
+import { findUndo, type UndoPlan } from "./undo.ts";
 
 /** The actions of a kind, and what turns need of its policy. */
 export type Actions = ReadonlyMap<string, Action> &
@@ -49,8 +50,30 @@ export function receive(actions: Actions, state: object, message: Message, life 
   if (handler.kind === "run")
     return run(actions, action, handler.run, new TurnContext(state, message, args, actions, action.confirm !== undefined, life, seq));
   if (handler.kind === "view") return { reply: read(actions, action, state, args, viewer, keyOf(message.to), message.at) };
+  if (handler.kind === "undo") return (engine) => undo(actions, handler.plan, state, message, life, seq, engine);
   return (engine) =>
     work(actions, action, handler.work, new WorkingContext(state, message, args, actions, action.confirm !== undefined, life, seq, engine));
+}
+
+/** Takes back the caller's last turn: its record says which, so that the one before it comes next. */
+async function undo(
+  actions: Actions,
+  plan: UndoPlan,
+  state: object,
+  message: Message,
+  life: string,
+  seq: number,
+  engine: Context,
+): Promise<Turn<object>> {
+  const found = await findUndo(plan, actions, actions.seen(message.viewer ?? ANONYMOUS), message.at, engine);
+  if ("refusal" in found) return { reply: found.refusal };
+  const { seq: undone, tool } = found;
+  if ("state" in found) return { state: found.state, reply: { ok: `Undone: ${tool}.` }, record: { undone } };
+  const taken = receive(actions, state, { ...message, action: found.action, args: found.args }, life, seq);
+  const turn = typeof taken === "function" ? await taken(engine) : taken;
+  const { reply = { ok: `Undone: ${tool}.` }, record } = turn;
+  if (reply !== "later" && !hasOwn(reply, "ok")) return turn;
+  return { ...turn, reply, record: { undone, ...(record !== undefined && { record }) } };
 }
 
 /** Why a call that fits its schema does not run: an argument that is not among its choices, or a confirmation. */

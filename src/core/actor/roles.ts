@@ -23,6 +23,8 @@ export interface Allowed {
   readonly otherwise: string | false;
 }
 
+export const hasRole = ({ roles }: Allowed, viewer: ActorViewer): boolean => roles.some((role) => viewer.roles?.includes(role) === true);
+
 /** Whether a member of the caller's claims is this text, or a list that contains it. False without such a claim. */
 export function hasClaim({ claims }: Pick<Viewer, "claims">, name: string, value: string): boolean {
   const claim: Json | undefined = getOwn(claims, name);

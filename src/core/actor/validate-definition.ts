@@ -1,7 +1,7 @@
 // Owns: which properties a definition may have, and of what type. Does not own: compiling it (actions.ts).
 import { TroupeError } from "../contract/index.ts";
 import { closestMatch, getOwn } from "../contract/internal.ts";
-import type { AnyReply, AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./definition.ts";
+import type { AnyReply, AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool, UndoOptions } from "./definition.ts";
 
 // No types are left when a module is served: a misspelled `owner` would silently leave an actor open.
 
@@ -38,6 +38,7 @@ const TOOL: Properties<AnyTool> = {
   output: "a schema",
   annotations: "an object",
   secret: "a list",
+  undo: "text or a boolean",
   confirm: "text or a function",
   task: "text",
 };
@@ -66,6 +67,7 @@ const LINK: Properties<AnyLink> = {
 };
 const ROLE: Properties<{ readonly holds: unknown; readonly reason: unknown }> = { holds: "a function", reason: "text or a boolean" };
 const REPLY: Properties<AnyReply> = { of: "an object", input: "a schema", run: "a function", refused: "a function" };
+const UNDO: Properties<UndoOptions> = { withinMs: "a number", tool: "text" };
 const DEFINITION: Properties<AnyDefinition> = {
   description: "text",
   title: "text",
@@ -75,6 +77,7 @@ const DEFINITION: Properties<AnyDefinition> = {
   state: "a schema",
   initial: "a function",
   migrate: "a function",
+  undo: "an object",
   allow: "an object",
   links: "an object",
   tools: "an object",
@@ -144,6 +147,10 @@ export function validateDefinition(kind: string, definition: AnyDefinition): voi
       for (const [argument, choose] of Object.entries("choices" in one ? (one.choices ?? {}) : {}))
         checkFunction(where, `choices.${argument}`, choose);
     }
+  if (definition.undo !== undefined) {
+    checkProperties(`${kind}: undo`, definition.undo, UNDO);
+    requireProperties(`${kind}: undo`, definition.undo, ["withinMs"], "how long a turn can be undone, in milliseconds");
+  }
   for (const [name, role] of Object.entries(definition.allow ?? {})) checkRole(`${kind}: allow/${name}`, role);
   for (const [prefix, link] of Object.entries(definition.links ?? {})) {
     const where = `${kind}: links/${JSON.stringify(prefix)}`;

@@ -96,7 +96,7 @@ function reasonToTake(behaviour: Behaviour, header: Header, body: Body, before: 
 }
 
 /** Whether the engine wrote it, not `receive`. A behaviour may have messages of the same names. */
-function isEngines({ type, life, parent, cause }: Header, { message, state, patch, record }: Body): boolean {
+export function isEngines({ type, life, parent, cause }: Header, { message, state, patch, record }: Body): boolean {
   if (!isMessage(message)) return true;
   const { id, args } = message;
   if (isJsonObject(record) && patch === undefined && typeof record["dropped"] === "string" && Object.keys(record).length === 1)
@@ -114,7 +114,7 @@ function isEngines({ type, life, parent, cause }: Header, { message, state, patc
 const begins = (header: Header, before: Before | undefined, body: Body): boolean =>
   before === undefined ? header.seq === 1 : before.base.life !== header.life && body.state !== undefined;
 
-const isMessage = (value: unknown): value is Message =>
+export const isMessage = (value: unknown): value is Message =>
   isJsonObject(value) && typeof value["id"] === "string" && typeof value["action"] === "string" && typeof value["seed"] === "string";
 
 function again(

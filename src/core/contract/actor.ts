@@ -154,6 +154,34 @@ export interface Context {
   readonly progress: Progress;
   /** Log lines for the caller while it waits; never stored. */
   readonly log: Log;
+  /** The actor's own history. Absent: it has none, as an actor in memory. */
+  readonly past?: Past | undefined;
+}
+
+/** A turn that the actor's chain records. */
+export interface PastTurn {
+  readonly seq: number;
+  readonly action: string;
+  readonly at: number;
+  readonly viewer?: ActorViewer;
+  /** Undefined: a secret in them was not stored. */
+  readonly args: Json | undefined;
+  readonly record: Json | undefined;
+  /** It sent messages, or its reply is or was due. */
+  readonly sent: boolean;
+  /** A timer that it set is still set. */
+  readonly timed: boolean;
+}
+
+/** An actor's own chain, up to the turn that runs. */
+export interface Past {
+  /**
+   * The last turns, newest first: those among the last `limit` events. Ends before another life or version, a revert, and an event whose
+   * body was erased.
+   */
+  turns(limit: number): Promise<readonly PastTurn[]>;
+  /** The state before that turn of the present life. Undefined: it is not stored any more, or is of another version. */
+  stateBefore(seq: number): Promise<Json | undefined>;
 }
 
 /** `emitted`: the value that a handler gave with that step, for clients that read more than text. */

@@ -10,6 +10,8 @@ export {
   type LogLevel,
   type Message,
   type Outgoing,
+  type Past,
+  type PastTurn,
   type Per,
   type Policy,
   type Progress,

@@ -25,6 +25,7 @@ import {
   type Observer,
   type OptionTable,
   type Outgoing,
+  type Past,
   type Reply,
   type ReplyWith,
   type Snapshot,
@@ -46,7 +47,7 @@ import {
   safeCall,
   unserialisableError,
 } from "../contract/internal.ts";
-import { faults, innerKey, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
+import { faults, innerKey, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState } from "./actor-state.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -203,6 +204,7 @@ export class LocalEngine implements Engine {
       waits: new WaitForGraph(),
       draining: false,
       callFrom: (work, n, outgoing, endsAt, signal) => this.#callFrom(work, n, outgoing, endsAt, signal),
+      pastOf: (id) => this.#pastOf(id),
       deliver: (messages, stored) => this.#outbox.add(messages, stored),
       rereadStore: () => this.#rereadStore(),
       restart: (child, parent) => this.#dispatcher.restartChild(child, parent),
@@ -474,6 +476,13 @@ export class LocalEngine implements Engine {
   #forget(cell: Cell): void {
     this.#registry.forget(cell);
     this.#passivation.remove(cell);
+  }
+
+  #pastOf(id: ActorId): Past | undefined {
+    const actor = this.#registry.get(id)?.actor;
+    if (actor === undefined || actor.memory || this.#store === undefined) return undefined;
+    const { kind, life, seq, extra } = actor;
+    return pastOf({ kind, life, seq, wakes: extra.wakes, history: (afterSeq) => this.#queries.history(id, afterSeq) });
   }
 
   #callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply> {

@@ -3,7 +3,7 @@
 import { faults } from "../chain/internal.ts";
 import { EngineError } from "../contract/index.ts";
 import type { WaitForGraph } from "./wait-for-graph.ts";
-import type { ActorId, Clock, Context, Log, Outgoing, Progress, Reply, Turn, Work } from "../contract/index.ts";
+import type { ActorId, Clock, Context, Log, Outgoing, Past, Progress, Reply, Turn, Work } from "../contract/index.ts";
 import { safeCall } from "../contract/internal.ts";
 import type { OnFault } from "./fault-reports.ts";
 import type { Job } from "./job.ts";
@@ -14,6 +14,8 @@ export interface WorkOps {
   readonly waits: WaitForGraph;
   /** A call that work makes. Where that work may run again, the same call gets the same reply. */
   callFrom(work: Job, n: number, outgoing: Outgoing, endsAt: number, signal: AbortSignal): Promise<Reply>;
+  /** Undefined: the actor is in memory. */
+  pastOf(id: ActorId): Past | undefined;
   readonly fault: OnFault;
 }
 
@@ -76,6 +78,10 @@ export class WorkRun implements Context {
 
   get signal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  get past(): Past | undefined {
+    return this.#ops.pastOf(this.#id);
   }
 
   readonly call = async (outgoing: Outgoing): Promise<Reply> => {

@@ -164,6 +164,7 @@ const silentHost = (host: NodeHost): NodeHost => ({
   after: (ms, run) => host.after(ms, run),
   now: () => host.now(),
   call: (call) => host.call(call),
+  history: (id, afterSeq) => host.history(id, afterSeq),
   hearing: (message, node) => host.hearing(message, node),
   hint: (change, message) => host.hint(change, message),
   report: (steps) => host.report(steps),

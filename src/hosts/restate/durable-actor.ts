@@ -16,6 +16,7 @@ import {
   kindFrom,
   pendingReply,
   OK_NULL,
+  pastOf,
   planTurn,
   received,
   wakeId,
@@ -23,7 +24,16 @@ import {
   type Kind,
   type Plan,
 } from "../../core/chain/internal.ts";
-import { EngineError, isJsonObject, StoreError, TroupeError, type Behaviour, type Message, type Turn } from "../../core/contract/index.ts";
+import {
+  EngineError,
+  isJsonObject,
+  StoreError,
+  TroupeError,
+  type Behaviour,
+  type Message,
+  type Past,
+  type Turn,
+} from "../../core/contract/index.ts";
 import { invalidMessageReply, hasOwn, tryParseJson } from "../../core/contract/internal.ts";
 import { commit, deliver, type Parting } from "./commit.ts";
 import { type DurableContext, Withdrawn } from "./durable-context.ts";
@@ -289,6 +299,7 @@ export class DurableActor {
         node,
         waiting,
         workMs: place.base.extra.policy.workMs,
+        past: this.#past(message, place),
         planned: (turn) => this.#plan(place, message, manner, turn),
         guarded: (step) => this.#guarded(message, known, "work", step),
         sealer: this.#host.sealerFor(this.kind.name),
@@ -297,6 +308,12 @@ export class DurableActor {
       if (error instanceof Withdrawn) return { fault: faultOf(faults.cancelled(message.to)) };
       throw error;
     }
+  }
+
+  #past({ to }: Message, { base, kept }: Place): Past | undefined {
+    if (kept === undefined) return undefined;
+    const { life, extra } = base;
+    return pastOf({ kind: this.kind, life, seq: kept.seq, wakes: extra.wakes, history: (afterSeq) => this.#host.history(to, afterSeq) });
   }
 
   #plan({ base, born, kept }: Place, message: Message, { key, wake }: Manner, turn: Turn<unknown>, parentKnows = false): Plan | undefined {

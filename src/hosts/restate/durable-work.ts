@@ -3,7 +3,7 @@
  * is kept runs it again, so what it does outside happens at least once.
  */
 import { type CallKey, faults } from "../../core/chain/internal.ts";
-import type { ActorId, Context, Log, Message, Outgoing, Progress, Reply, Turn, Work } from "../../core/contract/index.ts";
+import type { ActorId, ChainEvent, Context, Log, Message, Outgoing, Past, Progress, Reply, Turn, Work } from "../../core/contract/index.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { isGuardedTurn, type Guarded } from "./outcome.ts";
 import type { Sealer } from "./sealed.ts";
@@ -29,6 +29,8 @@ export interface WorkHost {
   after(ms: number, run: () => void): () => void;
   now(): number;
   call(call: InnerCall): Promise<Reply>;
+  /** The events of an actor after that number. */
+  history(id: ActorId, afterSeq: number): AsyncIterable<ChainEvent>;
   /** Ways to the caller of that message, at that node. */
   hearing(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
   /** A behaviour threw; or, `outbox`, the message is a dead letter from now on. */
@@ -42,6 +44,7 @@ export interface Job {
   readonly node: string | undefined;
   readonly waiting: readonly ActorId[];
   readonly workMs: number;
+  readonly past: Past | undefined;
   /** Throws what the commit would: it must be known before the turn becomes text, which hides what is no JSON. */
   readonly planned: (turn: Turn<unknown>) => unknown;
   readonly guarded: <T>(step: () => T) => Guarded<T>;
@@ -82,7 +85,11 @@ export async function runWork(context: DurableContext, host: WorkHost, job: Job)
 }
 
 /** Past its time, or once it has returned, every method throws `TURN_OVER` and what it returns is dropped. */
-async function fenced(host: WorkHost, { work, message, key, node, waiting, workMs }: Job, outside: AbortSignal): Promise<Turn<unknown>> {
+async function fenced(
+  host: WorkHost,
+  { work, message, key, node, waiting, workMs, past }: Job,
+  outside: AbortSignal,
+): Promise<Turn<unknown>> {
   const { to } = message;
   const abort = new AbortController();
   const { progress, log } = host.hearing(message, node);
@@ -94,6 +101,7 @@ async function fenced(host: WorkHost, { work, message, key, node, waiting, workM
   let calls = 0;
   const context: Context = {
     signal: abort.signal,
+    past,
     async call(outgoing) {
       fence();
       const reply = await host.call({ work: message, key, n: calls++, outgoing, endsAt, waiting: [...waiting, to], signal: abort.signal });

@@ -9,6 +9,8 @@ import {
   type Peers,
   type Reply,
   type Step,
+  type ActorId,
+  type ChainEvent,
 } from "../../core/contract/index.ts";
 import { omitUndefined, safeCall, kindOf } from "../../core/contract/internal.ts";
 import { Announcer } from "./announcer.ts";
@@ -204,6 +206,10 @@ export class Node implements NodeHost {
     const message = stampFrom(work, n, outgoing, endsAt, this.clock.now(), this.entropy);
     this.kinds.check(message.to);
     return this.calls.inner(call, message, innerKey(work, key, n, message.action, this.kinds.shown(message)));
+  }
+
+  history(id: ActorId, afterSeq: number): AsyncIterable<ChainEvent> {
+    return this.queries.history(id, afterSeq);
   }
 
   hearing(message: Message, node: string | undefined): ReturnType<Hearing["of"]> {

@@ -214,6 +214,10 @@ export class World {
     return chain;
   }
 
+  async *#history(id: ActorId, afterSeq: number): AsyncGenerator<ChainEvent> {
+    for (const event of await this.chain(id)) if (readHeader(event).seq > afterSeq) yield event;
+  }
+
   #grounds(place: string): Omit<Grounds, "invocation"> {
     const keys = this.#objects.get(place) ?? new MapText();
     this.#objects.set(place, keys);
@@ -256,6 +260,7 @@ export class World {
         return () => clearTimeout(timer);
       },
       call: (call) => this.#inner(call),
+      history: (id, afterSeq) => this.#history(id, afterSeq),
       hearing: () => ({ progress: () => undefined, log: () => undefined }),
       fault: (error) => void this.thrown.push(error instanceof Error ? error.message : String(error)),
     };

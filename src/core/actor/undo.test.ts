@@ -1,0 +1,236 @@
+// Owns: the tool `undo`. Does not own: reverting by an operator (cli/revert.test.ts).
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { reexecute } from "../chain/index.ts";
+import type { ChainEvent, Json, Reply, Viewer } from "../contract/index.ts";
+import { LocalEngine } from "../engine/index.ts";
+import { memoryStore } from "../store/index.ts";
+import { SimulatedClock } from "../../testing/index.ts";
+import { World } from "../../hosts/restate/world.fixture.ts";
+import { actor } from "./index.ts";
+
+const item = z.object({ item: z.string() });
+const box = actor("box", {
+  description: "A box.",
+  undo: { withinMs: 60_000 },
+  state: z.object({
+    items: z.array(z.string()).default(["rope"]),
+    taken: z.array(z.string()).default([]),
+    open: z.boolean().default(true),
+  }),
+  tools: {
+    put: { description: "Put.", input: item, run: ({ state, args }) => void state.items.push(args.item) },
+    take: {
+      description: "Take.",
+      input: item,
+      undo: "put_back",
+      run({ state, args }) {
+        state.items.splice(state.items.indexOf(args.item), 1);
+        state.taken.push(args.item);
+      },
+    },
+    put_back: {
+      description: "Put back.",
+      input: item,
+      undo: false,
+      enabled: ({ state }) => state.open || "The box is closed.",
+      run({ state, args, record }) {
+        state.taken.splice(state.taken.indexOf(args.item), 1);
+        state.items.push(args.item);
+        record("back");
+        return `${args.item} is back.`;
+      },
+    },
+    close: { description: "Close.", undo: false, run: ({ state }) => void (state.open = false) },
+    whisper: {
+      description: "Keep a secret.",
+      input: item,
+      secret: ["item"],
+      undo: "put_back",
+      run: ({ state }) => void state.items.push("?"),
+    },
+    tell: {
+      description: "Send.",
+      run({ state, send, self }) {
+        state.items.push("sent");
+        send(self, "note");
+      },
+    },
+    remind: {
+      description: "Set a timer.",
+      run({ state, wake, messages }) {
+        state.items.push("timer");
+        wake("later", { afterMs: 1_000_000, message: messages.note() });
+      },
+    },
+    look: { description: "Look.", view: ({ state }) => state.items },
+  },
+  messages: { note: { run: () => undefined } },
+});
+
+const ann: Viewer = { principal: "ann", scopes: [] };
+const bob: Viewer = { principal: "bob", scopes: [] };
+const BOX = box.id("main");
+
+async function opened() {
+  const clock = new SimulatedClock();
+  const engine = await LocalEngine.start({ kinds: [box], store: memoryStore({ clock }), clock });
+  const call = (viewer: Viewer, tool: string, name?: string): Promise<Reply> =>
+    engine.call({ to: BOX, action: `tools/${tool}`, args: name === undefined ? {} : { item: name }, viewer });
+  const items = async (): Promise<Json> => Object((await engine.read(BOX))?.state).items;
+  return { engine, clock, call, items, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
+}
+
+const refusal = (reply: Reply): string =>
+  "refused" in reply && reply.refused.code === "NOT_NOW" ? reply.refused.message : JSON.stringify(reply);
+const ok = (text: string): Reply => ({ ok: text });
+
+test("undo restores the state before the caller's last turn, one turn at each call, also the first", async () => {
+  await using at = await opened();
+  for (const name of ["lamp", "map"]) await at.call(ann, "put", name);
+  assert.deepEqual(await at.items(), ["rope", "lamp", "map"]);
+  assert.deepEqual(await at.call(ann, "undo"), ok("Undone: put."));
+  assert.deepEqual(await at.items(), ["rope", "lamp"]);
+  assert.deepEqual(await at.call(ann, "undo"), ok("Undone: put."));
+  assert.deepEqual(await at.items(), ["rope"]);
+  assert.equal(refusal(await at.call(ann, "undo")), "There is nothing of yours to undo.");
+  await at.call(ann, "put", "axe");
+  await at.call(ann, "undo");
+  assert.deepEqual(await at.items(), ["rope"]);
+});
+
+test("undo refuses if something else has changed, too much time has passed, or the turn had other effects", async () => {
+  await using at = await opened();
+  await at.call(ann, "put", "lamp");
+  assert.equal(refusal(await at.call(bob, "undo")), "There is nothing of yours to undo.");
+  await at.call(bob, "put", "map");
+  assert.equal(refusal(await at.call(ann, "undo")), "put cannot be undone: something else has changed since.");
+  await at.call(bob, "undo");
+  assert.deepEqual(await at.call(ann, "undo"), ok("Undone: put."));
+  await at.call(ann, "put", "lamp");
+  await at.clock.advance(60_001);
+  assert.equal(refusal(await at.call(ann, "undo")), "put was too long ago to be undone.");
+  await at.call(ann, "remind");
+  assert.equal(refusal(await at.call(ann, "undo")), "remind cannot be undone: it set a timer.");
+  await at.call(ann, "tell");
+  assert.equal(refusal(await at.call(ann, "undo")), "tell cannot be undone: it sent messages, or waits for an answer.");
+});
+
+test("undo runs the action that a tool names, with its arguments, also after others' turns, if that is possible now", async () => {
+  await using at = await opened();
+  await at.call(ann, "take", "rope");
+  await at.call(bob, "put", "map");
+  assert.deepEqual(await at.items(), ["map"]);
+  assert.deepEqual(await at.call(ann, "undo"), ok("rope is back."));
+  assert.deepEqual(await at.items(), ["map", "rope"]);
+  await at.call(ann, "take", "map");
+  await at.call(bob, "close");
+  assert.equal(refusal(await at.call(ann, "undo")), "The box is closed.");
+  await at.call(ann, "whisper", "secret");
+  assert.equal(refusal(await at.call(ann, "undo")), "whisper cannot be undone: its arguments are secret, and were not stored.");
+});
+
+test("the tool that undoes may have another name", async () => {
+  const note = actor("note", {
+    description: "A note.",
+    state: z.object({ n: z.number().default(0) }),
+    undo: { withinMs: 1_000, tool: "take_back" },
+    tools: { add: { description: "Add.", run: ({ state }) => void (state.n += 1) } },
+  });
+  await using engine = await LocalEngine.start({ kinds: [note], store: memoryStore() });
+  const call = (tool: string) => engine.call({ to: note.id("main"), action: `tools/${tool}`, args: {}, viewer: ann });
+  await call("add");
+  await call("add");
+  for (const n of [1, 0]) {
+    assert.deepEqual(await call("take_back"), { ok: "Undone: add." });
+    assert.deepEqual((await engine.read(note.id("main")))?.state, { n });
+  }
+});
+
+test("callers without a principal undo nothing of a shared actor", async () => {
+  await using at = await opened();
+  await at.call({ scopes: [] }, "put", "lamp");
+  assert.equal(refusal(await at.call({ scopes: [] }, "undo")), "There is nothing of yours to undo.");
+});
+
+test("undo needs the scopes and roles of the tool that is taken back, and of the one that does it", async () => {
+  const safe = actor("safe", {
+    description: "A safe.",
+    state: z.object({ n: z.number().default(0) }),
+    undo: { withinMs: 1_000 },
+    allow: { keeper: ({ viewer }) => viewer.claims?.["keeper"] === true },
+    tools: {
+      edit: { description: "Edit.", scopes: ["edit"], undo: "unedit", run: ({ state }) => void (state.n += 1) },
+      unedit: { description: "Take back.", scopes: ["admin"], undo: false, run: ({ state }) => void (state.n -= 1) },
+      lock: { description: "Lock.", allow: "keeper", run: ({ state }) => void (state.n += 10) },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [safe], store: memoryStore() });
+  const call = (tool: string, viewer: Viewer) => engine.call({ to: safe.id("main"), action: `tools/${tool}`, args: {}, viewer });
+  const keeper: Viewer = { principal: "ann", scopes: [], claims: { keeper: true } };
+  await call("edit", ann);
+  const refusedFor = async (viewer: Viewer) => JSON.stringify(await call("undo", viewer));
+  assert.match(await refusedFor(ann), /"SCOPE".*\["edit","admin"\]/);
+  assert.match(await refusedFor({ ...ann, scopes: ["edit"] }), /"SCOPE".*\["admin"\]/);
+  assert.deepEqual(await call("undo", { ...ann, scopes: ["edit", "admin"] }), { ok: "Undone: edit." });
+  await call("lock", keeper);
+  assert.match(await refusedFor(ann), /Only those with the role keeper may do this\./);
+  assert.deepEqual(await call("undo", keeper), { ok: "Undone: lock." });
+  assert.deepEqual((await engine.read(safe.id("main")))?.state, { n: 0 });
+});
+
+test("an undo is an event of its own, taken from the record on replay, with what the named action records", async () => {
+  await using at = await opened();
+  await at.call(ann, "put", "lamp");
+  await at.call(ann, "undo");
+  await at.call(ann, "take", "rope");
+  await at.call(ann, "undo");
+  const events: ChainEvent[] = [];
+  for await (const event of at.engine.history(BOX)) events.push(event);
+  const bodies = events.map(({ body }) => JSON.parse(body ?? "null"));
+  assert.deepEqual(
+    bodies.map(({ message, record }) => [message.action, record]),
+    [
+      ["tools/put", undefined],
+      ["tools/undo", { undone: 1 }],
+      ["tools/take", undefined],
+      ["tools/undo", { undone: 3, record: ["back"] }],
+    ],
+  );
+  const { taken, mismatches } = reexecute(box, events);
+  assert.deepEqual([taken.work, mismatches], [2, []]);
+});
+
+test("undo works on a cluster's engine", async () => {
+  const world = new World({ kinds: [box] });
+  const call = (tool: string, args: Json) => world.call({ to: BOX, action: `tools/${tool}`, args, viewer: ann, start: null });
+  for (const name of ["lamp", "map"]) await call("put", { item: name });
+  await call("undo", {});
+  assert.deepEqual(Object(world.state(BOX)).items, ["rope", "lamp"]);
+  await call("take", { item: "rope" });
+  await call("undo", {});
+  assert.deepEqual(Object(world.state(BOX)).items, ["lamp", "rope"]);
+});
+
+test("a kind lists the tool `undo` if it has something to undo; mistakes are found where it is defined", () => {
+  assert.ok(box.catalogue.tools.some(({ name }) => name === "undo"));
+  const define = (more: object, tool: object = { run: () => 1 }, name = "x"): unknown =>
+    actor(
+      "a",
+      Object.assign({ description: "A.", state: z.object({}) }, more, Object({ tools: { [name]: { description: "X.", ...tool } } })),
+    );
+  const undo = { withinMs: 1_000 };
+  for (const [given, sentence] of [
+    [() => define({ undo: { withinMs: 0 } }), /undo\.withinMs must be a number above 0/],
+    [() => define({ undo: {} }), /undo needs `withinMs`/],
+    [() => define({ undo: { ...undo, steps: 2 } }), /"steps" means nothing here/],
+    [() => define({ undo, persistence: "memory" }), /is in memory, so it has no history to undo/],
+    [() => define({ undo }, { view: () => 1 }), /no tool with `run` that it could take back/],
+    [() => define({ undo }, { run: () => 1 }, "undo"), /has a tool "undo" of its own/],
+    [() => define({}, { undo: "x", view: () => 1 }), /only reads: there is nothing to undo/],
+    [() => define({}, { undo: "xx", run: () => 1 }), /`undo` names "xx", which is no tool or message of this kind .*do you mean "x"\?/],
+  ] as const)
+    assert.throws(given, { code: "BAD_DEFINITION", message: sentence });
+  assert.throws(() => define({ undo: { ...undo, tool: "take back" } }), { code: "BAD_NAME", message: /a: undo: "take back" is no name/ });
+});

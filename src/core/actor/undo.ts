@@ -1,0 +1,153 @@
+// Owns: the tool `undo`: which turn of the caller it takes back, and how. Does not own: the actor's past (core/chain), the turn of the
+// action that takes another one back (receive.ts).
+import {
+  type ActorViewer,
+  type Context,
+  isJsonObject,
+  type Json,
+  type Past,
+  type PastTurn,
+  type Per,
+  type Reply,
+  TroupeError,
+} from "../contract/index.ts";
+import { closestMatch, missingScopes, missingScopesMessage } from "../contract/internal.ts";
+import type { Action } from "./actions.ts";
+import type { AnyDefinition } from "./definition.ts";
+import { refused } from "./replies.ts";
+import { hasRole } from "./roles.ts";
+
+/** How a tool's turn is taken back: by restoring the state before it, or by another action with its arguments. */
+type Undoing = { readonly by: "restore" } | { readonly by: "action"; readonly action: string };
+
+/** A tool whose turns can be taken back. */
+interface UndoneTool {
+  readonly how: Undoing;
+  /** Its own, and those of the tool that takes it back: a caller of `undo` needs them as a caller of these tools does. */
+  readonly scopes: readonly string[];
+}
+
+/** What the tool `undo` of a kind can take back. */
+export interface UndoPlan {
+  /** The name of the tool that does it. */
+  readonly tool: string;
+  /** By the tool's action. */
+  readonly tools: ReadonlyMap<string, UndoneTool>;
+  readonly withinMs: number;
+  readonly per: Per;
+}
+
+/** Turns that are looked at, from the newest. */
+const LOOKED_AT = 64;
+
+/** Undefined: the kind has no undo. Throws `BAD_DEFINITION`. */
+export function undoPlan(kind: string, definition: AnyDefinition, actions: ReadonlyMap<string, Action>): UndoPlan | undefined {
+  const tools = new Map<string, UndoneTool>();
+  for (const [name, { undo, scopes = [] }] of Object.entries(definition.tools ?? {})) {
+    const action = `tools/${name}`;
+    const where = `${kind}: ${action}`;
+    const handler = actions.get(action)?.handler.kind;
+    if (undo !== undefined && handler === "view") throw bad(`${where} only reads: there is nothing to undo.`);
+    if (typeof undo === "string") {
+      const inverse = inverseOf(undo, where, actions);
+      const needed = inverse.startsWith("tools/") ? (definition.tools?.[undo]?.scopes ?? []) : [];
+      tools.set(action, { how: { by: "action", action: inverse }, scopes: [...new Set([...scopes, ...needed])] });
+    }
+    // What work did outside cannot be restored with the state.
+    else if (definition.undo !== undefined && undo !== false && handler === "run") tools.set(action, { how: { by: "restore" }, scopes });
+  }
+  if (tools.size === 0 && definition.undo === undefined) return undefined;
+  const tool = definition.undo?.tool ?? "undo";
+  if (actions.has(`tools/${tool}`))
+    throw bad(`${kind} has a tool ${JSON.stringify(tool)} of its own: rename it, or the one that undoes: undo: { tool: "take_back", … }.`);
+  if (tools.size === 0) throw bad(`${kind} has \`undo\`, but no tool with \`run\` that it could take back.`);
+  if (definition.persistence === "memory") throw bad(`${kind} is in memory, so it has no history to undo: store it on disk.`);
+  const withinMs = definition.undo?.withinMs ?? Number.POSITIVE_INFINITY;
+  if (!(withinMs > 0)) throw bad(`${kind}: undo.withinMs must be a number above 0.`);
+  return { tool, tools, withinMs, per: definition.per ?? "shared" };
+}
+
+function inverseOf(name: string, where: string, actions: ReadonlyMap<string, Action>): string {
+  const found = [`tools/${name}`, name].find((action) => {
+    const handler = actions.get(action)?.handler.kind;
+    return handler === "run" || handler === "work";
+  });
+  if (found !== undefined) return found;
+  const all = [...actions.keys()].map((action) => action.replace(/^tools\//, ""));
+  const meant = closestMatch(name, all);
+  throw bad(
+    `${where}: \`undo\` names ${JSON.stringify(name)}, which is no tool or message of this kind that changes something${meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`}`,
+  );
+}
+
+const bad = (message: string): TroupeError => new TroupeError("BAD_DEFINITION", message);
+
+/** What to do, or the refusal. */
+type Undo =
+  | { readonly refusal: Reply }
+  | { readonly seq: number; readonly tool: string; readonly state: object }
+  | { readonly seq: number; readonly tool: string; readonly action: string; readonly args: Json };
+
+const no = (why: string): Undo => ({ refusal: refused("NOT_NOW", why) });
+
+/** Finds the caller's last turn that can be taken back, and how. */
+export async function findUndo(
+  plan: UndoPlan,
+  actions: ReadonlyMap<string, Action>,
+  viewer: ActorViewer,
+  now: number,
+  { past }: Pick<Context, "past">,
+): Promise<Undo> {
+  if (past === undefined) return no("Nothing can be undone here: this actor has no history.");
+  const undone = new Set<number>();
+  let others = 0;
+  for (const turn of await past.turns(LOOKED_AT)) {
+    if (turn.action === `tools/${plan.tool}`) {
+      const seq = isJsonObject(turn.record) ? turn.record["undone"] : undefined;
+      if (typeof seq === "number") undone.add(seq);
+      continue;
+    }
+    if (undone.has(turn.seq)) continue;
+    const tool = isOwn(plan, viewer, turn) ? plan.tools.get(turn.action) : undefined;
+    if (tool !== undefined) return withoutRights(tool, turn, viewer, actions) ?? whatToDo(plan, turn, tool.how, now, others, past);
+    others += 1;
+  }
+  return no("There is nothing of yours to undo.");
+}
+
+/** The refusal of a caller that could not call the tool itself any more. */
+function withoutRights(
+  { scopes }: UndoneTool,
+  { action }: PastTurn,
+  viewer: ActorViewer,
+  actions: ReadonlyMap<string, Action>,
+): Undo | undefined {
+  const missing = missingScopes(scopes, viewer.scopes);
+  if (missing.length > 0) return { refusal: refused("SCOPE", missingScopesMessage(missing), { scopes: missing }) };
+  const allow = actions.get(action)?.allow;
+  if (allow === undefined || hasRole(allow, viewer)) return undefined;
+  return no(allow.otherwise === false ? "There is nothing of yours to undo." : allow.otherwise);
+}
+
+async function whatToDo({ withinMs }: UndoPlan, turn: PastTurn, undoing: Undoing, now: number, others: number, past: Past): Promise<Undo> {
+  const { seq, args } = turn;
+  const tool = turn.action.replace(/^tools\//, "");
+  if (now - turn.at > withinMs) return no(`${tool} was too long ago to be undone.`);
+  if (undoing.by === "action") {
+    if (args === undefined) return no(`${tool} cannot be undone: its arguments are secret, and were not stored.`);
+    return { seq, tool, action: undoing.action, args };
+  }
+  if (others > 0) return no(`${tool} cannot be undone: something else has changed since.`);
+  if (turn.sent) return no(`${tool} cannot be undone: it sent messages, or waits for an answer.`);
+  if (turn.timed) return no(`${tool} cannot be undone: it set a timer.`);
+  const state = await past.stateBefore(seq);
+  if (typeof state !== "object" || state === null) return no(`${tool} cannot be undone: the state before it is no longer stored.`);
+  return { seq, tool, state };
+}
+
+/** Callers without a principal cannot be distinguished, unless a handle says whose actor it is. */
+function isOwn({ per }: UndoPlan, { principal }: ActorViewer, turn: PastTurn): boolean {
+  if (principal === undefined)
+    return per !== "shared" && per !== "link" && turn.viewer !== undefined && turn.viewer.principal === undefined;
+  return turn.viewer?.principal === principal;
+}

@@ -21,8 +21,8 @@ export interface Address<I extends ActorId = ActorId> {
 
 /** How the addresses of a kind are made. */
 export interface Addresses {
-  at(key: string): object;
-  each(keys: Iterable<string>): object;
+  readonly at: (key: string) => object;
+  readonly each: (keys: Iterable<string>) => object;
 }
 
 /** For a kind with these messages. All addresses share one object with a method for each message, so that each is small. */
@@ -30,10 +30,10 @@ export function addressesOf(kind: string, messages: readonly string[]): Addresse
   const builders: Record<string, unknown> = Object.create(null);
   const broadcasts: Record<string, unknown> = Object.create(null);
   for (const name of messages) {
-    builders[name] = function message(this: Address, args?: unknown, options?: SendOptions): Outgoing {
+    builders[name] = function toOne(this: Address, args?: unknown, options?: SendOptions): Outgoing {
       return outgoing(this[TO], name, args, options);
     };
-    broadcasts[name] = function message(this: Group, args?: unknown, options?: SendOptions): readonly Outgoing[] {
+    broadcasts[name] = function toEach(this: Group, args?: unknown, options?: SendOptions): readonly Outgoing[] {
       const [first, ...others] = this[EACH];
       if (first === undefined) return [];
       const message = outgoing(first, name, args, options);

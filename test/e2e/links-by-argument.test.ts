@@ -28,7 +28,9 @@ async function serve() {
 
 const stateIn = async (client: TestClient, key: string): Promise<unknown> => {
   const { contents } = await client.readResource(`incident://${key}/state`);
-  return JSON.parse(String(contents[0]?.["text"]));
+  const text = contents[0]?.["text"];
+  assert.ok(typeof text === "string");
+  return JSON.parse(text);
 };
 
 for (const era of ["legacy", "modern"] as const) {

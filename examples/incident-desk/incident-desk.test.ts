@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertRefused, assertToolResult, type TestClient, testServer } from "troupe/testing";
+import { desk, inbox, incident, open } from "./index.ts";
+
+const MINUTE = 60_000;
+
+async function textOf(client: Pick<TestClient, "readResource">, uri: string): Promise<string> {
+  const { contents } = await client.readResource(uri);
+  return JSON.stringify(contents.map((one) => ("text" in one ? one.text : "")));
+}
+
+async function office() {
+  const server = await testServer([desk, incident, inbox], { indexes: [open] });
+  return {
+    server,
+    rita: server.client({ principal: "rita" }),
+    sam: server.client({ principal: "sam", claims: { roles: ["responder"] } }),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+}
+
+test("an incident is acknowledged and resolved by responders only, and its reporter is notified", async () => {
+  await using at = await office();
+  const { rita, sam } = at;
+  assertToolResult(await rita.tools.report({ title: "No lights", severity: 2 }), { incident: "INC-1" });
+  assertRefused(await rita.callTool("incident__acknowledge", { incident: "INC-1" }), "Only responders may do this.", "NOT_NOW");
+  assertRefused(await sam.callTool("incident__resolve", { incident: "INC-1" }), /Only an acknowledged incident/, "NOT_NOW");
+  assertToolResult(await sam.callTool("incident__acknowledge", { incident: "INC-1" }), "Acknowledged.");
+  // The reply of `settled` comes when the inbox has the message.
+  assert.match(await textOf(rita, "inbox://mine"), /INC-1 was acknowledged\./);
+  await sam.callTool("incident__resolve", { incident: "INC-1" });
+  assertRefused(await sam.callTool("incident__acknowledge", { incident: "INC-1" }), "The incident is resolved.", "NOT_NOW");
+  assertRefused(await sam.callTool("incident__acknowledge", { incident: "INC-9" }));
+});
+
+test("an incident that nobody acknowledges is escalated to those on call after 15 minutes", async () => {
+  await using at = await office();
+  const { server, rita, sam } = at;
+  assertRefused(await rita.tools.go_on_call(), "Only responders may do this.");
+  await sam.tools.go_on_call();
+  await rita.tools.report({ title: "No water", severity: 3 });
+  await rita.tools.report({ title: "No heating", severity: 2 });
+  await sam.callTool("incident__acknowledge", { incident: "INC-2" });
+  await server.clock.advance(15 * MINUTE - 1);
+  assert.equal(await textOf(sam, "inbox://mine"), '["[]"]');
+  await server.clock.advance(1);
+  assert.match(await textOf(sam, "inbox://mine"), /INC-1 is not acknowledged: No water/);
+  assert.doesNotMatch(await textOf(sam, "inbox://mine"), /INC-2/);
+});
+
+test("open incidents are found by their contents, the worst first", async () => {
+  await using at = await office();
+  const { server, rita, sam } = at;
+  for (const severity of [3, 1, 2]) await rita.tools.report({ title: `Of severity ${severity}`, severity });
+  await sam.callTool("incident__acknowledge", { incident: "INC-3" });
+  await sam.callTool("incident__resolve", { incident: "INC-3" });
+  const page = await server.engine.query(open, {});
+  assert.deepEqual(
+    page.items.map(({ key, severity }) => [key, severity]),
+    [
+      ["INC-2", 1],
+      ["INC-1", 3],
+    ],
+  );
+  assert.match(await textOf(rita, "incidents://open"), /INC-2.+INC-1/s);
+  assertToolResult(await rita.callTool("find_incidents", { where: { severity: 3 } }), /INC-1/);
+});
+
+test("two windows of one user act on two incidents at once, and every comment lands where intended", async () => {
+  await using at = await office();
+  const { server } = at;
+  const windows = [server.client({ principal: "sam" }), server.client({ principal: "sam", era: "modern" })] as const;
+  for (const window of windows) await window.tools.report({ title: "Two at once", severity: 2 });
+  const steps = Array.from({ length: 100 }, (_, step) => step);
+  await Promise.all(
+    windows.map(async (window, n) => {
+      for (const step of steps) await window.callTool("incident__comment", { incident: `INC-${n + 1}`, text: `${n}.${step}` });
+    }),
+  );
+  for (const n of windows.keys()) {
+    const state = JSON.stringify((await server.engine.read(incident.id(`INC-${n + 1}`)))?.state);
+    assert.deepEqual(
+      [...state.matchAll(/"text":"([^"]+)"/g)].map(([, text]) => text),
+      steps.map((step) => `${n}.${step}`),
+    );
+  }
+});

@@ -269,7 +269,7 @@ export type Senders<MI, MO = unknown> = {
 };
 
 /** The same for many actors: each builder returns one message for each of them, for `send`. */
-export type Broadcasts<MI> = {
+type Broadcasts<MI> = {
   readonly [N in keyof MI]: unknown extends MI[N]
     ? (args?: Json | object, options?: SendOptions) => readonly Outgoing[]
     : (args: SentArgs<MI[N], Json>, options?: SendOptions) => readonly Outgoing[];

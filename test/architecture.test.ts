@@ -75,6 +75,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
     "bridges/theater",
     "mcp/transport",
     "mcp/mount",
+    "testing",
   ],
   "core/chain/internal.ts": ["core/engine", "hosts/restate", "testing"],
   "bridges/packet/client-error.ts": ["cli"],

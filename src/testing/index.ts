@@ -24,6 +24,7 @@ export {
 } from "./client/requests.ts";
 export type { Definition, PromptResult, ResourceDefinition, ResourceResult, TemplateDefinition, ToolResult } from "./client/results.ts";
 export { type Holding, type Served, testServer, type TestServer, type TestServerOptions, type Wires } from "./client/test-server.ts";
+export type { ServerFault } from "./client/server-faults.ts";
 export type { TestIds } from "./client/test-ids.ts";
 export type { TestStream } from "./client/test-stream.ts";
 export type { TestEra } from "./client/wire.ts";

@@ -1,4 +1,5 @@
 /** Helpers that other folders share. Not public: no subpath leads here. */
+export { authorPlace } from "./author-place.ts";
 export {
   BEGIN_ACTION,
   compareIds,

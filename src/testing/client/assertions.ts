@@ -3,6 +3,7 @@ import { AssertionError } from "node:assert/strict";
 import { inspect, isDeepStrictEqual } from "node:util";
 import { type JsonObject, isJsonObject, type Reply, type Turn } from "../../core/contract/index.ts";
 import { isJsonObjects, objectIn, type TestReply } from "./message.ts";
+import { faultsBehind } from "./server-faults.ts";
 import { shapes, type ToolResult } from "./results.ts";
 
 // The assertions' own class, which every runner shows as such; none of theirs is needed.
@@ -21,7 +22,8 @@ export const toolText = (result: ToolResult): string =>
 export function assertToolResult(actual: ToolResult | TestReply, expected: string | RegExp | JsonObject): void {
   const result = resultIn(actual);
   if (result === undefined) throw wrong("assertToolResult", "There is no tool result here:", actual, expected);
-  if (result.isError === true) throw wrong("assertToolResult", `The tool failed: ${toolText(result)}`, actual, expected);
+  if (result.isError === true)
+    throw wrong("assertToolResult", `The tool failed: ${toolText(result)}${faultsBehind(result)}`, actual, expected);
   if (typeof expected === "string" || expected instanceof RegExp) return assertText(toolText(result), expected);
   const found = result.structuredContent;
   if (!isDeepStrictEqual(found, expected)) throw wrong("assertToolResult", "The tool's structuredContent is another:", found, expected);
@@ -77,7 +79,10 @@ function refusalIn(actual: Refusable): RefusalFound | string {
 function refusalInResult(result: ToolResult): RefusalFound | string {
   if (result.isError !== true) return `the tool succeeded: ${toolText(result)}`;
   const details = objectIn(result._meta, "troupe/refused");
-  return refusalWith(toolText(result), details) ?? `the tool failed with ${codeIn(details) ?? "no code"}: ${toolText(result)}`;
+  return (
+    refusalWith(toolText(result), details) ??
+    `the tool failed with ${codeIn(details) ?? "no code"}: ${toolText(result)}${faultsBehind(result)}`
+  );
 }
 
 function refusalInResponse(response: TestReply): RefusalFound | string {

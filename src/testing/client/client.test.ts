@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
+import * as z from "zod";
+import { actor } from "../../core/actor/index.ts";
 import { createGateway } from "../../mcp/gateway/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { counterKind } from "./counter.fixture.ts";
 import { house } from "./house.fixture.ts";
 import {
   assertHasTools,
+  assertRefused,
   assertToolResult,
   callToolRequest,
   RequestError,
@@ -270,10 +273,35 @@ describe("the test server", () => {
     await assert.rejects(client.callTool("count"), /initialize/);
   });
 
-  test("tells what broke inside, which no client is told", async () => {
+  test("a rejected request prints what the author's code threw, and where", async () => {
+    const faulty = actor("faulty", {
+      description: "Its view throws.",
+      state: z.object({}),
+      resources: {
+        odd: {
+          uri: "odd://one",
+          view() {
+            throw new RangeError("broken");
+          },
+        },
+      },
+    });
+    await using server = await testServer([faulty]);
+    await assert.rejects(
+      server.client().readResource("odd://one"),
+      /CRASHED[^]*faulty\/main threw RangeError: broken, at .*client\.test\.ts:\d+:\d+/,
+    );
+  });
+
+  test("a failed call's assertion prints what the author's code threw, and where, which no client is shown", async () => {
     await using server = await testServer([counterKind]);
     const result = await server.client().callTool("crash");
     assert.ok(!JSON.stringify(result).includes("a secret"));
-    assert.ok(server.faults.some((fault) => String(fault).includes("a secret") || String(Object(fault).cause).includes("a secret")));
+    const sentence = /tools\/crash of counter\/tester threw Error: a secret, at .*counter\.fixture\.ts:\d+:\d+/;
+    assert.match(server.faults.join("\n"), sentence);
+    assert.throws(() => assertToolResult(result, "1"), sentence);
+    assert.throws(() => assertRefused(result), sentence);
+    const other = await server.client({ principal: "bob" }).callTool("crash");
+    assert.throws(() => assertToolResult(other, "1"), /(?!.*tester)crash of counter\/bob threw Error/);
   });
 });

@@ -1,6 +1,6 @@
 import type { Closable, JsonObject } from "../../core/contract/index.ts";
 import type { CallMore, TestClientOptions } from "./call-options.ts";
-import { Conversation } from "./conversation.ts";
+import { Conversation, type ServerUnderTest } from "./conversation.ts";
 import type { Exchanging, HttpCall, HttpRequest } from "./http-call.ts";
 import { objectIn, type Notification, type TestReply, type TestRequest } from "./message.ts";
 import type { Notifications } from "./notifications.ts";
@@ -15,7 +15,6 @@ import {
   type TemplateDefinition,
   type ToolResult,
 } from "./results.ts";
-import type { StalledCalls } from "./stalled-calls.ts";
 import { toolsOf } from "./tool-calls.ts";
 import { replyOf, TestStream } from "./test-stream.ts";
 import { type TestEra, Wire } from "./wire.ts";
@@ -34,8 +33,7 @@ export class TestClient<Tools = unknown> implements Closable {
   readonly #conversation: Conversation;
   #begun: Promise<JsonObject> | undefined;
 
-  /** `stalled`: watches its calls. Absent: a call that waits for simulated time waits without a word. */
-  constructor(served: Exchanging, options: TestClientOptions = {}, stalled?: StalledCalls) {
+  constructor(served: Exchanging, options: TestClientOptions = {}, server: ServerUnderTest = {}) {
     const { era = "legacy", revision, principal = "tester", scopes = [], claims, headers = {}, answers = {}, onCall } = options;
     const caller = {
       ...(principal === null ? undefined : { principal }),
@@ -45,7 +43,7 @@ export class TestClient<Tools = unknown> implements Closable {
     };
     const { info = { name: "test-client", version: "1.0.0" }, listen = true } = options;
     this.#wire = new Wire({ served, caller, era, revision, headers, answers, onCall });
-    this.#conversation = new Conversation(this.#wire, info, stalled);
+    this.#conversation = new Conversation(this.#wire, info, server);
     this.#listens = listen;
     this.notifications = this.#wire.notifications;
   }

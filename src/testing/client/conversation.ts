@@ -5,11 +5,20 @@ import type { HttpCall } from "./http-call.ts";
 import { objectIn, notificationIn, type TestReply, type TestRequest } from "./message.ts";
 import { RequestError } from "./request-error.ts";
 import { replyOf } from "./test-stream.ts";
+import { noteFaults, type ServerFault } from "./server-faults.ts";
 import type { StalledCalls } from "./stalled-calls.ts";
 import type { Wire } from "./wire.ts";
 
 const LISTS_CHANGED = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 const ROUNDS = 16;
+
+/** What is known of the inside of a server in this process. */
+export interface ServerUnderTest {
+  /** Absent: a call that waits for simulated time waits in silence. */
+  readonly stalled?: StalledCalls | undefined;
+  /** All so far. */
+  readonly faults?: readonly ServerFault[];
+}
 
 /** How requests of each era begin, carry what they must, and come to their results. */
 export class Conversation {
@@ -18,12 +27,12 @@ export class Conversation {
   readonly #tools = new Map<string, JsonObject>();
   #id = 0;
 
-  readonly #stalled: StalledCalls | undefined;
+  readonly #server: ServerUnderTest;
 
-  constructor(wire: Wire, info: JsonObject, stalled?: StalledCalls) {
+  constructor(wire: Wire, info: JsonObject, server: ServerUnderTest) {
     this.#wire = wire;
     this.#info = info;
-    this.#stalled = stalled;
+    this.#server = server;
   }
 
   /** The result of `initialize`, or of `server/discover`. */
@@ -56,12 +65,15 @@ export class Conversation {
   async result(method: string, params: JsonObject, { key, progressToken, meta }: CallMore = {}): Promise<JsonObject> {
     const _meta = { ...objectIn(params, "_meta"), ...meta, ...(progressToken === undefined ? undefined : { progressToken }) };
     const headers = key === undefined ? undefined : { "idempotency-key": key };
+    const { faults = [] } = this.#server;
+    const before = faults.length;
     let sent: JsonObject = Object.keys(_meta).length === 0 ? params : { ...params, _meta };
     for (let round = 0; round < ROUNDS; round += 1) {
       const coming = replyOf(this.post({ jsonrpc: "2.0", id: (this.#id += 1), method, params: sent }, headers));
-      const reply = await (this.#stalled?.watch(described(method, params), coming) ?? coming);
+      const reply = await (this.#server.stalled?.watch(described(method, params), coming) ?? coming);
       this.#wire.check();
-      if (reply.result === undefined) throw failure(method, reply);
+      if (reply.result === undefined) throw failure(method, reply, faults.slice(before));
+      if (reply.result["isError"] === true) noteFaults(reply.result, faults.slice(before));
       if (reply.result["resultType"] !== "input_required") return reply.result;
       sent = { ...sent, ...(await this.#responses(reply.result)) };
     }
@@ -107,6 +119,6 @@ export class Conversation {
 const described = (method: string, { name, uri }: JsonObject): string =>
   [method, name, uri].filter((part) => typeof part === "string").join(" ");
 
-function failure(method: string, { error }: TestReply): Error {
-  return error === undefined ? new Error(`${method} was answered by a result that is none.`) : new RequestError(method, error);
+function failure(method: string, { error }: TestReply, faults: readonly ServerFault[] = []): Error {
+  return error === undefined ? new Error(`${method} was answered by a result that is none.`) : new RequestError(method, error, faults);
 }

@@ -19,6 +19,7 @@ import { settle, SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts"
 import type { TestClientOptions } from "./call-options.ts";
 import { TestClient } from "./client.ts";
 import type { Exchanging } from "./http-call.ts";
+import { type FaultPlace, ServerFault } from "./server-faults.ts";
 import { StalledCalls } from "./stalled-calls.ts";
 import { TestIds } from "./test-ids.ts";
 import type { Kinds, ToolCalls } from "./tool-calls.ts";
@@ -79,8 +80,8 @@ export interface TestServer<Tools = unknown> extends Closable {
   readonly ids: TestIds;
   /** Of the actors, where kinds are served. */
   readonly engine: Engine | undefined;
-  /** What broke inside, in order: a client is never told what it was. */
-  readonly faults: readonly unknown[];
+  /** What broke inside, in order, with the author's own line: no client is shown it. */
+  readonly faults: readonly ServerFault[];
   /** Another client, closed with the server. Its `tools` are those of the kinds served, or of `kinds`. */
   client<const K extends Kinds>(options: TestClientOptions & { readonly kinds: K }): TestClient<ToolCalls<K>>;
   client(options?: TestClientOptions): TestClient<Tools>;
@@ -98,12 +99,13 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   const entropy = new SimulatedEntropy(seed);
   // Of their own, so that what a test queues or resets never names an actor's message.
   const ids = new TestIds((seed ?? 1) + 1);
-  const faults: unknown[] = [];
+  const faults: ServerFault[] = [];
   await using building = new AsyncDisposableStack();
   const sessions = options.sessions ?? building.use(memorySessionStore());
   const streams = options.streams ?? building.use(memoryStreamStore());
-  const told = (error: unknown): void => void faults.push(error);
-  const wires: Wires = { clock, entropy: ids, sessions, streams, rateLimit: false, onError: told };
+  const onFault = (error: unknown, place?: FaultPlace): void => void faults.push(new ServerFault(error, place));
+  const onError = (error: unknown): void => onFault(error);
+  const wires: Wires = { clock, entropy: ids, sessions, streams, rateLimit: false, onError };
   const over = (source: Source): Exchanging =>
     building.use(createGateway({ info: { name: "test-server", version: "1.0.0" }, ...wires, ...gatewayOptions, source }));
   let engine: LocalEngine | undefined;
@@ -116,14 +118,16 @@ export async function testServer(served: Served, options: TestServerOptions = {}
       building.defer(async () => void (await Promise.all([own[Symbol.asyncDispose]?.(), clock.advance(GRACE_MS)])));
       return exchanging(own);
     }
-    if (isAgenticService(served)) return over(building.use(fromAgenticService(served, { clock, onFault: told })));
+    if (isAgenticService(served)) return over(building.use(fromAgenticService(served, { clock, onFault: onError })));
     if (!isKinds(served)) return "exchange" in served || "gateway" in served ? exchanging(served) : over(served);
     const actors = building.use(memoryStore({ clock }));
     store = actors;
-    engine = building.use(await LocalEngine.start({ kinds: served, indexes, clock, entropy, store: actors, onFault: told }));
+    engine = building.use(await LocalEngine.start({ kinds: served, indexes, clock, entropy, store: actors, onFault }));
     for (const { kind } of served) engine.watch(`${kind}/*`, () => (changes += 1));
     const secret = Uint8Array.from(Buffer.from(entropy.hex(32), "hex"));
-    return over(cast({ engine, kinds: served, indexes, clock, entropy, handles: { secret }, onFault: told }));
+    return over(
+      cast({ engine, kinds: served, indexes, clock, entropy, handles: { secret }, onFault: (error, actor) => onFault(error, { actor }) }),
+    );
   };
   const made = await make();
   const stalled = made.remote === true ? undefined : new StalledCalls({ clock, store });
@@ -144,7 +148,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
     exchange: (exchange) => made.exchange(exchange),
     remote: made.remote === true,
     client(how?: TestClientOptions) {
-      const client = new TestClient<never>(made, how, stalled);
+      const client = new TestClient<never>(made, how, { stalled, faults });
       clients.push(client);
       return client;
     },

@@ -42,6 +42,18 @@ export const shelf = actor("shelf", {
         return later();
       },
     },
+    tell: {
+      run({ state, report }) {
+        for (const id of state.open) report(id, 1, 3, "found");
+      },
+    },
+    dig: {
+      async work({ progress }) {
+        progress(1, 2, "half");
+        progress(2, 2, "done");
+        return "dug";
+      },
+    },
     release: {
       run({ state, answer }) {
         for (const id of state.open.splice(0)) answer(id, "released");
@@ -64,6 +76,7 @@ export const desk = actor("desk", {
         return forward(shelf.at("main").take(args));
       },
     },
+    dig: { run: ({ forward }) => forward(shelf.at("main").dig()) },
     hold: { run: ({ forward }) => forward(shelf.at("main").hold()) },
     rate: { input: z.object({ title: z.string() }), run: ({ args, forward }) => forward(shelf.at("main").rate(args)) },
   },
@@ -102,6 +115,7 @@ export const reader = actor("reader", {
     },
     broken: { description: "Fails behind.", run: ({ forward }) => forward(shelf.at("main").broken()) },
     missing: { description: "There is no such shelf.", run: ({ forward }) => forward(vault.at("none").open()) },
+    dig: { description: "Works behind.", run: ({ forward }) => forward(desk.at("main").dig()) },
     hold: { description: "Is answered in time.", run: ({ forward }) => forward(desk.at("main").hold()) },
     unfit: {
       description: "Promises a number.",

@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testServer } from "../../src/testing/index.ts";
-import { KINDS } from "./kinds.fixture.ts";
+import { KINDS, shelf } from "./kinds.fixture.ts";
+
+const WORKED = [
+  [1, 2, "half"],
+  [2, 2, "done"],
+];
 
 for (const era of ["legacy", "modern"] as const) {
   test(`a ${era} client answers the question of an actor two forwards away`, async () => {
@@ -12,6 +17,22 @@ for (const era of ["legacy", "modern"] as const) {
     assert.deepEqual(content, [{ type: "text", text: "5" }]);
     assert.deepEqual((await server.engine.read("shelf/main"))?.state, { free: ["Dune", "Emma"], asked: ["Emma 5"], open: [] });
     assert.deepEqual(server.faults, []);
+  });
+
+  test(`a ${era} client gets the progress of an actor two forwards away, from work and from a later turn`, async () => {
+    await using server = await testServer(KINDS);
+    const client = server.client({ era });
+    await client.callTool("dig", {}, { progressToken: "p" });
+    const held = client.callTool("hold", {}, { progressToken: "q" });
+    await server.clock.advance(1);
+    await server.engine.call(shelf.at("main").tell());
+    await server.engine.call(shelf.at("main").release());
+    assert.deepEqual((await held).content, [{ type: "text", text: "released" }]);
+    const steps = (token: string) =>
+      client.notifications.all
+        .filter(({ method, params }) => method === "notifications/progress" && params["progressToken"] === token)
+        .map(({ params: { progress, total, message } }) => [progress, total, message]);
+    assert.deepEqual([steps("p"), steps("q")], [WORKED, [[1, 3, "found"]]]);
   });
 
   test(`a ${era} client gets the refusal of an actor that its call was forwarded to`, async () => {

@@ -12,6 +12,8 @@ import { toJson } from "./to-json.ts";
 export interface WaitingCall {
   /** The id of its message. */
   readonly id: string;
+  /** The id of the first call, which was forwarded to this one. Absent: this is the first. */
+  readonly root?: string;
   /** From the first actor that forwarded to this one: each `kind/key action`. The last is this actor and the action of the call. */
   readonly path: readonly string[];
 }
@@ -41,19 +43,25 @@ export const actionOf = ({ path }: WaitingCall): string => (path.at(-1) ?? "").s
 
 /** The call that a message makes. */
 export function callOf({ id, to, action, replyAs, replyContext }: Message): WaitingCall {
-  const before = replyAs === REPLY_ACTION ? readContext(replyContext)?.call.path : undefined;
-  return { id, path: [...(before ?? []), stepOf(to, action)] };
+  const before = replyAs === REPLY_ACTION ? readContext(replyContext)?.call : undefined;
+  const path = [...(before?.path ?? []), stepOf(to, action)];
+  return before?.root === undefined ? { id, path } : { id, root: before.root, path };
 }
 
 /** The context of a message that `call` is forwarded by. Refuses `CYCLE` if the call would come back to where it has been. */
-export function contextFor({ id, path }: WaitingCall, { to, action }: Pick<Message, "to" | "action">, more: Continuation = {}): Json {
+export function contextFor({ id, root, path }: WaitingCall, { to, action }: Pick<Message, "to" | "action">, more: Continuation = {}): Json {
   const next = stepOf(to, action);
   const first = path.indexOf(next);
   if (first >= 0) refuse(`This call would go in a circle: ${wayOf([...path.slice(first), next])}.`, { code: "CYCLE" });
   if (path.length >= LONGEST_PATH)
     refuse(`This call was forwarded ${LONGEST_PATH} times, which is the most: ${wayOf([...path, next])}.`, { code: "CYCLE" });
   const { handler, args, viewer, deadline } = more;
-  return { call: id, path, ...omitUndefined({ handler, args, viewer: viewer && toJson(viewer, "the viewer"), deadline }) };
+  return {
+    call: id,
+    root: root ?? id,
+    path,
+    ...omitUndefined({ handler, args, viewer: viewer && toJson(viewer, "the viewer"), deadline }),
+  };
 }
 
 // A key may be another user's name, which the caller must not read.
@@ -77,10 +85,10 @@ export function settledMessage({ action, from, args }: Message): Readonly<Record
 
 function readContext(context: Json | undefined): (Continuation & { readonly call: WaitingCall }) | undefined {
   if (!isJsonObject(context)) return undefined;
-  const { call, path, handler, args, viewer, deadline } = context;
+  const { call, root, path, handler, args, viewer, deadline } = context;
   if (typeof call !== "string" || !isTexts(path) || path.length > LONGEST_PATH) return undefined;
   return {
-    call: { id: call, path },
+    call: { id: call, path, ...(typeof root === "string" && { root }) },
     ...(typeof handler === "string" && { handler }),
     ...(args !== undefined && { args }),
     ...(isViewer(viewer) && { viewer }),

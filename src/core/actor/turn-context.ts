@@ -22,7 +22,6 @@ import {
   type Wake,
 } from "../contract/index.ts";
 import {
-  BEGIN_ACTION,
   capabilityNeeded,
   closestMatch,
   DirtyPaths,
@@ -36,23 +35,12 @@ import {
 import { describeIssues } from "../schema/index.ts";
 import type { Action, CompiledReply } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
-import { checkSendOptions, idOf } from "./address.ts";
-import type {
-  Answers,
-  Call,
-  Create,
-  CreateOptions,
-  Forward,
-  RawQuestion,
-  RunContext,
-  Send,
-  SendOptions,
-  WakeOptions,
-  WorkContext,
-} from "./context.ts";
+import { idOf } from "./address.ts";
+import type { Answers, Call, Create, Forward, RawQuestion, RunContext, Send, SendOptions, WakeOptions, WorkContext } from "./context.ts";
 import { type Draft, openDraft } from "./draft.ts";
 import { callOf, contextFor, isReply, readReplyArgs, type WaitingCall } from "./delegation.ts";
 import { keyOf } from "./names.ts";
+import { creating, outgoing, traced } from "./outgoing.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
 import { type Forwarded, ForwardedMark, Later, refuse, SettledMark } from "./replies.ts";
@@ -494,36 +482,6 @@ export interface Caller {
 const LATER = new Later();
 const FORWARDED = new ForwardedMark();
 const NOTHING: Turn<object> = Object.freeze({});
-
-/** The message that starts an actor. */
-function creating(to: ActorId, args: unknown, { policy, viewer }: CreateOptions = {}): Outgoing & { readonly start: Json } {
-  const start = args === undefined ? null : toJson(args, "the arguments of create()");
-  return { to, action: BEGIN_ACTION, args: null, start, ...omitUndefined({ policy, viewer }) };
-}
-
-/** The envelope of a message as its author wrote it. It keeps the trace of its cause. */
-function outgoing(
-  to: ActorId | Outgoing,
-  given: string | SendOptions | undefined,
-  args: unknown,
-  options: SendOptions | undefined,
-  cause: Message,
-): Outgoing {
-  if (typeof to === "object") {
-    const extra = typeof given === "object" ? given : undefined;
-    checkSendOptions(extra);
-    return traced({ ...to, ...extra, args: toJson(to.args, "the arguments of a message") }, cause);
-  }
-  // Throws BAD_ID here, where the author sees it, not in the outbox.
-  keyOf(to);
-  if (typeof given !== "string") throw badTurn("send(to, action, args): `action` is the name of a message.");
-  checkSendOptions(options);
-  return traced({ ...options, to, action: given, args: toJson(args, "the arguments of a message") }, cause);
-}
-
-function traced(message: Outgoing, cause: Message): Outgoing {
-  return cause.trace === undefined || message.trace !== undefined ? message : { ...message, trace: cause.trace };
-}
 
 function isQuestion(value: unknown): boolean {
   const request = isJsonObject(value) && "request" in value ? value["request"] : value;

@@ -141,6 +141,10 @@ function derived(message: Message, outgoing: Outgoing, from: ActorId, at: number
   };
 }
 
+/** The id of the first call, if this message was forwarded for it: whoever waits for that reply gets the progress. */
+export const firstCall = ({ replyAs, replyContext }: Partial<ReplyAddress>): string | undefined =>
+  replyAs === REPLY_ACTION && isJsonObject(replyContext) && typeof replyContext["root"] === "string" ? replyContext["root"] : undefined;
+
 // ── pending replies ─────────────────────────────────────────────────────────
 // A message whose turn returned "later" stays in the row until it is answered, so it survives the process.
 
@@ -156,14 +160,15 @@ export function answersIn(
   return answers;
 }
 
-/** The progress of such messages, pending before or after the turn. That of other ids is ignored. */
+/** The progress of such messages, pending before or after the turn, by the first calls they are for. That of other ids is ignored. */
 export function stepsIn(
   report: NonNullable<Turn<unknown>["report"]>,
   before: JsonObject,
   after: JsonObject,
 ): Readonly<Record<string, Step>> {
   checkSteps(report);
-  return Object.fromEntries(Object.entries(report).filter(([id]) => Object.hasOwn(before, id) || Object.hasOwn(after, id)));
+  const known = Object.entries(report).filter(([id]) => Object.hasOwn(before, id) || Object.hasOwn(after, id));
+  return Object.fromEntries(known.map(([id, step]) => [firstCall(pendingReply(after[id] ?? before[id])) ?? id, step]));
 }
 
 interface SettledReplies {

@@ -3,6 +3,7 @@
 import type { CallKey } from "../chain/internal.ts";
 import { EngineError, type CallOptions, type Message, type Reply, type Step } from "../contract/index.ts";
 import { MultiMap, safeCall } from "../contract/internal.ts";
+import type { OnFault } from "./fault-reports.ts";
 
 /** Where a message is. From `commit` on it can no longer be cancelled. */
 export type JobPhase = "waiting" | "work" | "commit" | "deferred" | "over";
@@ -124,6 +125,23 @@ export class DeferredReplies {
   progress(messageId: string, { done, total, text }: Step, turn: Job, fault: (error: unknown) => void): void {
     const waiting = messageId === turn.message.id ? [turn] : this.#waiting.get(messageId);
     for (const { options } of waiting ?? []) safeCall(() => options?.onProgress?.(done, total, text), fault);
+  }
+
+  /** What a call to another actor reports on behalf of the callers that wait for this message. Undefined: none do. */
+  listeners(messageId: string | undefined, fault: OnFault): CallOptions | undefined {
+    if (messageId === undefined) return undefined;
+    const each = (notify: (options: CallOptions) => unknown): void => {
+      for (const { options, message } of this.#waiting.get(messageId) ?? [])
+        if (options !== undefined)
+          safeCall(
+            () => notify(options),
+            (error) => fault(error, { where: "progress", actor: message.to, action: message.action }),
+          );
+    };
+    return {
+      onProgress: (...step) => each(({ onProgress }) => onProgress?.(...step)),
+      onLog: (...line) => each(({ onLog }) => onLog?.(...line)),
+    };
   }
 
   failAll(error: EngineError): void {

@@ -47,7 +47,7 @@ import {
   safeCall,
   unserialisableError,
 } from "../contract/internal.ts";
-import { faults, innerKey, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
+import { faults, firstCall, innerKey, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState } from "./actor-state.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -169,6 +169,7 @@ export class LocalEngine implements Engine {
       store,
       retryMs,
       fault,
+      listeners: (message) => this.#deferred.listeners(firstCall(message), fault),
       accept: (job) => (isStopChildrenMessage(job.message) ? this.#supervision.delivered(job) : this.#dispatcher.accept(job)),
     });
     const parts = { deferred: this.#deferred, registry: this.#registry, cells: this.#cells, outbox: this.#outbox };

@@ -1,6 +1,6 @@
 // Owns: delivery of the messages that turns have sent (C5): order, retries, dead letters.
 // Does not own: the receiving turn (cell.ts), or where a message is stored.
-import type { Clock, Damaged, EngineError, DeadLetter, Message, Reply, OutboxAck, Store } from "../contract/index.ts";
+import type { CallOptions, Clock, Damaged, EngineError, DeadLetter, Message, Reply, OutboxAck, Store } from "../contract/index.ts";
 import { answerMessage, askerOf, atMostBytes, deadLetterAnswer, faults, finalRefusal, unhandledMessage } from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
 import { damageReporter, fromStore, type OnFault } from "./fault-reports.ts";
@@ -44,6 +44,8 @@ export interface OutboxHost {
   /** The delay after a first failure. A failed store is retried after half of it. */
   readonly retryMs: number;
   accept(job: Job): void;
+  /** The listeners of a forwarded message: those of the caller that waits behind it. */
+  listeners(message: Message): CallOptions | undefined;
   readonly fault: OnFault;
 }
 
@@ -239,7 +241,7 @@ export class Outbox {
   #deliver(channel: Channel): void {
     const item = channel.messages.peek();
     if (item === undefined || this.#closed) return;
-    const job = new Job(item.message);
+    const job = new Job(item.message, this.#host.listeners(item.message));
     job.bounded = false;
     if (item.stored) job.consumed = item.message.id;
     job.onEnd = (reply, error) => this.#ended(channel, item, job, reply, error);

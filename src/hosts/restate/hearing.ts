@@ -1,6 +1,6 @@
 /** What work says while it runs, and turns of what is answered later, on the way to the node whose caller waits: never kept. */
 import type { CallOptions, Json, Log, LogLevel, Peers, Progress, Step } from "../../core/contract/index.ts";
-import { safeCall } from "../../core/contract/internal.ts";
+import { omitUndefined, safeCall } from "../../core/contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
 const TOPIC = "said";
@@ -29,7 +29,13 @@ export class Hearing {
     this.#undo?.();
   }
 
-  of(messageId: string, node: string | undefined): { readonly progress: Progress; readonly log: Log } {
+  /** `first`: the call that the message was forwarded for. No message says where its caller waits. */
+  of(messageId: string, node: string | undefined, first?: string): { readonly progress: Progress; readonly log: Log } {
+    if (first !== undefined)
+      return {
+        progress: (done, total, text) => this.report(first, { done, ...omitUndefined({ total, text }) }),
+        log: (...said) => this.#tell(first, (caller) => caller.onLog?.(...said)),
+      };
     const peers = this.#peers;
     if (node === undefined || peers === undefined || node === peers.self) {
       return {

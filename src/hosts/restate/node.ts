@@ -1,4 +1,4 @@
-import { innerKey, stampFrom } from "../../core/chain/internal.ts";
+import { firstCall, innerKey, stampFrom } from "../../core/chain/internal.ts";
 import {
   systemClock,
   systemEntropy,
@@ -213,7 +213,7 @@ export class Node implements NodeHost {
   }
 
   hearing(message: Message, node: string | undefined): ReturnType<Hearing["of"]> {
-    return this.#hearing.of(message.id, node);
+    return this.#hearing.of(message.id, node, firstCall(message));
   }
 
   report(steps: Readonly<Record<string, Step>>): void {

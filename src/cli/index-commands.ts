@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type IndexPage, type IndexQuery, isJsonObject, isList, type Json, type StoredIndex } from "../core/contract/index.ts";
+import { type IndexPage, type IndexQuery, isJsonObject, isList, type Json, type Store, type StoredIndex } from "../core/contract/index.ts";
 import { INDEX_LIMITS, indexPage, omitUndefined, rowQuery, tryParseJson } from "../core/contract/internal.ts";
-import { sqliteStore } from "../core/store/index.ts";
 import type { Writing } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
@@ -53,10 +52,12 @@ interface FindOptions extends Common {
   readonly as?: string;
 }
 
-const opened = (data: string) => {
+const opened = async (data: string): Promise<Store> => {
   const directory = new DataDirectory(data);
   directory.refuseLoss();
   if (!directory.holdsActors()) throw directory.noActors();
+  // Commands that do not read it load no store.
+  const { sqliteStore } = await import("../core/store/index.ts");
   return sqliteStore({ directory: directory.path, readOnly: true, ...notesLoss });
 };
 
@@ -73,7 +74,7 @@ const named = (indexes: readonly StoredIndex[], wanted: string): StoredIndex => 
 };
 
 const find = async (wanted: string, { data, json = false, where = [], as, ...rest }: FindOptions): Promise<void> => {
-  await using store = opened(data);
+  await using store = await opened(data);
   const index = named((await store.indexes?.list()) ?? [], wanted);
   const query: IndexQuery = JSON.parse(JSON.stringify({ ...rest, where: whereOf(where) }));
   const checked = rowQuery(index, as === undefined ? query : { ...query, viewer: { principal: as, scopes: [] } }, true);
@@ -105,12 +106,12 @@ const cell = (value: Json | undefined): string => (value === undefined ? "" : ty
 /** Those named, or all. */
 const namesOf = async (data: string, names: readonly string[]): Promise<readonly string[]> => {
   if (names.length > 0) return names;
-  await using store = opened(data);
+  await using store = await opened(data);
   return ((await store.indexes?.list()) ?? []).map(({ name }) => name);
 };
 
 const list = async ({ data, json = false }: Common): Promise<void> => {
-  await using store = opened(data);
+  await using store = await opened(data);
   const indexes = (await store.indexes?.list()) ?? [];
   const out = output({ json });
   for (const { definition: _, ...index } of indexes) out.value(index);

@@ -14,8 +14,8 @@ const engine = await LocalEngine.start({ kinds: [account], indexes: [balances], 
 writeSync(1, "ready\n");
 const dice = new SimulatedEntropy(Number(round) + 1);
 const caller = async (name: number): Promise<void> => {
-  for (let index = 0; ; index += 1) {
-    const wanted = operation(`${round}.${name}.${index}`, dice);
+  for (let n = 0; ; n += 1) {
+    const wanted = operation(`${round}.${name}.${n}`, dice);
     writeSync(log, `try ${JSON.stringify(wanted)}\n`);
     try {
       await engine.call(wanted.message);

@@ -7,7 +7,7 @@ import { NAME_SECRET } from "./cluster-place.ts";
 import { openOperator } from "./cluster-reader.ts";
 import { inCommandWords } from "./command-words.ts";
 import { notFound, usage } from "./exit-code.ts";
-import { scopesIn } from "./operate.ts";
+import { refuseUnstarted, scopesIn } from "./operate.ts";
 
 /** One operation that writes, by the nodes of a cluster. */
 export const operateCluster = async (place: TransferOptions, operation: string, args: JsonObject): Promise<Json> => {
@@ -46,10 +46,11 @@ const act = async (operator: RestateOperator, operation: string, args: JsonObjec
   if (!operator.kinds.includes(kind))
     throw notFound(`No node that is registered serves the kind "${kind}": there are ${operator.kinds.join(", ")}.`);
   // A node that is away is noticed here: what is sent to it would wait for its return.
-  await operator.read(id);
+  const found = await operator.read(id);
   switch (operation) {
     case "call": {
       const start = args["start"];
+      if (start === undefined) refuseUnstarted(id, found);
       return {
         ...(await operator.call({
           to: id,

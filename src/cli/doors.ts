@@ -136,7 +136,9 @@ export class Doors {
       this.#add({ packetsTcp: this.#opened(await serveTcp({ ...common, ...options.packets, ...packetDoor.tcp, limits: perPeer })).url });
     if (options.tcp !== undefined)
       this.#add({
-        tcp: this.#opened(await serveTcp({ ...common, ...options.tcp, limits: perPeer, ...omitUndefined({ as: options.as }) })).url,
+        tcp: this.#opened(
+          await serveTcp({ ...common, ...options.tcp, limits: perPeer, ...omitUndefined({ as: options.as, scopes: options.scope }) }),
+        ).url,
       });
   }
 
@@ -149,7 +151,7 @@ export class Doors {
       gateway: this.#served.gateway,
       log: forLog(log),
       graceMs: options.grace,
-      ...omitUndefined({ as: options.as }),
+      ...omitUndefined({ as: options.as, scopes: options.scope }),
     });
     // In its own grace.
     this.#open.push({ close: () => door.close() });

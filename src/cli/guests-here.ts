@@ -14,6 +14,12 @@ export const guestsHere = async (directory: DataDirectory, op: string, args: Jso
   house.open(engine, directory.path);
   return (
     (await house.operate(op, args)) ??
-    (await operate({ directory: directory.path, engine, store, erased: () => directory.dropSearch() })(op, args))
+    (await operate({
+      directory: directory.path,
+      engine,
+      kinds: new Set([house.guests.kind.kind]),
+      store,
+      erased: () => directory.dropSearch(),
+    })(op, args))
   );
 };

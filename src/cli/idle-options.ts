@@ -51,6 +51,12 @@ export const refuseIdle = (options: ServeOptions, inDevelopment: boolean): void 
       of: "the client on stdio or a Unix socket: give --stdio or --tcp with a path",
       there: stdio === true || (tcp !== undefined && "path" in tcp) || (inDevelopment && overHttp && !asks),
     },
+    {
+      option: "--scope",
+      given: options.scope !== undefined,
+      of: "the principal of --as (of tokens, --require-scope): give --as",
+      there: options.as !== undefined,
+    },
     { option: "--session-ttl", given: options.sessionTtl !== undefined, of: "sessions over HTTP: give --http", there: overHttp },
     {
       option: "--connections-per-peer",

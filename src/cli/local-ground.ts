@@ -29,6 +29,7 @@ export class LocalGround implements Ground {
   readonly #how: GroundOptions;
   readonly #disk: DiskKeep | undefined;
   #engine: LocalEngine | undefined;
+  #kinds: ReadonlySet<string> = new Set();
   #closeControl: (() => PromiseLike<void> | void) | undefined;
 
   private constructor(disk: DiskKeep | undefined, how: GroundOptions) {
@@ -64,8 +65,10 @@ export class LocalGround implements Ground {
     const { dev, log, inFull, observer } = this.#how;
     const store = this.#disk?.store;
     const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
+    const kinds = parts.flatMap((part) => part.kinds.map(prepare));
+    this.#kinds = new Set(kinds.map(({ kind }) => kind));
     this.#engine = await LocalEngine.start({
-      kinds: parts.flatMap((part) => part.kinds.map(prepare)),
+      kinds,
       indexes: indexesOf(loaded),
       ...omitUndefined({ store, observer }),
       onIndexProgress: ({ index, actors, of, isDone }) => log("info", isDone ? "index-built" : "index-building", { index, actors, of }),
@@ -99,7 +102,7 @@ export class LocalGround implements Ground {
       const done = await more?.(operation, args);
       if (done !== undefined) return done;
       const { operate } = await import("./operate.ts");
-      return await operate({ directory: directory.path, engine: this.#engine, store, erased })(operation, args);
+      return await operate({ directory: directory.path, engine: this.#engine, kinds: this.#kinds, store, erased })(operation, args);
     };
     this.#closeControl = await serveControl(directory.control, handle);
   }

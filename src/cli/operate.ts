@@ -1,5 +1,5 @@
-import { type ActorId, type JsonObject, isJsonObject, type Json, type Store } from "../core/contract/index.ts";
-import { isTexts, omitUndefined } from "../core/contract/internal.ts";
+import { type ActorId, EngineError, type JsonObject, isJsonObject, type Json, type Snapshot, type Store } from "../core/contract/index.ts";
+import { isTexts, kindOf, omitUndefined } from "../core/contract/internal.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
 import { checkpoint, fork, revert } from "./chain-operations.ts";
 import type { ControlHandler } from "./control.ts";
@@ -16,6 +16,14 @@ const text = (args: JsonObject, name: string): string => {
   return value;
 };
 
+/**
+ * A key that was mistyped must not start an actor, as the first message to a shared one would. Throws `NO_ACTOR`, `ACTOR_STOPPED`.
+ */
+export const refuseUnstarted = (id: ActorId, found: Pick<Snapshot, "status"> | undefined): void => {
+  if (found === undefined) throw new EngineError("NO_ACTOR", `There is no actor ${id}.`);
+  if (found.status === "stopped") throw new EngineError("ACTOR_STOPPED", `${id} has stopped.`);
+};
+
 /** The scopes of a caller. */
 export const scopesIn = ({ scopes }: JsonObject): readonly string[] => (isTexts(scopes) ? scopes : []);
 
@@ -27,6 +35,8 @@ export interface Operating {
   /** The data directory, for messages. */
   readonly directory?: string;
   readonly engine: LocalEngine;
+  /** Those that the engine runs. */
+  readonly kinds: ReadonlySet<string>;
   readonly store: Store;
   /** Bodies of these actors were erased, or they were removed: what was made of their chains is to follow. */
   readonly erased: (ids: readonly ActorId[]) => void;
@@ -44,7 +54,7 @@ export const operate =
   };
 
 /** What needs no code of an actor's kind. */
-interface OperatingOnStore extends Omit<Operating, "engine"> {
+interface OperatingOnStore extends Omit<Operating, "engine" | "kinds"> {
   readonly engine: Pick<LocalEngine, "append" | "letter">;
 }
 
@@ -60,12 +70,13 @@ export const operateOnStore =
   };
 
 const perform = async (operating: Operating, operation: string, args: JsonObject): Promise<Json> => {
-  const { directory, engine, store, erased } = operating;
+  const { directory, engine, kinds, store, erased } = operating;
   switch (operation) {
     case "call": {
       const id = actorId(text(args, "actor"));
       const principal = typeof args["as"] === "string" ? args["as"] : "local";
       const { start, claims } = args;
+      if (start === undefined && kinds.has(kindOf(id))) refuseUnstarted(id, await engine.read(id));
       const reply = await engine.call({
         to: id,
         action: text(args, "action"),

@@ -25,6 +25,8 @@ export interface ServeOptions {
   readonly title?: string;
   readonly serverVersion?: string;
   readonly as?: string;
+  /** The scopes of that principal. */
+  readonly scope?: readonly string[];
   /** Absent: underscores, except in an AgenticService. */
   readonly names?: NameStyle;
   readonly lists: "gated" | "dynamic";
@@ -185,6 +187,7 @@ export const addServeOptions = (
       "--as <name>",
       "who the client on stdio or a Unix socket is (default: local); with dev, also every caller over HTTP on loopback",
     )
+    .option("--scope <scope>", "with --as: a scope of that principal; repeatable", scopes)
     .addOption(
       new Option(
         "--names <style>",

@@ -40,6 +40,7 @@ const SHAPES: Readonly<Record<Property, Shape>> = {
   title: "text",
   serverVersion: "text",
   as: "text",
+  scope: "texts",
   names: "text",
   lists: "text",
   legacyLists: "text",

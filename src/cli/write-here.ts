@@ -30,8 +30,9 @@ export const writeHere = (
   withModules(modules, options, async (loaded) => {
     await using store = sqliteStore({ directory: directory.path, ...notesLoss });
     let thrown: unknown;
+    const kinds = loaded.parts.flatMap((part) => part.kinds);
     await using engine = await LocalEngine.start({
-      kinds: loaded.parts.flatMap((part) => part.kinds),
+      kinds,
       indexes: indexesOf(loaded),
       store,
       onFault: (error) => {
@@ -39,7 +40,13 @@ export const writeHere = (
       },
     });
     try {
-      return await operate({ directory: directory.path, engine, store, erased: () => directory.dropSearch() })(op, args);
+      return await operate({
+        directory: directory.path,
+        engine,
+        kinds: new Set(kinds.map(({ kind }) => kind)),
+        store,
+        erased: () => directory.dropSearch(),
+      })(op, args);
     } catch (error) {
       throw withCause(error, thrown);
     }

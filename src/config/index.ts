@@ -31,6 +31,8 @@ export interface TroupeConfig {
   readonly serverVersion?: string;
   /** The principal on stdio or a Unix socket; of `troupe dev` also of every caller over HTTP. */
   readonly as?: string;
+  /** The scopes of that principal. */
+  readonly scope?: readonly string[];
   /** How names of links and prefixes are joined: `desk__queue` or `desk.queue`. */
   readonly names?: "underscores" | "dots";
   readonly lists?: "gated" | "dynamic";

@@ -179,14 +179,14 @@ void test("troupe dev --as names every caller over HTTP, and logs what a turn th
   const module = join(folder.path, "desk.ts");
   writeFileSync(module, DESK);
   const data = join(folder.path, "data");
-  const server = running("dev", module, "--http", "127.0.0.1:0", "--data", data, "--as", "ann", "--json");
+  const server = running("dev", module, "--http", "127.0.0.1:0", "--data", data, "--as", "ann", "--scope", "desk", "--json");
   try {
     await server.said(/"ready":true/);
     const http = /"http":"([^"]+)"/.exec(server.out())?.[1] ?? "";
     const client = new Client(INFO);
     await client.connect(new StreamableHTTPClientTransport(new URL(http)));
     const call = async (name: string): Promise<string> => JSON.stringify(await client.callTool({ name, arguments: {} }));
-    assert.match(await call("who"), /"ann "/);
+    assert.match(await call("who"), /"ann desk"/);
     for (const _ of [1, 2, 3]) assert.match(await call("fail"), /isError":true/);
     assert.match(await call("spoil"), /isError":true/);
     await client.close();

@@ -126,6 +126,7 @@ describe("troupe serve", () => {
       ["--no-auth", [], /give --packets or --theater/],
       ["--insecure-no-auth", [], /give --theater-tcp/],
       ["--as", ["ann"], /give --stdio or --tcp with a path/],
+      ["--scope", ["orders"], /give --as/],
       ["--node", ["9080"], /give --engine/],
       ["--advertise", ["http://10.0.0.1:9080"], /give --engine/],
       ["--secret-file", [keys], /give --engine/],

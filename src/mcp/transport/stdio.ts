@@ -8,6 +8,7 @@ import {
   type Gateway,
   type Log,
   type OptionTable,
+  TEXTS,
   systemClock,
 } from "../../core/contract/index.ts";
 import { rateLimitedLog, withTimeout } from "../../core/contract/internal.ts";
@@ -48,6 +49,8 @@ export interface StdioOptions {
   readonly output?: Writable;
   /** The principal. Default `local`. */
   readonly as?: string;
+  /** Its scopes. Default none. */
+  readonly scopes?: readonly string[];
   /** The longest line accepted, in bytes. Default 4 MiB. */
   readonly lineBytes?: number;
   /** Limit for output that the client has not read, in bytes; more ends the connection. Default 64 MiB. */
@@ -75,6 +78,7 @@ const OPTIONS: OptionTable<StdioOptions> = {
   input: true,
   output: true,
   as: true,
+  scopes: TEXTS,
   lineBytes: ABOVE_ZERO,
   queuedBytes: ABOVE_ZERO,
   graceMs: true,
@@ -85,7 +89,15 @@ const OPTIONS: OptionTable<StdioOptions> = {
 /** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. Throws `DOOR_OPTION`. */
 export function serveStdio(options: StdioOptions): StdioDoor {
   checkOptions("serveStdio", options, OPTIONS);
-  const { gateway, as = "local", lineBytes = 4_194_304, queuedBytes = 67_108_864, graceMs = 5_000, clock = systemClock } = options;
+  const {
+    gateway,
+    as = "local",
+    scopes = [],
+    lineBytes = 4_194_304,
+    queuedBytes = 67_108_864,
+    graceMs = 5_000,
+    clock = systemClock,
+  } = options;
   const log = rateLimitedLog(options.log, clock);
   const input = options.input ?? process.stdin;
   const guard = options.output === undefined ? guardStandardOutput() : undefined;
@@ -112,7 +124,7 @@ export function serveStdio(options: StdioOptions): StdioDoor {
     ),
     end: () => end(),
   });
-  const connection = gateway.connect(channel, { principal: as, scopes: [], peer: "stdio" });
+  const connection = gateway.connect(channel, { principal: as, scopes, peer: "stdio" });
 
   const stopReading = readLines({
     input,

@@ -9,6 +9,7 @@ import {
   type Gateway,
   type Log,
   type OptionTable,
+  TEXTS,
   systemClock,
 } from "../../core/contract/index.ts";
 import type { FaultKind } from "../gateway/index.ts";
@@ -71,6 +72,8 @@ export interface TcpOptions {
   readonly path?: string;
   /** The principal on a Unix socket. Default `local`. */
   readonly as?: string;
+  /** Its scopes. Default none. */
+  readonly scopes?: readonly string[];
   /** Authenticates callers. Without it callers over TCP have no principal. On a Unix socket the file's mode decides. */
   readonly auth?: Authenticator;
   /** Allows listening beyond loopback without authentication. */
@@ -97,6 +100,7 @@ const OPTIONS: OptionTable<TcpOptions> = {
   port: true,
   path: true,
   as: true,
+  scopes: TEXTS,
   auth: AUTH,
   insecure: true,
   limits: boundsOf(TCP_LIMITS),
@@ -109,7 +113,7 @@ const OPTIONS: OptionTable<TcpOptions> = {
  * custom transports). Other protocols with one JSON object per line can use it with a `refusal` of their own.
  */
 export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
-  const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", clock = systemClock } = options;
+  const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", scopes = [], clock = systemClock } = options;
   checkOptions("serveTcp", options, OPTIONS);
   const log = rateLimitedLog(options.log, clock);
   const limits = { ...TCP_LIMITS, ...options.limits };
@@ -145,7 +149,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
       return;
     }
     const caller: Caller =
-      path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes: [], peer: "unix" };
+      path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes, peer: "unix" };
     const connection = tcpConnection({
       socket,
       door: { gateway, refusal, tokenPlace, auth },

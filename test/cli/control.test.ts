@@ -91,7 +91,7 @@ test("a command's call that runs is answered before a server that was told to st
       description: "Slow.", initial: () => ({ n: 0 }),
       tools: {
         wait: { description: "Wait.", async work({ state }) { console.log("it waits"); await wait(); state.n += 1; return state.n; } },
-        tell: { description: "Tell another.", run({ send }) { send("slow/other", "later", null, { start: null }); return "told"; } },
+        tell: { description: "Tell another.", run({ send }) { send("slow/other", "later", null); return "told"; } },
       },
       messages: { later: { async work({ state }) { console.log("the other waits"); await wait(); state.n = 7; } } },
     });`,

@@ -27,6 +27,9 @@ const servedBy = async (...args: readonly string[]): Promise<{ readonly loaded: 
   return { loaded: words(/^loaded (.*)$/m), files: words(/^files (.*)$/m) };
 };
 
+/** Of the store, it has the file of secrets alone, which data directories need. */
+const COMMAND_LINE = ["cli", "commander", "contract", "store"];
+
 describe("a command loads what it needs", () => {
   const folder = mkdtempSync(join(tmpdir(), "troupe-start-up-"));
   const data = join(folder, "data");
@@ -52,7 +55,7 @@ describe("a command loads what it needs", () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   test("help and version load the command line only", async () => {
-    for (const option of ["--version", "--help"]) assert.deepEqual(await loadedBy(option), ["cli", "commander", "contract"], option);
+    for (const option of ["--version", "--help"]) assert.deepEqual(await loadedBy(option), COMMAND_LINE, option);
   });
 
   test("a list reads the store, and a chain is read without an engine", async () => {
@@ -64,7 +67,7 @@ describe("a command loads what it needs", () => {
   test("a server loads no tests and no other sources, and what asks it loads the command line only", async () => {
     await using served = runningIn(hook, "serve", module, "--http", "127.0.0.1:0", "--json", "--data", data);
     await served.said(/"ready":true/);
-    assert.deepEqual(await loadedBy("call", "bell/one", "tools/ring", "--data", data), ["cli", "commander", "contract"]);
+    assert.deepEqual(await loadedBy("call", "bell/one", "tools/ring", "--data", data), COMMAND_LINE);
     served.child.kill("SIGTERM");
     assert.equal(await served.ended, 0);
     const loaded = /^loaded (.*)$/m.exec(served.err())?.[1]?.split(" ") ?? [];
@@ -83,7 +86,7 @@ describe("a command loads what it needs", () => {
     );
     assert.deepEqual(
       files.filter((file) => file.startsWith("store/")),
-      ["store/memory-sessions.ts", "store/rules.ts"],
+      ["store/memory-sessions.ts", "store/rules.ts", "store/secret-file.ts"],
     );
     assert.deepEqual(
       files.filter((file) => /^transport\/(http|tcp|web|auth|index)|^cli\/(auth|control|packets|theater|chain|cluster-ground)/.test(file)),

@@ -1,6 +1,6 @@
 // What each command prints with --json has the members that the guide says, and no other.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -72,6 +72,9 @@ test("every command's line has the members that the guide tells", async () => {
     await shows("letters replay", "lost.1", ...module);
     await shows("letters drop", "lost.2", ...module);
     await shows("prune", "--ended-before", "30d");
+    const config = join(data, "settings.mjs");
+    writeFileSync(config, "export default { rate: 5 };");
+    await shows("config", "--config", config);
     await shows("actors", "--bytes");
     await shows("actors --by-kind");
     await shows("state", main);

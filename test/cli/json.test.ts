@@ -24,11 +24,11 @@ const told = (): ReadonlyMap<string, readonly string[]> => {
   );
 };
 
-/** Of `forked` and `checkpoint`, what is in them too. */
+/** Of `forked`, `checkpoint` and `reverted`, what is in them too. */
 const membersOf = (line: unknown): readonly string[] => {
   assert.ok(isJsonObject(line));
   return Object.entries(line).flatMap(([name, value]) =>
-    ["forked", "checkpoint"].includes(name) && isJsonObject(value) ? [name, ...Object.keys(value)] : [name],
+    ["forked", "checkpoint", "reverted"].includes(name) && isJsonObject(value) ? [name, ...Object.keys(value)] : [name],
   );
 };
 
@@ -85,6 +85,7 @@ test("every command's line has the members that the guide tells", async () => {
     await shows("replay", main, ...module);
     await shows("diff", main, "1", "2");
     await shows("fork", main, "counter/copy", ...module);
+    await shows("revert", main, "--to", "1", "--reason", "a mistake");
     await shows("checkpoint", main, ...module);
     await shows("restart", main, ...module);
     await shows("stop", main, ...module);

@@ -169,8 +169,8 @@ let urls: Readonly<
 let control: ReturnType<typeof operate>;
 let theater: number;
 
-const toolOf = ({ row: { kind, way }, tool }: Call): string =>
-  `${way === "link" ? (kind === "link-any" ? "a." : "b.") : ""}${kind.replace("-", "_")}_${tool}`;
+const toolOf = ({ row: { kind, way }, tool }: Call, separator = "__"): string =>
+  `${way === "link" ? (kind === "link-any" ? "a" : "b") + separator : ""}${kind.replace("-", "_")}_${tool}`;
 const handleOf = ({ row }: Call): string | undefined => (row.way === "handle" ? handles.get(row.kind) : undefined);
 const argsOf = (call: Call): Readonly<Record<string, Json>> => {
   const handle = handleOf(call);
@@ -237,7 +237,7 @@ const packetOf = (call: Call) => {
   const actor_id = way === "by key" ? keyOf(kind) : handleOf(call);
   return {
     capability: way === "link" ? "hub" : kind,
-    payload: { tool: toolOf(call) },
+    payload: { tool: toolOf(call, ".") },
     options: actor_id === undefined ? {} : { actor_id },
   };
 };

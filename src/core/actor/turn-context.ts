@@ -32,7 +32,6 @@ import {
   setOwn,
   SETTLED_ACTION,
 } from "../contract/internal.ts";
-import { describeIssues } from "../schema/index.ts";
 import type { Action, CompiledReply } from "./actions.ts";
 import { badTurn } from "./author-errors.ts";
 import { idOf } from "./address.ts";

@@ -76,7 +76,9 @@ export interface RoleSource {
 
 /** `rolesOf` for these kinds. */
 export function rolesByKind(kinds: readonly Behaviour[], viewer: Viewer): RolesByKind {
-  return Object.fromEntries(kinds.flatMap(({ kind, roles }) => (roles === undefined ? [] : [[kind, roles(viewer)]])));
+  return Object.fromEntries(
+    kinds.flatMap((behaviour) => (behaviour.roles === undefined ? [] : [[behaviour.kind, behaviour.roles(viewer)]])),
+  );
 }
 
 /** The viewer as messages have it. Claims must not get into a message: it is stored, logged, and passed to other nodes. */

@@ -46,7 +46,7 @@ test("send(kind.each(keys).message(args)) sends it to each, in order, and return
   assert.equal(new Set(stage.state.ids).size, 2);
 });
 
-test("a broadcast to nobody sends nothing, and one with a wrong key or wrong arguments is refused #actors.broadcast", () => {
+test("a broadcast to no actor sends nothing, and one with a wrong key or wrong arguments is refused #actors.broadcast", () => {
   const stage = testActor(desk);
   stage.turn("tell", { people: [] });
   assert.deepEqual([stage.sent, stage.state.ids], [[], []]);

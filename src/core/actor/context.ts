@@ -108,7 +108,7 @@ export interface RawQuestion {
 
 export type Answers<Q> = { readonly [K in keyof Q]: Q[K] extends Question<infer T> ? T : Json };
 
-/** What the handlers of a definition have beside: a part of its own, so that `RunContext<S, A>` suits functions that handlers share. */
+/** What handlers have in addition: a part of its own, so that `RunContext<S, A>` suits functions that handlers share. */
 export interface OwnMessages<Own> {
   /** Builders of this actor's own messages, for `wake` and `send`: `messages.due({ title })`. */
   readonly messages: Own;

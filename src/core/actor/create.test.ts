@@ -15,7 +15,7 @@ const room = actor("room", {
   messages: { grow: { run: ({ state }) => void (state.size += 1) }, begin: { run: ({ state }) => void (state.begun += 1) } },
 });
 
-const house = actor("house", {
+const building = actor("building", {
   description: "Creates rooms.",
   initial: (): { ids: string[] } => ({ ids: [] }),
   messages: {
@@ -46,54 +46,54 @@ const house = actor("house", {
 });
 
 const stage = async (): Promise<{ readonly engine: LocalEngine; readonly started: (id: `room/${string}`) => Promise<void> }> => {
-  const engine = await LocalEngine.start({ kinds: [room, house], store: memoryStore(), clock: new SimulatedClock() });
+  const engine = await LocalEngine.start({ kinds: [room, building], store: memoryStore(), clock: new SimulatedClock() });
   return { engine, started: (id) => until(`${id} has started`, async () => (await engine.read(id)) !== undefined) };
 };
 
 test("create() starts an actor with its arguments, as a child of the actor that creates it, and returns its id #actors.create", async () => {
   const { engine, started } = await stage();
   await using _ = engine;
-  await engine.call({ ...house.at("main").build(), viewer: { principal: "ada", scopes: [] } });
+  await engine.call({ ...building.at("main").build(), viewer: { principal: "ada", scopes: [] } });
   await started("room/kitchen");
   await started("room/empty");
   await until("it has grown", async () => (await engine.read("room/kitchen"))?.messageCount === 2);
   assert.deepEqual((await engine.read("room/kitchen"))?.state, { size: 4, by: "ada", begun: 0 });
   assert.deepEqual((await engine.read("room/empty"))?.state, { size: 0, by: "", begun: 0 });
-  assert.deepEqual((await engine.read("house/main"))?.state, { ids: ["room/kitchen", "room/empty"] });
-  await engine.stop("house/main", "torn down");
+  assert.deepEqual((await engine.read("building/main"))?.state, { ids: ["room/kitchen", "room/empty"] });
+  await engine.stop("building/main", "torn down");
   assert.equal((await engine.read("room/kitchen"))?.status, "stopped");
 });
 
 test("creating an actor that lives changes nothing #actors.create", async () => {
   const { engine, started } = await stage();
   await using _ = engine;
-  await engine.call(house.at("main").build());
+  await engine.call(building.at("main").build());
   await started("room/kitchen");
   await until("it has grown", async () => (await engine.read("room/kitchen"))?.messageCount === 2);
-  await engine.call(house.at("other").build());
+  await engine.call(building.at("other").build());
   await until("it has grown again", async () => (await engine.read("room/kitchen"))?.messageCount === 3);
   assert.deepEqual((await engine.read("room/kitchen"))?.state, { size: 5, by: "", begun: 0 });
-  await engine.stop("house/other", "torn down");
-  assert.equal((await engine.read("room/kitchen"))?.status, "live", "its parent is the first house");
+  await engine.stop("building/other", "torn down");
+  assert.equal((await engine.read("room/kitchen"))?.status, "live", "its parent is the first building");
 });
 
 test("create() takes a policy, works in `work`, and is dropped with a refused turn #actors.create", async () => {
   const { engine, started } = await stage();
   await using _ = engine;
-  await engine.call(house.at("main").hut());
+  await engine.call(building.at("main").hut());
   await started("room/hut");
   assert.equal((await engine.read("room/hut"))?.persistence, "memory");
-  await engine.call(house.at("main").work());
+  await engine.call(building.at("main").work());
   await started("room/attic");
-  await engine.call(house.at("main").fail());
-  await engine.call(house.at("main").hut());
+  await engine.call(building.at("main").fail());
+  await engine.call(building.at("main").hut());
   assert.equal(await engine.read("room/never"), undefined);
 });
 
 test("a message called `begin` is an author's like any other #actors.create", async () => {
   const { engine, started } = await stage();
   await using _ = engine;
-  await engine.call(house.at("main").build());
+  await engine.call(building.at("main").build());
   await started("room/empty");
   assert.equal(Object(await engine.read("room/empty")).state.begun, 0);
   await engine.call({ ...room.at("empty").begin(), start: null });
@@ -102,9 +102,13 @@ test("a message called `begin` is an author's like any other #actors.create", as
 
 test("`start` as an option of a message, and what is no address, are refused with the way to do it #actors.create", async () => {
   const faults: unknown[] = [];
-  await using engine = await LocalEngine.start({ kinds: [room, house], store: memoryStore(), onFault: (error) => void faults.push(error) });
+  await using engine = await LocalEngine.start({
+    kinds: [room, building],
+    store: memoryStore(),
+    onFault: (error) => void faults.push(error),
+  });
   for (const what of ["option", "id", "address"] as const)
-    await assert.rejects(engine.call(house.at("main").misuse({ what })), { code: "CRASHED" });
+    await assert.rejects(engine.call(building.at("main").misuse({ what })), { code: "CRASHED" });
   assert.match(String(faults[0]), /create the actor first, with `create\(kind\.at\(key\), args\)`/);
   assert.match(String(faults[1]), /BAD_ID|no id/);
   assert.match(String(faults[2]), /pass an address, as in `create\(room\.at\(key\)\)`, or an id/);
@@ -127,7 +131,7 @@ export const mustNotCompile = {
   },
   kind: ({ create }: RunContext<object, unknown>) => {
     // @ts-expect-error the id is of the kind of the address
-    const id: `house/${string}` = create(room.at("a"));
+    const id: `building/${string}` = create(room.at("a"));
     return id;
   },
 };

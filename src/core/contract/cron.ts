@@ -13,9 +13,9 @@ const FIVE_FIELDS = /^\S+(?: \S+){4}$/;
  * once, except where the hour is `*`. Throws `BAD_TURN` for what is no expression, no time zone, or never comes.
  */
 export function nextCronTime(cron: string, timeZone: string, after: number): number {
-  const shown = quoted(cron);
+  const text = quoted(cron);
   if (typeof cron !== "string" || cron.length > LONGEST || !(NICKNAMES.has(cron) || FIVE_FIELDS.test(cron)))
-    throw badCron(`${shown} is no cron expression: give minute, hour, day, month and weekday, such as "0 9 * * 1-5", or "@daily".`);
+    throw badCron(`${text} is no cron expression: give minute, hour, day, month and weekday, such as "0 9 * * 1-5", or "@daily".`);
   if (!isTimeZone(timeZone)) throw badCron(`${quoted(timeZone)} is no time zone: give an IANA name, such as "Europe/Berlin".`);
   let next: Date | null;
   try {
@@ -23,9 +23,9 @@ export function nextCronTime(cron: string, timeZone: string, after: number): num
     next = new Cron(cron, { timezone: timeZone }).nextRun(new Date(after));
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.replace(/^CronPattern: /, "") : "";
-    throw badCron(`${shown} is no cron expression (${why}): give minute, hour, day, month and weekday, such as "0 9 * * 1-5".`);
+    throw badCron(`${text} is no cron expression (${why}): give minute, hour, day, month and weekday, such as "0 9 * * 1-5".`);
   }
-  if (next === null) throw badCron(`${shown} never comes: no such day is in the calendar.`);
+  if (next === null) throw badCron(`${text} never comes: no such day is in the calendar.`);
   return next.getTime();
 }
 

@@ -10,7 +10,7 @@ import { LocalEngine } from "./index.ts";
 const HOUR = 3_600_000;
 
 for (const persistence of ["memory", "disk"] as const) {
-  const bell = actor("bell", {
+  const alarm = actor("alarm", {
     description: "Rings by the clock on the wall.",
     persistence,
     state: z.object({ rung: z.array(z.string()).default([]) }),
@@ -18,7 +18,7 @@ for (const persistence of ["memory", "disk"] as const) {
       set: {
         description: "Set it.",
         input: z.object({ cron: z.string() }),
-        run: ({ args, wake, messages }) => wake("bell", { cron: args.cron, timeZone: "Europe/Berlin", message: messages.ring() }),
+        run: ({ args, wake, messages }) => wake("alarm", { cron: args.cron, timeZone: "Europe/Berlin", message: messages.ring() }),
       },
     },
     messages: {
@@ -32,10 +32,10 @@ for (const persistence of ["memory", "disk"] as const) {
 
   const rung = async (cron: string, from: string, hours: number): Promise<readonly string[]> => {
     const clock = new SimulatedClock(Date.parse(from));
-    await using engine = await LocalEngine.start({ kinds: [bell], clock, store: memoryStore({ clock }) });
-    await engine.call({ to: bell.id("main"), action: "tools/set", args: { cron } });
+    await using engine = await LocalEngine.start({ kinds: [alarm], clock, store: memoryStore({ clock }) });
+    await engine.call({ to: alarm.id("main"), action: "tools/set", args: { cron } });
     for (let hour = 0; hour < hours; hour += 1) await clock.advance(HOUR);
-    return Object(await engine.read(bell.id("main"))).state.rung;
+    return Object(await engine.read(alarm.id("main"))).state.rung;
   };
 
   test(`cron: a clock change neither doubles nor loses a daily tick (${persistence}) #actors.wakes.cron`, async () => {
@@ -54,13 +54,13 @@ for (const persistence of ["memory", "disk"] as const) {
 
   test(`cron: ticks that a sleeping machine missed come once (${persistence}) #actors.wakes.cron`, async () => {
     const clock = new SimulatedClock(Date.parse("2026-06-01T00:00:00Z"));
-    await using engine = await LocalEngine.start({ kinds: [bell], clock, store: memoryStore({ clock }) });
-    await engine.call({ to: bell.id("main"), action: "tools/set", args: { cron: "0 12 * * *" } });
+    await using engine = await LocalEngine.start({ kinds: [alarm], clock, store: memoryStore({ clock }) });
+    await engine.call({ to: alarm.id("main"), action: "tools/set", args: { cron: "0 12 * * *" } });
     clock.setForward(10 * 24 * HOUR);
     for (let minute = 0; minute < 3; minute += 1) await clock.advance(60_000);
-    const ticks: readonly string[] = Object(await engine.read(bell.id("main"))).state.rung;
+    const ticks: readonly string[] = Object(await engine.read(alarm.id("main"))).state.rung;
     assert.equal(ticks.length, 1);
     await clock.advance(12 * HOUR);
-    assert.equal(Object(await engine.read(bell.id("main"))).state.rung[1], "2026-06-11T10:00");
+    assert.equal(Object(await engine.read(alarm.id("main"))).state.rung[1], "2026-06-11T10:00");
   });
 }

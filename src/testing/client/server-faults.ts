@@ -4,7 +4,7 @@ import { type ActorId, TroupeError } from "../../core/contract/index.ts";
 import { authorPlace } from "../../core/contract/internal.ts";
 
 /** Where a fault happened, if that is known. */
-export interface FaultPlace {
+export interface FaultOrigin {
   readonly actor?: ActorId;
   readonly action?: string;
 }
@@ -18,7 +18,7 @@ export class ServerFault {
   readonly actor: ActorId | undefined;
   readonly action: string | undefined;
 
-  constructor(error: unknown, { actor, action }: FaultPlace = {}) {
+  constructor(error: unknown, { actor, action }: FaultOrigin = {}) {
     this.error = error;
     this.actor = actor;
     this.action = action;

@@ -19,7 +19,7 @@ import { settle, SimulatedClock, SimulatedEntropy } from "../simulated-clock.ts"
 import type { TestClientOptions } from "./call-options.ts";
 import { TestClient } from "./client.ts";
 import type { Exchanging } from "./http-call.ts";
-import { type FaultPlace, ServerFault } from "./server-faults.ts";
+import { type FaultOrigin, ServerFault } from "./server-faults.ts";
 import { StalledCalls } from "./stalled-calls.ts";
 import { TestIds } from "./test-ids.ts";
 import type { Kinds, ToolCalls } from "./tool-calls.ts";
@@ -103,7 +103,7 @@ export async function testServer(served: Served, options: TestServerOptions = {}
   await using building = new AsyncDisposableStack();
   const sessions = options.sessions ?? building.use(memorySessionStore());
   const streams = options.streams ?? building.use(memoryStreamStore());
-  const onFault = (error: unknown, place?: FaultPlace): void => void faults.push(new ServerFault(error, place));
+  const onFault = (error: unknown, place?: FaultOrigin): void => void faults.push(new ServerFault(error, place));
   const onError = (error: unknown): void => onFault(error);
   const wires: Wires = { clock, entropy: ids, sessions, streams, rateLimit: false, onError };
   const over = (source: Source): Exchanging =>

@@ -9,7 +9,7 @@ import { actor, type Behaviour, hasClaim, isJsonObject, type Json, type Reply, t
 import type { Source } from "troupe/contract";
 import * as z from "zod";
 import { LocalEngine } from "troupe/engine";
-import { Capabilities, capabilityOf, packetClient, packetDoors, PacketError, PacketFlow } from "troupe/packet";
+import { Capabilities, capabilityOf, packetClient, packetEndpoints, PacketError, PacketFlow } from "troupe/packet";
 import { createServer } from "troupe/server";
 import { cast, merge, meta } from "troupe/source";
 import { sqliteStore } from "troupe/store";
@@ -324,7 +324,7 @@ before(async () => {
     const auth = open ? undefined : await authenticator({ keys });
     const options = { sources: [source, ofPackets], rateLimit: false as const, ...(auth !== undefined && { auth }) };
     const made = opened.use(createServer("matrix", "1", options));
-    const doors = packetDoors(flow);
+    const doors = packetEndpoints(flow);
     const { http } = await made.listen({ http: { port: 0, doors: [doors.http], upgrades: [doors.webSocket] } });
     const tcp = opened.use(await serveTcp({ ...doors.tcp, port: 0, ...(auth !== undefined && { auth }) }));
     const at = new URL("/packets", http.url).href;

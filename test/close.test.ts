@@ -31,7 +31,7 @@ import {
 } from "troupe/store";
 import { FaultyStore, testServer } from "troupe/testing";
 import type { EngineStage, remoteStage, serveTheater, theaterFace } from "troupe/theater";
-import { connectInMemory, serveHttp, serveTcp, webDoor } from "troupe/transport";
+import { connectInMemory, serveHttp, serveTcp, webHandler } from "troupe/transport";
 import type { createGuests, createSandbox } from "troupe/wasm";
 
 /** Compiles only for types with both ways to end. */
@@ -74,7 +74,7 @@ test("everything that opens something closes by close(), and again by its dispos
     server,
     await serveHttp({ gateway }),
     await serveTcp({ gateway }),
-    webDoor({ gateway }),
+    webHandler({ gateway }),
     connectInMemory(gateway),
     gateway,
     await LocalEngine.start({ kinds: [], store: engineStore }),

@@ -46,7 +46,7 @@ const same = (found: readonly string[], told: readonly string[], what: string): 
 test("the guide to errors has every code of the contract, and none besides", () => {
   same(union("EngineCode"), first("Faults of engines"), "engines");
   same(union("StoreCode"), first("Faults of stores"), "stores");
-  same([...union("SurfaceCode"), ...union("DoorCode")], first("Faults at the start"), "start");
+  same([...union("SurfaceCode"), ...union("ListenCode")], first("Faults at the start"), "start");
   assert.ok(union("EngineCode").length > 15 && union("StoreCode").length > 5);
 });
 
@@ -95,7 +95,7 @@ test("the guide to errors has every code of the command line under its exit code
   );
   for (const [exit, codes = ""] of exits)
     for (const code of codesIn(codes)) {
-      const thrown = [...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("DoorCode")].find(
+      const thrown = [...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("ListenCode")].find(
         (one) => one === code,
       );
       // Only the code decides; which class carries it does not.
@@ -106,7 +106,7 @@ test("the guide to errors has every code of the command line under its exit code
     .filter(([file]) => file.startsWith("src/cli/"))
     .flatMap(([, text]) => [...all(text, /new CommandError\(\s*EXIT\.\w+,\s*"([A-Z_]+)"/g), ...all(text, /(?:\?|:|,) "(FAILED)"/g)]);
   const told = exits.flatMap(([, codes = ""]) => codesIn(codes));
-  const contracts = new Set([...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("DoorCode")]);
+  const contracts = new Set([...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("ListenCode")]);
   same(
     own,
     told.filter((code) => !contracts.has(code)),

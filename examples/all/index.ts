@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { actorId } from "troupe";
 import { fromAgenticService, toAgenticService } from "troupe/agentic";
 import { LocalEngine } from "troupe/engine";
-import { Capabilities, capabilityOf, PacketFlow, packetDoors } from "troupe/packet";
+import { Capabilities, capabilityOf, PacketFlow, packetEndpoints } from "troupe/packet";
 import { createServer } from "troupe/server";
 import { cast, prefix } from "troupe/source";
 import { sqliteContents, sqliteStore } from "troupe/store";
@@ -60,7 +60,7 @@ export async function start({ data, keys, ports }: Options) {
   flow.tunnelTo(server.gateway);
 
   // The doors.
-  const packets = packetDoors(flow);
+  const packets = packetEndpoints(flow);
   const { http } = await server.listen({ http: { port: ports?.http ?? 0, doors: [packets.http], upgrades: [packets.webSocket] } });
   const packetsTcp = opened.use(await serveTcp({ ...packets.tcp, auth, port: ports?.packets ?? 0 }));
   // Whoever reaches it is an operator: it listens on this machine alone.

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { Log } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { isJsonObject } from "../core/contract/index.ts";
-import type { Authenticator, StdioDoor, TcpDoor, TcpOptions } from "../mcp/transport/index.ts";
+import type { Authenticator, StdioListener, TcpListener, TcpOptions } from "../mcp/transport/index.ts";
 import type { HostPort } from "./address.ts";
 import { usage } from "./exit-code.ts";
 import { forLog, type ServerLog } from "./log.ts";
@@ -46,7 +46,7 @@ const withoutAddresses =
   };
 
 // Each door by its own file: the folder's index would load them all.
-const serveTcp = async (options: TcpOptions): Promise<TcpDoor> => (await import("../mcp/transport/tcp.ts")).serveTcp(options);
+const serveTcp = async (options: TcpOptions): Promise<TcpListener> => (await import("../mcp/transport/tcp.ts")).serveTcp(options);
 
 /** Without a door that is named, there is HTTP. */
 export const hasOtherDoor = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
@@ -143,7 +143,7 @@ export class Doors {
   }
 
   /** Last: from here on the standard output is the client's. `before` runs just before that. */
-  async openStdio(before: () => void): Promise<StdioDoor> {
+  async openStdio(before: () => void): Promise<StdioListener> {
     const { options, log } = this.#how;
     const { serveStdio } = await import("../mcp/transport/stdio.ts");
     before();

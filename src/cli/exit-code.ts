@@ -42,8 +42,8 @@ const byCode: Readonly<Record<string, ExitCode>> = {
   BAD_DEFINITION: EXIT.usage,
   BAD_NAME: EXIT.usage,
   NAME_COLLISION: EXIT.usage,
-  DOOR_OPTION: EXIT.usage,
-  DOOR_UNSAFE: EXIT.usage,
+  BAD_OPTION: EXIT.usage,
+  UNSAFE_LISTENER: EXIT.usage,
 };
 
 export const describeFailure = (error: unknown): { readonly exit: ExitCode; readonly code: string; readonly message: string } => {

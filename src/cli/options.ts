@@ -29,8 +29,8 @@ export interface ServeOptions {
   readonly scope?: readonly string[];
   /** Absent: underscores, except in an AgenticService. */
   readonly names?: NameStyle;
-  readonly lists: "gated" | "dynamic";
-  readonly legacyLists: "gated" | "dynamic";
+  readonly lists: "static" | "dynamic";
+  readonly legacyLists: "static" | "dynamic";
   readonly json?: boolean;
   readonly log: ServerLogLevel;
   readonly jwks?: string;
@@ -195,16 +195,13 @@ export const addServeOptions = (
       ).choices(["underscores", "dots"]),
     )
     .addOption(
-      new Option("--lists <posture>", "to clients of 2026-07-28 with a principal: gated (all tools, refused with a reason) or dynamic")
-        .choices(["gated", "dynamic"])
-        .default("gated"),
+      new Option("--lists <mode>", "to clients of 2026-07-28 with a principal: gated (all tools, refused with a reason) or dynamic")
+        .choices(["static", "dynamic"])
+        .default("static"),
     )
     .addOption(
-      new Option(
-        "--legacy-lists <posture>",
-        "to clients of older revisions: dynamic (what can be called now), or gated where they list once",
-      )
-        .choices(["gated", "dynamic"])
+      new Option("--legacy-lists <mode>", "to clients of older revisions: dynamic (what can be called now), or gated where they list once")
+        .choices(["static", "dynamic"])
         .default("dynamic"),
     )
     .option("--jwks <url-or-file>", "verify bearer tokens against these keys")

@@ -8,8 +8,8 @@ import {
   type ForeignServers,
   foreignServers,
   PacketFlow,
-  packetDoors,
-  type PacketDoors,
+  packetEndpoints,
+  type PacketEndpoints,
   type PacketSession,
   readConfig,
   type Reception,
@@ -154,7 +154,7 @@ export class Packets implements AsyncDisposable {
     return reset === 0 ? undefined : { limit: rate.burst, used: rate.burst, reset };
   }
 
-  doors(): PacketDoors {
+  doors(): PacketEndpoints {
     const current = (): PacketFlow => {
       if (this.#flow === undefined) throw new Error("Packets came before there was anything to run them.");
       return this.#flow;
@@ -174,7 +174,7 @@ export class Packets implements AsyncDisposable {
         close: () => session.close(),
       };
     };
-    return packetDoors({ open }, { schema: REQUEST_PACKET_SCHEMA });
+    return packetEndpoints({ open }, { schema: REQUEST_PACKET_SCHEMA });
   }
 
   /** Of these actors something was erased, or they are gone. */

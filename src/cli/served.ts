@@ -119,7 +119,7 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
       streams: ground.streams,
       ...omitUndefined({ taskStore: ground.taskStore }),
       ...omitUndefined({ peers: ground.peers }),
-      posture: { legacy: options.legacyLists, modern: options.lists },
+      listMode: { legacy: options.legacyLists, modern: options.lists },
       ...(options.rate === undefined
         ? {}
         : { rateLimit: options.rate === 0 ? false : { perSecond: options.rate, burst: options.rate * 2 } }),

@@ -39,7 +39,7 @@ export async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = 
     info: THEATER_INFO,
     sessions,
     streams: memoryStreamStore(),
-    posture: { modern: "dynamic" },
+    listMode: { modern: "dynamic" },
     limits: { messageBytes: longest },
   });
   const common = { gateway, log: forLog(log) };

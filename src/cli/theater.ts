@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
   type JsonObject,
-  type DoorRequest,
+  type MountRequest,
   type Engine,
   type Gateway,
   type HttpMount,
@@ -19,7 +19,7 @@ import {
   saveChains,
   serveTheater,
   THEATER_INFO,
-  type TheaterDoor,
+  type TheaterListener,
   theaterFace,
   faceMessageBytes,
 } from "../bridges/theater/index.ts";
@@ -60,7 +60,7 @@ export class Theater implements AsyncDisposable {
   #stage: EngineStage | undefined;
   #saving: (() => Promise<void>) | undefined;
   #face: Face | undefined;
-  #door: TheaterDoor | undefined;
+  #door: TheaterListener | undefined;
   #port: number | undefined;
 
   constructor(options: ServeOptions, known: boolean, log: Log) {
@@ -142,7 +142,7 @@ export class Theater implements AsyncDisposable {
     return {
       path: PATH,
       verbs: ["GET", "POST", "DELETE"],
-      handle: (request: DoorRequest) => {
+      handle: (request: MountRequest) => {
         if (request.path !== PATH) return refusal("PATH", `There is nothing at this path: Theater is at ${PATH}.`);
         if (scope === undefined || request.caller.scopes.includes(scope)) return face.gateway.exchange(request);
         return refusal("SCOPE", `Theater is for operators: this needs a token with the scope ${scope}.`);
@@ -193,7 +193,7 @@ class Face implements AsyncDisposable {
       source: this.#switched.source,
       info: THEATER_INFO,
       ...rows,
-      posture: { modern: "dynamic" },
+      listMode: { modern: "dynamic" },
       limits: { messageBytes: faceMessageBytes() },
       log,
     });

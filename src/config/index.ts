@@ -35,8 +35,8 @@ export interface TroupeConfig {
   readonly scope?: readonly string[];
   /** How names of links and prefixes are joined: `desk__queue` or `desk.queue`. */
   readonly names?: "underscores" | "dots";
-  readonly lists?: "gated" | "dynamic";
-  readonly legacyLists?: "gated" | "dynamic";
+  readonly lists?: "static" | "dynamic";
+  readonly legacyLists?: "static" | "dynamic";
   readonly pageSize?: number;
   readonly receipts?: boolean;
 

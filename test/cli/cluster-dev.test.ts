@@ -122,7 +122,7 @@ test("a node that cannot start ends all with what it wrote, and so does a port t
   await using holder = await onLoopback(createServer());
   await using taken = dev({ http: holder.port });
   assert.equal(await taken.ended, 1);
-  assert.match(taken.err(), /DOOR_ADDRESS: Cannot listen at 127\.0\.0\.1:\d+/);
+  assert.match(taken.err(), /BAD_ADDRESS: Cannot listen at 127\.0\.0\.1:\d+/);
 });
 
 test("a second Ctrl-C ends all at once, whatever a node still does", async () => {

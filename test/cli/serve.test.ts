@@ -82,8 +82,8 @@ describe("troupe serve", () => {
     }
   });
 
-  test("who lists once is shown all tools with --legacy-lists gated", async () => {
-    await using served = await serveChild(["examples/door", "--legacy-lists", "gated"]);
+  test("who lists once is shown all tools with --legacy-lists static", async () => {
+    await using served = await serveChild(["examples/door", "--legacy-lists", "static"]);
     await using client = await connect({ http: String(served.ready.http) }, { sdk: "v1", era: "legacy" });
     const names = (await client.tools()).map((tool) => tool.name);
     assert.deepEqual(names.filter((name) => name === "close" || name === "open").toSorted(), ["close", "open"]);
@@ -270,16 +270,16 @@ describe("troupe serve", () => {
   test("refuses to listen beyond loopback without tokens #secure.loopback #secure.tcp-open", async () => {
     const http = await troupe("serve", "examples/counter", "--http", "0.0.0.0:0", "--json");
     assert.equal(http.code, 2);
-    assert.match(http.stderr, /DOOR_UNSAFE/);
+    assert.match(http.stderr, /UNSAFE_LISTENER/);
     const tcp = await troupe("serve", "examples/counter", "--tcp", "0.0.0.0:0", "--json");
-    assert.match(tcp.stderr, /DOOR_UNSAFE/);
+    assert.match(tcp.stderr, /UNSAFE_LISTENER/);
   });
 
   test("ends when one of its doors cannot open, and closes the other", async () => {
     await using taken = await onLoopback(createServer());
     const ran = await troupe("serve", "examples/counter", "--http", "127.0.0.1:0", "--tcp", `127.0.0.1:${taken.port}`, "--json");
     assert.equal(ran.code, 1, ran.stderr);
-    assert.match(ran.stderr, /DOOR_ADDRESS.*choose another port/);
+    assert.match(ran.stderr, /BAD_ADDRESS.*choose another port/);
   });
 
   test("a start that cannot listen leaves no data directory behind", async () => {
@@ -288,9 +288,9 @@ describe("troupe serve", () => {
     const data = join(folder.path, "data");
     const at = `127.0.0.1:${taken.port}`;
     for (const [code, ...listeners] of [
-      ["DOOR_ADDRESS", "--http", at],
-      ["DOOR_ADDRESS", "--http", "127.0.0.1:0", "--tcp", at],
-      ["DOOR_UNSAFE", "--http", "0.0.0.0:0"],
+      ["BAD_ADDRESS", "--http", at],
+      ["BAD_ADDRESS", "--http", "127.0.0.1:0", "--tcp", at],
+      ["UNSAFE_LISTENER", "--http", "0.0.0.0:0"],
     ] as const) {
       const ran = await troupe("serve", "examples/counter-disk", ...listeners, "--data", data, "--json");
       assert.match(ran.stderr, new RegExp(code));

@@ -18,7 +18,7 @@ after(() => served[Symbol.asyncDispose]());
 
 describe("a door of one's own", () => {
   for (const which of CLIENTS.filter(({ era }) => era === "legacy"))
-    test(`has a list that changes with it, told before the reply on one stream: SDK ${which.sdk} #sources.posture.dynamic`, async () => {
+    test(`has a list that changes with it, told before the reply on one stream: SDK ${which.sdk} #sources.list-mode.dynamic`, async () => {
       await using player = await connect({ tcp: String(served.ready.tcp) }, which);
       assert.deepEqual(await names(player), ["open", "unlock", "look"]);
       const locked = await player.call("open");
@@ -39,7 +39,7 @@ describe("a door of one's own", () => {
       );
     });
 
-  test("is behind a handle for a client of 2026-07-28 without a name, whose list never changes and whose refusals say why #sources.posture.gated", async () => {
+  test("is behind a handle for a client of 2026-07-28 without a name, whose list never changes and whose refusals say why #sources.list-mode.static", async () => {
     await using player = await connect({ http: String(served.ready.http) }, MODERN);
     const list = await player.tools();
     assert.deepEqual(
@@ -67,7 +67,7 @@ describe("a door of one's own", () => {
     assert.match(missing.text, /handle/);
   });
 
-  test("tells at /mcp/meta what is possible now, and why the rest is not #sources.posture.meta", async () => {
+  test("tells at /mcp/meta what is possible now, and why the rest is not #sources.list-mode.meta", async () => {
     await using player = await connect({ http: String(served.ready.meta) }, { sdk: "v1", era: "legacy" });
     const actions = async (): Promise<unknown> => JSON.parse((await player.call("actions")).text);
     assert.deepEqual(at(await actions(), "impossible"), [{ action: "close", why: "It is not open." }]);

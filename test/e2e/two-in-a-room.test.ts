@@ -189,7 +189,7 @@ describe("C8 the order on one stream", () => {
   });
 
   test("what a call changed is told before its reply, to a listener of 2026-07-28 on the same stream", async () => {
-    await using house = await mudHouse({ gateway: { posture: { modern: "dynamic" } } });
+    await using house = await mudHouse({ gateway: { listMode: { modern: "dynamic" } } });
     await using ada = house.modern("test|ada");
     await ada.call("say", { text: "hello" });
     ada.say({

@@ -78,7 +78,7 @@ describe("an event as a request", () => {
     assert.equal(await pathOf(changed("http.json", { rawPath: "/prod" })), "/");
     assert.equal(await pathOf(changed("http.json", { rawPath: "/production/mcp" })), "/production/mcp");
     assert.equal(await pathOf(changed("http.json", { rawPath: "/prod/a b?c#d" })), "/a%20b%3Fc%23d");
-    assert.throws(() => bufferedHandler(() => new Response(), { basePath: "tools/" }), { code: "DOOR_OPTION" });
+    assert.throws(() => bufferedHandler(() => new Response(), { basePath: "tools/" }), { code: "BAD_OPTION" });
   });
 
   test("a body may be missing, or binary", async () => {

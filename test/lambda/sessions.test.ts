@@ -119,8 +119,8 @@ describe("a function behind an authorizer", () => {
 
   test("the option caller requires a server with fetchAs", () => {
     const options = { caller: authorizedCaller };
-    assert.throws(() => bufferedHandler(() => new Response(), options), { code: "DOOR_OPTION" });
-    assert.throws(() => bufferedHandler({ fetch: () => new Response() }, options), { code: "DOOR_OPTION" });
+    assert.throws(() => bufferedHandler(() => new Response(), options), { code: "BAD_OPTION" });
+    assert.throws(() => bufferedHandler({ fetch: () => new Response() }, options), { code: "BAD_OPTION" });
   });
 });
 

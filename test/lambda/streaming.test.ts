@@ -221,5 +221,5 @@ describe("a stream that only listens", () => {
 });
 
 test("without the runtime's global, streaming fails with advice", () => {
-  assert.throws(() => streamingHandler(async () => new Response()), { code: "DOOR_OPTION", message: /bufferedHandler/ });
+  assert.throws(() => streamingHandler(async () => new Response()), { code: "BAD_OPTION", message: /bufferedHandler/ });
 });

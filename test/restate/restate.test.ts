@@ -45,7 +45,7 @@ const shown = new Gate();
 const hidden = new Gate();
 
 const gated: Behaviour = {
-  kind: "gated",
+  kind: "static",
   version: 1,
   policy: DISTRIBUTED,
   initial: () => [],

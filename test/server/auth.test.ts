@@ -186,7 +186,7 @@ for (const era of ["legacy", "modern"])
 test("a server with an issuer and no address listens, and is not mounted until it has one", async () => {
   await using authority = await authorizationServer();
   await using server = await guarded(authority);
-  const refused = { code: "DOOR_OPTION", message: /a mounted server need the resource or audience/ };
+  const refused = { code: "BAD_OPTION", message: /a mounted server need the resource or audience/ };
   for (const take of [() => server.fetch, () => server.fetchAs, () => server.node, () => server.nodeAs]) assert.throws(take, refused);
   assert.throws(() => bufferedHandler(server), refused);
   const { http } = await server.listen({ http: true });

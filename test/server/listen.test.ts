@@ -92,10 +92,10 @@ describe("a server that listens", () => {
       if (typeof data === "object" && data !== null && "event" in data && data.event === "listening" && "url" in data)
         free.push(String(data.url));
     };
-    await assert.rejects(server.listen({ http: { log }, tcp: { port: http.port } }), { code: "DOOR_ADDRESS" });
+    await assert.rejects(server.listen({ http: { log }, tcp: { port: http.port } }), { code: "BAD_ADDRESS" });
     const [opened = ""] = free;
     await assert.rejects(fetch(opened), TypeError);
-    await assert.rejects(server.listen({ http: { host: "0.0.0.0" } }), { code: "DOOR_UNSAFE" });
+    await assert.rejects(server.listen({ http: { host: "0.0.0.0" } }), { code: "UNSAFE_LISTENER" });
     assert.equal(await status(http.url, "/healthz"), 200);
   });
 });

@@ -151,7 +151,7 @@ describe("troupe theater", { concurrency: 3 }, () => {
     const address = ["--address", "0.0.0.0:0", "--data", place.data, "--json"];
     const refused = await troupe("theater", ...address);
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /"code":"DOOR_UNSAFE".*no authentication.*127\.0\.0\.1 or at a Unix socket.*--insecure-no-auth/);
+    assert.match(refused.stderr, /"code":"UNSAFE_LISTENER".*no authentication.*127\.0\.0\.1 or at a Unix socket.*--insecure-no-auth/);
     await using server = running("theater", ...address, "--insecure-no-auth");
     await server.said(/"ready":true/);
     assert.match(server.err(), /"level":"warn","event":"open-door","door":"theater"/);

@@ -10,7 +10,7 @@ import { LocalEngine } from "../../src/core/engine/index.ts";
 import { createGateway } from "../../src/mcp/gateway/index.ts";
 import { cast } from "../../src/mcp/source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../src/core/store/index.ts";
-import { type HttpDoor, serveHttp, serveTcp, type TcpDoor } from "../../src/mcp/transport/index.ts";
+import { type HttpListener, serveHttp, serveTcp, type TcpListener } from "../../src/mcp/transport/index.ts";
 import { at, envelope, lineClient, type LineClient, modernHeaders, opened } from "../wire.ts";
 
 const CHANGES = 10_000;
@@ -92,8 +92,8 @@ const sorted = (words: readonly string[]): readonly string[] => words.toSorted()
 describe("C8 a client that does not read", () => {
   let engine: LocalEngine;
   let gateway: Gateway;
-  let http: HttpDoor;
-  let tcp: TcpDoor;
+  let http: HttpListener;
+  let tcp: TcpListener;
   let ways: Way[];
 
   beforeEach(async () => {
@@ -104,7 +104,7 @@ describe("C8 a client that does not read", () => {
       info: { name: "slow", version: "1" },
       sessions: memorySessionStore(),
       streams: memoryStreamStore(),
-      posture: { modern: "dynamic" },
+      listMode: { modern: "dynamic" },
       rateLimit: false,
     });
     const noted = watched(gateway, ways);

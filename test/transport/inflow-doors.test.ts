@@ -9,7 +9,7 @@ import {
   serveTcp,
   type TcpOptions,
   type Verdict,
-  webDoor,
+  webHandler,
   type WebOptions,
 } from "../../src/mcp/transport/index.ts";
 import { fakeGateway } from "./fake-gateway.ts";
@@ -170,12 +170,12 @@ describe("incomplete bodies over HTTP", () => {
 });
 
 describe("incomplete bodies in an application", () => {
-  const doorOf = (options: Partial<WebOptions> = {}) => webDoor({ gateway: answering(), ...HTTP, ...options });
+  const doorOf = (options: Partial<WebOptions> = {}) => webHandler({ gateway: answering(), ...HTTP, ...options });
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const requestOf = (body: string | ReadableStream): Request =>
     new Request("http://localhost/mcp", { method: "POST", headers, body, duplex: "half" });
 
-  async function streaming(door: ReturnType<typeof webDoor>) {
+  async function streaming(door: ReturnType<typeof webHandler>) {
     let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
     const read = Promise.withResolvers<void>();
     const body = new ReadableStream<Uint8Array>(

@@ -15,18 +15,18 @@ import { hasOwn, kindOf, safeCall } from "../../core/contract/internal.ts";
 import { listed, sameJson } from "../../mcp/source/index.ts";
 import { fromBase64 } from "./base64.ts";
 import type { Observe } from "./agentic-service.ts";
-import type { ActorRef, ShownAction, ShownActor, ShownState } from "./to-agentic-service.ts";
+import type { ActorRef, VisibleAction, VisibleActor, VisibleState } from "./to-agentic-service.ts";
 
 /** What an actor shows at a time. */
 export interface Showing {
-  readonly states: { [key: string]: ShownState };
-  readonly actions: { [key: string]: ShownAction };
-  readonly links: { [key: string]: ShownActor };
+  readonly states: { [key: string]: VisibleState };
+  readonly actions: { [key: string]: VisibleAction };
+  readonly links: { [key: string]: VisibleActor };
 }
 
 export interface FeedOptions extends ActorRef {
   readonly viewer: Viewer;
-  readonly show: (id: ActorId) => ShownActor;
+  readonly show: (id: ActorId) => VisibleActor;
 }
 
 interface Sight {
@@ -106,7 +106,7 @@ export class ActorFeed {
     const behaviour = kinds.find(({ kind }) => kind === kindOf(id));
     if (behaviour === undefined || !isThere(snapshot, viewer)) return this.#unborn(behaviour, snapshot);
     const surface = behaviour.surface?.(snapshot.state, viewer) ?? { catalogue: behaviour.catalogue ?? EMPTY.catalogue, off: {} };
-    const states = new Map<string, readonly [ShownState, Json]>();
+    const states = new Map<string, readonly [VisibleState, Json]>();
     for (const offer of surface.catalogue.resources) {
       const shown = surface.off[`resources/${offer.name}`] === undefined ? this.#stateOf(behaviour, snapshot.state, offer) : undefined;
       if (shown !== undefined) states.set(offer.name, shown);
@@ -128,8 +128,8 @@ export class ActorFeed {
   }
 
   #sightOf(
-    states: ReadonlyMap<string, readonly [ShownState, Json]>,
-    actions: ReadonlyMap<string, readonly [ShownAction, Json]>,
+    states: ReadonlyMap<string, readonly [VisibleState, Json]>,
+    actions: ReadonlyMap<string, readonly [VisibleAction, Json]>,
     links: Showing["links"],
     ids: JsonObject,
   ): Sight {
@@ -139,7 +139,7 @@ export class ActorFeed {
     };
   }
 
-  #stateOf(behaviour: Behaviour, state: unknown, { definition, action }: Offer): readonly [ShownState, Json] | undefined {
+  #stateOf(behaviour: Behaviour, state: unknown, { definition, action }: Offer): readonly [VisibleState, Json] | undefined {
     const uri = definition["uri"] ?? definition["uriTemplate"];
     // What needs to be told which one is no state but a question.
     if (typeof uri !== "string" || /\{(?!alias\})/.test(uri)) return undefined;
@@ -156,9 +156,9 @@ export class ActorFeed {
     return [{ schema, value }, [schema, reply.ok]];
   }
 
-  #actionsOf(behaviour: Behaviour, surface: Surface): ReadonlyMap<string, readonly [ShownAction, Json]> {
+  #actionsOf(behaviour: Behaviour, surface: Surface): ReadonlyMap<string, readonly [VisibleAction, Json]> {
     const offers = new Map(surface.catalogue.tools.map((offer) => [offer.name, offer]));
-    const actions = new Map<string, readonly [ShownAction, Json]>();
+    const actions = new Map<string, readonly [VisibleAction, Json]>();
     for (const { name, description, inputSchema } of listed(surface, "dynamic").tools) {
       const offer = offers.get(name);
       if (offer === undefined) continue;

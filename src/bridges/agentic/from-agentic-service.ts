@@ -41,7 +41,7 @@ const OPTIONS: OptionTable<PerViewerOptions> = {
 /**
  * Serves an AgenticService: its actions as tools, its states as resources, its links under prefixes. Given a service,
  * all viewers meet it; given a function from viewer to service, each meets its own. Calls that fail: `REFUSED` with the
- * text an action returned, `CRASHED` with the message of what it threw. Throws `DOOR_OPTION`.
+ * text an action returned, `CRASHED` with the message of what it threw. Throws `BAD_OPTION`.
  */
 export function fromAgenticService(service: AgenticService, options?: AgenticServiceOptions): AgenticSource;
 export function fromAgenticService(serviceFor: ServiceFor, options?: PerViewerOptions): AgenticSource;

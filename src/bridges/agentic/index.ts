@@ -6,9 +6,9 @@ export type { PerViewerOptions, ServiceFor } from "./per-viewer.ts";
 export { toJSONSchema } from "./to-json-schema.ts";
 export {
   type ActorRef,
-  type ShownAction,
-  type ShownActor,
-  type ShownSchema,
-  type ShownState,
+  type VisibleAction,
+  type VisibleActor,
+  type VisibleSchema,
+  type VisibleState,
   toAgenticService,
 } from "./to-agentic-service.ts";

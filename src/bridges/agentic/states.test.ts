@@ -231,11 +231,11 @@ describe("states of a service", () => {
     assert.deepEqual(okOf(await act(source, "resources/icon")), { [BLOB]: "AQID", mimeType: "application/octet-stream" });
     assert.match(JSON.stringify(okOf(await act(source, "resources/board"))), /x{70000}/);
     for (const pageLength of [0, -1, 1.5, Number.NaN, -Infinity])
-      assert.throws(() => fromAgenticService(new Puppet(), { pageLength }), { code: "DOOR_OPTION", message: /^pageLength has to be / });
-    assert.throws(() => fromAgenticService(() => undefined, { pageLength: 0 }), { code: "DOOR_OPTION" });
+      assert.throws(() => fromAgenticService(new Puppet(), { pageLength }), { code: "BAD_OPTION", message: /^pageLength has to be / });
+    assert.throws(() => fromAgenticService(() => undefined, { pageLength: 0 }), { code: "BAD_OPTION" });
     const misspelt: object = { pageLenght: 5 };
     assert.throws(() => fromAgenticService(new Puppet(), misspelt), {
-      code: "DOOR_OPTION",
+      code: "BAD_OPTION",
       message: /no option "pageLenght".*"pageLength"/,
     });
   });

@@ -18,7 +18,7 @@ export interface ActorRef {
 }
 
 /** A JSON Schema, in the members that every dialect has alike. */
-export interface ShownSchema {
+export interface VisibleSchema {
   readonly title?: string;
   readonly description?: string;
   /** Absent: whatever the value is. */
@@ -27,25 +27,25 @@ export interface ShownSchema {
   readonly mediaType?: string;
 }
 
-export interface ShownState {
-  readonly schema: ShownSchema;
+export interface VisibleState {
+  readonly schema: VisibleSchema;
   /** Bytes where the schema's type is `blob`. */
   readonly value: Json | Uint8Array;
 }
 
-export interface ShownAction {
+export interface VisibleAction {
   readonly description: string;
-  readonly parameters: readonly ShownSchema[];
+  readonly parameters: readonly VisibleSchema[];
   /** Settles with what the tool replied: nothing where it replied nothing, text as `{ text }`. A refusal is its sentence, as text. */
   execute(...input: readonly unknown[]): Promise<Json | undefined>;
 }
 
 /** Typed as `@adobe/data` types an AgenticService, so that its consumers take it. */
-export interface ShownActor {
+export interface VisibleActor {
   readonly serviceName: string;
-  readonly states: Observe<{ [key: string]: ShownState }>;
-  readonly actions: Observe<{ [key: string]: ShownAction }>;
-  readonly links: Observe<{ [key: string]: ShownActor }>;
+  readonly states: Observe<{ [key: string]: VisibleState }>;
+  readonly actions: Observe<{ [key: string]: VisibleAction }>;
+  readonly links: Observe<{ [key: string]: VisibleActor }>;
   /** Settles with nothing, or with a refusal as text. Data of a reply comes through as well, as from the library's own services. */
   execute(action: string, input: unknown): Promise<string | undefined>;
 }
@@ -56,7 +56,7 @@ export interface ShownActor {
  * was read. Listens to the engine while somebody listens to it. Faults of the engine reject; `needs` is an error as
  * text, since nobody can be asked here.
  */
-export function toAgenticService(ref: ActorRef): ShownActor {
+export function toAgenticService(ref: ActorRef): VisibleActor {
   return new Cast(ref).show(ref.id);
 }
 
@@ -66,14 +66,14 @@ const MAX_SHOWN = 1_024;
 class Cast {
   readonly #ref: ActorRef;
   readonly #viewer: Viewer;
-  readonly #shown = new Map<ActorId, ShownActor>();
+  readonly #shown = new Map<ActorId, VisibleActor>();
 
   constructor(ref: ActorRef) {
     this.#ref = ref;
     this.#viewer = { self: ref.id, ...(ref.viewer ?? { scopes: [] }) };
   }
 
-  show(id: ActorId): ShownActor {
+  show(id: ActorId): VisibleActor {
     let shown = this.#shown.get(id);
     if (shown === undefined) {
       shown = this.#make(id);
@@ -86,7 +86,7 @@ class Cast {
     return shown;
   }
 
-  #make(id: ActorId): ShownActor {
+  #make(id: ActorId): VisibleActor {
     const feed = new ActorFeed({ ...this.#ref, id, viewer: this.#viewer, show: (link) => this.show(link) });
     return {
       serviceName: kindOf(id),

@@ -37,7 +37,7 @@ export async function serve(served: AgenticService | Source, options: EmbedOptio
     info,
     // The only client is the application itself.
     rateLimit: false,
-    posture: { modern: "dynamic" },
+    listMode: { modern: "dynamic" },
     ...(instructions === undefined ? {} : { instructions }),
     ...(log === undefined ? {} : { log }),
   });

@@ -7,7 +7,7 @@ import { until } from "troupe/testing";
 import { authenticator, hashApiKey, serveHttp, serveTcp } from "troupe/transport";
 import { PacketClientError } from "./client-error.ts";
 import { packetClient } from "./client.ts";
-import { packetDoors } from "./doors.ts";
+import { packetEndpoints } from "./doors.ts";
 import { actorCapability, Capabilities, capability, PacketError, PacketFlow } from "./index.ts";
 import { capabilitySource } from "./source.ts";
 
@@ -56,7 +56,7 @@ async function served() {
   });
   const gateway = createGateway({ source, info: { name: "t", version: "1" } });
   flow.tunnelTo(gateway);
-  const doors = packetDoors(flow);
+  const doors = packetEndpoints(flow);
   const auth = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: [] }] });
   const http = await serveHttp({ gateway, doors: [doors.http], upgrades: [doors.webSocket], auth });
   const tcp = await serveTcp({ ...doors.tcp, auth });

@@ -14,15 +14,15 @@ import {
   serveTcp,
   type TcpOptions,
 } from "../../mcp/transport/index.ts";
-import { packetDoors, type PacketDoorsOptions } from "./doors.ts";
+import { packetEndpoints, type PacketEndpointsOptions } from "./doors.ts";
 import { fakeFlow, packet, told } from "./fake-flow.fixture.ts";
 
 const KEY = "a-key-of-at-least-sixteen-characters";
 const auth = (): Promise<Authenticator> => authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: ["play"] }] });
 
-async function serve(options: PacketDoorsOptions = {}, http: Partial<HttpOptions> = {}) {
+async function serve(options: PacketEndpointsOptions = {}, http: Partial<HttpOptions> = {}) {
   const flow = fakeFlow();
-  const doors = packetDoors(flow, options);
+  const doors = packetEndpoints(flow, options);
   const door = await serveHttp({ gateway: fakeGateway(), doors: [doors.http], upgrades: [doors.webSocket], ...http });
   const url = `http://127.0.0.1:${door.port}/packets`;
   return { flow, door, port: door.port, url, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
@@ -30,7 +30,7 @@ async function serve(options: PacketDoorsOptions = {}, http: Partial<HttpOptions
 
 async function serveLines(tcp: Partial<TcpOptions> = {}) {
   const flow = fakeFlow();
-  const door = await serveTcp({ ...packetDoors(flow).tcp, ...tcp });
+  const door = await serveTcp({ ...packetEndpoints(flow).tcp, ...tcp });
   return { flow, door, port: door.port, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
 }
 

@@ -7,10 +7,10 @@ import { packetRefusal } from "./refused-frame.ts";
 /** The subprotocol of packets over WebSocket. */
 export const PACKET_PROTOCOL = "packetflow.v1";
 
-export interface PacketDoorsOptions extends PacketConnectionOptions, PacketMountOptions {}
+export interface PacketEndpointsOptions extends PacketConnectionOptions, PacketMountOptions {}
 
 /** The ways in to a system of capabilities, for whoever opens the ports. */
-export interface PacketDoors {
+export interface PacketEndpoints {
   /** Of `HttpOptions.doors`. */
   readonly http: HttpMount;
   /** Of `HttpOptions.upgrades`, at the same path. */
@@ -23,7 +23,7 @@ export interface PacketDoors {
   };
 }
 
-export function packetDoors(flow: Pick<PacketFlow, "open">, options: PacketDoorsOptions = {}): PacketDoors {
+export function packetEndpoints(flow: Pick<PacketFlow, "open">, options: PacketEndpointsOptions = {}): PacketEndpoints {
   const connect = (channel: Channel, caller: Caller): Connection => packetConnection(flow, channel, caller, options);
   const http = packetMount(flow, options);
   return {

@@ -1,4 +1,4 @@
-import { type Answer, type JsonObject, type DoorRequest, type HttpMount, isJsonObject, type Json } from "../../core/contract/index.ts";
+import { type Answer, type JsonObject, type MountRequest, type HttpMount, isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { PacketErrorType } from "./packet-error.ts";
 import type { PacketFlow, PacketSession } from "./packet-flow.ts";
 import { linesOf, runLines } from "./packet-lines.ts";
@@ -53,7 +53,7 @@ export function packetMount(flow: Pick<PacketFlow, "open">, options: PacketMount
   };
 }
 
-async function one(flow: Pick<PacketFlow, "open">, request: DoorRequest, body: Uint8Array): Promise<Answer> {
+async function one(flow: Pick<PacketFlow, "open">, request: MountRequest, body: Uint8Array): Promise<Answer> {
   const session: PacketSession = flow.open({ caller: request.caller });
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => (closed ??= session.close());

@@ -119,7 +119,7 @@ test("a client that goes takes its connection to the target with it; a balancer 
 
 test("a port that is taken is a sentence", async () => {
   await using a = await named("a");
-  await assert.rejects(startBalancer(at(a.port), []), { code: "DOOR_ADDRESS", message: /127\.0\.0\.1:\d+.*Choose another port/ });
+  await assert.rejects(startBalancer(at(a.port), []), { code: "BAD_ADDRESS", message: /127\.0\.0\.1:\d+.*Choose another port/ });
 });
 
 test("a target that hangs loses its connections and gets no others until it answers", async () => {

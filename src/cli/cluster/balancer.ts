@@ -27,7 +27,7 @@ const MISSES = 2;
 /**
  * Each connection goes to the target with the fewest; among equals they take turns. A target that refuses is passed over.
  * When a target's end of a connection goes, so does the client's. Two missed health checks end all connections to a target, which
- * comes last until it answers one. Throws `DOOR_ADDRESS` where it cannot listen.
+ * comes last until it answers one. Throws `BAD_ADDRESS` where it cannot listen.
  */
 export const startBalancer = async (at: HostPort, to: readonly HostPort[], isHealthy?: HealthCheck): Promise<Balancer> => {
   const targets: readonly Target[] = to.map((target) => ({ ...target, sockets: new Set(), misses: 0 }));
@@ -95,7 +95,7 @@ const listening = (server: ReturnType<typeof createServer>, { host, port }: Host
   new Promise((done, failed) => {
     server.once("error", (cause) =>
       failed(
-        new TroupeError("DOOR_ADDRESS", `Cannot listen at ${host}:${port}: ${cause.message}. Choose another port (0 for a free one).`, {
+        new TroupeError("BAD_ADDRESS", `Cannot listen at ${host}:${port}: ${cause.message}. Choose another port (0 for a free one).`, {
           cause,
         }),
       ),

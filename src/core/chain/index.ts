@@ -19,6 +19,6 @@ export {
   revertEntry,
   stateAt,
   stateFrom,
-  type VersionedState as Told,
+  type VersionedState,
 } from "./replay.ts";
 export { type Flaw, type FlawCode, Verifier, verify, verifyStream, type Verdict, type VerifyOptions } from "./verify.ts";

@@ -9,7 +9,7 @@ import type { Catalogue, Surface } from "./surface.ts";
 /** `kind/key`: the kind matches `[a-z][a-z0-9-]{0,63}`, the key is 1–256 bytes, percent-encoded as `encodeURIComponent` does: one key, one id. */
 export type ActorId = `${string}/${string}`;
 
-/** The caller. Plain data; protocol era, connection and posture are known to the gateway only. */
+/** The caller. Plain data; protocol era, connection and the mode of lists are known to the gateway only. */
 export interface Viewer {
   /** `iss|sub` of a verified token, the name of an API key, `session|…` (legacy, unauthenticated), `local` (stdio); absent: anonymous. */
   readonly principal?: string;
@@ -208,7 +208,7 @@ export interface Behaviour<S = unknown> {
    * not start by itself ends when the sender of the message that started it does.
    */
   readonly autoStart?: boolean;
-  /** All it can ever show; absent: not known ahead, so never served "gated". */
+  /** All it can ever show; absent: not known ahead, so never served "static". */
   readonly catalogue?: Catalogue;
   initial(key: string, first: Message): S;
   /** Runs on load, in memory. The result is stored with the next turn. */

@@ -76,7 +76,7 @@ export interface Answer {
 }
 
 /** One HTTP request to an endpoint that is mounted next to MCP. */
-export interface DoorRequest extends Exchange {
+export interface MountRequest extends Exchange {
   /** Without the query. */
   readonly path: string;
   /** Without the question mark; empty when there is none. */
@@ -92,7 +92,7 @@ export interface HttpMount {
   readonly verbs?: readonly ("GET" | "POST" | "DELETE")[];
   /** Requires no token, even if other endpoints do. */
   readonly open?: boolean;
-  handle(request: DoorRequest): Answer | Promise<Answer>;
+  handle(request: MountRequest): Answer | Promise<Answer>;
 }
 
 /** A WebSocket endpoint: one message per text frame. Host, origin, token and limits are checked before it is called. */

@@ -44,9 +44,9 @@ export type StoreCode =
 export type SurfaceCode = "NAME_COLLISION" | "BAD_NAME" | "BAD_DEFINITION";
 
 /** A transport that cannot start: unsafe without a token, a bad option, or an unavailable address. */
-export type DoorCode = "DOOR_UNSAFE" | "DOOR_OPTION" | "DOOR_ADDRESS";
+export type ListenCode = "UNSAFE_LISTENER" | "BAD_OPTION" | "BAD_ADDRESS";
 
-export type ErrorCode = EngineCode | StoreCode | SurfaceCode | DoorCode;
+export type ErrorCode = EngineCode | StoreCode | SurfaceCode | ListenCode;
 
 /** An error with a stable `code`. The message says what to do. */
 export class TroupeError<C extends ErrorCode = ErrorCode> extends Error {

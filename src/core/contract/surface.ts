@@ -20,7 +20,7 @@ export interface Catalogue {
   readonly prompts: readonly Offer[];
   /**
    * Prefix → kinds of actors whose surfaces may be linked there. Absent on a surface with `links`: not known in advance, so never served
-   * "gated".
+   * "static".
    */
   readonly links?: Readonly<Record<string, readonly string[]>>;
   /**

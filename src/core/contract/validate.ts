@@ -50,7 +50,7 @@ export type OptionTable<O> = Readonly<Record<keyof O, OptionRule | true>>;
 
 /**
  * Checks options at run time: plain JavaScript has no compiler that finds a misspelt name, and a server with a misspelt `auth` would
- * be open. Absent options pass. Throws `DOOR_OPTION` with the first unknown option and the closest known name, or with the first
+ * be open. Absent options pass. Throws `BAD_OPTION` with the first unknown option and the closest known name, or with the first
  * option of a wrong type. `ignored`: accepted and not used.
  */
 export function checkOptions<O extends object>(
@@ -69,13 +69,13 @@ export function checkOptions<O extends object>(
 
 /** Checks one option that is required. */
 export function checkNeeded(name: string, value: unknown, [words, fits]: OptionRule): void {
-  if (!fits(value)) throw new TroupeError("DOOR_OPTION", `${name} has to be ${words}.`);
+  if (!fits(value)) throw new TroupeError("BAD_OPTION", `${name} has to be ${words}.`);
 }
 
 function unknown(of: string, name: string, known: readonly string[]): TroupeError {
   const meant = closestMatch(name, known);
   const instead = meant === undefined ? "." : `, do you mean ${JSON.stringify(meant)}?`;
-  return new TroupeError("DOOR_OPTION", `${of} has no option ${JSON.stringify(name)}${instead} There are ${known.join(", ")}.`);
+  return new TroupeError("BAD_OPTION", `${of} has no option ${JSON.stringify(name)}${instead} There are ${known.join(", ")}.`);
 }
 
 /** MCP clients reject a whole list or result if one member of one entry has a wrong type. These checks find it first. */

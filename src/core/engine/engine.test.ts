@@ -27,9 +27,9 @@ test("start fails if a required option is missing or an option is unknown", asyn
   const kinds = [tallyKind("tally", { persistence: "memory" })];
   const start = (options: unknown): Promise<LocalEngine> => LocalEngine.start(Object(options));
   for (const wrong of [{}, { kinds: kinds[0] }, { kinds: [kinds] }])
-    await assert.rejects(start(wrong), { code: "DOOR_OPTION", message: /^kinds has to be a list of kinds, as actor\(/ });
+    await assert.rejects(start(wrong), { code: "BAD_OPTION", message: /^kinds has to be a list of kinds, as actor\(/ });
   await assert.rejects(start({ kinds, onFaults: () => undefined }), {
-    code: "DOOR_OPTION",
+    code: "BAD_OPTION",
     message: /^LocalEngine\.start has no option "onFaults", do you mean "onFault"\?/,
   });
 });

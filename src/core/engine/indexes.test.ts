@@ -402,7 +402,7 @@ test("indexes that cannot be are refused at start", async () => {
   const door = actor("door", { description: "A door.", state: z.object({ n: z.number().default(0) }) });
   await assert.rejects(start(store, [index(door, { pick: ["n"] })]), { code: "UNKNOWN_KIND" });
   const given: readonly Index[] = JSON.parse('[{"name":"x"}]');
-  await assert.rejects(start(store, given), { code: "DOOR_OPTION" });
+  await assert.rejects(start(store, given), { code: "BAD_OPTION" });
 });
 
 test("a stale index is rebuilt by the next query #index.rebuilt", async () => {

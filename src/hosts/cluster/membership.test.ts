@@ -253,12 +253,12 @@ test("options are checked", async () => {
     { secret: SECRET, members },
   ];
   for (const options of bad) {
-    await assert.rejects(joinCluster(options), (error) => error instanceof TroupeError && error.code === "DOOR_OPTION");
+    await assert.rejects(joinCluster(options), (error) => error instanceof TroupeError && error.code === "BAD_OPTION");
   }
   const first = await joinCluster(good);
   try {
     const taken = { ...good, listen: { port: portOf(first) } };
-    await assert.rejects(joinCluster(taken), (error) => error instanceof TroupeError && error.code === "DOOR_ADDRESS");
+    await assert.rejects(joinCluster(taken), (error) => error instanceof TroupeError && error.code === "BAD_ADDRESS");
   } finally {
     await first[Symbol.asyncDispose]();
   }

@@ -88,21 +88,21 @@ export const isNodeName = (text: unknown): text is string => typeof text === "st
 function limitsOf(given: Partial<ClusterLimits> = {}): ClusterLimits {
   const limits = { ...DEFAULT_LIMITS, ...given };
   for (const [name, value] of Object.entries(limits)) {
-    if (!Number.isSafeInteger(value) || value < 1) throw new TroupeError("DOOR_OPTION", `limits.${name} is not a whole number above 0.`);
+    if (!Number.isSafeInteger(value) || value < 1) throw new TroupeError("BAD_OPTION", `limits.${name} is not a whole number above 0.`);
   }
   if (limits.queueBytes < 2 * limits.frameBytes) {
-    throw new TroupeError("DOOR_OPTION", "limits.queueBytes is too small: give at least twice limits.frameBytes.");
+    throw new TroupeError("BAD_OPTION", "limits.queueBytes is too small: give at least twice limits.frameBytes.");
   }
   return limits;
 }
 
-/** Throws `DOOR_OPTION`. */
+/** Throws `BAD_OPTION`. */
 export function settingsOf(options: ClusterOptions, url: string): Settings {
   const { clock = systemClock, entropy = systemEntropy, log = () => undefined, self = entropy.hex(8) } = options;
-  if (!isNodeName(self)) throw new TroupeError("DOOR_OPTION", "A node's name is 16 of a-z and 0-9: leave `self` away to have one drawn.");
+  if (!isNodeName(self)) throw new TroupeError("BAD_OPTION", "A node's name is 16 of a-z and 0-9: leave `self` away to have one drawn.");
   const checked = peerUrl(url);
   if (checked === undefined) {
-    throw new TroupeError("DOOR_OPTION", "A node's url is http://host:port, without a path, a query or credentials.");
+    throw new TroupeError("BAD_OPTION", "A node's url is http://host:port, without a path, a query or credentials.");
   }
   return { self, url: checked, key: peersKey(options.secret), limits: limitsOf(options.limits), clock, entropy, log };
 }

@@ -24,7 +24,7 @@ export interface OwnServerOptions {
   readonly strangerMs: number;
 }
 
-/** Throws `DOOR_ADDRESS`. */
+/** Throws `BAD_ADDRESS`. */
 export async function openServer({ host, port, clock, strangerMs }: OwnServerOptions): Promise<OwnServer> {
   let guest: Guest | undefined;
   const sessions = new Set<ServerHttp2Session>();
@@ -49,7 +49,7 @@ export async function openServer({ host, port, clock, strangerMs }: OwnServerOpt
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const why = cause.code ?? cause.name;
-      reject(new TroupeError("DOOR_ADDRESS", `Cannot listen at ${host}:${port} (${why}): choose another host or port.`, { cause }));
+      reject(new TroupeError("BAD_ADDRESS", `Cannot listen at ${host}:${port} (${why}): choose another host or port.`, { cause }));
     });
     server.listen({ host, port }, resolve);
   });

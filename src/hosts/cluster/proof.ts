@@ -18,10 +18,10 @@ export interface Greeting {
   readonly nonce: string;
 }
 
-/** The secret serves other purposes too: each has a key of its own. Throws `DOOR_OPTION`. */
+/** The secret serves other purposes too: each has a key of its own. Throws `BAD_OPTION`. */
 export function peersKey(secret: Uint8Array): Uint8Array {
   if (!(secret instanceof Uint8Array) || secret.length < SECRET_BYTES) {
-    throw new TroupeError("DOOR_OPTION", `A cluster's secret has at least ${SECRET_BYTES} bytes: draw them at random, once for all nodes.`);
+    throw new TroupeError("BAD_OPTION", `A cluster's secret has at least ${SECRET_BYTES} bytes: draw them at random, once for all nodes.`);
   }
   return new Uint8Array(hkdfSync("sha256", secret, "", "troupe/cluster/peers/1", 32));
 }

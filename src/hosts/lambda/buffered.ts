@@ -7,7 +7,7 @@ import { EventServer, headOf, type ServedEvent } from "./serve-event.ts";
 
 /**
  * For REST APIs, HTTP APIs, function URLs and load balancers that take complete answers: progress arrives together with the reply. An
- * answer over 6 MiB (1 MiB for a load balancer) is an error. Throws `DOOR_OPTION`.
+ * answer over 6 MiB (1 MiB for a load balancer) is an error. Throws `BAD_OPTION`.
  */
 export function bufferedHandler(
   given: LambdaServer,

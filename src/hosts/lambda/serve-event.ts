@@ -25,7 +25,7 @@ export interface ServedEvent {
   readonly end: () => void;
 }
 
-/** Makes a response of each event. Throws `DOOR_OPTION`. */
+/** Makes a response of each event. Throws `BAD_OPTION`. */
 export class EventServer {
   readonly #fetch: (request: Request, httpEvent: HttpEvent) => Promise<Response> | Response;
   readonly #rules: RequestRules;
@@ -36,7 +36,7 @@ export class EventServer {
   constructor(server: LambdaServer, { caller, hosts = [], basePath, marginMs = 500, clock = systemClock, log }: LambdaOptions) {
     this.#fetch = fetcher(server, caller);
     if (basePath !== undefined && !/^(?:\/[^/?#]+)+$/.test(basePath))
-      throw new TroupeError("DOOR_OPTION", `"${basePath}" cannot be a basePath: give a path such as /tools, without a slash at its end.`);
+      throw new TroupeError("BAD_OPTION", `"${basePath}" cannot be a basePath: give a path such as /tools, without a slash at its end.`);
     this.#rules = { hosts, basePath };
     this.#marginMs = marginMs;
     this.#clock = clock;
@@ -107,12 +107,12 @@ function fetcher(
     if (typeof server === "function") return server;
     // Checked now: a server that cannot be mounted should fail when the function starts, not at its first request.
     if (typeof server.fetch !== "function")
-      throw new TroupeError("DOOR_OPTION", "A handler needs a server with fetch: give one of createServer, or a function of a request.");
+      throw new TroupeError("BAD_OPTION", "A handler needs a server with fetch: give one of createServer, or a function of a request.");
     return (request) => server.fetch(request);
   }
   const fetchAs = typeof server === "function" ? undefined : server.fetchAs;
   if (fetchAs === undefined)
-    throw new TroupeError("DOOR_OPTION", "The option caller needs a server that takes callers (fetchAs): give one of createServer.");
+    throw new TroupeError("BAD_OPTION", "The option caller needs a server that takes callers (fetchAs): give one of createServer.");
   return (request, { authorizer, sourceIp }) => {
     const known = authorizer === undefined ? undefined : caller(authorizer);
     if (known === undefined)

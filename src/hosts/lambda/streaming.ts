@@ -6,7 +6,7 @@ import { EventServer, headOf, type ServedEvent } from "./serve-event.ts";
 
 /**
  * For REST APIs with a streaming integration (`STREAM`) and function URLs (`RESPONSE_STREAM`): bytes are sent while the handler
- * runs. Source: https://docs.aws.amazon.com/lambda/latest/dg/config-rs-write-functions.html. Throws `DOOR_OPTION`.
+ * runs. Source: https://docs.aws.amazon.com/lambda/latest/dg/config-rs-write-functions.html. Throws `BAD_OPTION`.
  */
 export function streamingHandler(given: LambdaServer, options: StreamingOptions = {}): StreamHandler {
   const aws = options.awslambda ?? globalAwsLambda();
@@ -88,7 +88,7 @@ function globalAwsLambda(): AwsLambda {
   const found: unknown = Reflect.get(globalThis, "awslambda");
   if (isAwsLambda(found)) return found;
   throw new TroupeError(
-    "DOOR_OPTION",
+    "BAD_OPTION",
     "There is no awslambda here: streaming needs a Node.js runtime of Lambda. Elsewhere use bufferedHandler, or give awslambda.",
   );
 }

@@ -43,7 +43,7 @@ export class Endpoint {
     });
   }
 
-  /** Throws `DOOR_ADDRESS`. */
+  /** Throws `BAD_ADDRESS`. */
   static async open({ sdk, services, host, port, identityKeys, direct }: EndpointOptions): Promise<Endpoint> {
     const serve = sdk.createEndpointHandler({
       services: [...services],
@@ -62,7 +62,7 @@ export class Endpoint {
     try {
       await once(server, "listening");
     } catch (error) {
-      throw new TroupeError("DOOR_ADDRESS", `${host}:${port} cannot be had: name another address for this node.`, { cause: error });
+      throw new TroupeError("BAD_ADDRESS", `${host}:${port} cannot be had: name another address for this node.`, { cause: error });
     }
     const bound = server.address();
     if (bound === null || typeof bound === "string") throw new TypeError("The endpoint has no port.");

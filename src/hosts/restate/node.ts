@@ -127,7 +127,7 @@ export class Node implements NodeHost {
     });
   }
 
-  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `DOOR_ADDRESS`. */
+  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `BAD_ADDRESS`. */
   static async start(options: RestateOptions): Promise<Node> {
     const node = new Node(options);
     await node.#open();

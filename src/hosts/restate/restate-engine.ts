@@ -45,7 +45,7 @@ export class RestateEngine implements Engine {
     this.#node = node;
   }
 
-  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `DOOR_ADDRESS`. */
+  /** Throws `ENGINE_MISSING` where a kind needs what is not there, `BAD_ADDRESS`. */
   static async start(options: RestateOptions): Promise<RestateEngine> {
     return new RestateEngine(await Node.start(options));
   }

@@ -1,7 +1,7 @@
 // Owns: one request as both eras hand it to a method, and its outcome. Does not own: the order of its steps (dispatch.ts), and the shape of
 // its reply (legacy/session-request.ts, modern/modern-request.ts).
 import type { JsonObject, CallOptions, Json, Offer, Source, Viewer } from "../../core/contract/index.ts";
-import type { Lists, Posture } from "../source/index.ts";
+import type { Lists, ListMode } from "../source/index.ts";
 import { Fault } from "./errors.ts";
 import type { RequestId } from "./json-rpc.ts";
 import type { Revision } from "./revision.ts";
@@ -14,7 +14,7 @@ export interface Call {
   readonly revision: Revision;
   readonly viewer: Viewer;
   readonly source: Source;
-  readonly posture: Posture;
+  readonly listMode: ListMode;
   /**
    * What the source also gets: `can` lists the requests that the client can answer (`elicitation`, `elicitation.url`, `sampling`, `sampling.tools`,
    * `roots`), `answers` are those it gave before, by key, and `key` is its own name for this call (C4).

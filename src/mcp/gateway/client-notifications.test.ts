@@ -77,7 +77,7 @@ function stage(): Stage {
           return () => void uris.delete(uri);
         },
       } satisfies Source,
-      posture: "dynamic",
+      listMode: "dynamic",
       wanted: ["tools", "resources", "prompts"],
       log: () => undefined,
       listChanged: (list) => list,

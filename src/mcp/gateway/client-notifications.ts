@@ -3,15 +3,15 @@
 import type { Channel, Json, ListName, Log, OfferRef, SurfaceNow, Source, Surface, Viewer } from "../../core/contract/index.ts";
 import { missingScopes, memoize } from "../../core/contract/internal.ts";
 import { sha256Base64url } from "../../core/platform/index.ts";
-import { type Entry, listed, type Lists, type Posture } from "../source/index.ts";
-import { postureFor } from "./core.ts";
+import { type Entry, listed, type Lists, type ListMode } from "../source/index.ts";
+import { listModeFor } from "./core.ts";
 import { inLog } from "./errors.ts";
 import { CooperativeScheduler, type Job } from "./scheduling.ts";
 
-/** What a subscription state is for, and the texts of its notifications. Its source, posture and wanted lists never change. */
+/** What a subscription state is for, and the texts of its notifications. Its source, listMode and wanted lists never change. */
 export interface SubscriptionHost {
   readonly source: Source;
-  readonly posture: Posture;
+  readonly listMode: ListMode;
   /** The lists that the client is notified of. */
   readonly wanted: readonly ListName[];
   readonly log: Log;
@@ -76,7 +76,7 @@ export class ClientNotifications implements Job {
   readonly #host: SubscriptionHost;
   // Copied from the host: when very many clients are notified at once, each access to another object is a cache miss.
   readonly #source: Source;
-  readonly #posture: Posture;
+  readonly #listMode: ListMode;
   readonly #wanted: readonly ListName[];
   #viewer: Viewer;
   #seen = NOTHING_SEEN;
@@ -94,7 +94,7 @@ export class ClientNotifications implements Job {
   constructor(host: SubscriptionHost, viewer: Viewer) {
     this.#host = host;
     this.#source = host.source;
-    this.#posture = host.posture;
+    this.#listMode = host.listMode;
     this.#wanted = host.wanted;
     this.#viewer = viewer;
   }
@@ -394,7 +394,7 @@ export class ClientNotifications implements Job {
   }
 
   #notifyLists(surface: Surface): void {
-    const lists = listed(surface, postureFor(surface, this.#posture));
+    const lists = listed(surface, listModeFor(surface, this.#listMode));
     const was = this.#seen;
     this.#seen = lists;
     if (was !== lists) this.#notifyChanged(changedBetween(was, lists));

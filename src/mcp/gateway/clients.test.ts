@@ -229,7 +229,7 @@ describe("the official client v2", () => {
 
   test("listens, is notified of what it subscribed to, and sees a drain end its stream #gateway.listen #spec.7.subscriptions", async () => {
     const made = world();
-    await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+    await using gateway = gatewayOf(made.source, { listMode: { modern: "dynamic" } });
     const client = new ClientV2({ name: "v2", version: "1" }, { capabilities: {}, versionNegotiation: { mode: "auto" } });
     const transport = new InMemory(gateway);
     await client.connect(transport);

@@ -123,7 +123,7 @@ describe("a connection", () => {
 
   test("C8 a notification precedes the reply to the call that caused it, in both eras", async () => {
     const made = world();
-    await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+    await using gateway = gatewayOf(made.source, { listMode: { modern: "dynamic" } });
     const legacyWire = wire(gateway);
     const modernWire = wire(gateway);
     legacyWire.send(initialize("2025-11-25", "i"), initialized, request("l", "tools/list"));
@@ -182,7 +182,7 @@ describe("a connection", () => {
   test("a cancelled modern request gets no reply, and an id is used once at a time #gateway.cancel", async () => {
     const made = world();
     made.slowMs = 10_000;
-    await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+    await using gateway = gatewayOf(made.source, { listMode: { modern: "dynamic" } });
     const { send, channel, reply } = wire(gateway);
     send(modern(1, "tools/call", { name: "slow" }), modern("l", "subscriptions/listen", { notifications: { toolsListChanged: true } }));
     await quiet();

@@ -1,7 +1,7 @@
 // Owns: what the requests of one gateway share, and on whose behalf they act. Does not own: one request (call.ts).
 import type { JsonObject, Caller, Surface, Viewer } from "../../core/contract/index.ts";
 import type { InFlightMemoryBudget } from "../../core/contract/internal.ts";
-import type { Posture } from "../source/index.ts";
+import type { ListMode } from "../source/index.ts";
 import type { PendingReplies, WorkCounter } from "./active-requests.ts";
 import type { Method } from "./call.ts";
 import { Fault } from "./errors.ts";
@@ -42,12 +42,12 @@ export interface Core {
   readonly admit: () => void;
 }
 
-/** The posture of lists taken from a surface: where the catalogue is not known in advance, a gated list would promise too much. */
-export function postureFor(surface: Surface, wanted: Posture): Posture {
-  return wanted === "gated" && surface.links !== undefined && surface.catalogue.links === undefined ? "dynamic" : wanted;
+/** The mode of lists taken from a surface: where the catalogue is not known in advance, a static list would promise too much. */
+export function listModeFor(surface: Surface, wanted: ListMode): ListMode {
+  return wanted === "static" && surface.links !== undefined && surface.catalogue.links === undefined ? "dynamic" : wanted;
 }
 
-/** Who is behind a request. Era, connection and posture end here: an actor sees the viewer only. */
+/** Who is behind a request. Era, connection and the mode of lists end here: an actor sees the viewer only. */
 export function viewerOf(caller: Caller, standIn: string | undefined): Viewer {
   const { scopes, claims } = caller;
   const principal = caller.principal ?? standIn;

@@ -193,9 +193,9 @@ describe("results of 2026-07-28", () => {
     assert.equal(bodyOf(answer)["id"], 1);
   });
 
-  test("list what is off with a reason, and dynamic lists only with a principal #sources.posture.gated", async () => {
+  test("list what is off with a reason, and dynamic lists only with a principal #sources.list-mode.static", async () => {
     const made = world();
-    await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+    await using gateway = gatewayOf(made.source, { listMode: { modern: "dynamic" } });
     const names = async (caller?: Caller): Promise<string> =>
       JSON.stringify((await ask(gateway, "tools/list", {}, caller === undefined ? {} : { caller })).result["tools"]);
     assert.doesNotMatch(await names(), /"shut"/);
@@ -291,7 +291,7 @@ describe("asking within a call", () => {
 describe("subscriptions/listen over HTTP", () => {
   test("acknowledges first, notifies with its id, and ends when the client leaves #gateway.listen #spec.5.notification.updated #spec.6.privacy.consent", async () => {
     const made = world();
-    await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+    await using gateway = gatewayOf(made.source, { listMode: { modern: "dynamic" } });
     const { sent, answer } = send(
       gateway,
       "subscriptions/listen",
@@ -323,7 +323,7 @@ describe("subscriptions/listen over HTTP", () => {
   for (const id of [0, 1, 63, 64, -1, "1", 'a"b', "length"])
     test(`C8 notifies with the id of its request: ${JSON.stringify(id)}`, async () => {
       const made = world();
-      await using gateway = gatewayOf(made.source, { posture: { modern: "dynamic" } });
+      await using gateway = gatewayOf(made.source, { listMode: { modern: "dynamic" } });
       const { sent, answer } = send(gateway, "subscriptions/listen", { notifications: { toolsListChanged: true } }, { caller: ann, id });
       await answer;
       await quiet();

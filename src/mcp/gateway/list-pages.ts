@@ -5,7 +5,7 @@ import { memoize, andThen, wellFormed } from "../../core/contract/internal.ts";
 import { sha256Base64url, utf8Of } from "../../core/platform/index.ts";
 import { type Entry, hidesOffers, listed, type Lists } from "../source/index.ts";
 import type { Call, Method, Outcome, SerialisedMembers } from "./call.ts";
-import { postureFor } from "./core.ts";
+import { listModeFor } from "./core.ts";
 import { Fault } from "./errors.ts";
 import { missingOffersMeta } from "./offers.ts";
 import type { Settings } from "./options.ts";
@@ -204,15 +204,15 @@ function listing(list: keyof Lists, pages: Pages, log: Log): Method {
     const { cursor } = call.params;
     if (cursor !== undefined && cursor !== null && (typeof cursor !== "string" || cursor.length > 256))
       throw new Fault("PARAMS", "A cursor is text this server gave.");
-    const posture = postureFor(surface, call.posture);
-    const lists = listed(surface, posture);
+    const listMode = listModeFor(surface, call.listMode);
+    const lists = listed(surface, listMode);
     const follows = list === "resources" && followsState(surface.catalogue);
     const page = pages.page(list, lists[list], call.revision, typeof cursor === "string" ? cursor : undefined, follows);
     call.onListed?.(lists, list);
     const meta = missingOffersMeta(surface.catalogue, log);
     return {
       members: page,
-      lasting: posture === "gated" && meta === undefined && !follows && !hidesOffers(surface),
+      lasting: listMode === "static" && meta === undefined && !follows && !hidesOffers(surface),
       ...(meta === undefined ? undefined : { meta }),
     };
   };

@@ -26,7 +26,7 @@ import {
 } from "../../core/contract/index.ts";
 import { checkNeeded, omitUndefined, rateLimitedLog, VALUE_LIMITS } from "../../core/contract/internal.ts";
 import { fromHex } from "../../core/platform/index.ts";
-import type { Posture } from "../source/index.ts";
+import type { ListMode } from "../source/index.ts";
 import { type Dialect, DIALECTS, type ProfileName, type UnknownSession } from "./dialects.ts";
 import { TASKS } from "./revision.ts";
 
@@ -141,10 +141,10 @@ export interface GatewayOptions {
   readonly clock?: Clock;
   readonly entropy?: Entropy;
   /**
-   * Default: dynamic lists for legacy clients, gated ones for those of 2026-07-28. `modern: "dynamic"` applies to requests with a
+   * Default: dynamic lists for legacy clients, static ones for those of 2026-07-28. `modern: "dynamic"` applies to requests with a
    * principal only: lists may vary by authorization and by nothing else.
    */
-  readonly posture?: { readonly legacy?: Posture; readonly modern?: Posture };
+  readonly listMode?: { readonly legacy?: ListMode; readonly modern?: ListMode };
   /** Entries on one page of a list. Default: all. A page also ends before it has more than 4 Mi characters. */
   readonly pageSize?: number;
   /**
@@ -174,7 +174,7 @@ export interface GatewayOptions {
   readonly limits?: Partial<Limits>;
 }
 
-type Changed = "instructions" | "peers" | "sharedSessions" | "profile" | "posture" | "rateLimit" | "taskStore" | "observer" | "limits";
+type Changed = "instructions" | "peers" | "sharedSessions" | "profile" | "listMode" | "rateLimit" | "taskStore" | "observer" | "limits";
 
 /** The options with their defaults. */
 export interface Settings extends Required<Omit<GatewayOptions, Changed>>, Pick<GatewayOptions, "rateLimit" | "taskStore" | "observer"> {
@@ -185,8 +185,8 @@ export interface Settings extends Required<Omit<GatewayOptions, Changed>>, Pick<
   /** The peers cannot be reached: what they did is only in the stores. */
   readonly isolated: boolean;
   readonly dialect: Dialect;
-  readonly legacyPosture: Posture;
-  readonly modernPosture: Posture;
+  readonly legacyListMode: ListMode;
+  readonly modernListMode: ListMode;
   readonly limits: Limits;
 }
 
@@ -212,7 +212,7 @@ const DEFAULT_LIMITS: Limits = {
 
 const FLAG: OptionRule = ["true or false", (value) => typeof value === "boolean"];
 
-const POSTURE = oneOf("dynamic", "gated");
+const LIST_MODE = oneOf("dynamic", "static");
 
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 
@@ -236,10 +236,10 @@ const OPTIONS: OptionTable<GatewayOptions> = {
   serverInfoInResults: FLAG,
   clock: true,
   entropy: true,
-  posture: [
-    '{ legacy, modern }, each "dynamic" or "gated"',
+  listMode: [
+    '{ legacy, modern }, each "dynamic" or "static"',
     (value) =>
-      isJsonObject(value) && Object.entries(value).every(([era, one]) => (era === "legacy" || era === "modern") && POSTURE[1](one)),
+      isJsonObject(value) && Object.entries(value).every(([era, one]) => (era === "legacy" || era === "modern") && LIST_MODE[1](one)),
   ],
   pageSize: ABOVE_ZERO,
   rateLimit: RATE,
@@ -257,14 +257,14 @@ const OPTIONS: OptionTable<GatewayOptions> = {
 /** An option of servers, which may be passed on with the others; a gateway has no handlers of its own. */
 const SERVER_OPTIONS: readonly string[] = ["onError"];
 
-/** Throws `DOOR_OPTION`. */
+/** Throws `BAD_OPTION`. */
 export function settle(options: GatewayOptions): Settings {
   checkOptions("createGateway", options, OPTIONS, SERVER_OPTIONS);
   checkNeeded("info", options.info, INFO);
   const entropy = options.entropy ?? systemEntropy;
   const clock = options.clock ?? systemClock;
   if (options.peers !== undefined && options.requestStateKey === undefined)
-    throw new TroupeError("DOOR_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
+    throw new TroupeError("BAD_OPTION", "Several nodes need one requestStateKey: give all of them the same.");
   const dialect = DIALECTS[options.profile ?? "strict"];
   const self = options.peers?.self ?? entropy.hex(8);
   const peers = options.peers ?? (options.sharedSessions === true ? isolatedPeers(self) : undefined);
@@ -287,8 +287,8 @@ export function settle(options: GatewayOptions): Settings {
     serverInfoInResults: options.serverInfoInResults ?? true,
     clock,
     entropy,
-    legacyPosture: options.posture?.legacy ?? "dynamic",
-    modernPosture: options.posture?.modern ?? "gated",
+    legacyListMode: options.listMode?.legacy ?? "dynamic",
+    modernListMode: options.listMode?.modern ?? "static",
     pageSize: Math.max(1, Math.floor(options.pageSize ?? Number.MAX_SAFE_INTEGER)),
     ...omitUndefined({ rateLimit: options.rateLimit, taskStore: options.taskStore, observer: options.observer }),
     requestStateKey: options.requestStateKey ?? fromHex(entropy.hex(32)),
@@ -302,7 +302,7 @@ export function settle(options: GatewayOptions): Settings {
 }
 
 const none = (): Promise<never> =>
-  Promise.reject(new TroupeError("DOOR_OPTION", "This server keeps no sessions: give the gateway `sessions` and `streams`."));
+  Promise.reject(new TroupeError("BAD_OPTION", "This server keeps no sessions: give the gateway `sessions` and `streams`."));
 const nothing = async (): Promise<void> => undefined;
 
 /** For a gateway that serves connections only. */

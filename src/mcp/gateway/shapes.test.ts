@@ -28,7 +28,7 @@ const declared = (capabilities: JsonObject, modes: boolean): readonly string[] =
   canOf(capabilities, { elicitation: true, modes, samplingTools: modes });
 
 const lists = (count: number, from = 0): ReturnType<typeof listed> =>
-  listed({ catalogue: { tools: offers(count, from), resources: [], prompts: [] }, off: {} }, "gated");
+  listed({ catalogue: { tools: offers(count, from), resources: [], prompts: [] }, off: {} }, "static");
 
 const tool = {
   name: "t",

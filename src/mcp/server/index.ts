@@ -20,7 +20,7 @@ export type { Handling, Middleware } from "./handler.ts";
 export type { OnError, Run } from "./handler.ts";
 export type { Item } from "./registries.ts";
 export type { Arguments, OfJsonSchema, Result } from "./json-schema.ts";
-export type { Doors, Listening, ListenOptions } from "./listen.ts";
+export type { ServerListeners, Listening, ListenOptions } from "./listen.ts";
 export type { ServerOptions } from "./options.ts";
 export type { PromptArgument, PromptDefinition, PromptHandler, Prompts, PromptValues } from "./registries.ts";
 export type { ResourceDefinition, ResourceHandler, Resources, Variables } from "./registries.ts";

@@ -1,13 +1,13 @@
 // Owns: opening and closing the transports of a server. Does not own: the transports.
 import {
-  type HttpDoor,
+  type HttpListener,
   type HttpOptions,
   serveHttp,
   serveStdio,
   serveTcp,
-  type StdioDoor,
+  type StdioListener,
   type StdioOptions,
-  type TcpDoor,
+  type TcpListener,
   type TcpOptions,
 } from "../transport/index.ts";
 import { checkOptions, type Gateway, type OptionTable } from "../../core/contract/index.ts";
@@ -23,14 +23,14 @@ export interface ListenOptions {
 
 const OPTIONS: OptionTable<ListenOptions> = { http: true, tcp: true, stdio: true };
 
-export interface Doors {
-  readonly http: HttpDoor;
-  readonly tcp: TcpDoor;
-  readonly stdio: StdioDoor;
+export interface ServerListeners {
+  readonly http: HttpListener;
+  readonly tcp: TcpListener;
+  readonly stdio: StdioListener;
 }
 
 /** The transports that were requested. */
-export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyof Doors]: Doors[K] };
+export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyof ServerListeners]: ServerListeners[K] };
 
 type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "clock" | "entropy" | "log">;
 
@@ -40,12 +40,12 @@ export async function openDoors(
   gateway: Gateway,
   server: Common,
   ready: () => boolean | string,
-): Promise<Partial<Doors>> {
+): Promise<Partial<ServerListeners>> {
   checkOptions("listen", wanted, OPTIONS);
   const { path, auth, allowedHosts, allowedOrigins, sse, clock, entropy, log } = server;
   const every = { gateway, ...omitUndefined({ clock, log }) };
   const guarded = { ...every, ...omitUndefined({ auth }) };
-  const opened: { -readonly [K in keyof Doors]?: Doors[K] } = {};
+  const opened: { -readonly [K in keyof ServerListeners]?: ServerListeners[K] } = {};
   try {
     if (wanted.http !== undefined) {
       const given = wanted.http === true ? {} : wanted.http;
@@ -65,5 +65,5 @@ export async function openDoors(
   }
 }
 
-export const closeAll = (doors: Partial<Doors>, within: { readonly graceMs: number }): readonly Promise<void>[] =>
+export const closeAll = (doors: Partial<ServerListeners>, within: { readonly graceMs: number }): readonly Promise<void>[] =>
   [doors.http, doors.tcp, doors.stdio].flatMap((door) => door?.close(within) ?? []);

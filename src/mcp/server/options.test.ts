@@ -3,7 +3,7 @@ import { createServer as httpServer } from "node:http";
 import { test } from "node:test";
 import { createGateway } from "../gateway/index.ts";
 import { registry } from "../source/index.ts";
-import { authenticator, hashApiKey, serveHttp, serveStdio, serveTcp, webDoor } from "../transport/index.ts";
+import { authenticator, hashApiKey, serveHttp, serveStdio, serveTcp, webHandler } from "../transport/index.ts";
 import { createServer } from "./index.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
@@ -16,7 +16,7 @@ function made(options: object): ReturnType<typeof createServer> {
   );
 }
 
-const refusedFor = (name: string) => ({ code: "DOOR_OPTION", message: new RegExp(`^${name} has to be .+\\.$`) });
+const refusedFor = (name: string) => ({ code: "BAD_OPTION", message: new RegExp(`^${name} has to be .+\\.$`) });
 
 test("an invalid option is refused with its name and the expected value", () => {
   const wrong: readonly (readonly [name: string, options: object])[] = [
@@ -31,7 +31,7 @@ test("an invalid option is refused with its name and the expected value", () => 
     ["profile", { profile: "nope" }],
     ["profile", { profile: "toString" }],
     ["unknownSession", { unknownSession: "nope" }],
-    ["posture", { posture: { modern: "open" } }],
+    ["listMode", { listMode: { modern: "open" } }],
     ["allowedHosts", { allowedHosts: "app.example" }],
     ["allowedOrigins", { allowedOrigins: ["*", 1] }],
     ["limits", { limits: { messagebytes: 1 } }],
@@ -60,14 +60,14 @@ test("an invalid option is refused with its name and the expected value", () => 
 
 test("an actor given as a source is refused with a hint at cast", () => {
   assert.throws(() => made({ sources: [{ kind: "door" }] }), {
-    code: "DOOR_OPTION",
+    code: "BAD_OPTION",
     message: /^sources has to be .+cast\(\{ engine, kinds \}\)/,
   });
 });
 
 test("an unknown option is refused with a suggestion", async () => {
   const unknown = (of: string, option: string, meant: string) => ({
-    code: "DOOR_OPTION",
+    code: "BAD_OPTION",
     message: new RegExp(`^${of} has no option "${option}", do you mean "${meant}"\\? There are .*\\b${meant}\\b`),
   });
   assert.throws(() => made({ Auth: "x" }), unknown("createServer", "Auth", "auth"));
@@ -81,14 +81,14 @@ test("an unknown option is refused with a suggestion", async () => {
   await assert.rejects(serveTcp(guessed({ gateway, aut: "x" })), unknown("serveTcp", "aut", "auth"));
   assert.throws(() => serveStdio(guessed({ gateway, As: "x" })), unknown("serveStdio", "As", "as"));
   assert.throws(() => serveStdio(guessed({ gateway, log: console })), refusedFor("log"));
-  assert.throws(() => webDoor(guessed({ gateway, autth: "x" })), unknown("webDoor", "autth", "auth"));
+  assert.throws(() => webHandler(guessed({ gateway, autth: "x" })), unknown("webHandler", "autth", "auth"));
   const info = { name: "known", version: "1" };
   assert.throws(
     () => createGateway(guessed({ source: server.source, info, rateLimits: false })),
     unknown("createGateway", "rateLimits", "rateLimit"),
   );
   assert.throws(() => createGateway(guessed({ source: server.source, info, nonsense: 1 })), {
-    code: "DOOR_OPTION",
+    code: "BAD_OPTION",
     message: /^createGateway has no option "nonsense"\. There are source, /,
   });
 });
@@ -102,7 +102,7 @@ test("rateLimit is { perSecond, burst } or false, as its error says", async () =
 
 test("an authenticator that was not awaited is refused", async () => {
   const options = { auth: authenticator({ keys: [{ name: "a", sha256: hashApiKey("key") }] }) };
-  const forgotten = { code: "DOOR_OPTION", message: /await authenticator/ };
+  const forgotten = { code: "BAD_OPTION", message: /await authenticator/ };
   assert.throws(() => made(options), forgotten);
   assert.throws(() => made({ auth: null }), forgotten);
   await using server = createServer("open", "1");

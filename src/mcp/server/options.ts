@@ -19,7 +19,7 @@ import { checkNeeded, ICONS, TEXT } from "../../core/contract/internal.ts";
 type OfGateway = Omit<GatewayOptions, "source" | "info" | "instructions" | "sessionTtlMs" | "sharedSessions">;
 type OfWeb = Pick<WebOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "ready">;
 
-/** Options besides name and version. Those not described here are options of the gateway and of `webDoor`. */
+/** Options besides name and version. Those not described here are options of the gateway and of `webHandler`. */
 export interface ServerOptions extends OfGateway, OfWeb {
   readonly title?: string;
   readonly description?: string;
@@ -89,7 +89,7 @@ export const OPTIONS: OptionTable<ServerOptions> = {
   extensions: true,
   cacheHints: true,
   serverInfoInResults: true,
-  posture: true,
+  listMode: true,
   pageSize: true,
   rateLimit: true,
   limits: true,
@@ -101,7 +101,7 @@ export const OPTIONS: OptionTable<ServerOptions> = {
   observer: true,
 };
 
-/** Throws `DOOR_OPTION`. */
+/** Throws `BAD_OPTION`. */
 export function checkServer(name: unknown, version: unknown, options: ServerOptions): void {
   checkNeeded("name", name, NAME);
   checkNeeded("version", version, NAME);

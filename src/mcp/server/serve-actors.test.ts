@@ -107,7 +107,7 @@ test("serveActors refuses a misspelt option, and leaves nothing open where an op
   await assert.rejects(serveActors({ kinds: [door], directry: "data" }), /no option "directry", do you mean "directory"\?/);
   // @ts-expect-error A server without kinds.
   await assert.rejects(serveActors({ directory: "data" }), /kinds has to be a list of kinds/);
-  await assert.rejects(serveActors({ kinds: [door], directory: folder.path, http: { host: "0.0.0.0" } }), { code: "DOOR_UNSAFE" });
+  await assert.rejects(serveActors({ kinds: [door], directory: folder.path, http: { host: "0.0.0.0" } }), { code: "UNSAFE_LISTENER" });
   await using served = await serveActors({ kinds: [door], directory: folder.path, http: true });
   // The address is certain only with `http`.
   const url: string = served.url;

@@ -79,7 +79,7 @@ const OPTIONS: OptionTable<ServeActorsOptions> = {
 };
 
 /**
- * Serves actors: opens the store, starts the engine, and creates a server of them, which listens if `http` is given. Throws `DOOR_OPTION`
+ * Serves actors: opens the store, starts the engine, and creates a server of them, which listens if `http` is given. Throws `BAD_OPTION`
  * for an option that cannot work, `StoreError` for a directory that cannot be used; then nothing stays open.
  */
 export function serveActors(

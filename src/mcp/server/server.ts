@@ -6,8 +6,8 @@ import { omitUndefined, rateLimitedLog } from "../../core/contract/internal.ts";
 import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
-import { type WebDoor, webDoor } from "../transport/index.ts";
-import { closeAll, type Doors, type Listening, type ListenOptions, openDoors } from "./listen.ts";
+import { type WebHandler, webHandler } from "../transport/index.ts";
+import { closeAll, type ServerListeners, type Listening, type ListenOptions, openDoors } from "./listen.ts";
 import { type Prompts, promptRegistry, type Resources, resourceRegistry, type Tools, toolRegistry } from "./registries.ts";
 
 /** Logs faults of a registry itself: an `enabled` that threw, a watcher that threw. */
@@ -39,7 +39,7 @@ const LAST_REPLIES_MS = 1_000;
 
 /**
  * An MCP server of tools, resources and prompts, for every revision of the protocol, to be mounted in an application or to listen by
- * itself. Without `sessions` and `streams`, those of the legacy revisions are in memory. Throws `DOOR_OPTION`.
+ * itself. Without `sessions` and `streams`, those of the legacy revisions are in memory. Throws `BAD_OPTION`.
  */
 export function createServer(name: string, version: string, options: ServerOptions = {}): Server {
   return new Server(name, version, options);
@@ -54,12 +54,12 @@ class Server implements AsyncDisposable {
   /** The protocol engine, for a transport of your own. */
   readonly gateway: Gateway;
   readonly #options: ServerOptions;
-  readonly #mount: () => WebDoor;
-  #mounted: WebDoor | undefined;
+  readonly #mount: () => WebHandler;
+  #mounted: WebHandler | undefined;
   readonly #relist: () => void;
   readonly #abandon: () => void;
   readonly #own: AsyncDisposableStack;
-  readonly #doors: Partial<Doors>[] = [];
+  readonly #doors: Partial<ServerListeners>[] = [];
   #closed: Promise<void> | undefined;
 
   constructor(name: string, version: string, options: ServerOptions) {
@@ -115,7 +115,7 @@ class Server implements AsyncDisposable {
       },
     });
     this.#mount = () =>
-      webDoor({
+      webHandler({
         gateway: this.gateway,
         ...timed,
         ...omitUndefined({ log, path, auth, allowedHosts, allowedOrigins, sse }),
@@ -126,28 +126,28 @@ class Server implements AsyncDisposable {
     if (auth?.needsResource !== true) this.#mounted = this.#mount();
   }
 
-  /** For Hono, Next, Bun, Deno, workers. Needs no `this`; further arguments are ignored. Reading it throws `DOOR_OPTION` if `auth` has an issuer without a `resource` or `audience`. */
+  /** For Hono, Next, Bun, Deno, workers. Needs no `this`; further arguments are ignored. Reading it throws `BAD_OPTION` if `auth` has an issuer without a `resource` or `audience`. */
   get fetch(): (request: Request) => Promise<Response> {
     const { fetch } = this.#web;
     return (request) => fetch(request);
   }
 
   /** Like `fetch`. */
-  get fetchAs(): WebDoor["fetchAs"] {
+  get fetchAs(): WebHandler["fetchAs"] {
     return this.#web.fetchAs;
   }
 
   /** For node:http, Express (after `express.json()` too), Fastify's `raw`. Needs no `this`. Throws as `fetch` does. */
-  get node(): WebDoor["node"] {
+  get node(): WebHandler["node"] {
     return this.#web.node;
   }
 
   /** Like `node`. */
-  get nodeAs(): WebDoor["nodeAs"] {
+  get nodeAs(): WebHandler["nodeAs"] {
     return this.#web.nodeAs;
   }
 
-  get #web(): WebDoor {
+  get #web(): WebHandler {
     return (this.#mounted ??= this.#mount());
   }
 
@@ -161,7 +161,7 @@ class Server implements AsyncDisposable {
    * `DRAINING` if the server was closed.
    */
   listen<const L extends ListenOptions>(options: L): Promise<Listening<L>>;
-  async listen(options: ListenOptions): Promise<Partial<Doors>> {
+  async listen(options: ListenOptions): Promise<Partial<ServerListeners>> {
     const open = (): boolean => this.#closed === undefined;
     if (!open()) throw hasClosed();
     const doors = await openDoors(options, this.gateway, this.#options, () => open() && (this.#options.ready?.() ?? true));

@@ -94,7 +94,7 @@ describe("cast: roots", () => {
 
   it("reports missing and unknown options", () => {
     const { engine } = serve([counter]);
-    const wrong = (options: unknown, message: RegExp): void => assert.throws(() => cast(Object(options)), { code: "DOOR_OPTION", message });
+    const wrong = (options: unknown, message: RegExp): void => assert.throws(() => cast(Object(options)), { code: "BAD_OPTION", message });
     wrong({ kinds: [counter] }, /^engine has to be an engine: await LocalEngine/);
     wrong({ kinds: [counter], engine: Promise.resolve(engine) }, /^engine has to be/);
     wrong({ kinds: counter, engine }, /^kinds has to be a list of kinds/);
@@ -131,10 +131,10 @@ describe("cast: roots", () => {
   it("fills {alias}, and shows no principal #spec.6.privacy.transmission", async () => {
     const surface = await serve([counter]).source.surface(ana);
     assert.deepEqual(
-      listed(surface, "gated").resources.map(({ uri }) => uri),
+      listed(surface, "static").resources.map(({ uri }) => uri),
       ["counter://main/count"],
     );
-    const text = JSON.stringify(listed(await rooms().source.surface({ principal: "secret-name", scopes: [] }), "gated"));
+    const text = JSON.stringify(listed(await rooms().source.surface({ principal: "secret-name", scopes: [] }), "static"));
     assert.doesNotMatch(text, /secret-name/);
   });
 
@@ -303,7 +303,7 @@ describe("cast: links", () => {
     const remedy = /dotted offers tools\/"look\.up".*the APIs of models take no other names\. .*or give names: "dots" \(--names dots\)/;
     assert.throws(() => serve([dotted]), { code: "BAD_NAME", message: remedy });
     serve([dotted], { names: "dots" });
-    const option = { code: "DOOR_OPTION", message: /names has to be "underscores"/ };
+    const option = { code: "BAD_OPTION", message: /names has to be "underscores"/ };
     // @ts-expect-error There is no such style.
     assert.throws(() => serve([dotted], { names: "dot" }), option);
   });

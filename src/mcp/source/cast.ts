@@ -38,7 +38,7 @@ import { SubscribedContent } from "./content-marks.ts";
 import { Handles } from "./handles.ts";
 import { indexSource } from "./index-source.ts";
 import { LinkGraphs, offNow, rootsOf, selfAsRoot } from "./link-graph.ts";
-import type { Posture } from "./lists.ts";
+import type { ListMode } from "./lists.ts";
 import { checkNames, merge } from "./merge.ts";
 import { checkName, describeSource, type Names, NAMES, type NameStyle, namesOf, offersOf } from "./names.ts";
 import { makePlan, pathTo, type Plan, type PlannedOffer, type Slot } from "./plan.ts";
@@ -55,8 +55,8 @@ export interface CastOptions {
   readonly as?: string;
   /** Only this kind has roots. For transports where a caller names the kind. */
   readonly only?: string;
-  /** Default `dynamic`. `gated` lists change only where offers are hidden. */
-  readonly posture?: Posture;
+  /** Default `dynamic`. `static` lists change only where offers are hidden. */
+  readonly listMode?: ListMode;
   /** How the names of links and their offers are joined. Default `underscores`: `child__look`. */
   readonly names?: NameStyle | Names;
   readonly clock?: Clock;
@@ -85,7 +85,7 @@ const OPTIONS: OptionTable<CastOptions> = {
   indexes: INDEXES,
   as: true,
   only: true,
-  posture: true,
+  listMode: true,
   names: NAMES,
   clock: true,
   entropy: true,
@@ -96,7 +96,7 @@ const OPTIONS: OptionTable<CastOptions> = {
 
 /**
  * The actors that a viewer reaches, as a source: its roots and what they link to. Throws `NAME_COLLISION`, `BAD_NAME` or `BAD_DEFINITION`
- * where the kinds do not fit together, `DOOR_OPTION` where an option cannot work.
+ * where the kinds do not fit together, `BAD_OPTION` where an option cannot work.
  */
 export function cast(options: CastOptions): Source {
   checkOptions("cast", options, OPTIONS);
@@ -137,7 +137,7 @@ class ActorSource implements Source {
   readonly #anonymous: ViewerGroup;
 
   constructor(options: CastOptions) {
-    const { engine, as, only, clock = systemClock, entropy = systemEntropy, posture = "dynamic", handles = {} } = options;
+    const { engine, as, only, clock = systemClock, entropy = systemEntropy, listMode = "dynamic", handles = {} } = options;
     const names = namesOf(options.names ?? "underscores");
     const onFault = (this.#onFault = options.onFault ?? (() => undefined));
     if (options.instructions !== undefined) this.instructions = options.instructions;
@@ -160,7 +160,7 @@ class ActorSource implements Source {
       const shared = perUser || as !== undefined ? undefined : rootsOf(plan, { scopes: [] });
       const idsOf = (viewer: Viewer): ReadonlyMap<Slot, ActorId> =>
         shared ?? (as === undefined ? rootsOf(plan, viewer) : selfAsRoot(plan, viewer));
-      return { plan, graphs, roots: new RootsCache(idsOf), subscriptions: new Subscriptions({ engine, posture, graphs, onFault }) };
+      return { plan, graphs, roots: new RootsCache(idsOf), subscriptions: new Subscriptions({ engine, listMode, graphs, onFault }) };
     };
     this.#known = groupFor(true);
     // Without a kind per user, all viewers have the same catalogue: one object, so that one list serves all.

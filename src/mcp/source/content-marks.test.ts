@@ -54,7 +54,7 @@ for (const [where, started] of Object.entries(PLACES))
   describe(`C8 a resource that reads certain members of a state that is ${where}`, () => {
     const flagsAfter = async (...calls: readonly (readonly [tool: OfferRef, args?: Json])[]): Promise<ReadonlySet<string>> => {
       await using engine = await started();
-      const source = cast({ engine, kinds: [board], posture: "dynamic" });
+      const source = cast({ engine, kinds: [board], listMode: "dynamic" });
       await source.act(ana, "tools/put", { cell: "first" }, {});
       const flags: (OfferRef | "lists")[] = [];
       const undo = source.watch(ana, (ref) => flags.push(ref ?? "lists"));

@@ -7,7 +7,7 @@ import type { Json, OfferRef, Source, Viewer } from "../../core/contract/index.t
 import { FakeEngine } from "../../../test/source/fake-engine.ts";
 import { listen, quiet, world } from "../../../test/source/world.ts";
 import { player, room } from "../../../test/source/rooms.ts";
-import { cast, listed, type Posture } from "./index.ts";
+import { cast, listed, type ListMode } from "./index.ts";
 import { describeDuration, Handles } from "./handles.ts";
 import * as z from "zod";
 
@@ -76,11 +76,11 @@ async function start(source: Source, viewer: Viewer, kind = "player"): Promise<s
 
 describe("cast: handles", () => {
   const anonymous: Viewer = { scopes: [] };
-  const posture: Posture = "gated";
+  const listMode: ListMode = "static";
 
   it("every tool and prompt takes a handle, which is the first segment of every URI #sources.handles.minting", async () => {
     const { source } = world();
-    const lists = listed(await source.surface(anonymous), posture);
+    const lists = listed(await source.surface(anonymous), listMode);
     assert.deepEqual(
       lists.tools.map(({ name }) => name),
       ["start_player", "end_player", "move", "drop", "inventory", "pick_up", "switch", "look"],
@@ -189,7 +189,7 @@ describe("cast: handles", () => {
     engine.put("ward/west", { beds: 2 });
     const source = cast({ engine, kinds: [clinic, ward] });
     assert.deepEqual(
-      listed(await source.surface(anonymous), posture).resourceTemplates.map(({ name, uriTemplate }) => [name, uriTemplate]),
+      listed(await source.surface(anonymous), listMode).resourceTemplates.map(({ name, uriTemplate }) => [name, uriTemplate]),
       [
         ["east__beds", "ward://{handle}/beds"],
         ["west__beds", "ward://{handle}/west/beds"],
@@ -216,7 +216,7 @@ describe("cast: handles", () => {
     });
     const { resourceTemplates } = listed(
       await cast({ engine: new FakeEngine([clinic, ward]), kinds: [clinic, ward] }).surface(anonymous),
-      posture,
+      listMode,
     );
     assert.deepEqual(
       resourceTemplates.map(({ uriTemplate }) => uriTemplate),
@@ -248,7 +248,7 @@ describe("cast: handles", () => {
 
   it("sessions and principals need no handles", async () => {
     const { source } = world();
-    const { tools } = listed(await source.surface({ principal: "session|1", scopes: [] }), posture);
+    const { tools } = listed(await source.surface({ principal: "session|1", scopes: [] }), listMode);
     assert.ok(tools.every(({ name }) => !name.startsWith("start_")));
   });
 });

@@ -5,7 +5,7 @@ export { type Checked, checkJson, sameJson } from "./json.ts";
 export { merge } from "./merge.ts";
 export { meta } from "./meta.ts";
 export { checkName, describeSource, joinName, type Names, type NameStyle, namesOf, withSegment } from "./names.ts";
-export { changedLists, type Entry, hidesOffers, listed, type Lists, type Posture } from "./lists.ts";
+export { changedLists, type Entry, hidesOffers, listed, type Lists, type ListMode } from "./lists.ts";
 export { prefix } from "./prefix.ts";
 export {
   type QuestionRequest,

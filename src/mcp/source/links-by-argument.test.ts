@@ -95,12 +95,12 @@ const act = (source: Source, viewer: Viewer, ref: OfferRef, args: JsonObject = {
 
 const code = (reply: Reply): string => ("refused" in reply ? reply.refused.code : "ok");
 
-async function names(source: Source, posture: "dynamic" | "gated" = "dynamic"): Promise<readonly string[]> {
-  return listed(await source.surface(ana), posture).tools.map(({ name }) => name);
+async function names(source: Source, listMode: "dynamic" | "static" = "dynamic"): Promise<readonly string[]> {
+  return listed(await source.surface(ana), listMode).tools.map(({ name }) => name);
 }
 
-async function inputOf(source: Source, name: string, posture: "dynamic" | "gated" = "dynamic", viewer = ana): Promise<unknown> {
-  return listed(await source.surface(viewer), posture).tools.find((tool) => tool.name === name)?.["inputSchema"];
+async function inputOf(source: Source, name: string, listMode: "dynamic" | "static" = "dynamic", viewer = ana): Promise<unknown> {
+  return listed(await source.surface(viewer), listMode).tools.find((tool) => tool.name === name)?.["inputSchema"];
 }
 
 const noActor: Reply = { refused: { code: "NO_ACTOR", message: "There is no incident of this key." } };
@@ -120,7 +120,7 @@ describe("links by argument: lists", () => {
       ...["comment", "close", "reveal", "read", "purge"].map((name) => `incident__${name}`),
     ]);
     assert.equal(engine.reads, 1);
-    assert.deepEqual(await inputOf(source, "incident__comment", "gated"), {
+    assert.deepEqual(await inputOf(source, "incident__comment", "static"), {
       type: "object",
       properties: { incident: { type: "string", description: "Which incident: its key." }, text: { type: "string" } },
       required: ["incident", "text"],
@@ -129,19 +129,19 @@ describe("links by argument: lists", () => {
     assert.ok((await names(dotted.source)).includes("incident.comment"));
   });
 
-  it("dynamic lists have up to 50 choices as an enum, gated lists none", async () => {
+  it("dynamic lists have up to 50 choices as an enum, static lists none", async () => {
     const { source, engine } = serve();
-    const keyIn = async (posture: "dynamic" | "gated"): Promise<unknown> =>
-      Object(await inputOf(source, "incident__comment", posture)).properties.incident;
+    const keyIn = async (listMode: "dynamic" | "static"): Promise<unknown> =>
+      Object(await inputOf(source, "incident__comment", listMode)).properties.incident;
     assert.deepEqual(await keyIn("dynamic"), { type: "string", description: "Which incident: its key.", enum: ["INC-1", "INC-2"] });
-    assert.deepEqual(await keyIn("gated"), { type: "string", description: "Which incident: its key." });
+    assert.deepEqual(await keyIn("static"), { type: "string", description: "Which incident: its key." });
     engine.put("responder/ana", { known: Array.from({ length: 51 }, (_, at) => `INC-${at}`), duty: true });
     assert.deepEqual(await keyIn("dynamic"), { type: "string", description: "Which incident: its key." });
   });
 
   it("resources are templates with the key, prompts have it as an argument", async () => {
     const { source } = serve();
-    const { resources, resourceTemplates, prompts } = listed(await source.surface(ana), "gated");
+    const { resources, resourceTemplates, prompts } = listed(await source.surface(ana), "static");
     assert.deepEqual(resources, []);
     assert.deepEqual(
       resourceTemplates.map(({ uriTemplate }) => uriTemplate),
@@ -162,7 +162,7 @@ describe("links by argument: lists", () => {
     assert.deepEqual(await act(source, ana, "tools/incident__comment", { incident: "INC-1", text: "x" }), why);
     assert.deepEqual(await act(source, ana, "resources/incident__state", { incident: "INC-1" }), why);
     const hidden = serve([linker({ kind: incident, enabled: () => false }), incident]).source;
-    assert.deepEqual(await names(hidden, "gated"), []);
+    assert.deepEqual(await names(hidden, "static"), []);
     assert.equal(code(await act(hidden, ana, "tools/incident__comment", { incident: "INC-1", text: "x" })), "UNKNOWN");
   });
 
@@ -177,7 +177,7 @@ describe("links by argument: lists", () => {
     assert.ok((await names(source)).includes("comment"));
     assert.deepEqual(await act(source, ana, "tools/comment", { number: "INC-3", text: "x" }), { ok: 1 });
     assert.deepEqual(Object(engine.actors.get("incident/INC-3")?.state).notes, ["x"]);
-    assert.equal(listed(await source.surface(ana), "gated").resourceTemplates[0]?.["uriTemplate"], "incident://{number}/state");
+    assert.equal(listed(await source.surface(ana), "static").resourceTemplates[0]?.["uriTemplate"], "incident://{number}/state");
   });
 
   it("refuses an argument that an offer has itself, naming both, and two links of one argument on a way", () => {
@@ -324,7 +324,7 @@ describe("links by argument: calls", () => {
     assert.deepEqual(await act(source, ana, "tools/team__log__write", { team: "red", log: "red-2" }), { ok: "red-2: 1" });
     assert.equal(code(await act(source, ana, "tools/team__log__write", { team: "blue", log: "red-2" })), "INVALID");
     assert.deepEqual(
-      listed(await source.surface(ana), "gated").resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+      listed(await source.surface(ana), "static").resourceTemplates.map(({ uriTemplate }) => uriTemplate),
       ["log://{team}/lines", "log://{team}/{log}/lines"],
     );
     assert.deepEqual(await source.complete?.(ana, "resources/team__log__lines", "log", "", { team: "blue" }), ["blue-1", "blue-2"]);
@@ -453,7 +453,7 @@ describe("links by argument: keyed retries, handles, other doors", () => {
     const { source } = serve([desk, incident]);
     const started = await act(source, ana, "tools/start_desk");
     const { handle } = Object("ok" in started ? started.ok : {});
-    const { tools, resourceTemplates } = listed(await source.surface(ana), "gated");
+    const { tools, resourceTemplates } = listed(await source.surface(ana), "static");
     assert.deepEqual(Object(tools.find(({ name }) => name === "incident__comment")?.["inputSchema"]).required, [
       "handle",
       "incident",

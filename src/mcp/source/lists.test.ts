@@ -22,8 +22,8 @@ function off(...refs: OfferRef[]): Surface {
   return { catalogue, off: Object.fromEntries(refs.map((ref) => [ref, true as const])) };
 }
 
-describe("lists by posture", () => {
-  it("the dynamic list is the catalogue without what is off, with choices as enums over a copy #actors.choices #sources.posture.dynamic", () => {
+describe("lists by listMode", () => {
+  it("the dynamic list is the catalogue without what is off, with choices as enums over a copy #actors.choices #sources.list-mode.dynamic", () => {
     const before = JSON.stringify(catalogue);
     const surface: Surface = {
       catalogue,
@@ -46,20 +46,20 @@ describe("lists by posture", () => {
     assert.equal(JSON.stringify(catalogue), before);
   });
 
-  it("the gated list has all that is not hidden, and is one object for all viewers #sources.posture.gated", () => {
-    const lists = listed({ catalogue, off: { "tools/look": "Not now." }, choices: { "tools/take": { item: ["torch"] } } }, "gated");
+  it("the static list has all that is not hidden, and is one object for all viewers #sources.list-mode.static", () => {
+    const lists = listed({ catalogue, off: { "tools/look": "Not now." }, choices: { "tools/take": { item: ["torch"] } } }, "static");
     assert.deepEqual(
       lists.tools.map(({ name }) => name),
       ["look", "take"],
     );
-    assert.equal(lists, listed({ catalogue, off: {} }, "gated"));
+    assert.equal(lists, listed({ catalogue, off: {} }, "static"));
     assert.equal(lists.tools, listed({ catalogue, off: {} }, "dynamic").tools);
-    const hiding = listed({ catalogue, off: { "tools/look": true, "tools/take": "Not now." } }, "gated");
+    const hiding = listed({ catalogue, off: { "tools/look": true, "tools/take": "Not now." } }, "static");
     assert.deepEqual(
       hiding.tools.map(({ name }) => name),
       ["take"],
     );
-    assert.equal(hiding.tools, listed({ catalogue, off: { "tools/look": true } }, "gated").tools);
+    assert.equal(hiding.tools, listed({ catalogue, off: { "tools/look": true } }, "static").tools);
   });
 
   it("omits an empty choice from the schema: several clients refuse an empty enum #sources.choices", () => {
@@ -74,7 +74,7 @@ describe("lists by posture", () => {
     assert.notEqual(listed(one, "dynamic").prompts, listed(three, "dynamic").prompts);
     assert.deepEqual(changedLists(one, two, "dynamic"), []);
     assert.deepEqual(changedLists(one, three, "dynamic"), ["prompts"]);
-    assert.deepEqual(changedLists(one, two, "gated"), []);
+    assert.deepEqual(changedLists(one, two, "static"), []);
   });
 
   const bookcase: Catalogue = {
@@ -92,17 +92,17 @@ describe("lists by posture", () => {
   });
 
   it("lists each URI under what a read finds: a fixed resource, else the most specific template", () => {
-    for (const posture of ["dynamic", "gated"] as const) {
+    for (const listMode of ["dynamic", "static"] as const) {
       const surface = behind(["all", "a", "a"], ["a", "b", "all", "in/c"]);
-      const uris = (of: Surface) => listed(of, posture).resources.map(({ uri }) => uri);
+      const uris = (of: Surface) => listed(of, listMode).resources.map(({ uri }) => uri);
       assert.deepEqual(uris(surface), ["n://all", "n://a", "n://in/c"]);
-      assert.deepEqual(uris({ ...surface, off: { "resources/all": true } }), ["n://a", "n://in/c"], posture);
+      assert.deepEqual(uris({ ...surface, off: { "resources/all": true } }), ["n://a", "n://in/c"], listMode);
     }
   });
 
   it("a template's values have not changed where the same resources are listed", () => {
-    for (const posture of ["dynamic", "gated"] as const) {
-      const changed = (a: Surface, b: Surface) => changedLists(a, b, posture);
+    for (const listMode of ["dynamic", "static"] as const) {
+      const changed = (a: Surface, b: Surface) => changedLists(a, b, listMode);
       assert.deepEqual(changed(behind(["a"]), behind(["a", "a", "", "all"])), []);
       assert.deepEqual(changed(behind(["a"]), behind(["a"], ["a"])), []);
       assert.deepEqual(changed(behind(["a"]), behind(["b"])), ["resources"]);

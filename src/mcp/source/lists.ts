@@ -15,10 +15,10 @@ import { sameJson } from "./json.ts";
 import { LISTS, refOf } from "./names.ts";
 
 /**
- * `dynamic`: the list is what is possible now. `gated`: the list is the whole catalogue without hidden offers (off without a reason), and
+ * `dynamic`: the list is what is possible now. `static`: the list is the whole catalogue without hidden offers (off without a reason), and
  * a call out of turn is refused with the reason. The listed values of a template follow the state in both.
  */
-export type Posture = "dynamic" | "gated";
+export type ListMode = "dynamic" | "static";
 
 /** An entry of an MCP list in its newest shape. */
 export type Entry = { readonly name: string } & { readonly [key: string]: Json };
@@ -194,8 +194,8 @@ const withoutHidden = memoize((surface: Surface): Surface => {
 /** Whether a surface hides offers: off without a reason. */
 export const hidesOffers = memoize(({ off }: Surface): boolean => Object.values(off).includes(true));
 
-function listedSurface(surface: Surface, posture: Posture): Surface {
-  if (posture === "dynamic") return surface;
+function listedSurface(surface: Surface, listMode: ListMode): Surface {
+  if (listMode === "dynamic") return surface;
   if (hidesOffers(surface)) return withoutHidden(surface);
   return listsValues(surface.catalogue) ? whole(surface) : bare(surface.catalogue);
 }
@@ -204,13 +204,13 @@ function listedSurface(surface: Surface, posture: Posture): Surface {
  * The entries of the lists. Choices are an `enum` in a copy of the property: definitions never change. Arrays and entries are shared and
  * must not be changed, so their serialised text can be cached by identity.
  */
-export function listed(surface: Surface, posture: Posture): Lists {
-  return dynamicLists(listedSurface(surface, posture));
+export function listed(surface: Surface, listMode: ListMode): Lists {
+  return dynamicLists(listedSurface(surface, listMode));
 }
 
 /** Which of the three lists a client would find changed. No list shows reasons or empty choices. */
-export function changedLists(before: Surface, after: Surface, posture: Posture): readonly ListName[] {
-  const [one, other] = [listedSurface(before, posture), listedSurface(after, posture)];
+export function changedLists(before: Surface, after: Surface, listMode: ListMode): readonly ListName[] {
+  const [one, other] = [listedSurface(before, listMode), listedSurface(after, listMode)];
   if (one === other) return [];
   // For listed values a fingerprint is too strict: it has duplicates, and values that are not listed for want of a valid URI.
   if (one.catalogue === other.catalogue && !listsValues(one.catalogue)) {

@@ -4,7 +4,7 @@ import { act, example, viewer } from "../../../test/source/example.ts";
 import { listed, meta, registry } from "./index.ts";
 
 describe("meta", () => {
-  it("has two tools that never change, which list what is possible and why others are not #sources.posture.meta", async () => {
+  it("has two tools that never change, which list what is possible and why others are not #sources.list-mode.meta", async () => {
     const { source: inner, dim } = example();
     const source = meta(inner);
     const before = listed(await source.surface(viewer), "dynamic").tools;
@@ -32,7 +32,7 @@ describe("meta", () => {
     assert.deepEqual(await whys([]), { possible: [], impossible: [{ action: "open", why }] });
   });
 
-  it("acts, checks arguments, and refuses unknown actions in words for a model #sources.posture.meta", async () => {
+  it("acts, checks arguments, and refuses unknown actions in words for a model #sources.list-mode.meta", async () => {
     const source = meta(example().source);
     assert.deepEqual(await act(source, "tools/act", { action: "add", arguments: { a: 4 } }), { ok: 5 });
     const wrong = await act(source, "tools/act", { action: "add", arguments: { a: "4" } });

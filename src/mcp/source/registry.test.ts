@@ -15,7 +15,7 @@ describe("registry", () => {
     assert.deepEqual(await act(source, "tools/echo", {}), {
       refused: { code: "INVALID", message: "Invalid arguments: must have required property 'text'." },
     });
-    const echo = listed(source.surface(viewer), "gated").tools.find(({ name }) => name === "echo");
+    const echo = listed(source.surface(viewer), "static").tools.find(({ name }) => name === "echo");
     assert.deepEqual(echo?.["inputSchema"], { type: "object", properties: { text: { type: "string" } }, required: ["text"] });
   });
 
@@ -61,7 +61,7 @@ describe("registry", () => {
       prompts: { broken: { enabled: Object(() => null), view: () => "messages" } },
     });
     assert.deepEqual(await names(source), ["fine", "plain"]);
-    assert.deepEqual(listed(source.surface(viewer), "gated").tools.length, 7);
+    assert.deepEqual(listed(source.surface(viewer), "static").tools.length, 7);
     for (const name of ["throws", "waits", "rejects", "number", "nothing"] as const)
       assert.deepEqual(await act(source, `tools/${name}`), { refused: { code: "NOT_NOW", message: "This tool is out of order." } }, name);
     assert.deepEqual(await act(source, "prompts/broken"), { refused: { code: "NOT_NOW", message: "This prompt is out of order." } });

@@ -107,7 +107,7 @@ export class Subscriptions {
   /** By principal, or by the actor behind a handle. */
   readonly #byName = new MultiMap<string, Subscriber>();
 
-  constructor(options: Pick<WatchContext, "engine" | "posture" | "graphs" | "onFault">) {
+  constructor(options: Pick<WatchContext, "engine" | "listMode" | "graphs" | "onFault">) {
     this.#context = { ...options, marks: new ContentMarks(), dependencies: new ViewerDependencies(), regroup: () => this.#regroup() };
   }
 

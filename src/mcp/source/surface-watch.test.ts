@@ -256,8 +256,8 @@ for (const [how, Fake] of ENGINES)
       assert.ok(watcher.flags.includes("resources/light"));
     });
 
-    it("C8 a gated list changes only where offers are hidden", async () => {
-      const { source, engine } = world({ posture: "gated" }, Fake);
+    it("C8 a static list changes only where offers are hidden", async () => {
+      const { source, engine } = world({ listMode: "static" }, Fake);
       const watcher = listen(source, ana);
       await quiet();
       engine.put("room/hall", { items: [], dark: true });

@@ -5,7 +5,7 @@ import { isStatic } from "../../core/contract/internal.ts";
 import type { OnFault } from "./actor-views.ts";
 import { type ActorState, type ContentMarks, MemberMarks, type SubscribedContent } from "./content-marks.ts";
 import type { LinkGraph, LinkGraphs, Reader } from "./link-graph.ts";
-import { changedLists, type Posture } from "./lists.ts";
+import { changedLists, type ListMode } from "./lists.ts";
 import { rootOf } from "./plan.ts";
 import type { Subscriber, Subscribers } from "./subscribers.ts";
 import { ViewerDependencies, type ViewerRoots } from "./viewers.ts";
@@ -78,7 +78,7 @@ export class Refresher<T> {
 /** What all watches of one viewer group share. */
 export interface WatchContext {
   readonly engine: Pick<Engine, "watch" | "readNow">;
-  readonly posture: Posture;
+  readonly listMode: ListMode;
   readonly graphs: LinkGraphs;
   readonly marks: ContentMarks;
   /** What anything looked at so far depends on. It only grows: subscribers are regrouped at most a few times. */
@@ -164,13 +164,13 @@ export class SurfaceWatch {
 
   /** A viewer was handed this surface. Where it differs from the last look it may be stale by the next one, which then notifies. */
   handedOut(surface: Surface): void {
-    const { posture } = this.#context;
+    const { listMode } = this.#context;
     const last = this.#last;
-    if (this.#isClosed || (last !== undefined && changedLists(last.surface, surface, posture).length === 0)) return;
+    if (this.#isClosed || (last !== undefined && changedLists(last.surface, surface, listMode).length === 0)) return;
     const other = this.#handedOut;
     // Of two that differ, at least one is stale.
     if (other === undefined) this.#handedOut = surface;
-    else if (other !== true && changedLists(other, surface, posture).length > 0) this.#handedOut = true;
+    else if (other !== true && changedLists(other, surface, listMode).length > 0) this.#handedOut = true;
     if (last === undefined) this.#retry();
     else this.#refresher.invalidate();
   }
@@ -378,7 +378,7 @@ export class SurfaceWatch {
 
   #differs(surface: Surface | true | undefined, now: LinkGraph): boolean {
     if (surface === undefined || surface === true) return surface === true;
-    return changedLists(surface, now.surface, this.#context.posture).length > 0;
+    return changedLists(surface, now.surface, this.#context.listMode).length > 0;
   }
 
   #updateTopics({ nodes }: LinkGraph, isCounted: boolean): void {

@@ -11,7 +11,7 @@ import { rawSocket, head } from "../../../test/transport/raw-socket.ts";
 import { eventually } from "../../../test/transport/settle.ts";
 import type { Channel, Json } from "../../core/contract/index.ts";
 import { SimulatedClock } from "../../testing/index.ts";
-import { type Authenticator, type AuthOptions, authenticator, hashApiKey, serveHttp, serveTcp, type Verdict, webDoor } from "./index.ts";
+import { type Authenticator, type AuthOptions, authenticator, hashApiKey, serveHttp, serveTcp, type Verdict, webHandler } from "./index.ts";
 
 const ISSUER = "https://login.example";
 const RESOURCE = "https://troupe.example/mcp";
@@ -291,7 +291,7 @@ describe("bearer tokens", () => {
     assert.match(String(await claimsOf(["roles"], { roles: "é".repeat(4_096) })), excessive);
     assert.match(String(await claimsOf(["roles"], { roles: JSON.parse("[".repeat(20) + "]".repeat(20)) })), excessive);
     const many = Array.from({ length: 33 }, (_, n) => `claim${n}`);
-    for (const names of [many, [""], ["x".repeat(257)]]) await assert.rejects(claimsOf(names, payload), { code: "DOOR_OPTION" });
+    for (const names of [many, [""], ["x".repeat(257)]]) await assert.rejects(claimsOf(names, payload), { code: "BAD_OPTION" });
   });
 
   it("of API keys pass on the key's own claims, within bounds", async () => {
@@ -302,7 +302,7 @@ describe("bearer tokens", () => {
     assert.deepEqual(verdict.caller, { principal: "ada", scopes: [], claims: { roles: ["responder"] } });
     for (const claims of [{ text: "x".repeat(9_000) }, Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`claim${n}`, n]))])
       await assert.rejects(authenticator({ keys: [{ ...key, claims }] }), {
-        code: "DOOR_OPTION",
+        code: "BAD_OPTION",
         message: /^The claims of the API key "ada" /,
       });
   });
@@ -497,18 +497,18 @@ describe("protected-resource metadata", () => {
       fetch(door.url, { method: "POST", body: "{}", headers: { "content-type": "application/json", authorization: `Bearer ${bearer}` } });
     assert.equal((await call(good)).status, 200);
     assert.equal((await call(await token())).status, 401);
-    await assert.rejects(serveTcp({ gateway, auth }), { code: "DOOR_OPTION", message: /need the resource or audience they are made for/ });
+    await assert.rejects(serveTcp({ gateway, auth }), { code: "BAD_OPTION", message: /need the resource or audience they are made for/ });
     await door.close({ graceMs: 0 });
   });
 
   it("and the audience come from configuration, so a transport without an address requires one", async () => {
     const gateway = fakeGateway();
     const auth = await authenticator({ issuers });
-    const refused = { code: "DOOR_OPTION", message: /need the resource or audience they are made for/ };
-    assert.throws(() => webDoor({ gateway, auth }), refused);
+    const refused = { code: "BAD_OPTION", message: /need the resource or audience they are made for/ };
+    assert.throws(() => webHandler({ gateway, auth }), refused);
     for (const host of ["0.0.0.0", "::"]) await assert.rejects(serveHttp({ gateway, auth, host }), refused);
     const named = await authenticator({ issuers: [{ issuer: ISSUER, keys, audience: "api://troupe" }] });
-    const door = webDoor({ gateway, auth: named, allowedHosts: ["*"] });
+    const door = webHandler({ gateway, auth: named, allowedHosts: ["*"] });
     const ask = async (host: string, aud: string): Promise<Response> =>
       door.fetch(
         new Request(`http://${host}/mcp`, {
@@ -677,7 +677,7 @@ describe("key sets", () => {
       [{ issuers, resource: "troupe" }, /is not an address/],
       [{ issuers, scopes: ['a"b'] }, /A scope is a text without/],
     ];
-    for (const [options, message] of wrong) await assert.rejects(authenticator(options), { code: "DOOR_OPTION", message });
+    for (const [options, message] of wrong) await assert.rejects(authenticator(options), { code: "BAD_OPTION", message });
   });
 });
 

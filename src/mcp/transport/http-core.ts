@@ -7,7 +7,7 @@ import {
   type Caller,
   type Channel,
   type Clock,
-  type DoorRequest,
+  type MountRequest,
   type Exchange,
   type Log,
 } from "../../core/contract/index.ts";
@@ -212,7 +212,7 @@ export interface ExchangeParts {
 }
 
 /** One request, as its handler sees it. Adapters define how a stream is opened, and when the client has disconnected. */
-export abstract class HttpExchange implements DoorRequest {
+export abstract class HttpExchange implements MountRequest {
   readonly verb: Exchange["verb"];
   readonly body?: Uint8Array;
   readonly caller: Caller;

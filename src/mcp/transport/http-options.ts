@@ -83,7 +83,7 @@ export interface HttpOptions {
   readonly log?: Log;
 }
 
-export interface HttpDoor extends AsyncDisposable {
+export interface HttpListener extends AsyncDisposable {
   /** `http://127.0.0.1:3000/mcp`. */
   readonly url: string;
   readonly port: number;
@@ -108,7 +108,7 @@ export interface WebOptions extends Pick<HttpOptions, SharedOptions> {
 }
 
 /** Streamable HTTP, `/healthz` and `/readyz` without a listener: inside an application that has one. Its methods need no `this`. */
-export interface WebDoor extends AsyncDisposable {
+export interface WebHandler extends AsyncDisposable {
   /** Never rejects. An event stream is the response's body, with back-pressure. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same for a caller that the application has authenticated: tokens are not checked. */

@@ -43,10 +43,10 @@ export interface RouteOptions {
   readonly sse: HttpSse | undefined;
 }
 
-/** Throws `DOOR_OPTION`. */
+/** Throws `BAD_OPTION`. */
 export function checkPath(path: string, what: string): void {
   if (!/^(?:\/[A-Za-z0-9._~-]+)+$/.test(path) || path.split("/").some((part) => part === "." || part === "..")) {
-    throw new TroupeError("DOOR_OPTION", `"${path}" cannot be ${what}: give a path such as /mcp, without a slash at its end.`);
+    throw new TroupeError("BAD_OPTION", `"${path}" cannot be ${what}: give a path such as /mcp, without a slash at its end.`);
   }
 }
 
@@ -56,7 +56,7 @@ export function routes(options: RouteOptions): Routes {
   const exact = new Map<string, Route>();
   const add = (at: string, route: Route): void => {
     if (!exact.has(at)) exact.set(at, route);
-    else if (!mounted) throw new TroupeError("DOOR_OPTION", `Two doors want ${at}: mount one of them elsewhere.`);
+    else if (!mounted) throw new TroupeError("BAD_OPTION", `Two doors want ${at}: mount one of them elsewhere.`);
   };
   add(
     "/healthz",

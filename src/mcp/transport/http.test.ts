@@ -199,7 +199,7 @@ describe("HTTP", () => {
     for (const origin of ["chrome-extension://other", "tauri://localhost.evil", "tauri://localhost:1", "x://localhost", "null"])
       assert.equal((await send(server.url, { headers: { ...JSON_HEADERS, origin } })).status, 403, origin);
     for (const origin of ["null", "chrome-extension://*", "https://*.example", "https://", "tauri:", "a b://c", "1a://c", "tauri://a/b"])
-      await assert.rejects(serveHttp({ gateway: fakeGateway(), allowedOrigins: [origin] }), { code: "DOOR_OPTION" }, origin);
+      await assert.rejects(serveHttp({ gateway: fakeGateway(), allowedOrigins: [origin] }), { code: "BAD_OPTION" }, origin);
   });
 
   it("requires JSON bodies, and clients that accept JSON and events", async () => {
@@ -303,7 +303,7 @@ describe("HTTP", () => {
 
   it("refuses to listen beyond loopback without authentication, with advice #secure.loopback", async () => {
     await assert.rejects(serveHttp({ gateway: fakeGateway(), host: "0.0.0.0" }), {
-      code: "DOOR_UNSAFE",
+      code: "UNSAFE_LISTENER",
       message: /give it authentication .*`auth`, or --api-keys, .*listen on 127\.0\.0\.1, or say `insecure: true` \(--insecure /,
     });
     const door = await serveHttp({ gateway: fakeGateway(), host: "0.0.0.0", insecure: true });
@@ -320,22 +320,22 @@ describe("HTTP", () => {
   it("names the address it cannot listen at, and the invalid option", async () => {
     await using server = await serve();
     await assert.rejects(serveHttp({ gateway: fakeGateway(), port: server.port }), {
-      code: "DOOR_ADDRESS",
+      code: "BAD_ADDRESS",
       message: /another process listens there/,
     });
-    await assert.rejects(serveHttp({ gateway: fakeGateway(), path: "mcp/" }), { code: "DOOR_OPTION", message: /a path such as \/mcp/ });
-    await assert.rejects(serveHttp({ gateway: fakeGateway(), allowedOrigins: ["app.example"] }), { code: "DOOR_OPTION" });
+    await assert.rejects(serveHttp({ gateway: fakeGateway(), path: "mcp/" }), { code: "BAD_OPTION", message: /a path such as \/mcp/ });
+    await assert.rejects(serveHttp({ gateway: fakeGateway(), allowedOrigins: ["app.example"] }), { code: "BAD_OPTION" });
     for (const host of ["https://mcp.example", "*.example", "mcp.example/mcp", "mcp.example:port", "a b", ""])
       await assert.rejects(
         serveHttp({ gateway: fakeGateway(), allowedHosts: [host] }),
-        { code: "DOOR_OPTION", message: /has to be a list of hosts/ },
+        { code: "BAD_OPTION", message: /has to be a list of hosts/ },
         host,
       );
     for (const host of ["mcp.example", "mcp.example:8443", "10.0.0.1", "::1", "[::1]:3000", "*"])
       await (await serveHttp({ gateway: fakeGateway(), port: 0, allowedHosts: [host] })).close();
-    await assert.rejects(serveHttp({ gateway: fakeGateway(), port: 70_000 }), { code: "DOOR_OPTION", message: /not a port/ });
+    await assert.rejects(serveHttp({ gateway: fakeGateway(), port: 70_000 }), { code: "BAD_OPTION", message: /not a port/ });
     const door = { path: "/mcp", handle: () => ({ status: 200 }) };
-    await assert.rejects(serveHttp({ gateway: fakeGateway(), doors: [door] }), { code: "DOOR_OPTION", message: /Two doors want \/mcp/ });
+    await assert.rejects(serveHttp({ gateway: fakeGateway(), doors: [door] }), { code: "BAD_OPTION", message: /Two doors want \/mcp/ });
   });
 });
 

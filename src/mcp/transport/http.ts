@@ -11,7 +11,7 @@ import { BodyRequest, createServer } from "./http-body.ts";
 import { HttpCore } from "./http-core.ts";
 import { NodeHttpHandler } from "./node-http-handler.ts";
 import { HOSTS, httpGuard, ORIGINS } from "./http-checks.ts";
-import { HTTP_LIMITS, type HttpDoor, type HttpOptions } from "./http-options.ts";
+import { HTTP_LIMITS, type HttpListener, type HttpOptions } from "./http-options.ts";
 import { HttpSse } from "./deprecated-sse.ts";
 import { checkPath, routes } from "./http-routes.ts";
 import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
@@ -59,7 +59,7 @@ function unreadable(code: string | undefined): string {
  * Streamable HTTP, and the handlers mounted next to it, on node:http. Secure by default: loopback only, Host and Origin checked,
  * everything limited in size and time. Throws `TroupeError` (`DOOR_…`) if it cannot listen.
  */
-export async function serveHttp(options: HttpOptions): Promise<HttpDoor> {
+export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
   const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock } = options;
   checkOptions("serveHttp", options, OPTIONS);
   const log = rateLimitedLog(options.log, clock);

@@ -11,18 +11,18 @@ export {
   type Verified,
 } from "./auth/index.ts";
 export { serveHttp } from "./http.ts";
-export type { DoorRequest, HttpMount, SocketMount } from "../../core/contract/index.ts";
+export type { MountRequest, HttpMount, SocketMount } from "../../core/contract/index.ts";
 export {
   HTTP_LIMITS,
-  type HttpDoor,
+  type HttpListener,
   type HttpLimits,
   type HttpOptions,
-  type WebDoor,
+  type WebHandler,
   type WebLimits,
   type WebOptions,
 } from "./http-options.ts";
 export { connectInMemory, type MemoryClient } from "./memory.ts";
-export { serveStdio, type StdioDoor, type StdioOptions } from "./stdio.ts";
-export { serveTcp, TCP_LIMITS, type TcpDoor, type TcpLimits, type TcpOptions } from "./tcp.ts";
+export { serveStdio, type StdioListener, type StdioOptions } from "./stdio.ts";
+export { serveTcp, TCP_LIMITS, type TcpListener, type TcpLimits, type TcpOptions } from "./tcp.ts";
 export { AUTHORIZATION_KEY } from "./tcp-connection.ts";
-export { webDoor } from "./web/web-door.ts";
+export { webHandler } from "./web/web-handler.ts";

@@ -26,12 +26,12 @@ const WHY: Readonly<Record<string, string>> = {
 /** Listens at a host and port; returns the port, which differs if 0 was requested. */
 export function listenAt(server: Server, host: string, port: number): Promise<number> {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    throw new TroupeError("DOOR_OPTION", `${port} is not a port: give 0 to 65535.`);
+    throw new TroupeError("BAD_OPTION", `${port} is not a port: give 0 to 65535.`);
   }
   return new Promise((done, failed) => {
     const onError = (cause: NodeJS.ErrnoException): void => {
       const why = WHY[cause.code ?? ""] ?? cause.code ?? cause.name;
-      failed(new TroupeError("DOOR_ADDRESS", `Cannot listen at ${authority(host, port)}: ${why}.`, { cause }));
+      failed(new TroupeError("BAD_ADDRESS", `Cannot listen at ${authority(host, port)}: ${why}.`, { cause }));
     };
     server.once("error", onError);
     server.listen({ host, port }, () => {
@@ -42,11 +42,11 @@ export function listenAt(server: Server, host: string, port: number): Promise<nu
   });
 }
 
-/** Throws `DOOR_UNSAFE` for a server without authentication that other machines can reach. */
+/** Throws `UNSAFE_LISTENER` for a server without authentication that other machines can reach. */
 export function refuseOpenDoor(door: string, host: string, authenticated: boolean, insecure: boolean): void {
   if (authenticated || insecure || isLoopback(host)) return;
   throw new TroupeError(
-    "DOOR_UNSAFE",
+    "UNSAFE_LISTENER",
     `${door} on ${host} would be open to everybody who reaches this machine: give it authentication ` +
       "(API keys or an issuer: `auth`, or --api-keys, or --jwks and --issuer on the command line), listen on 127.0.0.1, or say `insecure: true` " +
       "(--insecure on the command line) when something in front of it authenticates.",
@@ -95,23 +95,23 @@ function answers(path: string): Promise<boolean> {
 export async function listenAtPath(server: Server, given: string): Promise<string> {
   const path = resolve(given);
   if (Buffer.byteLength(path) > PATH_BYTES) {
-    throw new TroupeError("DOOR_ADDRESS", `The socket's path ${path} is longer than ${PATH_BYTES} bytes: choose a shorter one.`);
+    throw new TroupeError("BAD_ADDRESS", `The socket's path ${path} is longer than ${PATH_BYTES} bytes: choose a shorter one.`);
   }
   try {
     await listening(server, path);
   } catch (cause) {
     if (codeOf(cause) !== "EADDRINUSE") {
       throw new TroupeError(
-        "DOOR_ADDRESS",
+        "BAD_ADDRESS",
         `Cannot listen at ${path} (${String(codeOf(cause))}): the directory must exist and be writable.`,
         { cause },
       );
     }
     if (!lstatSync(path).isSocket()) {
-      throw new TroupeError("DOOR_ADDRESS", `${path} is not a socket and was left alone: choose another path.`, { cause });
+      throw new TroupeError("BAD_ADDRESS", `${path} is not a socket and was left alone: choose another path.`, { cause });
     }
     if (await answers(path)) {
-      throw new TroupeError("DOOR_ADDRESS", `Another process answers at ${path}: stop it or choose another path.`, { cause });
+      throw new TroupeError("BAD_ADDRESS", `Another process answers at ${path}: stop it or choose another path.`, { cause });
     }
     unlinkSync(path);
     await listening(server, path);

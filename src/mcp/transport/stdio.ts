@@ -64,7 +64,7 @@ export interface StdioOptions {
   readonly log?: Log;
 }
 
-export interface StdioDoor extends AsyncDisposable {
+export interface StdioListener extends AsyncDisposable {
   /** Settles at the end of input, before the grace period. Never rejects. */
   readonly ended: Promise<void>;
   /** Settles when the client has disconnected and its requests have ended. Never rejects. */
@@ -86,8 +86,8 @@ const OPTIONS: OptionTable<StdioOptions> = {
   log: FUNCTION,
 };
 
-/** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. Throws `DOOR_OPTION`. */
-export function serveStdio(options: StdioOptions): StdioDoor {
+/** MCP over newline-delimited JSON on two streams, one client. Ends promptly at the end of input. Throws `BAD_OPTION`. */
+export function serveStdio(options: StdioOptions): StdioListener {
   checkOptions("serveStdio", options, OPTIONS);
   const {
     gateway,

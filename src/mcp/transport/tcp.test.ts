@@ -132,7 +132,7 @@ describe("TCP", () => {
 
   it("does not listen beyond loopback without authentication #secure.tcp-open", async () => {
     await assert.rejects(serveTcp({ gateway: fakeGateway(), host: "0.0.0.0" }), {
-      code: "DOOR_UNSAFE",
+      code: "UNSAFE_LISTENER",
       message: /TCP on 0\.0\.0\.0 would be open to everybody.*give it authentication/,
     });
     const guarded = await serveTcp({ gateway: fakeGateway(), host: "0.0.0.0", auth: await auth() });
@@ -375,7 +375,7 @@ describe("Unix sockets", () => {
     await using temporary = await directory();
     const path = join(temporary.path, "s.sock");
     await using server = await serve({ path });
-    await assert.rejects(serveTcp({ gateway: fakeGateway(), path }), { code: "DOOR_ADDRESS", message: /Another process answers/ });
+    await assert.rejects(serveTcp({ gateway: fakeGateway(), path }), { code: "BAD_ADDRESS", message: /Another process answers/ });
     await using client = await rawSocket({ path });
     client.write('{"id":1}\n');
     await client.until('"id":1');
@@ -383,16 +383,16 @@ describe("Unix sockets", () => {
     const file = join(temporary.path, "notes.txt");
     writeFileSync(file, "precious");
     await assert.rejects(serveTcp({ gateway: fakeGateway(), path: file }), {
-      code: "DOOR_ADDRESS",
+      code: "BAD_ADDRESS",
       message: /is not a socket and was left alone/,
     });
     assert.equal(statSync(file).size, 8);
     await assert.rejects(serveTcp({ gateway: fakeGateway(), path: join(temporary.path, "none", "s.sock") }), {
-      code: "DOOR_ADDRESS",
+      code: "BAD_ADDRESS",
       message: /directory must exist/,
     });
     await assert.rejects(serveTcp({ gateway: fakeGateway(), path: join(temporary.path, "x".repeat(120)) }), {
-      code: "DOOR_ADDRESS",
+      code: "BAD_ADDRESS",
       message: /choose a shorter one/,
     });
   });

@@ -83,7 +83,7 @@ export interface TcpOptions {
   readonly log?: Log;
 }
 
-export interface TcpDoor extends AsyncDisposable {
+export interface TcpListener extends AsyncDisposable {
   /** `tcp://127.0.0.1:4000` or `unix:/run/troupe.sock`. */
   readonly url: string;
   /** 0 for a Unix socket. */
@@ -112,7 +112,7 @@ const OPTIONS: OptionTable<TcpOptions> = {
  * MCP over TCP or a Unix socket, framed as on stdio: one JSON text per line, one client per connection (the specification's advice for
  * custom transports). Other protocols with one JSON object per line can use it with a `refusal` of their own.
  */
-export async function serveTcp(options: TcpOptions): Promise<TcpDoor> {
+export async function serveTcp(options: TcpOptions): Promise<TcpListener> {
   const { gateway, refusal, tokenPlace, host = "127.0.0.1", port = 0, path, as = "local", scopes = [], clock = systemClock } = options;
   checkOptions("serveTcp", options, OPTIONS);
   const log = rateLimitedLog(options.log, clock);

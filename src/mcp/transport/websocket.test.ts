@@ -139,8 +139,8 @@ describe("WebSocket", () => {
     assert.equal(await status(handshake()), "101");
     const gateway = fakeGateway();
     const upgrade: SocketMount = { path: "/socket", connect: (channel, caller) => gateway.connect(channel, caller) };
-    await assert.rejects(serveHttp({ gateway, upgrades: [upgrade, upgrade] }), { code: "DOOR_OPTION", message: /Two WebSocket doors/ });
-    await assert.rejects(serveHttp({ gateway, upgrades: [{ ...upgrade, path: "socket" }] }), { code: "DOOR_OPTION" });
+    await assert.rejects(serveHttp({ gateway, upgrades: [upgrade, upgrade] }), { code: "BAD_OPTION", message: /Two WebSocket doors/ });
+    await assert.rejects(serveHttp({ gateway, upgrades: [{ ...upgrade, path: "socket" }] }), { code: "BAD_OPTION" });
   });
 
   it("is not opened behind a request without an answer, which is still answered", async () => {

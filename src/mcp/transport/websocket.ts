@@ -20,7 +20,7 @@ import { hasOwn } from "../../core/contract/internal.ts";
 /** The most fragments of one message: each costs memory in addition to its bytes. */
 const FRAGMENTS = 1_024;
 
-export interface WebSocketDoorOptions {
+export interface WebSocketEndpointOptions {
   readonly upgrades: readonly SocketMount[];
   readonly core: HttpCore;
   /** WebSockets count as open streams. */
@@ -44,7 +44,7 @@ interface UpgradeRequest {
  * HTTP answer and never a frame.
  */
 export class WebSocketDoor {
-  readonly #options: WebSocketDoorOptions;
+  readonly #options: WebSocketEndpointOptions;
   readonly #mounts = new Map<string, { readonly mount: SocketMount; readonly server: WebSocketServer }>();
   readonly #open = new Set<WebSocketConnection>();
   /** Sockets of all upgrades, refused ones included: node:http does not manage them any more. */
@@ -52,13 +52,13 @@ export class WebSocketDoor {
   #closing = false;
   #onEmpty: (() => void) | undefined;
 
-  /** Throws `TroupeError` (`DOOR_OPTION`): a path is invalid or used twice. */
-  constructor(options: WebSocketDoorOptions) {
+  /** Throws `TroupeError` (`BAD_OPTION`): a path is invalid or used twice. */
+  constructor(options: WebSocketEndpointOptions) {
     this.#options = options;
     for (const mount of options.upgrades) {
       checkPath(mount.path, "a WebSocket's path");
       if (this.#mounts.has(mount.path))
-        throw new TroupeError("DOOR_OPTION", `Two WebSocket doors want ${mount.path}: mount one of them elsewhere.`);
+        throw new TroupeError("BAD_OPTION", `Two WebSocket doors want ${mount.path}: mount one of them elsewhere.`);
       this.#mounts.set(mount.path, { mount, server: upgrader(mount, options.limits.bodyBytes, options.clock) });
     }
   }

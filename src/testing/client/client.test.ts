@@ -64,7 +64,7 @@ for (const era of ERAS) {
 
     test("hears of lists and resources that change", async () => {
       const { source, shut } = house();
-      await using server = await testServer(source, { posture: { modern: "dynamic" } });
+      await using server = await testServer(source, { listMode: { modern: "dynamic" } });
       const client = server.client({ era });
       await client.listTools();
       await client.subscribe("house://door");

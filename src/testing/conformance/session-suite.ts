@@ -45,7 +45,7 @@ export function sessionSuite(name: string, options: { readonly durable: boolean;
         principal: "iss|sub",
         subscriptions: ["x://1", "x://2"],
         logLevel: "debug",
-        posture: "gated",
+        posture: "static",
         seenAt: 2_000,
       });
       await store.put(plain);

@@ -20,8 +20,8 @@ async function folder(t: TestContext): Promise<string> {
 
 void test("beyond loopback it opens only where that is said to be known, and warns", async () => {
   const stage = new MadeStage();
-  await assert.rejects(serveTheater({ stage, host: "0.0.0.0" }), refusedAs("DOOR_UNSAFE"));
-  await assert.rejects(serveTheater({ stage, host: "192.0.2.1" }), refusedAs("DOOR_UNSAFE"));
+  await assert.rejects(serveTheater({ stage, host: "0.0.0.0" }), refusedAs("UNSAFE_LISTENER"));
+  await assert.rejects(serveTheater({ stage, host: "192.0.2.1" }), refusedAs("UNSAFE_LISTENER"));
   const logged: Json[] = [];
   await using door = await serveTheater({ stage, host: "0.0.0.0", insecure: true, log: (level, data) => logged.push([level, data]) });
   assert.match(JSON.stringify(logged), /"warning",\{"event":"open-door"/);
@@ -30,10 +30,10 @@ void test("beyond loopback it opens only where that is said to be known, and war
 
 void test("a port that is none and one that is taken are refused by name", async () => {
   const stage = new MadeStage();
-  await assert.rejects(serveTheater({ stage, port: 70_000 }), refusedAs("DOOR_OPTION"));
+  await assert.rejects(serveTheater({ stage, port: 70_000 }), refusedAs("BAD_OPTION"));
   await using door = await serveTheater({ stage });
   assert.equal(door.url, `tcp://127.0.0.1:${door.port}`);
-  await assert.rejects(serveTheater({ stage, port: door.port }), refusedAs("DOOR_ADDRESS"));
+  await assert.rejects(serveTheater({ stage, port: door.port }), refusedAs("BAD_ADDRESS"));
 });
 
 void test("at a Unix socket only its owner gets in; a stale one is replaced, a file and a live one are left alone", async (t) => {
@@ -44,7 +44,7 @@ void test("at a Unix socket only its owner gets in; a stale one is replaced, a f
   assert.equal((await stat(path)).mode & 0o777, 0o600);
   using client = new WireClient(door.url, "raw");
   assert.deepEqual(await client.ask("ListActors"), { ActorList: { actors: [] } });
-  await assert.rejects(serveTheater({ stage, path }), refusedAs("DOOR_ADDRESS"));
+  await assert.rejects(serveTheater({ stage, path }), refusedAs("BAD_ADDRESS"));
   await door.close();
 
   // As a process leaves it that is killed: the file stays, nobody answers.
@@ -56,7 +56,7 @@ void test("at a Unix socket only its owner gets in; a stale one is replaced, a f
   await again.close();
 
   await writeFile(path, "a file");
-  await assert.rejects(serveTheater({ stage, path }), refusedAs("DOOR_ADDRESS"));
+  await assert.rejects(serveTheater({ stage, path }), refusedAs("BAD_ADDRESS"));
 });
 
 void test("closing, it lets nobody in, answers what it was asked, and after its grace hangs up", async () => {

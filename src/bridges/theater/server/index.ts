@@ -1,3 +1,3 @@
 /** Theater's management protocol, served over a stage. */
-export type { TheaterDoor, TheaterOptions } from "./options.ts";
+export type { TheaterListener, TheaterOptions } from "./options.ts";
 export { serveTheater } from "./serve.ts";

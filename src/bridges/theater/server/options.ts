@@ -39,7 +39,7 @@ export interface TheaterOptions {
   readonly log?: Log;
 }
 
-export interface TheaterDoor extends AsyncDisposable {
+export interface TheaterListener extends AsyncDisposable {
   /** `tcp://127.0.0.1:9000` or `unix:/run/theater.sock`. */
   readonly url: string;
   /** 0 for a Unix socket. */

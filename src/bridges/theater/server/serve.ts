@@ -7,18 +7,18 @@ import { Connection } from "./connection.ts";
 import type { House } from "./house.ts";
 import { THEATER_LIMITS } from "./limits.ts";
 import { refuseOpenDoor } from "./open-door.ts";
-import type { TheaterDoor, TheaterOptions } from "./options.ts";
+import type { TheaterListener, TheaterOptions } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
 /**
  * Theater's management protocol over TCP or a Unix socket. Which of its codecs a client speaks its first frame says; what differs
- * between the years follows from that, as `printResponse` tells. Throws `DOOR_UNSAFE` beyond loopback, `DOOR_ADDRESS`, `DOOR_OPTION`.
+ * between the years follows from that, as `printResponse` tells. Throws `UNSAFE_LISTENER` beyond loopback, `BAD_ADDRESS`, `BAD_OPTION`.
  *
  * Where Theater's own server is silent, hangs up or says yes to what it did not do, this one answers with an error: a command it
  * cannot read is an `InvalidRequest`, an actor or a channel it does not know is not found. `RestartActor` keeps the actor's id and
  * state, `UnsubscribeFromActor` ends the subscription, and what an actor says on accepting a channel is that channel's first message.
  */
-export async function serveTheater(options: TheaterOptions): Promise<TheaterDoor> {
+export async function serveTheater(options: TheaterOptions): Promise<TheaterListener> {
   const { stage, host = "127.0.0.1", port = 0, path, insecure = false, clock = systemClock, entropy = systemEntropy } = options;
   const log = rateLimitedLog(options.log, clock);
   const limits = { ...THEATER_LIMITS, ...options.limits };

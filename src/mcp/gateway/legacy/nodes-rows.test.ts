@@ -179,5 +179,5 @@ test("invalid messages from another node are ignored", async () => {
 
 test("several nodes without a common requestStateKey are refused at the start #cluster.clients.one-key", () => {
   const peers = network().join("a");
-  assert.throws(() => gatewayOf(world().source, { peers }), { code: "DOOR_OPTION", message: /one requestStateKey/ });
+  assert.throws(() => gatewayOf(world().source, { peers }), { code: "BAD_OPTION", message: /one requestStateKey/ });
 });

@@ -154,7 +154,7 @@ function callOf(one: SessionRequest): Call {
     revision: session.revision,
     viewer: session.viewerFor(origin.caller),
     source: session.source,
-    posture: session.posture,
+    listMode: session.listMode,
     options: {
       key: callKey(meta, origin.idempotencyKey),
       peer: origin.caller.peer,

@@ -14,7 +14,7 @@ import type {
 } from "../../../core/contract/index.ts";
 import { sameClaims } from "../../../core/contract/internal.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
-import type { Posture } from "../../source/index.ts";
+import type { ListMode } from "../../source/index.ts";
 import { ActiveRequests } from "../active-requests.ts";
 import { viewerOf } from "../core.ts";
 import { canOf } from "../envelope.ts";
@@ -108,8 +108,8 @@ export class Session implements StreamOwner {
     return this.#notices.source;
   }
 
-  get posture(): Posture {
-    return this.#notices.posture;
+  get listMode(): ListMode {
+    return this.#notices.listMode;
   }
 
   get clientRequests(): ClientRequests {
@@ -176,7 +176,7 @@ export class Session implements StreamOwner {
     const subscriptions = this.subscriptionsFor(caller);
     subscriptions.setViewer(this.viewerFor(caller));
     await this.#findUris(subscriptions, this.viewerFor(caller), this.#revived);
-    const unknown = this.#revived && this.posture === "dynamic" ? ALL_LISTS.filter((list) => !subscriptions.knowsList(list)) : [];
+    const unknown = this.#revived && this.listMode === "dynamic" ? ALL_LISTS.filter((list) => !subscriptions.knowsList(list)) : [];
     this.#revived = false;
     await subscriptions.start(inner);
     if (this.#subscriptions !== subscriptions) return subscriptions.stop();
@@ -293,13 +293,13 @@ const CHANGED: Readonly<Record<ListName, string>> = {
 /** The texts of notifications to the sessions of one source. Shared by all of them, which saves cache misses when very many are notified. */
 export class SessionNotices implements SubscriptionHost {
   readonly source: Source;
-  readonly posture: Posture;
+  readonly listMode: ListMode;
   readonly wanted = ALL_LISTS;
   readonly log: Log;
 
-  constructor(source: Source, { legacyPosture, log }: Settings) {
+  constructor(source: Source, { legacyListMode, log }: Settings) {
     this.source = source;
-    this.posture = legacyPosture;
+    this.listMode = legacyListMode;
     this.log = log;
   }
 

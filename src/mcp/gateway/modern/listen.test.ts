@@ -13,7 +13,7 @@ const call: Call = {
   revision: "2026-07-28",
   viewer: { principal: "ann", scopes: [] },
   source: registry({}),
-  posture: "gated",
+  listMode: "static",
   options: { can: [] },
   checkArguments: undefined,
   onListed: undefined,

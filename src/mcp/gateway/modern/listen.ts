@@ -12,7 +12,7 @@ import {
   type Source,
 } from "../../../core/contract/index.ts";
 import { isTexts, safeCall } from "../../../core/contract/internal.ts";
-import type { Posture } from "../../source/index.ts";
+import type { ListMode } from "../../source/index.ts";
 import { type Core, type OpenEnded, viewerOf } from "../core.ts";
 import { SUBSCRIPTION_META } from "../envelope.ts";
 import { Fault, inLog } from "../errors.ts";
@@ -21,7 +21,7 @@ import { subscribable, type Target } from "../offers.ts";
 import { modernReply, wholeText } from "../results.ts";
 import { type SubscriptionHost, ClientNotifications } from "../client-notifications.ts";
 import type { Task } from "../task.ts";
-import { postureOf } from "./modern-request.ts";
+import { listModeOf } from "./modern-request.ts";
 
 const FILTERS = [
   ["toolsListChanged", "tools"],
@@ -46,7 +46,7 @@ export class Listen implements SubscriptionHost, OpenEnded {
   readonly id: RequestId;
   readonly subscriptions: ClientNotifications;
   readonly source: Source;
-  readonly posture: Posture;
+  readonly listMode: ListMode;
   readonly wanted: readonly ListName[];
   readonly #core: Core;
   #ended: ((channel: Channel) => void) | undefined;
@@ -57,7 +57,7 @@ export class Listen implements SubscriptionHost, OpenEnded {
     this.#core = core;
     this.id = request.id;
     this.source = source;
-    this.posture = postureOf(core, caller);
+    this.listMode = listModeOf(core, caller);
     this.wanted = wanted;
     this.subscriptions = new ClientNotifications(this, viewerOf(caller, undefined));
   }

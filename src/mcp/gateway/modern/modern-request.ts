@@ -50,8 +50,8 @@ export function openRequest({ settings }: Core, request: Request, header: Exchan
 }
 
 /** Without a principal, lists are the whole catalogue: they may vary by authorization and by nothing else. */
-export function postureOf(core: Core, caller: Caller): "dynamic" | "gated" {
-  return core.settings.modernPosture === "dynamic" && caller.principal !== undefined ? "dynamic" : "gated";
+export function listModeOf(core: Core, caller: Caller): "dynamic" | "static" {
+  return core.settings.modernListMode === "dynamic" && caller.principal !== undefined ? "dynamic" : "static";
 }
 
 /** Undefined: the request was cancelled. */
@@ -159,7 +159,7 @@ function callOf(one: ModernRequest, envelope: Envelope): Call {
     revision,
     viewer: viewerOf(caller, undefined),
     source,
-    posture: postureOf(one.core, caller),
+    listMode: listModeOf(one.core, caller),
     options: {
       key: callKey(meta, header?.("idempotency-key")),
       peer: caller.peer,

@@ -51,18 +51,15 @@ function apiKeyRing(keys: readonly ApiKey[]): ApiKeyRing {
   const held = keys.map((key) => {
     if (!NAME.test(key.name)) {
       throw new TroupeError(
-        "DOOR_OPTION",
+        "BAD_OPTION",
         `"${key.name}" cannot name an API key: begin with a letter or digit and go on with those and . _ @ + -, at most 128 in all.`,
       );
     }
     if (!/^[0-9a-f]{64}$/i.test(key.sha256)) {
-      throw new TroupeError(
-        "DOOR_OPTION",
-        `The API key "${key.name}" needs its SHA-256 as 64 hex digits: give it as hashApiKey(key) does.`,
-      );
+      throw new TroupeError("BAD_OPTION", `The API key "${key.name}" needs its SHA-256 as 64 hex digits: give it as hashApiKey(key) does.`);
     }
     const claims = key.claims === undefined ? undefined : claimsIn(key.claims, Object.keys(key.claims));
-    if (claims === "excessive") throw new TroupeError("DOOR_OPTION", `The claims of the API key "${key.name}" ${EXCESSIVE}: give fewer.`);
+    if (claims === "excessive") throw new TroupeError("BAD_OPTION", `The claims of the API key "${key.name}" ${EXCESSIVE}: give fewer.`);
     const caller: Caller = { principal: key.name, scopes: key.scopes ?? [], ...(claims === undefined ? {} : { claims }) };
     return { caller, digest: Buffer.from(key.sha256, "hex"), ...(key.expiresAt === undefined ? {} : { expiresAt: key.expiresAt }) };
   });
@@ -139,15 +136,12 @@ export async function authenticator(options: AuthOptions): Promise<Authenticator
   const ring = apiKeyRing(options.keys ?? []);
   const issuers = await issuerRing(options.issuers ?? [], claims, clock);
   if (ring.size === 0 && issuers.issuers.length === 0) {
-    throw new TroupeError(
-      "DOOR_OPTION",
-      "Authentication needs at least one API key or one issuer: otherwise no caller could authenticate.",
-    );
+    throw new TroupeError("BAD_OPTION", "Authentication needs at least one API key or one issuer: otherwise no caller could authenticate.");
   }
   if (!scopes.every(isScope))
-    throw new TroupeError("DOOR_OPTION", "A scope is a text without blanks, quotes and backslashes, as tokens have it: mend scopes.");
+    throw new TroupeError("BAD_OPTION", "A scope is a text without blanks, quotes and backslashes, as tokens have it: mend scopes.");
   if (resource !== undefined && !URL.canParse(resource)) {
-    throw new TroupeError("DOOR_OPTION", `"${resource}" is not an address: give the resource as clients reach it, https://host/mcp.`);
+    throw new TroupeError("BAD_OPTION", `"${resource}" is not an address: give the resource as clients reach it, https://host/mcp.`);
   }
   const remembered = new Map<string, { readonly verdict: Verdict; readonly until: number }>();
 
@@ -220,11 +214,11 @@ function isAuthenticator(value: unknown): boolean {
   return typeof check === "function" && typeof metadata === "function" && Array.isArray(scopes) && Array.isArray(issuers);
 }
 
-/** The audience of tokens must be configured, or be the listening address; a client cannot choose it. Throws `DOOR_OPTION`. */
+/** The audience of tokens must be configured, or be the listening address; a client cannot choose it. Throws `BAD_OPTION`. */
 export function refuseUnaddressed(transport: string, auth: Authenticator | undefined): void {
   if (auth?.needsResource !== true) return;
   throw new TroupeError(
-    "DOOR_OPTION",
+    "BAD_OPTION",
     `Tokens of an issuer over ${transport} need the resource or audience they are made for: give the authenticator one (--resource or --audience).`,
   );
 }

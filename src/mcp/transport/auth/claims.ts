@@ -10,10 +10,10 @@ const DEPTH_MAX = 16;
 /** Too many claims, or too large or too deeply nested ones. */
 export const EXCESSIVE = `are more than ${CLAIMS_MAX}, larger than ${BYTES_MAX} bytes or nested deeper than ${DEPTH_MAX}`;
 
-/** Throws `DOOR_OPTION` unless these can be names of claims. */
+/** Throws `BAD_OPTION` unless these can be names of claims. */
 export function checkClaimNames(names: readonly string[]): void {
   if (isTexts(names) && names.length <= CLAIMS_MAX && names.every((name) => name !== "" && name.length <= NAME_MAX)) return;
-  throw new TroupeError("DOOR_OPTION", `claims names members of a token, at most ${CLAIMS_MAX}: claims: ["roles", "tenant"].`);
+  throw new TroupeError("BAD_OPTION", `claims names members of a token, at most ${CLAIMS_MAX}: claims: ["roles", "tenant"].`);
 }
 
 /** A frozen copy of the named claims. Undefined: there are none of them. "excessive": they exceed the bounds. */

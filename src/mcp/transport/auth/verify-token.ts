@@ -45,7 +45,7 @@ function checkedSet(value: unknown, what: string): JSONWebKeySet {
     const keys: unknown[] = structuredClone(value["keys"]);
     if (keys.length > 0 && keys.every(isKey)) return { keys };
   }
-  throw new TroupeError("DOOR_OPTION", `${what} is not a JSON Web Key Set: it needs {"keys":[{"kty":…}]}.`);
+  throw new TroupeError("BAD_OPTION", `${what} is not a JSON Web Key Set: it needs {"keys":[{"kty":…}]}.`);
 }
 
 /** Reads at most `ANSWER_BYTES` and follows no redirect, since the server is not trusted. */
@@ -55,11 +55,11 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
   let size = 0;
   for await (const part of answer.body ?? []) {
     size += part.byteLength;
-    if (size > ANSWER_BYTES) throw new TroupeError("DOOR_OPTION", `The key set at ${url} is larger than ${ANSWER_BYTES} bytes.`);
+    if (size > ANSWER_BYTES) throw new TroupeError("BAD_OPTION", `The key set at ${url} is larger than ${ANSWER_BYTES} bytes.`);
     parts.push(part);
   }
   const bytes = Buffer.concat(parts);
-  if (answer.status !== 200 || !holdsKeys(bytes)) throw new TroupeError("DOOR_OPTION", `There is no key set at ${url} now.`);
+  if (answer.status !== 200 || !holdsKeys(bytes)) throw new TroupeError("BAD_OPTION", `There is no key set at ${url} now.`);
   return new Response(bytes, { headers: answer.headers });
 }
 
@@ -94,20 +94,20 @@ export async function keySet(source: KeySource, clock: Clock): Promise<KeySet> {
   if (typeof source !== "string") return localSet(checkedSet(source, "The key set given"));
   if (!/^https?:/i.test(source)) {
     const text = await readFile(source, "utf8").catch((cause: unknown) => {
-      throw new TroupeError("DOOR_OPTION", `The key set ${source} cannot be read: give an https address or a file's path.`, { cause });
+      throw new TroupeError("BAD_OPTION", `The key set ${source} cannot be read: give an https address or a file's path.`, { cause });
     });
     let parsed: unknown;
     try {
       parsed = JSON.parse(stripBom(text));
     } catch (cause) {
-      throw new TroupeError("DOOR_OPTION", `The key set ${source} is not JSON.`, { cause });
+      throw new TroupeError("BAD_OPTION", `The key set ${source} is not JSON.`, { cause });
     }
     return localSet(checkedSet(parsed, `The key set ${source}`));
   }
   const url = new URL(source);
   if (url.protocol !== "https:" && !isLoopback(url.hostname)) {
     throw new TroupeError(
-      "DOOR_OPTION",
+      "BAD_OPTION",
       `The key set ${source} must be fetched over https: anyone who can change it can authenticate as any principal.`,
     );
   }
@@ -246,8 +246,8 @@ export async function issuerRing(trusted: readonly TrustedIssuer[], claimNames: 
   const keys = new Map<string, KeySet>();
   for (const { issuer, keys: source } of trusted) {
     if (issuer === "" || issuer.includes("|"))
-      throw new TroupeError("DOOR_OPTION", `"${issuer}" cannot be an issuer: give the token's "iss", without a bar.`);
-    if (keys.has(issuer)) throw new TroupeError("DOOR_OPTION", `The issuer ${issuer} is given twice: give it once with all its keys.`);
+      throw new TroupeError("BAD_OPTION", `"${issuer}" cannot be an issuer: give the token's "iss", without a bar.`);
+    if (keys.has(issuer)) throw new TroupeError("BAD_OPTION", `The issuer ${issuer} is given twice: give it once with all its keys.`);
     keys.set(issuer, await keySet(source, clock));
   }
   return {

@@ -1,4 +1,4 @@
-// Owns: `webDoor`: HTTP inside an application that listens itself. Does not own: requests (fetch-handler.ts, requests.ts).
+// Owns: `webHandler`: HTTP inside an application that listens itself. Does not own: requests (fetch-handler.ts, requests.ts).
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   boundsOf,
@@ -10,7 +10,7 @@ import {
   systemEntropy,
 } from "../../../core/contract/index.ts";
 import { HOSTS, httpGuard, ORIGINS } from "../http-checks.ts";
-import { HTTP_LIMITS, type WebDoor, type WebOptions } from "../http-options.ts";
+import { HTTP_LIMITS, type WebHandler, type WebOptions } from "../http-options.ts";
 import { HttpSse } from "../deprecated-sse.ts";
 import { checkPath, routes } from "../http-routes.ts";
 import { HttpCore } from "../http-core.ts";
@@ -39,11 +39,11 @@ const FLUSH_MS = 1_000;
 
 /**
  * Streamable HTTP as functions of a request, for applications with a server of their own. As strict as `serveHttp`: Host and Origin
- * are checked, everything is limited. Throws `DOOR_OPTION`.
+ * are checked, everything is limited. Throws `BAD_OPTION`.
  */
-export function webDoor(options: WebOptions): WebDoor {
+export function webHandler(options: WebOptions): WebHandler {
   const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock } = options;
-  checkOptions("webDoor", options, OPTIONS);
+  checkOptions("webHandler", options, OPTIONS);
   refuseUnaddressed("a mounted server", auth);
   const log = rateLimitedLog(options.log, clock);
   checkPath(path, "the endpoint's path");

@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 import type { Answer, Channel, Exchange, Gateway } from "../../../core/contract/index.ts";
 import { SimulatedClock, until } from "../../../testing/index.ts";
 import { authenticator, hashApiKey } from "../auth/index.ts";
-import { webDoor } from "./web-door.ts";
-import type { WebDoor, WebOptions } from "../http-options.ts";
+import { webHandler } from "./web-handler.ts";
+import type { WebHandler, WebOptions } from "../http-options.ts";
 
 type Answering = (exchange: Exchange) => Answer | Promise<Answer>;
 
@@ -22,8 +22,8 @@ const gatewayOf = (exchange: Answering): Gateway => ({
   [Symbol.asyncDispose]: async () => undefined,
 });
 
-const doorOf = (answer: Answering = () => OK, options: Omit<WebOptions, "gateway"> = {}): WebDoor =>
-  webDoor({ gateway: gatewayOf(answer), ...options });
+const doorOf = (answer: Answering = () => OK, options: Omit<WebOptions, "gateway"> = {}): WebHandler =>
+  webHandler({ gateway: gatewayOf(answer), ...options });
 
 const post = (init: RequestInit & { readonly duplex?: "half" } = {}, url = "http://localhost/mcp"): Request =>
   new Request(url, { method: "POST", body: "{}", ...init, headers: { ...JSON_HEADERS, ...Object.fromEntries(new Headers(init.headers)) } });
@@ -96,7 +96,7 @@ describe("a server mounted in an application", () => {
     const called = await door.fetch(post({ headers: { origin: "https://app.example" } }));
     assert.match(called.headers.get("access-control-expose-headers") ?? "", /mcp-session-id/);
     assert.equal(called.headers.get("vary"), "Origin");
-    assert.throws(() => doorOf(undefined, { allowedOrigins: ["app.example"] }), { code: "DOOR_OPTION" });
+    assert.throws(() => doorOf(undefined, { allowedOrigins: ["app.example"] }), { code: "BAD_OPTION" });
   });
 
   it("refuses invalid requests, each with its status", async () => {
@@ -306,7 +306,7 @@ describe("a server mounted in an application", () => {
 });
 
 describe("a mounted server on node:http requests", () => {
-  const served = async (door: WebDoor, body?: unknown) => {
+  const served = async (door: WebHandler, body?: unknown) => {
     const http = createServer((request, response) => void door.node(request, response, body));
     http.listen(0, "127.0.0.1");
     await once(http, "listening");
@@ -344,7 +344,7 @@ describe("a mounted server on node:http requests", () => {
   });
 
   const bodies: string[] = [];
-  const echoing = (): WebDoor =>
+  const echoing = (): WebHandler =>
     doorOf(
       (exchange) => {
         bodies.push(new TextDecoder().decode(exchange.body));

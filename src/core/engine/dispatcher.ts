@@ -2,7 +2,7 @@
 // and of the engine's own requests: stop, restart, expire.
 // Does not own: what a cell does with them (cell.ts, lifecycle.ts), keyed calls (idempotency.ts).
 import { faults, OK_NULL, ownId } from "../chain/internal.ts";
-import type { ActorId, CallOptions, CancelSignal, Clock, Entropy, Message } from "../contract/index.ts";
+import type { ActorId, CallOptions, CancelSignal, Clock, EngineError, Entropy, Message } from "../contract/index.ts";
 import type { Cell } from "./cell.ts";
 import { Cancellation, type CancellationHost } from "./cancellation.ts";
 import { type DeferredReplies, Job } from "./job.ts";
@@ -25,11 +25,17 @@ export interface DispatcherHost {
 export class Dispatcher {
   readonly #host: DispatcherHost;
   readonly #cancellations: CancellationHost;
+  #closed: EngineError | undefined;
 
   constructor(host: DispatcherHost) {
     const { clock, deferred, registry } = host;
     this.#host = host;
     this.#cancellations = { clock, deferred, cell: ({ message }) => registry.get(message.to) };
+  }
+
+  /** The engine has closed: a message that was waiting for the store meanwhile is refused with `error`. */
+  close(error: EngineError): void {
+    this.#closed = error;
   }
 
   /** Submits a message that was stamped just now. */
@@ -67,6 +73,7 @@ export class Dispatcher {
   /** Pushes the job to its actor's cell, whatever its sender sent before. */
   accept(job: Job): void {
     if (job.phase === "over") return;
+    if (this.#closed !== undefined) return job.fail(this.#closed);
     let cell: Cell | undefined;
     try {
       cell = this.#host.cells.reachedBy(job.message);

@@ -134,3 +134,29 @@ test("C4 secret arguments are not stored with a keyed call, not even as a hash",
   assert.equal((await engine.read("tally/a"))?.seq, 1);
   await assert.rejects(engine.call(note("b", "1234"), { key: "k" }), { code: "KEY_REUSED" });
 });
+
+test("C4 a keyed call that is being looked up when the engine closes is refused, and does not wait for ever", async () => {
+  const store = memoryStore();
+  {
+    await using before = await LocalEngine.start({ kinds: [desk], store });
+    void before.call(ask, { key: "deferred" }).catch(() => undefined);
+    await settle();
+  }
+  for (const key of ["deferred", "new"]) {
+    // Each look-up of a key ends only after the engine has closed.
+    const slow = new Proxy(store, {
+      get(of, name) {
+        const member: unknown = Reflect.get(of, name);
+        if (typeof member !== "function") return member;
+        return async (...given: readonly unknown[]) => {
+          if (name === "load" || name === "remembered") await settle();
+          return Reflect.apply(member, of, given);
+        };
+      },
+    });
+    const engine = await LocalEngine.start({ kinds: [desk], store: slow });
+    const called = assert.rejects(engine.call(ask, { key }), { code: "DRAINING" });
+    await engine.drain(0);
+    await called;
+  }
+});

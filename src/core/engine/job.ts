@@ -100,9 +100,11 @@ export function failTask(task: Task, error: EngineError): void {
 /** Callers whose turn returned `reply: "later"`. The pending reply is stored and outlives the process; these promises do not. */
 export class DeferredReplies {
   readonly #waiting = new MultiMap<string, Job>();
+  #closed: EngineError | undefined;
 
   /** `messageId` is the message whose reply is deferred; a repeated keyed call waits for its first. */
   add(messageId: string, job: Job): void {
+    if (this.#closed !== undefined) return job.fail(this.#closed);
     this.#waiting.put(messageId, job);
     job.phase = "deferred";
     job.cancellation?.recheck?.();
@@ -144,7 +146,9 @@ export class DeferredReplies {
     };
   }
 
-  failAll(error: EngineError): void {
+  /** Fails the callers that wait, and those that come later. */
+  close(error: EngineError): void {
+    this.#closed = error;
     for (const messageId of this.#waiting.keys()) for (const job of this.#take(messageId)) job.fail(error);
   }
 

@@ -431,12 +431,13 @@ export class LocalEngine implements Engine {
     this.#phase = "closed";
     const cells = [...this.#registry.all()];
     const closed = faults.draining();
+    this.#dispatcher.close(closed);
     for (const cell of cells) {
       cell.refuseAll(closed);
       cell.abortWork(closed);
     }
     await Promise.all(cells.map((cell) => cell.settled()));
-    this.#deferred.failAll(faults.draining(true));
+    this.#deferred.close(faults.draining(true));
     this.#passivation.close();
     // Last, since actors that stopped meanwhile used it too.
     await this.#outbox.settled();

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertRefused, assertToolResult, type TestClient, testServer } from "troupe/testing";
+import { lobby, mentions, room } from "./index.ts";
+
+const DAY = 86_400_000;
+
+const chat = () => testServer([lobby, room, mentions], { now: Date.UTC(2026, 0, 5, 12) });
+
+async function read(client: Pick<TestClient, "readResource">, uri: string): Promise<unknown> {
+  const [one] = (await client.readResource(uri)).contents;
+  return JSON.parse(String(one?.["text"] ?? "null"));
+}
+
+test("members of a room write, and others are told to join first", async () => {
+  await using server = await chat();
+  const ada = server.client({ principal: "ada" });
+  const bob = server.client({ principal: "bob" });
+  assertToolResult(await ada.tools.open_room({ name: "tea" }), "The room tea is open.");
+  assertRefused(await ada.callTool("room__post", { room: "tea", text: "Hello" }), "Join the room first.", "NOT_NOW");
+  for (const one of [ada, bob]) await one.callTool("room__join", { room: "tea" });
+  await ada.callTool("room__post", { room: "tea", text: "Hello, @bob" });
+  await server.clock.advance(0);
+  assert.deepEqual(await read(bob, "mentions://mine"), [{ room: "tea", by: "ada", text: "Hello, @bob" }]);
+  assert.deepEqual(await read(ada, "mentions://mine"), []);
+});
+
+test("who subscribes to one room is notified of that room alone", async () => {
+  await using server = await chat();
+  const ada = server.client({ principal: "ada" });
+  for (const name of ["tea", "cups"]) {
+    await ada.tools.open_room({ name });
+    await ada.callTool("room__join", { room: name });
+  }
+  await ada.subscribe("room://tea/messages");
+  await ada.callTool("room__post", { room: "cups", text: "Not here" });
+  await ada.callTool("room__post", { room: "tea", text: "Here" });
+  await ada.notifications.first("notifications/resources/updated");
+  const updated = [...ada.notifications].filter(({ method }) => method === "notifications/resources/updated");
+  assert.deepEqual(
+    updated.map(({ params }) => params?.["uri"]),
+    ["room://tea/messages"],
+  );
+});
+
+test("a room that does not exist is no choice", async () => {
+  await using server = await chat();
+  assertRefused(await server.client().callTool("room__join", { room: "none" }), /nothing to choose from/, "INVALID");
+});
+
+test("messages older than a week are deleted at four in the morning", async () => {
+  await using server = await chat();
+  const ada = server.client({ principal: "ada" });
+  await ada.tools.open_room({ name: "tea" });
+  await ada.callTool("room__join", { room: "tea" });
+  await ada.callTool("room__post", { room: "tea", text: "Old" });
+  await server.clock.advance(6 * DAY);
+  await ada.callTool("room__post", { room: "tea", text: "New" });
+  await server.clock.advance(2 * DAY);
+  const left = await read(ada, "room://tea/messages");
+  assert.ok(Array.isArray(left));
+  assert.deepEqual(
+    left.map(({ text }) => text),
+    ["New"],
+  );
+});

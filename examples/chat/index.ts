@@ -1,0 +1,89 @@
+import { actor } from "troupe";
+import * as z from "zod";
+
+const MOST_MESSAGES = 200;
+const WEEK_MS = 7 * 86_400_000;
+
+/** What others wrote to each user by name. */
+export const mentions = actor("mentions", {
+  description: "Messages that mention you.",
+  per: "user",
+  state: z.object({ list: z.array(z.object({ room: z.string(), by: z.string(), text: z.string() })).default([]) }),
+  resources: { mentions: { uri: "mentions://mine", mimeType: "application/json", view: ({ state }) => state.list } },
+  messages: {
+    mention: {
+      input: z.object({ room: z.string(), by: z.string(), text: z.string() }),
+      run({ state, args }) {
+        state.list.push(args);
+      },
+    },
+  },
+});
+
+/** One chat room. The lobby creates it. */
+export const room = actor("room", {
+  description: "A chat room.",
+  per: "link",
+  state: z.object({
+    members: z.array(z.string()).default([]),
+    messages: z.array(z.object({ by: z.string(), text: z.string(), at: z.number() })).default([]),
+  }),
+  tools: {
+    join: {
+      description: "Join the room.",
+      enabled: ({ state, viewer }) => !state.members.includes(viewer.principal ?? "") || "You are in the room.",
+      run({ state, viewer }) {
+        if (viewer.principal !== undefined) state.members.push(viewer.principal);
+      },
+    },
+    post: {
+      description: "Write a message. @name mentions somebody.",
+      input: z.object({ text: z.string().min(1).max(2_000) }),
+      enabled: ({ state, viewer }) => state.members.includes(viewer.principal ?? "") || "Join the room first.",
+      run({ state, args, viewer, key, now, send }) {
+        const by = viewer.principal ?? "somebody";
+        state.messages.push({ by, text: args.text, at: now });
+        if (state.messages.length > MOST_MESSAGES) state.messages.shift();
+        const mentioned = state.members.filter((member) => args.text.includes(`@${member}`));
+        send(mentions.each(mentioned).mention({ room: key, by, text: args.text }));
+      },
+    },
+  },
+  resources: {
+    messages: { uri: "room://{alias}/messages", mimeType: "application/json", reads: ["messages"], view: ({ state }) => state.messages },
+  },
+  messages: {
+    opened: {
+      run({ wake, messages }) {
+        wake("tidy", { cron: "0 4 * * *", timeZone: "Europe/Berlin", message: messages.tidy() });
+      },
+    },
+    tidy: {
+      run({ state, now }) {
+        state.messages = state.messages.filter(({ at }) => now - at < WEEK_MS);
+      },
+    },
+  },
+});
+
+/** Where rooms are opened and found. */
+export const lobby = actor("lobby", {
+  description: "The rooms there are.",
+  per: "shared",
+  state: z.object({ rooms: z.array(z.string()).default([]) }),
+  links: { room: { kind: room, by: "room", choices: ({ state }) => state.rooms } },
+  tools: {
+    open_room: {
+      description: "Open a room.",
+      input: z.object({ name: z.string().regex(/^[a-z][a-z0-9-]{0,30}$/) }),
+      run({ state, args, create, send, settled }) {
+        if (!state.rooms.includes(args.name)) {
+          state.rooms.push(args.name);
+          create(room.at(args.name));
+          send(room.at(args.name).opened());
+        }
+        return settled(`The room ${args.name} is open.`);
+      },
+    },
+  },
+});

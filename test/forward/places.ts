@@ -39,8 +39,11 @@ const openLocal: Open = async (kinds) => {
   return local(kinds, clock, memoryStore({ clock }));
 };
 
+// Two engines over one store must not give the same ids.
+let seeds = 0;
+
 async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: ReturnType<typeof memoryStore>): Promise<Place> {
-  const engine = await LocalEngine.start({ kinds, store, clock, entropy: new SimulatedEntropy(clock.now()) });
+  const engine = await LocalEngine.start({ kinds, store, clock, entropy: new SimulatedEntropy((seeds += 1)) });
   const ended = async <T>(promise: Promise<T>): Promise<T> => {
     const state = { over: false };
     const end = (): void => void (state.over = true);

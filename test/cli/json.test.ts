@@ -81,6 +81,14 @@ test("every command's line has the members that the guide tells", async () => {
     const [event] = await shows("chain", main);
     assert.ok(isJsonObject(event));
     await shows("causes", String(event["id"]));
+    for (const title of ["No lights", "No water"])
+      await on("call", "desk/main", "tools/report", JSON.stringify({ title, severity: 2 }), "--start", "--module", "examples/incident-desk");
+    await shows("find", "incident", "--limit", "1", "--count");
+    // The other members are those that the index picks.
+    for (const picked of ["title", "severity", "status"]) printed.get("find")?.delete(picked);
+    await shows("index list");
+    await shows("index rebuild", "incidents-open", "--module", "examples/incident-desk");
+    await shows("index verify", "incidents-open", "--module", "examples/incident-desk");
     await shows("verify");
     await shows("replay", main, ...module);
     await shows("diff", main, "1", "2");

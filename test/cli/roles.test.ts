@@ -16,7 +16,7 @@ export const desk = actor("desk", {
 });
 `;
 
-test("roles are decided by claims of API keys and of troupe call, and a replay without claims agrees #cli.call", async () => {
+test("roles are decided by claims of API keys and of troupe call, and a replay without claims agrees #cli.actors", async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-roles-"));
   const module = join(folder.path, "desk.ts");
   const data = join(folder.path, "data");

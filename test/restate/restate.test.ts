@@ -45,7 +45,7 @@ const shown = new Gate();
 const hidden = new Gate();
 
 const gated: Behaviour = {
-  kind: "static",
+  kind: "gated",
   version: 1,
   policy: DISTRIBUTED,
   initial: () => [],

@@ -264,9 +264,12 @@ export class Indexes implements IndexOperations {
 
   #declared(name: string): Declared {
     const declared = this.#byName.get(name);
-    if (declared === undefined)
-      throw new EngineError("UNKNOWN_INDEX", `There is no index ${JSON.stringify(name.slice(0, 64))} here: start the engine with it.`);
-    return declared;
+    if (declared !== undefined) return declared;
+    const known = [...this.#byName.keys()].slice(0, 20).join(", ");
+    throw new EngineError(
+      "UNKNOWN_INDEX",
+      `There is no index ${JSON.stringify(name.slice(0, 64))}${known === "" ? "" : `, only ${known}`}: export it from a module that is served, or pass it to the engine.`,
+    );
   }
 
   // ── building ────────────────────────────────────────────────────────────────

@@ -24,7 +24,7 @@ test("actors", async () => {
 test("a server", async () => {
   await using server = await testServer((wires) => {
     const own = createServer("own", "1.0.0", wires);
-    own.tools.register({ name: "slow" }, (_args, { emit }) => { emit("half"); return "done"; });
+    own.tools.register({ name: "slow" }, ({ emit }) => { emit("half"); return "done"; });
     return own;
   });
   server.ids.queue("first");

@@ -7,10 +7,7 @@ const DAY = 86_400_000;
 
 const chat = () => testServer([lobby, room, mentions], { now: Date.UTC(2026, 0, 5, 12) });
 
-async function read(client: Pick<TestClient, "readResource">, uri: string): Promise<unknown> {
-  const [one] = (await client.readResource(uri)).contents;
-  return JSON.parse(String(one?.["text"] ?? "null"));
-}
+const read = async (client: Pick<TestClient, "readText">, uri: string): Promise<unknown> => JSON.parse(await client.readText(uri));
 
 test("members of a room write, and others are told to join first", async () => {
   await using server = await chat();

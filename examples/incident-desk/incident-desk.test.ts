@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertRefused, assertToolResult, type TestClient, testServer } from "troupe/testing";
+import { assertRefused, assertToolResult, testServer } from "troupe/testing";
 import { desk, inbox, incident, open } from "./index.ts";
 
 const MINUTE = 60_000;
-
-async function textOf(client: Pick<TestClient, "readResource">, uri: string): Promise<string> {
-  const { contents } = await client.readResource(uri);
-  return JSON.stringify(contents.map((one) => ("text" in one ? one.text : "")));
-}
 
 async function office() {
   const server = await testServer([desk, incident, inbox], { indexes: [open] });
@@ -28,7 +23,7 @@ test("an incident is acknowledged and resolved by responders only, and its repor
   assertRefused(await sam.callTool("incident__resolve", { incident: "INC-1" }), /Only an acknowledged incident/, "NOT_NOW");
   assertToolResult(await sam.callTool("incident__acknowledge", { incident: "INC-1" }), "Acknowledged.");
   // The reply of `settled` comes when the inbox has the message.
-  assert.match(await textOf(rita, "inbox://mine"), /INC-1 was acknowledged\./);
+  assert.match(await rita.readText("inbox://mine"), /INC-1 was acknowledged\./);
   await sam.callTool("incident__resolve", { incident: "INC-1" });
   assertRefused(await sam.callTool("incident__acknowledge", { incident: "INC-1" }), "The incident is resolved.", "NOT_NOW");
   assertRefused(await sam.callTool("incident__acknowledge", { incident: "INC-9" }));
@@ -43,10 +38,10 @@ test("an incident that nobody acknowledges is escalated to those on call after 1
   await rita.tools.report({ title: "No heating", severity: 2 });
   await sam.callTool("incident__acknowledge", { incident: "INC-2" });
   await server.clock.advance(15 * MINUTE - 1);
-  assert.equal(await textOf(sam, "inbox://mine"), '["[]"]');
+  assert.equal(await sam.readText("inbox://mine"), "[]");
   await server.clock.advance(1);
-  assert.match(await textOf(sam, "inbox://mine"), /INC-1 is not acknowledged: No water/);
-  assert.doesNotMatch(await textOf(sam, "inbox://mine"), /INC-2/);
+  assert.match(await sam.readText("inbox://mine"), /INC-1 is not acknowledged: No water/);
+  assert.doesNotMatch(await sam.readText("inbox://mine"), /INC-2/);
 });
 
 test("open incidents are found by their contents, the worst first", async () => {
@@ -63,7 +58,7 @@ test("open incidents are found by their contents, the worst first", async () => 
       ["INC-1", 3],
     ],
   );
-  assert.match(await textOf(rita, "incidents://open"), /INC-2.+INC-1/s);
+  assert.match(await rita.readText("incidents://open"), /INC-2.+INC-1/s);
   assertToolResult(await rita.callTool("find_incidents", { where: { severity: 3 } }), /INC-1/);
 });
 

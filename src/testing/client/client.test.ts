@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import * as z from "zod";
-import { actor } from "../../core/actor/index.ts";
+import { actor, blob } from "../../core/actor/index.ts";
 import { createGateway } from "../../mcp/gateway/index.ts";
 import { registry } from "../../mcp/source/index.ts";
 import { counterKind } from "./counter.fixture.ts";
@@ -304,4 +304,13 @@ describe("the test server", () => {
     const other = await server.client({ principal: "bob" }).callTool("crash");
     assert.throws(() => assertToolResult(other, "1"), /(?!.*tester)crash of counter\/bob threw Error/);
   });
+});
+
+test("readText gives a resource's text, and says so if it has none", async () => {
+  await using server = await testServer(
+    registry({ resources: { word: { uri: "a://word", view: () => "hello" }, picture: { uri: "a://picture", view: () => blob("AAAA") } } }),
+  );
+  const client = server.client();
+  assert.equal(await client.readText("a://word"), "hello");
+  await assert.rejects(client.readText("a://picture"), { message: /^a:\/\/picture has no text: .+readResource/ });
 });

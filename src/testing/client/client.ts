@@ -90,6 +90,14 @@ export class TestClient<Tools = unknown> implements Closable {
     return shaped("resources/read", await this.request("resources/read", { uri }), shapes.resourceResult);
   }
 
+  /** The text of a resource's first content. Throws if it has none: `readResource` gets bytes. */
+  async readText(uri: string): Promise<string> {
+    const { contents } = await this.readResource(uri);
+    const text = contents[0]?.["text"];
+    if (typeof text !== "string") throw new Error(`${uri} has no text: read its contents with readResource().`);
+    return text;
+  }
+
   listPrompts(): Promise<readonly Definition[]> {
     return this.#list("prompts/list", "prompts", shapes.named);
   }

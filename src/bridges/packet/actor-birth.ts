@@ -3,7 +3,7 @@ import type { InitialContext } from "../../core/actor/index.ts";
 import { EngineError, type Json, type Policy, TroupeError, type Viewer } from "../../core/contract/index.ts";
 import type { FirstTimes } from "./actor-definition.ts";
 import { UNSET } from "./actor-timers.ts";
-import { isRestored, keptIn, lifeIn, type KeptDraft, type Restored } from "./kept-state.ts";
+import { isRestored, capabilityStateIn, lifeIn, type CapabilityStateDraft, type Restored } from "./capability-state.ts";
 import { isOthersName } from "./own-name.ts";
 import type { Persistence } from "./packet.ts";
 import { STATE_TIMEOUT_MS } from "./packet-limits.ts";
@@ -23,8 +23,8 @@ export interface Beginning {
 }
 
 /** Its first state; or, where one on disk ended before, the state of that. */
-export function firstState(beginning: Beginning, { key, now: at, args: start, viewer, random, id }: InitialContext): KeptDraft {
-  const own: Pick<KeptDraft, "timers" | "owner"> = {
+export function firstState(beginning: Beginning, { key, now: at, args: start, viewer, random, id }: InitialContext): CapabilityStateDraft {
+  const own: Pick<CapabilityStateDraft, "timers" | "owner"> = {
     ...(beginning.timed && { timers: UNSET }),
     ...(!beginning.shared && { owner: ownerOf(beginning.id, key, viewer) }),
   };
@@ -48,26 +48,26 @@ function ownerOf(capability: string, key: string, viewer: Viewer | undefined): s
   return principal;
 }
 
-function restored(beginning: Beginning, { restore, version }: Restored): KeptDraft {
-  const kept = keptIn(restore);
+function restored(beginning: Beginning, { restore, version }: Restored): CapabilityStateDraft {
+  const kept = capabilityStateIn(restore);
   if (kept === undefined) throw new TroupeError("BAD_DEFINITION", "What was to be restored is no state of a capability's actor.");
   return version < beginning.version ? migrated(beginning, restore, version) : draftOf(beginning, kept.state, kept.metadata);
 }
 
 /** Of an actor that lives on. */
-export const migratedState = (beginning: Beginning, value: Json, from: number): KeptDraft => ({
+export const migratedState = (beginning: Beginning, value: Json, from: number): CapabilityStateDraft => ({
   ...migrated(beginning, value, from),
   ...lifeIn(value),
 });
 
-function migrated(beginning: Beginning, value: Json, from: number): KeptDraft {
-  const kept = keptIn(value);
+function migrated(beginning: Beginning, value: Json, from: number): CapabilityStateDraft {
+  const kept = capabilityStateIn(value);
   if (kept === undefined || beginning.migrate === undefined)
     throw new TroupeError("BAD_DEFINITION", `A state of version ${from} is not understood: give \`migrate\`.`);
   return draftOf(beginning, beginning.migrate({ state: kept.state, from }), kept.metadata);
 }
 
-function draftOf({ id, state: schema }: Beginning, state: unknown, metadata: KeptDraft["metadata"]): KeptDraft {
+function draftOf({ id, state: schema }: Beginning, state: unknown, metadata: CapabilityStateDraft["metadata"]): CapabilityStateDraft {
   const checked = schema?.["~standard"].validate(state) ?? { value: state };
   if ("then" in checked) {
     // Its own failure is nobody's news any more.

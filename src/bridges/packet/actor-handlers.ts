@@ -4,7 +4,7 @@ import type { Asks } from "./asks.ts";
 import type { Routed } from "./capability.ts";
 import { everyOf, expiryIn, OWN, TIMEOUT, Timers } from "./actor-timers.ts";
 import { outward } from "./inner-error.ts";
-import type { KeptDraft } from "./kept-state.ts";
+import type { CapabilityStateDraft } from "./capability-state.ts";
 import { matcher, type Matcher } from "./match.ts";
 import { PacketError } from "./packet-error.ts";
 import { PacketRun, PacketWork, packetArgs } from "./packet-run.ts";
@@ -46,8 +46,8 @@ export interface HandlersOptions {
   readonly clock: Clock;
 }
 
-type Turn = RunContext<KeptDraft, unknown>;
-type Working = WorkContext<KeptDraft, unknown>;
+type Turn = RunContext<CapabilityStateDraft, unknown>;
+type Working = WorkContext<CapabilityStateDraft, unknown>;
 
 /** A message of an actor, as `actor()` takes it. */
 export type Message = { run(turn: Turn): Value; work?: never } | { work(turn: Working): Promise<Value>; run?: never };

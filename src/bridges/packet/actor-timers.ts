@@ -1,6 +1,6 @@
 import type { RunContext } from "../../core/actor/index.ts";
 import { type Behaviour, isJsonObject, type Json, type Message, type Outgoing, TroupeError } from "../../core/contract/index.ts";
-import type { KeptDraft } from "./kept-state.ts";
+import type { CapabilityStateDraft } from "./capability-state.ts";
 import type { Timeout } from "./timeout.ts";
 
 export interface TimersOptions {
@@ -11,7 +11,7 @@ export interface TimersOptions {
   readonly periodic: Readonly<Record<string, { readonly everyMs: number }>>;
 }
 
-type Turn = RunContext<KeptDraft, unknown>;
+type Turn = RunContext<CapabilityStateDraft, unknown>;
 
 /** How the names of messages begin that every such actor has beside its author's. */
 export const OWN = "troupe_";

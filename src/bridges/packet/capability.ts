@@ -13,7 +13,7 @@ import type {
 } from "../../core/contract/index.ts";
 import type { Asks } from "./asks.ts";
 import type { Effect } from "./effect.ts";
-import type { Kept } from "./kept-state.ts";
+import type { CapabilityState } from "./capability-state.ts";
 import type { PacketContext, Persistence } from "./packet.ts";
 import type { Servers } from "./servers.ts";
 
@@ -55,7 +55,7 @@ export interface Acts {
   /** Which message a payload is: the first pattern in source order that it matches. Undefined: `no_handler`. */
   route(payload: JsonObject): Routed | undefined;
   /** The author's state, and the spec's metadata, of what is durable. */
-  known(snapshot: Snapshot): Kept<Json>;
+  known(snapshot: Snapshot): CapabilityState<Json>;
   /** A read, for what `route` said reads. */
   read(routed: Routed, snapshot: Snapshot, payload: JsonObject, context: PacketContext, viewer: Viewer): unknown;
   /** Overrides of the policy for an actor that begins. */

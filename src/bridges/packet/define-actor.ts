@@ -10,7 +10,7 @@ import { Asks } from "./asks.ts";
 import type { Acts, Capability, Given } from "./capability.ts";
 import { checkCompilable, described, type Described } from "./define-capability.ts";
 import { checkActorWords } from "./known-words.ts";
-import { keptIn, type Kept, type KeptDraft } from "./kept-state.ts";
+import { capabilityStateIn, type CapabilityState, type CapabilityStateDraft } from "./capability-state.ts";
 import type { Persistence } from "./packet.ts";
 import { noServers } from "./servers.ts";
 import { idle, type Timeout } from "./timeout.ts";
@@ -19,7 +19,7 @@ import { idle, type Timeout } from "./timeout.ts";
 export interface ActorCapability<S = unknown> extends Capability {
   readonly does: Acts;
   /** The same as a kind of actor, for whatever takes one. */
-  readonly kind: Kind<string, Kept<S>, unknown>;
+  readonly kind: Kind<string, CapabilityState<S>, unknown>;
 }
 
 /** A definition with its inference taken off. */
@@ -73,7 +73,7 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
     ...(definition.migrate !== undefined && { migrate: ({ state, from }) => migratedState(beginning, state, from) }),
     messages: handled,
   });
-  const received = withoutStrays<KeptDraft>(plainKind, (action) => Object.hasOwn(handled, action));
+  const received = withoutStrays<CapabilityStateDraft>(plainKind, (action) => Object.hasOwn(handled, action));
   const receive: typeof received = (state, message, ...life) =>
     received(state, message.action === BEGIN_ACTION ? { ...message, action: BEGIN } : message, ...life);
   const kind = Object.freeze({ ...plainKind, receive });
@@ -100,8 +100,8 @@ function built(id: string, definition: AnyDefinition, given?: Given): Capability
   return Object.freeze({ ...about, does, kind });
 }
 
-function known({ id, state }: Snapshot): Kept<Json> {
-  const kept = keptIn(state);
+function known({ id, state }: Snapshot): CapabilityState<Json> {
+  const kept = capabilityStateIn(state);
   if (kept === undefined)
     throw new TroupeError("STATE_NOT_JSON", `What ${id} keeps is no state of a capability's actor: another kind wrote it.`);
   return kept;

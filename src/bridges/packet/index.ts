@@ -42,7 +42,7 @@ export { PACKET_PROTOCOL, packetEndpoints, type PacketEndpoints, type PacketEndp
 export { type AuditLevel, auditLog, counter, type Effect, type Emitted, histogram } from "./effect.ts";
 export type { ForeignCaller, ForeignServersOptions, HttpServer, StdioServer } from "./foreign-options.ts";
 export { foreignServers, type ForeignServers } from "./foreign-servers.ts";
-export type { Kept } from "./kept-state.ts";
+export type { CapabilityState } from "./capability-state.ts";
 export type { Pattern, PayloadOf } from "./match.ts";
 export { McpTunnel, type TunnelOptions } from "./mcp-tunnel.ts";
 export { capabilityOf, type OfActorOptions } from "./of-actor.ts";

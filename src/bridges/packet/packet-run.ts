@@ -11,7 +11,7 @@ import {
 import type { Asks, Request } from "./asks.ts";
 import { createFor } from "./create-for.ts";
 import type { ForeignServer } from "./capability.ts";
-import type { KeptDraft } from "./kept-state.ts";
+import type { CapabilityStateDraft } from "./capability-state.ts";
 import type { PacketContext } from "./packet.ts";
 import type { ActorTimes } from "./timeout.ts";
 
@@ -21,7 +21,7 @@ export interface PacketArgs {
   readonly context: PacketContext;
 }
 
-type Run = RunContext<KeptDraft, unknown>;
+type Run = RunContext<CapabilityStateDraft, unknown>;
 
 /** The turn of an actor, as the handler of a packet sees it: `state` is the author's own. Getters, since a turn pays for those it takes. */
 export class PacketRun {
@@ -120,12 +120,12 @@ export class PacketRun {
 
 /** The same for a handler that waits. */
 export class PacketWork extends PacketRun {
-  readonly #work: WorkContext<KeptDraft, unknown>;
+  readonly #work: WorkContext<CapabilityStateDraft, unknown>;
   readonly mcp: (server: string) => ForeignServer;
   readonly #asks: Asks;
 
   constructor(
-    work: WorkContext<KeptDraft, unknown>,
+    work: WorkContext<CapabilityStateDraft, unknown>,
     payload: unknown,
     context: PacketContext,
     metadata: ActorTimes,
@@ -147,7 +147,7 @@ export class PacketWork extends PacketRun {
   get log(): Log {
     return this.#work.log;
   }
-  get call(): WorkContext<KeptDraft, unknown>["call"] {
+  get call(): WorkContext<CapabilityStateDraft, unknown>["call"] {
     return this.#work.call;
   }
   /** As its user: with what whoever sent the message may do, where that is who did. */

@@ -4,7 +4,7 @@ export type { Beginning, ChildEvent, GuestHouseOptions, GuestOptions, GuestStart
 export { type ChannelEnd, GUEST, type GuestState } from "./guest-state.ts";
 export { createGuests, type Guests } from "./guests.ts";
 export { type ComponentReaderOptions, createComponentReader } from "./jco/index.ts";
-export { ContentGone, unkept } from "./kept.ts";
+export { MissingContent, loadValue } from "./kept.ts";
 export type { Grants, Manifest } from "./manifest.ts";
 export { ManifestError, ManifestFinder, type ManifestOptions, readManifest } from "./manifest/index.ts";
 export { createSandbox, type SandboxOptions } from "./pool/index.ts";

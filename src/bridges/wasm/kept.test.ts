@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryContents } from "../../core/store/index.ts";
 import type { Json } from "../../core/contract/index.ts";
-import { ContentGone, kept, unkept } from "./kept.ts";
+import { MissingContent, kept, loadValue } from "./kept.ts";
 import type { WitValue } from "./wit.ts";
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length).fill(7);
@@ -29,7 +29,7 @@ test("values of WIT are kept as JSON, and read back as they were", async () => {
   ];
   for (const [value, json] of table) {
     assert.deepEqual(await kept(value, put), json);
-    assert.deepEqual(await unkept(json, (digest) => contents.get(digest)), value);
+    assert.deepEqual(await loadValue(json, (digest) => contents.get(digest)), value);
   }
 });
 
@@ -40,21 +40,21 @@ test("what is large is in the content store, whole, and its event names the dige
   assert.deepEqual(Object.keys(Object(await kept(bytes(4_096), put))), ["bytes"]);
   const one = await kept(bytes(4_097), put);
   assert.deepEqual(one, { digest: await contents.put(bytes(4_097)), length: 4_097 });
-  assert.deepEqual(await unkept(one, get), bytes(4_097));
+  assert.deepEqual(await loadValue(one, get), bytes(4_097));
   const many = Array.from({ length: 1_000 }, (_, n) => `line ${n}`.padEnd(40));
   const apart = await kept({ ok: many }, put);
   assert.ok(JSON.stringify(apart).length < 200);
-  assert.deepEqual(await unkept(apart, get), { ok: many });
+  assert.deepEqual(await loadValue(apart, get), { ok: many });
   await assert.rejects(
-    unkept(one, async () => undefined),
-    ContentGone,
+    loadValue(one, async () => undefined),
+    MissingContent,
   );
 });
 
 test("what is no kept value is said to be none", async () => {
   for (const json of [{}, { bytes: 3 }, { kept: {} }, { more: "x" }] satisfies Json[])
     await assert.rejects(
-      unkept(json, async () => undefined),
+      loadValue(json, async () => undefined),
       /no kept value/u,
     );
 });

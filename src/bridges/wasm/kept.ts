@@ -11,8 +11,8 @@ const INLINE_JSON = 16_384;
 export type Put = (bytes: Uint8Array) => Promise<Digest> | Digest;
 
 /** A content that a record names was collected, or erased. */
-export class ContentGone extends Error {
-  override readonly name = "ContentGone";
+export class MissingContent extends Error {
+  override readonly name = "MissingContent";
   readonly digest: Digest;
   constructor(digest: Digest) {
     super(`The content ${digest} that this event names is no longer kept.`);
@@ -63,17 +63,17 @@ export async function keptText(text: string, put: Put): Promise<{ readonly kept:
   return { kept: { digest: await put(bytes), length: bytes.length } };
 }
 
-/** Throws `ContentGone` where the content store has no longer what it names, and that it is no kept value where it is none. */
-export async function unkept(json: Json, get: ContentStore["get"]): Promise<WitValue> {
+/** Throws `MissingContent` where the content store has no longer what it names, and that it is no kept value where it is none. */
+export async function loadValue(json: Json, get: ContentStore["get"]): Promise<WitValue> {
   if (json === null) return undefined;
   if (typeof json !== "object") return json;
-  if (isList(json)) return Promise.all(json.map((part: Json) => unkept(part, get)));
+  if (isList(json)) return Promise.all(json.map((part: Json) => loadValue(part, get)));
   if (!isJsonObject(json)) throw notKept();
   const { bytes, digest, kept: apart, u64, f64, record } = json;
   if (typeof bytes === "string") return new Uint8Array(Buffer.from(bytes, "base64"));
   if (typeof digest === "string") return content(digest, get);
   if (isJsonObject(apart) && typeof apart["digest"] === "string") {
-    return unkept(await unkeptText(apart["digest"], get), get);
+    return loadValue(await loadText(apart["digest"], get), get);
   }
   if (typeof u64 === "string") return BigInt(u64);
   if (typeof f64 === "string") return Number(f64);
@@ -82,19 +82,19 @@ export async function unkept(json: Json, get: ContentStore["get"]): Promise<WitV
   throw notKept();
 }
 
-export async function unkeptText(digest: Digest, get: ContentStore["get"]): Promise<Json> {
+export async function loadText(digest: Digest, get: ContentStore["get"]): Promise<Json> {
   const json: Json = JSON.parse(Buffer.from(await content(digest, get)).toString());
   return json;
 }
 
 async function fields(bag: { readonly [key: string]: Json }, get: ContentStore["get"]): Promise<WitValue> {
-  const entries = Object.entries(bag).map(async ([name, part]): Promise<[string, WitValue]> => [name, await unkept(part, get)]);
+  const entries = Object.entries(bag).map(async ([name, part]): Promise<[string, WitValue]> => [name, await loadValue(part, get)]);
   return Object.fromEntries(await Promise.all(entries));
 }
 
 async function content(digest: Digest, get: ContentStore["get"]): Promise<Uint8Array> {
   const bytes = await get(digest);
-  if (bytes === undefined) throw new ContentGone(digest);
+  if (bytes === undefined) throw new MissingContent(digest);
   return bytes;
 }
 

@@ -6,7 +6,7 @@ import type { Defined, RestateSdk } from "./sdk.ts";
 import { TurnRequest } from "./turn-request.ts";
 
 /** Whether it took the request. */
-export type Beside = (request: Http2ServerRequest, response: Http2ServerResponse) => boolean;
+export type ExtraHandler = (request: Http2ServerRequest, response: Http2ServerResponse) => boolean;
 
 export interface EndpointOptions {
   readonly sdk: RestateSdk;
@@ -25,7 +25,7 @@ export interface EndpointOptions {
 export class Endpoint {
   readonly url: string;
   /** Asked before the SDK. */
-  beside: Beside | undefined;
+  extra: ExtraHandler | undefined;
   readonly #server: ReturnType<typeof createServer>;
   readonly #sessions = new Set<ServerHttp2Session>();
   #whenEmpty: (() => void) | undefined;
@@ -53,7 +53,7 @@ export class Endpoint {
     });
     let endpoint: Endpoint | undefined;
     const server = createServer({ Http2ServerRequest: TurnRequest }, (request, response) => {
-      if (endpoint?.beside?.(request, response) === true) return;
+      if (endpoint?.extra?.(request, response) === true) return;
       const taken = direct.take(request);
       if (taken === undefined) serve(request, response);
       else void taken.then((all) => all || serve(request, response));

@@ -1,4 +1,4 @@
-export type { Beside } from "./endpoint.ts";
+export type { ExtraHandler } from "./endpoint.ts";
 export { restateMembers, type MembersOptions } from "./members.ts";
 export { MapClient, type MapClientOptions } from "./map-client.ts";
 export { RestateEngine } from "./restate-engine.ts";

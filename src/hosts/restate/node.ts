@@ -17,7 +17,7 @@ import { Announcer } from "./announcer.ts";
 import { Calls } from "./calls.ts";
 import type { InnerCall } from "./durable-work.ts";
 import { DirectTurns } from "./direct-turns.ts";
-import { Endpoint, type Beside } from "./endpoint.ts";
+import { Endpoint, type ExtraHandler } from "./endpoint.ts";
 import { Hearing } from "./hearing.ts";
 import { Ingress } from "./ingress.ts";
 import { Kinds } from "./kinds.ts";
@@ -162,9 +162,9 @@ export class Node implements NodeHost {
     return this.#endpoint?.url ?? "";
   }
 
-  join(peers: Peers, beside: Beside | undefined): void {
+  join(peers: Peers, extra: ExtraHandler | undefined): void {
     this.#peers = peers;
-    if (this.#endpoint !== undefined) this.#endpoint.beside = beside;
+    if (this.#endpoint !== undefined) this.#endpoint.extra = extra;
     this.#hearing.join(peers);
     this.announcer.join(peers);
   }

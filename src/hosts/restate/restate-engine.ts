@@ -23,7 +23,7 @@ import type {
   Viewer,
 } from "../../core/contract/index.ts";
 import { invalidMessageReply, compareIds, kindOf, unserialisableError } from "../../core/contract/internal.ts";
-import type { Beside } from "./endpoint.ts";
+import type { ExtraHandler } from "./endpoint.ts";
 import type { TurnInput } from "./inputs.ts";
 import { MapClient } from "./map-client.ts";
 import { restateMembers } from "./members.ts";
@@ -82,9 +82,9 @@ export class RestateEngine implements Engine {
     return (await Promise.all(kinds.names.map(async (kind) => ((await queries.isServed(kind)) ? [] : [kind])))).flat();
   }
 
-  /** Other nodes: changes made by one are heard of by all. `beside` takes what comes for them on this node's port. */
-  join(peers: Peers, beside?: Beside): void {
-    this.#node.join(peers, beside);
+  /** Other nodes: changes made by one are heard of by all. `handler` takes what comes for them on this node's port. */
+  join(peers: Peers, handler?: ExtraHandler): void {
+    this.#node.join(peers, handler);
   }
 
   call<T>(asks: Asks<T>, options?: CallOptions): Promise<ReplyWith<T>>;

@@ -1,5 +1,5 @@
 import { type JsonObject, type ContentStore, isJsonObject, isList, type Json } from "../../../core/contract/index.ts";
-import { ContentGone, unkept, type WitValue } from "../../wasm/index.ts";
+import { MissingContent, loadValue, type WitValue } from "../../wasm/index.ts";
 import { EVENT_BYTES, VALUE_BYTES } from "./told-lengths.ts";
 
 const lengthOf = ({ length }: JsonObject): number => (typeof length === "number" ? length : Infinity);
@@ -21,9 +21,9 @@ export class KeptValues {
   async value(kept: Json | undefined): Promise<WitValue> {
     if (kept === undefined) return undefined;
     try {
-      return await unkept(await this.#within(kept), this.#get);
+      return await loadValue(await this.#within(kept), this.#get);
     } catch (error) {
-      if (error instanceof ContentGone || error instanceof TypeError) return undefined;
+      if (error instanceof MissingContent || error instanceof TypeError) return undefined;
       throw error;
     }
   }

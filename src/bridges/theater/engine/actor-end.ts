@@ -1,5 +1,5 @@
 import { type Body, type ContentStore, isJsonObject, type Json, isList } from "../../../core/contract/index.ts";
-import { unkept } from "../../wasm/index.ts";
+import { loadValue } from "../../wasm/index.ts";
 import type { ActorEnd, TheaterEvent } from "../theater-stage.ts";
 
 /** A call that failed, which a parent is told of like an end. */
@@ -19,7 +19,7 @@ export async function endOf(body: Body | undefined, get: ContentStore["get"]): P
 
 async function said(args: Json | undefined, get: ContentStore["get"]): Promise<Uint8Array | undefined> {
   const [data] = isList(args) ? args : [];
-  const value = data === undefined ? undefined : await unkept(data, get);
+  const value = data === undefined ? undefined : await loadValue(data, get);
   return value instanceof Uint8Array ? value : undefined;
 }
 

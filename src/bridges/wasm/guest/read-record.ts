@@ -1,5 +1,5 @@
 import { type ContentStore, isJsonObject, type Json, isList } from "../../../core/contract/index.ts";
-import { unkeptText } from "../kept.ts";
+import { loadText } from "../kept.ts";
 import { EXPORTS, type ExportName } from "../world/interfaces.ts";
 
 /** What an event keeps of a guest's call. */
@@ -17,7 +17,7 @@ const NAMES: ReadonlySet<string> = new Set(
 );
 const isExport = (name: Json | undefined): name is ExportName => typeof name === "string" && NAMES.has(name);
 
-/** Undefined: it is none. Throws `ContentGone` where a part of it was kept apart and is no longer there. */
+/** Undefined: it is none. Throws `MissingContent` where a part of it was kept apart and is no longer there. */
 export async function readRecord(record: Json | undefined, get: ContentStore["get"]): Promise<GuestRecord | undefined> {
   if (!isJsonObject(record) || !isJsonObject(record["call"])) return undefined;
   const { call, did, end, message, back } = record;
@@ -43,7 +43,7 @@ async function whole(did: readonly Json[], get: ContentStore["get"]): Promise<re
     did.map(async (one) => {
       const apart = isJsonObject(one) ? one["kept"] : undefined;
       if (!isJsonObject(apart) || typeof apart["digest"] !== "string") return one;
-      return unkeptText(apart["digest"], get);
+      return loadText(apart["digest"], get);
     }),
   );
   return parts.flatMap((part) => (isList(part) ? part : [part]));

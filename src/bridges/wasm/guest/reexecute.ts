@@ -11,7 +11,7 @@ import {
   type Message,
 } from "../../../core/contract/index.ts";
 import type { GuestState } from "../guest-state.ts";
-import { ContentGone, unkept } from "../kept.ts";
+import { MissingContent, loadValue } from "../kept.ts";
 import { beginningIn } from "./arguments.ts";
 import { type Again, differences, type Ended, type GuestMismatch } from "./differences.ts";
 import { isGuestState } from "./is-guest-state.ts";
@@ -62,7 +62,7 @@ async function toRun(
   get: ContentStore["get"],
 ): Promise<Again | Taken> {
   const read = await readRecord(record, get).catch((error: unknown) => {
-    if (error instanceof ContentGone) return "collected" as const;
+    if (error instanceof MissingContent) return "collected" as const;
     throw error;
   });
   if (read === "collected") return read;
@@ -93,7 +93,7 @@ async function compared(room: Room, event: ChainEvent, again: Again): Promise<re
     const ended = await ranAgain(room, event.id, again);
     return ended === undefined ? "collected" : await differences(again, ended, name);
   } catch (error) {
-    if (error instanceof ContentGone) return "collected";
+    if (error instanceof MissingContent) return "collected";
     return [name("threw", again.record.end, error instanceof Error ? error.message : String(error))];
   }
 }
@@ -106,7 +106,7 @@ async function ranAgain(room: Room, event: string, { record, message, before }: 
   const program: Program = await library.program(manifest, component, origin);
   const { environment, random } = program.manifest.grants;
   const did = await Promise.all(
-    record.did.map(async (call) => ({ name: call.name, args: call.args, result: await unkept(call.result, get) })),
+    record.did.map(async (call) => ({ name: call.name, args: call.args, result: await loadValue(call.result, get) })),
   );
   const host = new RecordedHost(did);
   const guest = `again ${event}`;
@@ -116,7 +116,7 @@ async function ranAgain(room: Room, event: string, { record, message, before }: 
       component: program.component,
       export: record.export,
       state: before.state === null ? undefined : await library.state(before.state),
-      params: await Promise.all(record.params.map((value) => unkept(value, get))),
+      params: await Promise.all(record.params.map((value) => loadValue(value, get))),
       at: message.at,
       seed: message.seed,
       variables: variablesIn(did),

@@ -2,13 +2,13 @@ import { isJsonObject, type Json } from "../../core/contract/index.ts";
 import type { ActorTimes } from "./timeout.ts";
 
 /** What an actor of a capability keeps: the author's state, and what the spec calls its metadata. */
-export interface Kept<S> {
+export interface CapabilityState<S> {
   readonly state: S;
   readonly metadata: ActorTimes;
 }
 
 /** The same, while a turn writes it. */
-export interface KeptDraft {
+export interface CapabilityStateDraft {
   readonly state: object;
   readonly metadata: { created_at: number; last_message_at: number; message_count: number };
   /** Which timers this life has set (`Timers`). Empty: none yet. Absent: it has none, or was written by what did not say. */
@@ -28,7 +28,7 @@ export interface Restored {
 export const isRestored = (start: Json | undefined): start is { readonly restore: Json; readonly version: number } =>
   isJsonObject(start) && start["restore"] !== undefined && typeof start["version"] === "number";
 
-export function keptIn(value: Json): Kept<Json> | undefined {
+export function capabilityStateIn(value: Json): CapabilityState<Json> | undefined {
   if (!isJsonObject(value)) return undefined;
   const { state, metadata } = value;
   if (state === undefined || !isJsonObject(metadata)) return undefined;
@@ -38,7 +38,7 @@ export function keptIn(value: Json): Kept<Json> | undefined {
 }
 
 /** What belongs to a life beside the two, and stays as it is when its state is migrated. */
-export function lifeIn(value: Json): Pick<KeptDraft, "timers" | "begun_at" | "owner"> {
+export function lifeIn(value: Json): Pick<CapabilityStateDraft, "timers" | "begun_at" | "owner"> {
   if (!isJsonObject(value)) return {};
   const { timers, begun_at, owner } = value;
   return {

@@ -82,7 +82,15 @@ test("every command's line has the members that the guide tells", async () => {
     assert.ok(isJsonObject(event));
     await shows("causes", String(event["id"]));
     for (const title of ["No lights", "No water"])
-      await on("call", "desk/main", "tools/report", JSON.stringify({ title, severity: 2 }), "--start", "--module", "examples/incident-desk");
+      await on(
+        "call",
+        "desk/main",
+        "tools/report",
+        JSON.stringify({ title, severity: 2 }),
+        "--start",
+        "--module",
+        "examples/incident-desk",
+      );
     await shows("find", "incident", "--limit", "1", "--count");
     // The other members are those that the index picks.
     for (const picked of ["title", "severity", "status"]) printed.get("find")?.delete(picked);

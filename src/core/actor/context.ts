@@ -165,7 +165,7 @@ export interface RunContext<S, A, Q extends AnyRequest = AnyRequest> {
   /**
    * `return settled(value)`: the caller gets the value once the messages that this turn sent have been applied, refused or become dead
    * letters, so that its next read sees what they did. Holds no mailbox, and survives a restart. Messages that those turns send in
-   * turn are not waited for.
+   * turn are not waited for. If the turn stops the actor, the caller gets the value at once.
    */
   readonly settled: <T>(value: T) => Forwarded<T>;
   /** `return later()`: a later turn answers this message's id. */

@@ -229,7 +229,9 @@ export function settlePending(
     pending[of] = { ...objectOf(pending[of]), reply: held, after };
   }
   if (stop !== undefined)
-    for (const of of Object.keys(pending)) settle(of, { refused: { code: "ACTOR_STOPPED", message: `${id} has stopped: ${stop}` } });
+    // What a settled reply was for has been applied, so it is given, although the messages it waits for may still be on their way.
+    for (const of of Object.keys(pending))
+      settle(of, pendingReply(pending[of]).reply ?? { refused: { code: "ACTOR_STOPPED", message: `${id} has stopped: ${stop}` } });
   return { pending, answers: given, sends, remembered };
 }
 

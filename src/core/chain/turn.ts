@@ -311,7 +311,10 @@ function planAll(base: Base, job: Incoming, turn: Turn<unknown>, reply: Reply | 
     reply,
     answers: settled.answers,
     remembered: settled.remembered,
-    claimed: reply === "later" && job.key !== undefined ? { ...job.key, until: message.at + now.keyMs } : undefined,
+    claimed:
+      reply === "later" && job.key !== undefined && Object.hasOwn(settled.pending, message.id)
+        ? { ...job.key, until: message.at + now.keyMs }
+        : undefined,
     sends: out,
     sent: sends.length === 0 ? NOTHING : idsOf(sends, base.life, seq),
     stop: effects.stop,

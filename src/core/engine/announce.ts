@@ -45,12 +45,13 @@ export function announce(cell: EventSource, job: Job, plan: Plan, event: EventSu
   job.answered = plan.answered;
   publish(ops, actor, event, plan.emit);
   if (plan.report !== undefined || plan.restart !== undefined) reportAndRestart(ops, job, plan);
+  // Before the answers, since a turn that stops its actor answers its own caller, too.
+  if (plan.reply === "later" && job.onEnd === undefined) ops.deferred.add(plan.message.id, job);
   if (plan.answers.length > 0) replyDeferred(ops, actor, plan.answers, event);
   if (plan.reply !== "later") {
     receipt(ops, actor, job, event);
     job.done(plan.reply);
-  } else if (job.onEnd === undefined) ops.deferred.add(plan.message.id, job);
-  else job.done(OK_NULL);
+  } else if (job.onEnd !== undefined) job.done(OK_NULL);
   if (sent.length > 0) ops.deliver(sent, !actor.memory);
   if (plan.timed) cell.timersChanged();
   if (actor.memory && plan.remembered.length > 0) ops.remember(cell.id, plan.remembered);

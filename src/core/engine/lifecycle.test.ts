@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { StoreError, type ActorId, type Outgoing } from "../contract/index.ts";
 import { checkpointEntry, reexecute } from "../chain/index.ts";
+import { actor } from "../actor/index.ts";
 import { memoryStore } from "../store/index.ts";
 import { FaultyStore, SimulatedClock, until } from "../../testing/index.ts";
 import { chainOf, tallyKind } from "../../testing/conformance/index.ts";
@@ -181,3 +182,41 @@ for (const persistence of ["memory", "disk"] as const) {
     assert.deepEqual(faults, ['RangeError: "__proto__" is no name for a wake: use 1 to 256 characters.']);
   });
 }
+
+test("a turn that stops its actor replies to its own caller, whether it settles or defers", async () => {
+  const sink = actor("sink", {
+    description: "Counts.",
+    per: "link",
+    autoStart: true,
+    initial: () => ({ n: 0 }),
+    messages: { hit: { run: ({ state }) => void (state.n += 1) } },
+  });
+  const leaver = actor("leaver", {
+    description: "Stops.",
+    per: "shared",
+    initial: () => ({}),
+    messages: {
+      settle: {
+        run({ send, stop, settled }) {
+          send(sink.at("one").hit());
+          stop("done");
+          return settled("Goodbye.");
+        },
+      },
+      defer: {
+        run({ stop, later }) {
+          stop("done");
+          return later();
+        },
+      },
+    },
+  });
+  await using engine = await LocalEngine.start({ kinds: [sink, leaver], store: memoryStore() });
+  for (const key of [undefined, "k", "k"]) {
+    const options = key === undefined ? {} : { key };
+    assert.deepEqual(await engine.call(leaver.at("main").settle(), options), { ok: "Goodbye." });
+  }
+  await until("the message is applied", async () => (await engine.read(sink.id("one")))?.seq === 2);
+  const deferred = await engine.call(leaver.at("main").defer());
+  assert.equal("refused" in deferred && deferred.refused.code, "ACTOR_STOPPED");
+});

@@ -9,7 +9,7 @@ const chat = () => testServer([lobby, room, mentions], { now: Date.UTC(2026, 0, 
 
 const read = async (client: Pick<TestClient, "readText">, uri: string): Promise<unknown> => JSON.parse(await client.readText(uri));
 
-test("members of a room write, and others are told to join first", async () => {
+test("members of a room can write, and others are refused until they join", async () => {
   await using server = await chat();
   const ada = server.client({ principal: "ada" });
   const bob = server.client({ principal: "bob" });
@@ -22,7 +22,7 @@ test("members of a room write, and others are told to join first", async () => {
   assert.deepEqual(await read(ada, "mentions://mine"), []);
 });
 
-test("who subscribes to one room is notified of that room alone", async () => {
+test("a subscriber to one room is notified of that room alone", async () => {
   await using server = await chat();
   const ada = server.client({ principal: "ada" });
   for (const name of ["tea", "cups"]) {

@@ -1,73 +1,29 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
+import type { TroupeConfig } from "../config/index.ts";
 import type { JsonObject } from "../core/contract/index.ts";
 import { isScope, tryParseJson } from "../core/contract/internal.ts";
-import type { NameStyle } from "../mcp/source/index.ts";
 import { type HostPort, parseHostPort, parseTcp } from "./address.ts";
 import { ageMs } from "./age.ts";
 import { type EngineAddress, parseEngine } from "./cluster/engine-address.ts";
-import { LOG_LEVELS, type ServerLogLevel } from "./log.ts";
+import { LOG_LEVELS } from "./log.ts";
 
-/** What `serve` and `dev` are told. */
-export interface ServeOptions {
+/** What the settings of a project are once they are parsed, if not as they are written. */
+interface ParsedOptions extends Required<Pick<TroupeConfig, "data" | "lists" | "legacyLists" | "log" | "grace">> {
   readonly http?: HostPort;
   readonly tcp?: HostPort | { readonly path: string };
-  readonly stdio?: boolean;
-  /** The deprecated HTTP+SSE transport beside MCP's HTTP. */
-  readonly sse?: boolean;
-  readonly data: string;
   readonly engine?: EngineAddress;
   readonly node?: HostPort;
-  readonly advertise?: string;
-  readonly secretFile?: string;
-  readonly identityKey?: readonly string[];
-  /** As clients see the server. Absent: the module's. */
-  readonly name?: string;
-  readonly title?: string;
-  readonly serverVersion?: string;
-  readonly as?: string;
-  /** The scopes of that principal. */
-  readonly scope?: readonly string[];
-  /** Absent: underscores, except in an AgenticService. */
-  readonly names?: NameStyle;
-  readonly lists: "static" | "dynamic";
-  readonly legacyLists: "static" | "dynamic";
-  readonly json?: boolean;
-  readonly log: ServerLogLevel;
-  readonly jwks?: string;
-  readonly issuer?: string;
-  readonly audience?: string;
-  readonly tokenType?: string;
-  readonly scopesClaim?: string;
-  /** The claims of tokens that reach `viewer.claims`. */
-  readonly claims?: readonly string[];
-  readonly resource?: string;
-  readonly apiKeys?: string;
-  readonly requireScope?: readonly string[];
-  readonly allowHost?: readonly string[];
-  readonly allowOrigin?: readonly string[];
-  readonly insecure?: boolean;
-  readonly rate?: number;
+  /** Milliseconds. */
   readonly sessionTtl?: number;
-  readonly pageSize?: number;
-  readonly connectionsPerPeer?: number;
-  readonly receipts?: boolean;
-  /** Spans and metrics, for the OpenTelemetry SDK that this process was started with. */
-  readonly telemetry?: boolean;
-  readonly grace: number;
-  /** True: beside MCP's HTTP. An address: there, by lines over TCP, too. */
+  /** True: next to MCP's HTTP. An address: also as lines over TCP. */
   readonly packets?: true | HostPort;
   /** False: `--no-auth`. */
   readonly auth: boolean;
-  readonly packetConfig?: string;
-  /** Theater's tools and resources over MCP, at an endpoint of their own. */
-  readonly theater?: boolean;
-  /** Theater's management protocol. */
   readonly theaterTcp?: HostPort | { readonly path: string };
-  /** Where manifests named by a path are. Absent: none is read. */
-  readonly manifests?: string;
-  /** Theater's management protocol beyond this machine, which asks nobody who they are. */
-  readonly insecureNoAuth?: boolean;
 }
+
+/** The settings of `serve` and `dev`, from flags, the environment and the project's file. */
+export type ServeOptions = ParsedOptions & Omit<TroupeConfig, keyof ParsedOptions | "modules">;
 
 const collect = (value: string, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), value];
 

@@ -174,7 +174,7 @@ const applyFile = (
       command.setOptionValueWithSource(name, setting, "config");
     }
   }
-  // From a folder below, actors must not seem to be gone.
+  // Otherwise a command in a folder below would find no actors.
   if (folder !== process.cwd() && settings["data"] === undefined && isOpen(command, "data"))
     command.setOptionValueWithSource("data", resolve(folder, DATA), "default");
   return modules;

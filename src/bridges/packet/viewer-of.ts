@@ -16,7 +16,7 @@ export function guestOf(viewer: Viewer, { session_id }: PacketContext): Viewer {
  */
 export function viewerOf({ principal, scopes, claims }: Caller, { user_id }: PacketContext): Viewer {
   if (principal === undefined) return user_id === undefined ? { scopes } : { principal: `guest|${user_id}`, scopes };
-  // The claims are the caller's own: whoever it speaks for has others.
+  // The claims are the caller's own, not those of the user it acts for.
   if (user_id === undefined || user_id === principal) return { principal, scopes, ...(claims === undefined ? {} : { claims }) };
   if (scopes.includes(ACT_AS)) return { principal: user_id, scopes: scopes.filter((scope) => scope !== ACT_AS) };
   throw new PacketError(

@@ -63,7 +63,7 @@ export async function keptText(text: string, put: Put): Promise<{ readonly kept:
   return { kept: { digest: await put(bytes), length: bytes.length } };
 }
 
-/** Throws `MissingContent` where the content store has no longer what it names, and that it is no kept value where it is none. */
+/** Loads a value that `kept` stored. Throws `MissingContent` if a part is missing, and a TypeError for anything else than such a value. */
 export async function loadValue(json: Json, get: ContentStore["get"]): Promise<WitValue> {
   if (json === null) return undefined;
   if (typeof json !== "object") return json;

@@ -15,17 +15,8 @@ import {
 import { takesMisfits } from "../schema/index.ts";
 import { frozenOf } from "./containers.ts";
 import type { RunContext, ViewContext, WorkContext } from "./context.ts";
-import type {
-  AllowedRoles,
-  AnyMessage,
-  AnyPrompt,
-  AnyReply,
-  AnyResource,
-  AnyTool,
-  Choices,
-  Enabled,
-  PromptArgument,
-} from "./definition.ts";
+import type { AllowedRoles, AnyMessage, AnyPrompt, AnyReply, AnyResource, AnyTool, Choices, Enabled } from "./any-definition.ts";
+import type { PromptArgument } from "./definition.ts";
 import { checkMessageName, checkOfferName } from "./names.ts";
 import type { Confirm } from "./questions.ts";
 import { readOnly } from "./read-only.ts";

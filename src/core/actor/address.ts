@@ -31,12 +31,12 @@ export function addressesOf(kind: string, messages: readonly string[]): Addresse
   const broadcasts: Record<string, unknown> = Object.create(null);
   for (const name of messages) {
     builders[name] = function toOne(this: Address, args?: unknown, options?: SendOptions): Outgoing {
-      return outgoing(this[TO], name, args, options);
+      return messageTo(this[TO], name, args, options);
     };
     broadcasts[name] = function toEach(this: Group, args?: unknown, options?: SendOptions): readonly Outgoing[] {
       const [first, ...others] = this[EACH];
       if (first === undefined) return [];
-      const message = outgoing(first, name, args, options);
+      const message = messageTo(first, name, args, options);
       return [message, ...others.map((to) => ({ ...message, to }))];
     };
   }
@@ -46,7 +46,7 @@ export function addressesOf(kind: string, messages: readonly string[]): Addresse
   };
 }
 
-function outgoing(to: ActorId, action: string, args: unknown, options: SendOptions | undefined): Outgoing {
+function messageTo(to: ActorId, action: string, args: unknown, options: SendOptions | undefined): Outgoing {
   checkSendOptions(options);
   return { ...options, to, action, args: toJson(args, `the arguments of ${action}`) };
 }

@@ -3,7 +3,8 @@
 import { type ActorId, type Catalogue, TroupeError } from "../contract/index.ts";
 import { isActorId, kindOf, shapeOf } from "../contract/internal.ts";
 import { wrongResult } from "./author-errors.ts";
-import type { AnyLink, LinkedKind } from "./definition.ts";
+import type { AnyLink } from "./any-definition.ts";
+import type { LinkedKind } from "./definition.ts";
 import { checkKind } from "./names.ts";
 import type { Allowed, Roles } from "./roles.ts";
 

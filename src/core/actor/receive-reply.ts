@@ -10,6 +10,7 @@ import { replyOf } from "./reply-value.ts";
 import { ForwardedMark, Later, refused, SettledMark } from "./replies.ts";
 import { toJson } from "./to-json.ts";
 import { ReplyContext } from "./reply-context.ts";
+import { ANONYMOUS } from "./turn-context.ts";
 
 /** Undefined if the message brings no such reply. */
 export function receiveReply(actions: Actions, state: object, message: Message, life: string, seq: number): Turn<object> | undefined {
@@ -28,7 +29,8 @@ export function receiveReply(actions: Actions, state: object, message: Message, 
     return answered(call, refused("UNKNOWN", `A reply came back, and there is no \`${name}\` in \`replies\` any more.`));
   const run = hasOwn(reply, "ok") ? handler.run : handler.refused;
   if (run === undefined) return answered(call, reply);
-  return handle(actions, handler, returned, run, new ReplyContext(state, message, handler, returned, actions, life, seq));
+  const viewer = actions.seen(returned.viewer ?? ANONYMOUS);
+  return handle(actions, handler, returned, run, new ReplyContext(state, message, handler, returned, viewer, actions, life, seq));
 }
 
 function handle(

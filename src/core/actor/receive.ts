@@ -12,13 +12,14 @@ import { readOnly } from "./read-only.ts";
 import { receiveReply } from "./receive-reply.ts";
 import { replyOf, settledReply } from "./reply-value.ts";
 import { ForwardedMark, refused, SettledMark, unknownAction } from "./replies.ts";
+import type { SeenBy } from "./roles.ts";
 import { toJson } from "./to-json.ts";
 import { ANONYMOUS, type KindOfTurn, Needs, TurnContext, WorkingContext } from "./turn-context.ts";
 import { findUndo, type UndoPlan } from "./undo.ts";
 
 /** The actions of a kind, and what turns need of its policy. */
 export type Actions = ReadonlyMap<string, Action> &
-  Pick<KindOfTurn, "minEveryMs" | "replies" | "seen" | "address"> & { readonly misfit: Misfit };
+  Pick<KindOfTurn, "minEveryMs" | "replies" | "address"> & { readonly misfit: Misfit; readonly seen: SeenBy };
 
 /**
  * The turn of one message, as data; `state` is deeply frozen. A throw is a crash, everything else an outcome. Without `life` and `seq`,
@@ -47,12 +48,10 @@ export function receive(actions: Actions, state: object, message: Message, life 
     return { reply: outcome(action, error, actions.misfit, state) };
   }
   const { handler } = action;
-  if (handler.kind === "run")
-    return run(actions, action, handler.run, new TurnContext(state, message, args, actions, action.confirm !== undefined, life, seq));
+  if (handler.kind === "run") return run(actions, action, handler.run, new TurnContext(state, message, args, viewer, actions, life, seq));
   if (handler.kind === "view") return { reply: read(actions, action, state, args, viewer, keyOf(message.to), message.at) };
-  if (handler.kind === "undo") return (engine) => undo(actions, handler.plan, state, message, life, seq, engine);
-  return (engine) =>
-    work(actions, action, handler.work, new WorkingContext(state, message, args, actions, action.confirm !== undefined, life, seq, engine));
+  if (handler.kind === "undo") return (engine) => undo(actions, handler.plan, state, message, viewer, life, seq, engine);
+  return (engine) => work(actions, action, handler.work, new WorkingContext(state, message, args, viewer, actions, life, seq, engine));
 }
 
 /** Takes back the caller's last turn: its record says which, so that the one before it comes next. */
@@ -61,11 +60,12 @@ async function undo(
   plan: UndoPlan,
   state: object,
   message: Message,
+  viewer: ActorViewer,
   life: string,
   seq: number,
   engine: Context,
 ): Promise<Turn<object>> {
-  const found = await findUndo(plan, actions, actions.seen(message.viewer ?? ANONYMOUS), message.at, engine);
+  const found = await findUndo(plan, actions, viewer, message.at, engine);
   if ("refusal" in found) return { reply: found.refusal };
   const { seq: undone, tool } = found;
   if ("state" in found) return { state: found.state, reply: { ok: `Undone: ${tool}.` }, record: { undone } };

@@ -3,30 +3,26 @@ import type { ActorViewer, Json, Message, Reply, Turn } from "../contract/index.
 import type { CompiledReply } from "./actions.ts";
 import type { Refused } from "./context.ts";
 import { readReplyArgs, type ReturnedReply } from "./delegation.ts";
-import { ANONYMOUS, type Caller, type KindOfTurn, TurnContext } from "./turn-context.ts";
+import { type Caller, type KindOfTurn, TurnContext } from "./turn-context.ts";
 
 const NOT_REFUSED: Refused = { code: "", message: "" };
 
 /** The turn of a reply. It is on behalf of the call that made the request. */
 export class ReplyContext extends TurnContext {
   readonly #returned: ReturnedReply;
-  readonly #viewer: ActorViewer;
 
   constructor(
     base: object,
     message: Message,
     handler: CompiledReply,
     returned: ReturnedReply,
+    viewer: ActorViewer,
     kind: KindOfTurn,
     life: string,
     seq: number,
   ) {
-    super(base, message, readReplyArgs(handler, returned.args), kind, false, life, seq);
+    super(base, message, readReplyArgs(handler, returned.args), viewer, kind, life, seq);
     this.#returned = returned;
-    this.#viewer = kind.seen(returned.viewer ?? ANONYMOUS);
-  }
-  override get viewer(): ActorViewer {
-    return this.#viewer;
   }
   /** What the other actor replied; null if it refused. */
   get reply(): Json {
@@ -43,7 +39,7 @@ export class ReplyContext extends TurnContext {
   }
   protected override caller(): Caller {
     const { call, viewer, deadline } = this.#returned;
-    // Asked now, a client would have the whole call run again, with the request that was applied already.
+    // A question to the client would run the whole call again, and with it the request that was applied already.
     return { call, viewer, deadline, can: undefined, answers: undefined };
   }
 }

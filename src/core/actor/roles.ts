@@ -3,7 +3,8 @@
 import { type ActorViewer, type Json, TroupeError, type Viewer } from "../contract/index.ts";
 import { closestMatch, getOwn, isTexts } from "../contract/internal.ts";
 import { outOfOrder, wrongResult } from "./author-errors.ts";
-import type { AnyDefinition, AnyRole, RoleContext } from "./definition.ts";
+import type { AnyDefinition, AnyRole } from "./any-definition.ts";
+import type { RoleContext } from "./definition.ts";
 
 type OnFault = (error: TroupeError) => void;
 

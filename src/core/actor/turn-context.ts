@@ -43,14 +43,12 @@ import { creating, outgoing, traced } from "./outgoing.ts";
 import type { Question } from "./questions.ts";
 import { type Random, seeded } from "./random.ts";
 import { type Forwarded, ForwardedMark, Later, refuse, SettledMark } from "./replies.ts";
-import type { SeenBy } from "./roles.ts";
 import { wakeName, wakeOf } from "./timers.ts";
 import { toJson } from "./to-json.ts";
 
 /** What a turn needs of its kind: the actions, the handlers of replies, and a limit of the policy. */
 export type KindOfTurn = Pick<ReadonlyMap<string, Action>, "has" | "get"> &
   Pick<Policy, "minEveryMs"> & {
-    readonly seen: SeenBy;
     readonly replies: ReadonlyMap<string, CompiledReply>;
     readonly address: (key: string) => object;
   };
@@ -86,8 +84,8 @@ export class TurnContext implements RunContext<object, unknown> {
   readonly message: Message;
   readonly args: unknown;
   readonly base: object;
+  readonly viewer: ActorViewer;
   readonly #kind: KindOfTurn;
-  readonly #confirms: boolean;
   readonly #life: string;
   readonly #seq: number;
   #draft: Draft | undefined;
@@ -96,12 +94,12 @@ export class TurnContext implements RunContext<object, unknown> {
   #forwarded = false;
   #over = false;
 
-  constructor(base: object, message: Message, args: unknown, kind: KindOfTurn, confirms: boolean, life: string, seq: number) {
+  constructor(base: object, message: Message, args: unknown, viewer: ActorViewer, kind: KindOfTurn, life: string, seq: number) {
     this.message = message;
     this.args = args;
     this.base = base;
+    this.viewer = viewer;
     this.#kind = kind;
-    this.#confirms = confirms;
     this.#life = life;
     this.#seq = seq;
   }
@@ -119,9 +117,6 @@ export class TurnContext implements RunContext<object, unknown> {
   }
   get now(): number {
     return this.message.at;
-  }
-  get viewer(): ActorViewer {
-    return this.#kind.seen(this.message.viewer ?? ANONYMOUS);
   }
   get from(): ActorId | undefined {
     return this.message.from;
@@ -390,7 +385,8 @@ export class TurnContext implements RunContext<object, unknown> {
     for (const [key, question] of Object.entries(questions)) {
       if (!isQuestion(question)) throw badTurn(`ask(): ${JSON.stringify(key)} is no question: make it with elicit(), sample() or roots().`);
       const { method, params } = "request" in question ? question.request : question;
-      if (this.#confirms && key === "confirm") throw badTurn('ask(): "confirm" is the key of the tool\'s own `confirm`: choose another.');
+      if (key === "confirm" && this.#kind.get(this.message.action)?.confirm !== undefined)
+        throw badTurn('ask(): "confirm" is the key of the tool\'s own `confirm`: choose another.');
       if (Object.hasOwn(this.answers, key)) {
         const answer = this.answers[key] ?? null;
         answers[key] = "read" in question ? question.read(answer) : answer;
@@ -424,13 +420,13 @@ export class WorkingContext extends TurnContext implements WorkContext<object, u
     base: object,
     message: Message,
     args: unknown,
+    viewer: ActorViewer,
     kind: KindOfTurn,
-    confirms: boolean,
     life: string,
     seq: number,
     engine: Context,
   ) {
-    super(base, message, args, kind, confirms, life, seq);
+    super(base, message, args, viewer, kind, life, seq);
     this.#engine = engine;
   }
   get signal(): AbortSignal {

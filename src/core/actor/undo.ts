@@ -13,7 +13,7 @@ import {
 } from "../contract/index.ts";
 import { closestMatch, missingScopes, missingScopesMessage } from "../contract/internal.ts";
 import type { Action } from "./actions.ts";
-import type { AnyDefinition } from "./definition.ts";
+import type { AnyDefinition } from "./any-definition.ts";
 import { refused } from "./replies.ts";
 import { hasRole } from "./roles.ts";
 

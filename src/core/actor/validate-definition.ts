@@ -1,7 +1,8 @@
 // Owns: which properties a definition may have, and of what type. Does not own: compiling it (actions.ts).
 import { TroupeError } from "../contract/index.ts";
 import { closestMatch, getOwn } from "../contract/internal.ts";
-import type { AnyReply, AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool, UndoOptions } from "./definition.ts";
+import type { AnyReply, AnyDefinition, AnyLink, AnyMessage, AnyPrompt, AnyResource, AnyTool } from "./any-definition.ts";
+import type { UndoOptions } from "./definition.ts";
 
 // No types are left when a module is served: a misspelled `owner` would silently leave an actor open.
 

@@ -192,7 +192,7 @@ export function checkSignature(event: ChainEvent, publicKey: KeyObject): boolean
 export interface RevertOptions extends Stamped {
   /** The event whose state is restored. */
   readonly to: number;
-  /** Why, for whoever reads the chain. */
+  /** Why, for readers of the chain. */
   readonly reason: string;
 }
 

@@ -141,7 +141,7 @@ function derived(message: Message, outgoing: Outgoing, from: ActorId, at: number
   };
 }
 
-/** The id of the first call, if this message was forwarded for it: whoever waits for that reply gets the progress. */
+/** The id of the first call, if this message was forwarded for it. Its caller gets the progress. */
 export const firstCall = ({ replyAs, replyContext }: Partial<ReplyAddress>): string | undefined =>
   replyAs === REPLY_ACTION && isJsonObject(replyContext) && typeof replyContext["root"] === "string" ? replyContext["root"] : undefined;
 

@@ -295,6 +295,9 @@ export const isAddress = (given: unknown): given is ActorId => typeof given === 
 
 export const kindOf = (id: ActorId): string => id.slice(0, id.indexOf("/"));
 
+/** The key as the id has it, percent-encoded. `keyIn` decodes it. */
+export const encodedKeyOf = (id: ActorId): string => id.slice(id.indexOf("/") + 1);
+
 /** Orders by kind, then by key. Plain text order would put `a-b/c` before `a/c`. */
 export function compareIds(one: ActorId, other: ActorId): number {
   // Fast path: kinds of equal length can be compared as text.

@@ -1,12 +1,13 @@
 // Owns: rows of indexes: encoding, order, filters, cursors, checks of queries, and a table of rows in memory. Does not own: SQL
 // (core/store), maintaining rows (core/engine).
 
-import { type ActorId, keyIn, kindOf } from "./actor.ts";
+import { type ActorId, encodedKeyOf, keyIn, kindOf, type Viewer } from "./actor.ts";
 import { EngineError } from "./errors.ts";
 import type {
   ColumnCondition,
   FoundRow,
   FoundRows,
+  Index,
   IndexColumn,
   IndexedRow,
   IndexItem,
@@ -90,6 +91,14 @@ export const comparePositions = (one: RowPosition, other: RowPosition): number =
 
 // ── queries ─────────────────────────────────────────────────────────────────
 
+/** Whether a viewer may see any row of an index. Throws what the author's `visible` throws. */
+export function isVisibleTo({ visible }: Pick<Index, "visible">, viewer: Viewer): boolean {
+  if (typeof visible !== "function") return true;
+  // Plain JavaScript may return a promise, which must not count as true.
+  const answer: unknown = visible({ viewer });
+  return answer === true;
+}
+
 const bad = (message: string): EngineError => new EngineError("BAD_QUERY", message);
 
 /** Checks a query, which may come from a client. Throws `BAD_QUERY`. `owned`: only rows of the viewer are visible. */
@@ -101,7 +110,7 @@ export function rowQuery(shape: IndexShape, query: IndexQuery<object>, owned: bo
   if (typeof count !== "boolean") throw bad("`count` is true or false.");
   const descending = order === "desc";
   const { self } = viewer ?? {};
-  const key = self !== undefined && kindOf(self) === shape.kind ? self.slice(self.indexOf("/") + 1) : undefined;
+  const key = self !== undefined && kindOf(self) === shape.kind ? encodedKeyOf(self) : undefined;
   return {
     conditions: conditionsOf(shape, where),
     descending,

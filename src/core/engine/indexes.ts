@@ -22,7 +22,18 @@ import {
   TroupeError,
   type Viewer,
 } from "../contract/index.ts";
-import { comparePositions, getOwn, indexedRow, indexPage, Listeners, MemoryRows, notify, rowQuery } from "../contract/internal.ts";
+import {
+  comparePositions,
+  encodedKeyOf,
+  getOwn,
+  indexedRow,
+  indexPage,
+  isVisibleTo,
+  Listeners,
+  MemoryRows,
+  notify,
+  rowQuery,
+} from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
 import { fromStore, type OnFault } from "./fault-reports.ts";
 
@@ -148,7 +159,7 @@ export class Indexes implements IndexOperations {
     const before = plan.born || actor.status === "stopped" ? undefined : actor.state;
     if (before === plan.state) return UNCHANGED;
     let changes: IndexChange[] | undefined;
-    const key = decodedKey(actor.id);
+    const key = keyOf(actor.id);
     for (const { index } of declared) {
       if (before !== undefined && this.#isUnchanged(index, key, before, plan.state)) continue;
       const change = this.#change(index, key, before, plan.state);
@@ -195,7 +206,7 @@ export class Indexes implements IndexOperations {
 
   /** A turn of an actor in memory was applied. */
   appliedInMemory({ id, extra }: ActorState, changes: readonly IndexChange[]): void {
-    for (const { index, after } of changes) this.#byName.get(index)?.rows.set(id.slice(id.indexOf("/") + 1), after, extra.owner);
+    for (const { index, after } of changes) this.#byName.get(index)?.rows.set(encodedKeyOf(id), after, extra.owner);
     this.committed(id, extra.owner, changes);
   }
 
@@ -221,13 +232,9 @@ export class Indexes implements IndexOperations {
     return () => listeners.delete(watcher);
   }
 
-  /** Whether the viewer may see rows of an index. */
-  isVisible(index: Index, viewer: Viewer): boolean {
-    if (typeof index.visible !== "function") return true;
+  #isVisible(index: Index, viewer: Viewer): boolean {
     try {
-      // Plain JavaScript may return a promise, which must not count as true.
-      const answer: unknown = index.visible({ viewer });
-      return answer === true;
+      return isVisibleTo(index, viewer);
     } catch (error) {
       this.#reportOnce(index, error);
       return false;
@@ -237,7 +244,7 @@ export class Indexes implements IndexOperations {
   async query<R extends object>(index: Index<R>, query: IndexQuery<R>): Promise<IndexPage<R>> {
     const declared = this.#declared(index.name);
     const checked = rowQuery(index, query, index.visible === "owner");
-    if (query.viewer !== undefined && !this.isVisible(index, query.viewer)) return { items: [], ...(checked.count ? { count: 0 } : {}) };
+    if (query.viewer !== undefined && !this.#isVisible(index, query.viewer)) return { items: [], ...(checked.count ? { count: 0 } : {}) };
     // One more than the page has, to know whether there is a next one.
     const wider = { ...checked, limit: checked.limit + 1 };
     const stored = await this.#stored(declared, wider);
@@ -355,12 +362,6 @@ const shapeOf = ({ name, kind, fields, order, definition }: Index) => ({
   definition,
   ...(order === undefined ? {} : { order }),
 });
-
-/** The key of an actor that exists, so its id is well-formed. */
-function decodedKey(id: ActorId): string {
-  const key = id.slice(id.indexOf("/") + 1);
-  return key.includes("%") ? decodeURIComponent(key) : key;
-}
 
 function merged({ descending, limit }: RowQuery, one: FoundRows, other: FoundRows): FoundRows {
   const sign = descending ? -1 : 1;

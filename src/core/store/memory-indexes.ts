@@ -16,7 +16,7 @@ import {
   type StoredIndex,
   StoreError,
 } from "../contract/index.ts";
-import { compareIds, kindOf, MemoryRows } from "../contract/internal.ts";
+import { compareIds, encodedKeyOf, kindOf, MemoryRows } from "../contract/internal.ts";
 
 /** How it reads the actors of its store. */
 interface MemoryIndexHost {
@@ -33,8 +33,6 @@ interface Entry {
   state: IndexState;
 }
 
-const keyOf = (id: ActorId): string => id.slice(id.indexOf("/") + 1);
-
 export class MemoryIndexes implements IndexStore {
   readonly #host: MemoryIndexHost;
   readonly #entries = new Map<string, Entry>();
@@ -45,12 +43,12 @@ export class MemoryIndexes implements IndexStore {
 
   /** The changes of a turn. Undefined: its writer does not maintain indexes. */
   write(id: ActorId, owner: string | undefined, changes: readonly IndexChange[] | undefined): void {
-    for (const { index, after } of changes ?? []) this.#entries.get(index)?.rows.set(keyOf(id), after, owner);
+    for (const { index, after } of changes ?? []) this.#entries.get(index)?.rows.set(encodedKeyOf(id), after, owner);
     if (changes === undefined) for (const entry of this.#of(id)) entry.state = "stale";
   }
 
   removed(id: ActorId): void {
-    for (const { rows } of this.#of(id)) rows.set(keyOf(id), undefined, undefined);
+    for (const { rows } of this.#of(id)) rows.set(encodedKeyOf(id), undefined, undefined);
   }
 
   async declare(shape: IndexShape): Promise<boolean> {
@@ -68,7 +66,7 @@ export class MemoryIndexes implements IndexStore {
       entry.state = "building";
     }
     const page = this.#page(entry, limit, after);
-    for (const id of page.ids) entry.rows.set(keyOf(id), this.#rowIn(id, rowOf), this.#host.load(id)?.row.owner);
+    for (const id of page.ids) entry.rows.set(encodedKeyOf(id), this.#rowIn(id, rowOf), this.#host.load(id)?.row.owner);
     if (page.next === undefined && entry.state === "building") entry.state = "complete";
     return actorsIn(page);
   }
@@ -77,7 +75,7 @@ export class MemoryIndexes implements IndexStore {
     const entry = this.#entry(name);
     const page = this.#page(entry, limit, after);
     const flaws = page.ids.flatMap((id): IndexFlaw[] => {
-      const stored = entry.rows.get(keyOf(id))?.data;
+      const stored = entry.rows.get(encodedKeyOf(id))?.data;
       const wanted = this.#rowIn(id, rowOf)?.data;
       if (stored === wanted) return [];
       return [{ id, flaw: stored === undefined ? "missing" : wanted === undefined ? "unexpected" : "different" }];

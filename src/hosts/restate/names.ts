@@ -1,5 +1,5 @@
 import type { ActorId } from "../../core/contract/index.ts";
-import { kindOf } from "../../core/contract/internal.ts";
+import { encodedKeyOf, kindOf } from "../../core/contract/internal.ts";
 import type { Handler } from "./durable-context.ts";
 
 /** What things are called on the server. */
@@ -38,12 +38,10 @@ export class Names {
   }
 
   actor(id: ActorId, handler: string): Handler {
-    return { object: this.actors(kindOf(id)), key: segmentOf(id), handler };
+    return { object: this.actors(kindOf(id)), key: encodedKeyOf(id), handler };
   }
 
   archive(id: ActorId, handler: string): Handler {
-    return { object: this.archives(kindOf(id)), key: segmentOf(id), handler };
+    return { object: this.archives(kindOf(id)), key: encodedKeyOf(id), handler };
   }
 }
-
-const segmentOf = (id: ActorId): string => id.slice(id.indexOf("/") + 1);

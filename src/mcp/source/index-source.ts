@@ -22,7 +22,7 @@ import {
   TroupeError,
   type Viewer,
 } from "../../core/contract/index.ts";
-import { freezeDeep, INDEX_LIMITS, omitUndefined } from "../../core/contract/internal.ts";
+import { freezeDeep, INDEX_LIMITS, isVisibleTo, omitUndefined } from "../../core/contract/internal.ts";
 import { refused, rootActor, unknownOffer } from "./access.ts";
 import { describeSource, refOf } from "./names.ts";
 
@@ -81,6 +81,7 @@ class IndexSource implements Source {
   readonly #onFault: IndexSourceOptions["onFault"];
   /** Surfaces by the names of what they hide: equal ones are one object, so that a list is computed once. */
   readonly #surfaces = new Map<string, Surface>();
+  readonly #reported = new Set<Index>();
 
   constructor({ engine, indexes, kinds, onFault }: IndexSourceOptions) {
     this.#engine = engine;
@@ -114,7 +115,8 @@ class IndexSource implements Source {
     if (index === undefined || !this.#isVisible(index, viewer)) return unknownOffer;
     const query = isJsonObject(args) && ref.startsWith("tools/") ? args : {};
     try {
-      return { ok: pageJson(await this.#query(index, viewer, query)) };
+      const page: unknown = await this.#query(index, viewer, query);
+      return { ok: isJsonObject(page) ? page : { items: [] } };
     } catch (error) {
       if (error instanceof TroupeError && error.code === "BAD_QUERY") return refused("INVALID", error.message);
       throw error;
@@ -154,13 +156,12 @@ class IndexSource implements Source {
   }
 
   #isVisible(index: Index, viewer: Viewer): boolean {
-    if (typeof index.visible !== "function") return true;
     try {
-      // Plain JavaScript may return a promise, which must not count as true.
-      const answer: unknown = index.visible({ viewer });
-      return answer === true;
+      return isVisibleTo(index, viewer);
     } catch (error) {
-      this.#onFault(error, index);
+      // It is called for each list and change: one report is enough.
+      if (!this.#reported.has(index)) this.#onFault(error, index);
+      this.#reported.add(index);
       return false;
     }
   }
@@ -210,10 +211,4 @@ function toolOf(index: Index, name: string): Offer {
       annotations: { readOnlyHint: true, openWorldHint: false },
     },
   };
-}
-
-/** A page is JSON, since its rows were read from JSON text. */
-function pageJson(page: IndexPage<object> | undefined): Json {
-  const value: Json = JSON.parse(JSON.stringify(page ?? { items: [] }));
-  return value;
 }

@@ -17,7 +17,7 @@ const NAMES: ReadonlySet<string> = new Set(
 );
 const isExport = (name: Json | undefined): name is ExportName => typeof name === "string" && NAMES.has(name);
 
-/** Undefined: it is none. Throws `MissingContent` where a part of it was kept apart and is no longer there. */
+/** Undefined: it is none. Throws `MissingContent` if a part that is stored separately is missing. */
 export async function readRecord(record: Json | undefined, get: ContentStore["get"]): Promise<GuestRecord | undefined> {
   if (!isJsonObject(record) || !isJsonObject(record["call"])) return undefined;
   const { call, did, end, message, back } = record;

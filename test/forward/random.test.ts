@@ -79,8 +79,8 @@ for (const { name, open } of BOTH)
           const first = place.call(call, { key }).then(short, () => "gone");
           if (restart) {
             place = await place.reopen();
-            // Its caller has lost the connection: it is not waited for.
-            void first;
+            // It has a reply, or was refused because the engine closed.
+            await first;
           }
           const again = restart ? short(await place.call(call, { key })) : await first;
           assert.equal(again, expected(plan, how));

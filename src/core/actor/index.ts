@@ -47,7 +47,7 @@ export type {
   ToolAnnotations,
   ToolsOf,
 } from "./definition.ts";
-export { index, type IndexDefinition } from "./indexes.ts";
+export { index, type IndexDefinition } from "./define-index.ts";
 export { actorId, keyOf } from "./names.ts";
 export { elicit, type Elicited, type Question, type Root, type Roots, roots, type Sampled, type Sampling, sample } from "./questions.ts";
 export { type Random, seeded } from "./random.ts";

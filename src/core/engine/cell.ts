@@ -16,7 +16,7 @@ import {
 import type { CommitWithCallback } from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
 import { announce, announceStored, type EventOps, publishNow, replyWithoutEvent } from "./announce.ts";
-import type { Indexes } from "./indexes.ts";
+import type { Indexes } from "./index-maintenance.ts";
 import { failTask, Job, type Task } from "./job.ts";
 import {
   crashed,

@@ -52,7 +52,7 @@ import { ActorState } from "./actor-state.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { IdempotencyCache } from "./idempotency.ts";
-import { type IndexOperations, Indexes, type IndexProgress } from "./indexes.ts";
+import { type IndexOperations, Indexes, type IndexProgress } from "./index-maintenance.ts";
 import { DeferredReplies, Job } from "./job.ts";
 import { append } from "./lifecycle.ts";
 import { type FaultContext, fromStore, type OnFault, type SlowTurn } from "./fault-reports.ts";

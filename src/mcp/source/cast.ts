@@ -32,7 +32,7 @@ import {
 import { andThen, checkNeeded, getOwn, hasOwn, INDEXES, kindOf, KINDS } from "../../core/contract/internal.ts";
 import { lacksScope, type Refused, scopeRefusal, unknownOffer } from "./access.ts";
 import { ActorViews, type OnFault } from "./actor-views.ts";
-import { splitAddress } from "./address.ts";
+import { splitAddress } from "./actor-arguments.ts";
 import { CallRouter, isUnknownUri } from "./call-router.ts";
 import { SubscribedContent } from "./content-marks.ts";
 import { Handles } from "./handles.ts";

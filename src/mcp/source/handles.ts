@@ -1,4 +1,4 @@
-// Owns: the life of handles. Does not own: their form and who may use one (access.ts), the argument of that name (address.ts).
+// Owns: the life of handles. Does not own: their form and who may use one (access.ts), the argument of that name (actor-arguments.ts).
 
 import {
   type ActorId,

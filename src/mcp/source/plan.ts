@@ -2,7 +2,7 @@
 
 import { type Behaviour, type Catalogue, type ListName, type Offer, type OfferRef, TroupeError } from "../../core/contract/index.ts";
 import { getOwn, scopesOf } from "../../core/contract/internal.ts";
-import { type AddressArgument, handleArgument, keyArgument, withAddress } from "./address.ts";
+import { type AddressArgument, handleArgument, keyArgument, withAddress } from "./actor-arguments.ts";
 import { handleOffers } from "./handles.ts";
 import { sameJson } from "./json.ts";
 import { checkName, fillAlias, joinName, LISTS, type Names, refOf, uriOf } from "./names.ts";

@@ -2,7 +2,7 @@
 
 import type { ActorId, Viewer } from "../../core/contract/index.ts";
 import { Lru, omitUndefined, sameClaims } from "../../core/contract/internal.ts";
-import type { Address } from "./address.ts";
+import type { Address } from "./actor-arguments.ts";
 import type { Slot } from "./plan.ts";
 
 /** A viewer and its root actors. */

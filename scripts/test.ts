@@ -2,29 +2,43 @@
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { quickFiles } from "./quick-files.ts";
+import { runQuick } from "./run-quick.ts";
 
 const root = join(import.meta.dirname, "..");
 const given = process.argv.slice(2);
 const isOption = (arg: string): boolean => arg.startsWith("-");
 const named = given.filter((arg) => !isOption(arg));
-const all = ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"];
 
-const { status } = spawnSync(
-  process.execPath,
-  [
-    "--conditions=troupe-source",
-    "--test",
-    "--test-timeout=300000",
-    // By default one processor is left for the runner, which hardly needs it: of two that would be half.
-    `--test-concurrency=${availableParallelism()}`,
-    ...given.filter(isOption),
-    ...(named.length > 0 ? named : all),
-  ],
-  {
-    cwd: root,
-    stdio: "inherit",
-    // Each file is a process, and most of a short one's time goes into compiling what the others have imported, too.
-    env: { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/troupe-tests"), ...process.env },
-  },
-);
-process.exitCode = status ?? 1;
+if (given.length > 0)
+  process.exitCode = runApart(named.length > 0 ? named : ["src/**/*.test.ts", "test/**/*.test.ts", "examples/**/*.test.ts"]);
+else {
+  // Most of a short file's time goes into loading what the others have loaded, so those that can share a process do.
+  const { run, leftOut } = quickFiles(root);
+  const quick = await runQuick(root, run);
+  const apart = runApart([...leftOut.keys()]);
+  process.exitCode = quick ? apart : 1;
+}
+
+/** Each file in a process of its own. Returns the exit code. */
+function runApart(files: readonly string[]): number {
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      "--conditions=troupe-source",
+      "--test",
+      "--test-timeout=300000",
+      // By default one processor is left for the runner, which hardly needs it: of two that would be half.
+      `--test-concurrency=${availableParallelism()}`,
+      ...given.filter(isOption),
+      ...files,
+    ],
+    {
+      cwd: root,
+      stdio: "inherit",
+      // Most of a short file's time goes into compiling what the others have imported, too.
+      env: { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/troupe-tests"), ...process.env },
+    },
+  );
+  return status ?? 1;
+}

@@ -83,8 +83,11 @@ export class Directory {
   #rows(columns: string, { after, limit, ...which }: ListQuery): readonly Record<string, SQLOutputValue>[] {
     const { where, values } = conditions(which);
     if (after !== undefined) {
-      where.push("(kind, key) > (?, ?)");
-      values.push(...split(after));
+      const [kind, key] = split(after);
+      // Within one kind, SQLite would not use a comparison of both columns to find where the page begins.
+      const isOfKind = kind === which.kind;
+      where.push(isOfKind ? "key > ?" : "(kind, key) > (?, ?)");
+      values.push(...(isOfKind ? [key] : [kind, key]));
     }
     return this.#prepare(`SELECT ${columns} FROM actor${whereAll(where)} ORDER BY kind, key LIMIT ?`).all(...values, limit);
   }

@@ -60,6 +60,7 @@ const POS = 5;
 const statements = (database: DatabaseSync) => ({
   append: database.prepare("INSERT INTO event(pos, actor, seq, prev, back, far, id, header, body) VALUES(?,?,?,?,?,?,?,?,?)"),
   place: database.prepare("SELECT pos, actor, seq, prev, back, far FROM event WHERE pos = ?"),
+  one: database.prepare("SELECT id, header, body, actor, seq, pos FROM event WHERE pos = ?"),
   walkTo: database.prepare(walk("walk.pos <> ?2")),
   walkCount: database.prepare(walk("n < ?2")),
 });
@@ -69,6 +70,7 @@ export class EventTable {
 
   constructor(database: DatabaseSync) {
     this.#sql = statements(database);
+    this.#sql.one.setReturnArrays(true);
     this.#sql.walkTo.setReturnArrays(true);
     this.#sql.walkCount.setReturnArrays(true);
   }
@@ -87,7 +89,7 @@ export class EventTable {
 
   /** From the last whole state on. Verifies each event: its hash, its body's hash and its parent. */
   tail(id: ActorId, end: ChainEnd): readonly ChainEvent[] {
-    const rows = this.#sql.walkTo.all(end.pos, end.full);
+    const rows = end.pos === end.full ? this.#sql.one.all(end.pos) : this.#sql.walkTo.all(end.pos, end.full);
     const events = eventsOf(end, rows, end.seq);
     if (rows.at(-1)?.[POS] !== end.full) throw missingEvent(end.seq - rows.length);
     let expected: string | null = end.head;

@@ -92,8 +92,8 @@ test("nothing compiles at install, and what npm ci brings stays under 400 MB #re
   assert.ok(bytes < 400 * 1_000_000, `${bytes} bytes`);
 });
 
-test("what only some tests and benches need has a package.json of its own, and npm ci does not bring it #repository.apart", () => {
-  for (const file of globSync(["test/*/package.json", "bench/*/package.json"], { cwd: root })) {
+test("what only some tests, benches and the documentation need has a package.json of its own, and npm ci does not bring it #repository.apart", () => {
+  for (const file of globSync(["test/*/package.json", "bench/*/package.json", "site/package.json"], { cwd: root })) {
     const { dependencies } = z.object({ private: z.literal(true), dependencies: names }).parse(JSON.parse(read(file)));
     for (const name of Object.keys(dependencies)) {
       if (name in manifest.dependencies || name in manifest.devDependencies) continue;

@@ -9,6 +9,7 @@ import { type Figures, merged, parseSent, readFigures, writeFigures } from "./fi
 import { parseOptions, usage, UsageError, type Options } from "./options.ts";
 import { benchmarkTable, headlineTable, withTable } from "./figure-tables.ts";
 import { heading, line, type Summary } from "./row.ts";
+import { speedChart } from "./speed-chart.ts";
 
 const all: readonly string[] = [
   "http-call",
@@ -57,6 +58,7 @@ const QUICK_MS = 4_000;
 const BASELINE = join(import.meta.dirname, "baseline.json");
 const BENCHMARKS = join(import.meta.dirname, "../docs/benchmarks.md");
 const README = join(import.meta.dirname, "../README.md");
+const CHART = join(import.meta.dirname, "../docs/images/speed.svg");
 
 /** The bench that runs now. */
 let child: ChildProcess | undefined;
@@ -129,7 +131,8 @@ const main = async (): Promise<number> => {
       [README, headlineTable(figures)],
     ] as const)
       writeFileSync(page, withTable(readFileSync(page, "utf8"), table));
-    console.log("docs/benchmarks.md and README.md have the figures of bench/baseline.json.");
+    writeFileSync(CHART, speedChart(figures));
+    console.log("docs/benchmarks.md, README.md and docs/images/speed.svg have the figures of bench/baseline.json.");
     return 0;
   }
   const left = options.quick && options.names.length === all.length ? long : [];

@@ -10,6 +10,7 @@ import { Responses, type Volley, warmUp } from "../bench/load.ts";
 import { parseOptions, UsageError } from "../bench/options.ts";
 import { benchmarkTable, headlineTable, rounded, withTable } from "../bench/figure-tables.ts";
 import { change, figure, heading, line, summarize } from "../bench/row.ts";
+import { speedChart } from "../bench/speed-chart.ts";
 import { beyond, median, quantile, times } from "../bench/statistics.ts";
 import { rounds } from "../bench/table.ts";
 import { mayTake } from "../bench/time-left.ts";
@@ -147,6 +148,10 @@ describe("the tables of figures", () => {
       const page = readFileSync(join(root, file), "utf8");
       assert.equal(page, withTable(page, table));
     }
+  });
+
+  test("and so does the chart", () => {
+    assert.equal(readFileSync(join(root, "docs/images/speed.svg"), "utf8"), speedChart(figures));
   });
 
   test("README's has four rows", () => {

@@ -6,19 +6,38 @@ import { join, resolve } from "node:path";
 const root = resolve(import.meta.dirname, "..");
 const unspaced = (code: string): string => code.replace(/\s+/g, "");
 
+const IMPORT = /^import (?:type )?\{([^}]+)\} from "([^"]+)";\n*/gm;
+
+/** `name from module` for each name that is imported, types included. */
+const importsOf = (code: string): ReadonlySet<string> =>
+  new Set(
+    Array.from(code.matchAll(IMPORT)).flatMap(([, names = "", from = ""]) =>
+      names
+        .split(",")
+        .map((name) => name.trim().replace(/^type /, ""))
+        .filter((name) => name !== "")
+        .map((name) => `${name} from ${from}`),
+    ),
+  );
+
 /** A page of docs/guide. */
 export const guideCalled = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");
 
-/** Each piece of its code, of which there are some, is part of one of these files; tests are none of them. */
+/** Each of the guide's code blocks is part of one of these files, apart from its imports, which the file has too. Test files do not count. */
 export function assertShownCode(guide: string, files: string): void {
-  const texts = globSync(files, { cwd: root, exclude: ["**/*.test.ts"] }).map((file) => unspaced(readFileSync(join(root, file), "utf8")));
+  const sources = globSync(files, { cwd: root, exclude: ["**/*.test.ts"] }).map((file) => {
+    const text = readFileSync(join(root, file), "utf8");
+    return { text: unspaced(text), imports: importsOf(text) };
+  });
   const shown = Array.from(guide.matchAll(/```ts\n([\s\S]*?)\n```/g), ([, inner = ""]) => inner);
   assert.ok(shown.length > 5);
-  for (const code of shown)
+  for (const code of shown) {
+    const rest = unspaced(code.replace(IMPORT, ""));
     assert.ok(
-      texts.some((whole) => whole.includes(unspaced(code))),
+      sources.some(({ text, imports }) => text.includes(rest) && Array.from(importsOf(code)).every((name) => imports.has(name))),
       code,
     );
+  }
 }
 
 /** What stands in backquotes in a column (the first is 1) of the table of that head; sorted. */

@@ -65,11 +65,10 @@ const table = (text: string): Readonly<Record<string, string>> =>
     }),
   );
 
-test("the guide to doors tells the limits that hold #secure.tcp-token-time", () => {
-  const [http = "", tcp = ""] = page("transports.md").split("\n## TCP");
+test("the guides to HTTP and TCP have the default limits #secure.tcp-token-time", () => {
   for (const [limits, told] of [
-    [HTTP_LIMITS, table(http)],
-    [TCP_LIMITS, table(tcp)],
+    [HTTP_LIMITS, table(page("http.md"))],
+    [TCP_LIMITS, table(page("transports.md"))],
   ] as const)
     assert.deepEqual(told, Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, written(name, value)])));
 });

@@ -128,9 +128,9 @@ test("the guide's client", async () => {
   for (const client of [careful, trusting]) assertHasTools(await client.listTools(), "add");
 });
 
-test("what the guide names for those who come from AppTheory is there", async () => {
-  const page = readFileSync(join(import.meta.dirname, "../docs/guide/testing.md"), "utf8");
-  const [, table = ""] = page.split("## Coming from AppTheory");
+test("the names in the table for AppTheory's test kit exist", async () => {
+  const page = readFileSync(join(import.meta.dirname, "../docs/guide/apptheory.md"), "utf8");
+  const [table = ""] = (page.split("\n## Tests\n")[1] ?? "").split("\n## ");
   await using server = await testServer([counter]);
   const client = server.client();
   const there = (name: string): boolean =>

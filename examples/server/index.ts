@@ -1,3 +1,4 @@
+import { refuse } from "troupe";
 import { blob, content, createServer, image, messages, message, type Server } from "troupe/server";
 import * as z from "zod";
 
@@ -13,22 +14,33 @@ export function demo(work: (signal: AbortSignal) => Promise<void>): Server {
     ({ args }) => args.message,
   );
 
-  server.tools.register({ name: "long_task", description: "Takes its time, and tells.", task: "optional" }, async ({ emit, signal }) => {
-    emit({ status: "started" });
-    await work(signal);
-    emit({ status: "done" });
-    return "ok";
-  });
+  server.tools.register(
+    { name: "long_task", description: "Takes its time and reports its progress.", task: "optional" },
+    async ({ emit, signal }) => {
+      emit({ status: "started" });
+      await work(signal);
+      emit({ status: "done" });
+      return "ok";
+    },
+  );
 
   server.tools.register(
     {
       name: "area",
-      description: "Of a rectangle.",
+      description: "The area of a rectangle.",
       input: { type: "object", properties: { width: { type: "number" }, height: { type: "number" } }, required: ["width", "height"] },
       output: z.object({ area: z.number() }),
       annotations: { readOnlyHint: true },
     },
     ({ args }) => ({ area: args.width * args.height }),
+  );
+
+  server.tools.register(
+    { name: "divide", description: "Divides a by b.", input: z.object({ a: z.number(), b: z.number() }) },
+    ({ args }) => {
+      if (args.b === 0) throw refuse("b must not be 0.");
+      return `${args.a / args.b}`;
+    },
   );
 
   server.tools.register({ name: "draw", title: "Draw a pixel" }, () => content(["Here it is:", image(PIXEL, "image/png")]));

@@ -58,6 +58,6 @@ test("the demonstration has the offers of the guide", async () => {
   await using server = demo(async () => undefined);
   assert.deepEqual(
     [server.tools, server.resources, server.prompts].map((one) => one.list().map(({ name }) => name)),
-    [["echo", "long_task", "area", "draw"], ["hello", "note", "pixel"], ["greet"]],
+    [["echo", "long_task", "area", "divide", "draw"], ["hello", "note", "pixel"], ["greet"]],
   );
 });

@@ -7,14 +7,14 @@ import * as z from "zod";
 
 const Text = z.object({ text: z.string() });
 
-/** One page for all. */
+/** One page for everyone. */
 export const page = actor("page", {
   description: "A page.",
   per: "shared",
   state: z.object({ text: z.string().default("") }),
   tools: {
     write: {
-      description: "Write it anew.",
+      description: "Replace the text.",
       scopes: ["edit"],
       input: Text,
       run({ state, args }) {
@@ -34,7 +34,7 @@ export const page = actor("page", {
   resources: { page: { uri: "page://text", mimeType: "text/plain", view: ({ state }) => state.text } },
 });
 
-/** Its state before its last `steps` events; undefined: it has none so old. */
+/** Its state before its last `steps` events; undefined: there are fewer events. */
 export async function before(engine: Engine, id: ActorId, steps: number): Promise<Json | undefined> {
   const events: ChainEvent[] = [];
   for await (const event of engine.history(id)) events.push(event);
@@ -47,7 +47,7 @@ export function pages(engine: Engine): Server {
     { name: "undo", input: z.object({ steps: z.int().min(1).default(1) }), scopes: ["edit"] },
     async ({ args: { steps }, viewer }) => {
       const old = await before(engine, page.id("main"), steps);
-      if (old === undefined) throw refuse("There is nothing so old.");
+      if (old === undefined) throw refuse("There are not that many steps.");
       const reply = await engine.call({ ...page.at("main").restore(Text.parse(old)), viewer });
       if ("ok" in reply) return "Undone.";
       throw refuse("refused" in reply ? reply.refused.message : "It cannot be undone now.");

@@ -86,7 +86,7 @@ test("npm run fixtures plays a directory, a line for each file, and ends by what
   }
 });
 
-test("the guide to testing has every handler there is", () => {
-  const told = namesInTable(guideCalled("testing.md"), "| `handler` | it |", 1);
+test("the page for AppTheory lists every handler of the runner", () => {
+  const told = namesInTable(guideCalled("apptheory.md"), "| `handler` | it |", 1);
   assert.deepEqual(told, [...Object.keys(TOOLS), ...Object.keys(PROMPTS)].toSorted());
 });

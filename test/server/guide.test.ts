@@ -1,6 +1,9 @@
-// The guide to servers is true: its code is code that is tested, and each name of its table is one that can be imported.
+// The pages about servers are true: their code is code that is tested, and each name of the table can be imported.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { dirname } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import {
   type Arguments,
   audio,
@@ -30,12 +33,33 @@ import {
   type ToolHandler,
   type Tools,
 } from "troupe/server";
+import { hashApiKey } from "troupe/transport";
 import { assertShownCode, guideCalled, namesInTable } from "../guide-code.ts";
 
-const guide = guideCalled("server.md");
+const PAGES = [
+  "apptheory.md",
+  "authentication.md",
+  "http.md",
+  "mount.md",
+  "serve-actors.md",
+  "server-options.md",
+  "server.md",
+  "sessions.md",
+  "tasks.md",
+  "transports.md",
+];
 
-test("the guide's code is part of the examples, which are tested", () => {
-  assertShownCode(guide, "examples/server/*.ts");
+test("code in the pages about servers is part of the examples, which are tested", () => {
+  assertShownCode(PAGES.map(guideCalled).join("\n"), "examples/{migrating,server}/*.ts");
+});
+
+test("the commands in the page about authentication make a key and its hash", async () => {
+  const [, commands = ""] = /```sh\n([\s\S]*?)\n```/.exec(guideCalled("authentication.md")) ?? [];
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}` };
+  const { stdout } = await promisify(execFile)("bash", ["-euc", `${commands}\necho "$KEY $KEY_SHA256"`], { env });
+  const [key = "", sha256] = stdout.trim().split(" ");
+  assert.equal(key.length, 64);
+  assert.equal(sha256, hashApiKey(key));
 });
 
 // One type per name of the table: this object does not compile where one is missing.
@@ -70,6 +94,6 @@ const named = {
 };
 
 test("each name the table maps to is imported from troupe/server, and none besides #apptheory.transport.mount", () => {
-  assert.deepEqual(namesInTable(guide, "| Go | here | imported |", 3), Object.keys(named).toSorted());
+  assert.deepEqual(namesInTable(guideCalled("apptheory.md"), "| Go | here | imported |", 3), Object.keys(named).toSorted());
   for (const one of Object.values(named)) assert.equal(typeof one, "function");
 });

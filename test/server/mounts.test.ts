@@ -18,7 +18,7 @@ for (const [name, mount] of Object.entries(MOUNTS))
         await using client = await connect({ http: mounted.url }, which, fetch === undefined ? {} : { fetch });
         assert.deepEqual(
           (await client.tools()).map((tool) => tool.name),
-          ["echo", "long_task", "area", "draw"],
+          ["echo", "long_task", "area", "divide", "draw"],
         );
         assert.equal((await client.call("echo", { message: "hi" })).text, "hi");
         assert.deepEqual((await client.call("area", { width: 2, height: 3 })).structured, { area: 6 });

@@ -1,0 +1,50 @@
+// The code of docs/recipes/unique-names.md.
+import { actor, refuse } from "troupe";
+import * as z from "zod";
+
+/** One actor for each name. Its mailbox decides who comes first. */
+export const username = actor("username", {
+  description: "A user name.",
+  per: "link",
+  autoStart: true,
+  state: z.object({ owner: z.string().optional() }),
+  messages: {
+    claim: {
+      output: z.object({ name: z.string() }),
+      run({ state, viewer, key }) {
+        if (state.owner !== undefined && state.owner !== viewer.principal) refuse(`The name ${key} is taken.`, { code: "TAKEN" });
+        state.owner = viewer.principal;
+        return { name: key };
+      },
+    },
+    release: {
+      input: z.object({ owner: z.string() }),
+      run: ({ state, args }) => {
+        if (state.owner === args.owner) delete state.owner;
+      },
+    },
+  },
+});
+
+export const profile = actor("profile", {
+  description: "Your profile.",
+  per: "user",
+  state: z.object({ name: z.string().optional() }),
+  tools: {
+    choose_name: {
+      description: "Choose your user name.",
+      input: z.object({ name: z.string().regex(/^[a-z0-9]{2,20}$/) }),
+      run: ({ args, request }) => request(username.at(args.name).claim(), "claimed"),
+    },
+  },
+  replies: {
+    claimed: {
+      of: username.message("claim"),
+      run({ state, reply, send, key }) {
+        if (state.name !== undefined && state.name !== reply.name) send(username.at(state.name).release({ owner: key }));
+        state.name = reply.name;
+        return `You are ${reply.name}.`;
+      },
+    },
+  },
+});

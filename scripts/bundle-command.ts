@@ -1,6 +1,5 @@
-import { cpSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Plugin, rolldown } from "rolldown";
 
 const { exports }: { readonly exports: Readonly<Record<string, { readonly default: string }>> } = JSON.parse(
@@ -36,13 +35,24 @@ const withoutFacades: Plugin = {
     }),
 };
 
+/** Packages that only the command needs: whoever installs Troupe does not install them. Commander is CommonJS, which Node loads slowly. */
+const BUNDLED = ["commander", "diff", "fflate", "jsonc-parser", "minisearch"];
+
+const licenceOf = (name: string): string => {
+  const folder = join(import.meta.dirname, "../node_modules", name);
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  if (file === undefined) throw new Error(`${name} has no licence file.`);
+  return join(folder, file);
+};
+
 /** Puts the command in few files: to find, read and link three hundred was most of its start. The package's own entries stay as tsc made them. */
 export const bundleCommand = async (dist: string): Promise<void> => {
   const bundle = await rolldown({
     input: entriesOf(dist),
     platform: "node",
-    // Commander is CommonJS, which Node loads more slowly than all of ours.
-    external: /^(?!commander$)[@a-z]/,
+    external: new RegExp(`^(?!(?:${BUNDLED.join("|")})$)[@a-z]`),
+    // One of them would otherwise be taken in a form that cannot be bundled.
+    resolve: { mainFields: ["module", "main"] },
     plugins: [withoutFacades],
   });
   await bundle.write({
@@ -53,5 +63,5 @@ export const bundleCommand = async (dist: string): Promise<void> => {
     comments: false,
   });
   await bundle.close();
-  cpSync(join(dirname(createRequire(import.meta.url).resolve("commander")), "LICENSE"), join(dist, "cli", "LICENSE-commander"));
+  for (const name of BUNDLED) cpSync(licenceOf(name), join(dist, "cli", `LICENSE-${name}`));
 };

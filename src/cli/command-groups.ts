@@ -13,6 +13,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program, version) => (await import("./serve-commands.ts")).registerServeCommands(program, version),
   },
   {
+    names: ["install"],
+    register: async (program) => (await import("./install-commands.ts")).registerInstallCommands(program),
+  },
+  {
     names: ["actors"],
     register: async (program) => (await import("./actors-command.ts")).registerActorsCommand(program),
   },

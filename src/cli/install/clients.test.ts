@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { stringify as toToml } from "smol-toml";
+import { stringify as toYaml } from "yaml";
+import type { JsonObject } from "../../core/contract/index.ts";
+import { COMMAND_GROUPS } from "../command-groups.ts";
+import { Command } from "commander";
+import { type Client, CLIENTS, type Machine, type Server } from "./clients.ts";
+import { changeEntry, entriesOf, UnchangeableText } from "./config-text.ts";
+import { jsonFile } from "./json-file.ts";
+import { tomlFile } from "./toml-file.ts";
+import { yamlFile } from "./yaml-file.ts";
+
+const client = (id: string): Client => {
+  const found = CLIENTS.find((one) => one.id === id);
+  assert.ok(found, id);
+  return found;
+};
+
+const LOCAL: Server = { how: "stdio", command: "/usr/bin/node", args: ["/app/troupe.js", "serve", "/app/door.ts", "--stdio"] };
+const REMOTE: Server = { how: "http", url: "https://mcp.example/mcp", token: { variable: "DOOR_TOKEN" } };
+
+void test("help names the clients that there are", async () => {
+  const program = new Command();
+  for (const group of COMMAND_GROUPS) if (group.names.includes("install")) await group.register(program, "0");
+  const install = program.commands.find((command) => command.name() === "install");
+  assert.deepEqual(
+    install?.registeredArguments[0]?.argChoices,
+    CLIENTS.map(({ id }) => id),
+  );
+});
+
+const LINUX: Machine = { platform: "linux", home: "/home/ann", env: {} };
+const MAC: Machine = { platform: "darwin", home: "/Users/ann", env: {} };
+const WINDOWS: Machine = { platform: "win32", home: "C:\\Users\\ann", env: { APPDATA: "C:\\Users\\ann\\AppData\\Roaming" } };
+
+for (const [id, linux, mac, windows] of [
+  ["claude-code", "/home/ann/.claude.json", "/Users/ann/.claude.json", "C:\\Users\\ann\\.claude.json"],
+  [
+    "claude-desktop",
+    "/home/ann/.config/Claude/claude_desktop_config.json",
+    "/Users/ann/Library/Application Support/Claude/claude_desktop_config.json",
+    "C:\\Users\\ann\\AppData\\Roaming\\Claude\\claude_desktop_config.json",
+  ],
+  ["cursor", "/home/ann/.cursor/mcp.json", "/Users/ann/.cursor/mcp.json", "C:\\Users\\ann\\.cursor\\mcp.json"],
+  [
+    "vscode",
+    "/home/ann/.config/Code/User/mcp.json",
+    "/Users/ann/Library/Application Support/Code/User/mcp.json",
+    "C:\\Users\\ann\\AppData\\Roaming\\Code\\User\\mcp.json",
+  ],
+  ["codex", "/home/ann/.codex/config.toml", "/Users/ann/.codex/config.toml", "C:\\Users\\ann\\.codex\\config.toml"],
+  [
+    "goose",
+    "/home/ann/.config/goose/config.yaml",
+    "/Users/ann/.config/goose/config.yaml",
+    "C:\\Users\\ann\\AppData\\Roaming\\Block\\goose\\config\\config.yaml",
+  ],
+  ["gemini", "/home/ann/.gemini/settings.json", "/Users/ann/.gemini/settings.json", "C:\\Users\\ann\\.gemini\\settings.json"],
+] as const)
+  void test(`${id} keeps its servers in the same place as its documentation says`, () => {
+    assert.deepEqual([LINUX, MAC, WINDOWS].map(client(id).userFile), [linux, mac, windows]);
+  });
+
+for (const [id, stdio, http] of [
+  [
+    "claude-code",
+    { type: "stdio", command: LOCAL.command, args: LOCAL.args },
+    { type: "http", url: REMOTE.url, headers: { Authorization: "Bearer ${DOOR_TOKEN}" } },
+  ],
+  [
+    "cursor",
+    { type: "stdio", command: LOCAL.command, args: LOCAL.args },
+    { url: REMOTE.url, headers: { Authorization: "Bearer ${env:DOOR_TOKEN}" } },
+  ],
+  [
+    "vscode",
+    { type: "stdio", command: LOCAL.command, args: LOCAL.args },
+    { type: "http", url: REMOTE.url, headers: { Authorization: "Bearer ${env:DOOR_TOKEN}" } },
+  ],
+  ["codex", { command: LOCAL.command, args: LOCAL.args }, { url: REMOTE.url, bearer_token_env_var: "DOOR_TOKEN" }],
+  [
+    "goose",
+    { enabled: true, name: "door", timeout: 300, type: "stdio", cmd: LOCAL.command, args: LOCAL.args, env_keys: [], envs: {} },
+    {
+      enabled: true,
+      name: "door",
+      timeout: 300,
+      type: "streamable_http",
+      uri: REMOTE.url,
+      headers: { Authorization: "Bearer ${DOOR_TOKEN}" },
+      env_keys: ["DOOR_TOKEN"],
+      envs: {},
+    },
+  ],
+  ["gemini", { command: LOCAL.command, args: LOCAL.args }, { httpUrl: REMOTE.url, headers: { Authorization: "Bearer ${DOOR_TOKEN}" } }],
+] as const)
+  void test(`${id} gets an entry for a program, and one for an address whose token stays in the environment`, () => {
+    assert.deepEqual(client(id).entry("door", LOCAL), stdio);
+    assert.deepEqual(client(id).entry("door", REMOTE), http);
+  });
+
+void test("Claude Desktop reaches an address through a program, and is given a token only where it may be written out", () => {
+  const desktop = client("claude-desktop");
+  assert.deepEqual(desktop.entry("door", LOCAL), { command: LOCAL.command, args: LOCAL.args });
+  assert.deepEqual(desktop.entry("door", { how: "http", url: "http://127.0.0.1:3000/mcp" }), {
+    command: "npx",
+    args: ["-y", "mcp-remote", "http://127.0.0.1:3000/mcp"],
+  });
+  assert.throws(() => desktop.entry("door", REMOTE), /--write-token/);
+  assert.deepEqual(desktop.entry("door", { ...REMOTE, token: { variable: "DOOR_TOKEN", value: "secret" } }), {
+    command: "npx",
+    args: ["-y", "mcp-remote", REMOTE.url, "--header", "Authorization:${AUTH_HEADER}"],
+    env: { AUTH_HEADER: "Bearer secret" },
+  });
+});
+
+const ENTRY: JsonObject = { command: "node", args: ["a b", 'c"d'], env: { A: "1" } };
+
+const roundTrip = (format: Client["format"], text: string): string => {
+  const added = changeEntry(format, text, ["servers", "door"], ENTRY);
+  assert.deepEqual(entriesOf(format, added, "servers")["door"], ENTRY);
+  return changeEntry(format, added, ["servers", "door"], undefined);
+};
+
+const names = fc.stringMatching(/^[a-z][a-z0-9_-]{0,5}$/).filter((name) => name !== "door" && name !== "servers");
+const servers = fc.dictionary(names, fc.record({ command: fc.string(), args: fc.array(fc.string()), port: fc.integer() }), { minKeys: 1 });
+const settings = fc.oneof(
+  fc.dictionary(names, fc.oneof(fc.string(), fc.boolean(), fc.integer())),
+  fc.tuple(servers, fc.dictionary(names, fc.string()), fc.dictionary(names, fc.array(fc.string()))).map(([own, before, after]) => ({
+    ...before,
+    servers: own,
+    ...Object.fromEntries(Object.entries(after).map(([name, value]) => [`z${name}`, value])),
+  })),
+);
+
+void test("a JSON file has its own bytes again after an entry was added and removed", () => {
+  fc.assert(
+    fc.property(
+      settings,
+      fc.constantFrom(2, 4, "\t", 0),
+      fc.boolean(),
+      fc.constantFrom("", "\n"),
+      fc.constantFrom("", "\uFEFF"),
+      (value, indent, crlf, end, bom) => {
+        const text = bom + (JSON.stringify(value, null, indent) + end).replaceAll("\n", crlf ? "\r\n" : "\n");
+        assert.equal(roundTrip(jsonFile, text), text);
+      },
+    ),
+  );
+});
+
+for (const [what, text] of [
+  ["comments between and after", '{\n  // the first\n  "a": 1, // one\n  /* the second */ "b": 2 // two\n  // the end\n}\n'],
+  ["comments among servers", '{\n\t"servers": {\n\t\t// mine\n\t\t"other": { "command": "x" } // keep\n\t}\n}'],
+  ["one line", '{"servers":{"other":{"url":"http://x/"}},"a":[1,2]}'],
+  ["only a comment", "{\n  // nothing yet\n}\n"],
+] as const)
+  void test(`a JSON file with ${what} has its own bytes again`, () => {
+    assert.equal(roundTrip(jsonFile, text), text);
+  });
+
+void test("a trailing comma is one comma after a change", () => {
+  const text = '{\n  "servers": {\n    "other": {},\n  },\n}\n';
+  const added = changeEntry(jsonFile, text, ["servers", "door"], ENTRY);
+  assert.deepEqual(Object.keys(entriesOf(jsonFile, added, "servers")), ["other", "door"]);
+  assert.deepEqual(entriesOf(jsonFile, changeEntry(jsonFile, added, ["servers", "door"], undefined), "servers"), { other: {} });
+});
+
+void test("an entry that is there is replaced in its place, and nothing else changes", () => {
+  const text = '{\n  "servers": {\n    "door": { "command": "old" }, // mine\n    "other": {}\n  }\n}\n';
+  const added = changeEntry(jsonFile, text, ["servers", "door"], { command: "new" });
+  assert.equal(added, text.replace('{ "command": "old" }', '{\n      "command": "new"\n    }'));
+  assert.equal(changeEntry(jsonFile, added, ["servers", "door"], { command: "new" }), added);
+});
+
+void test("a TOML file has its own bytes again, but for a last line that did not end", () => {
+  fc.assert(
+    fc.property(settings, fc.constantFrom("", "# mine\n"), (value, comment) => {
+      const text = comment + (toToml(value).trim() === "" ? "" : `${toToml(value).trim()}\n`);
+      assert.equal(roundTrip(tomlFile, text), text);
+    }),
+  );
+});
+
+void test("a table in the midst of a TOML file is replaced, and comments of others stay", () => {
+  const text =
+    '# top\nmodel = "x"\n\n[servers.door]\ncommand = "old"\n\n[servers.door.env]\nA = "2"\n\n# about b\n[servers.b]\ncommand = "[servers.door]"\n';
+  const added = changeEntry(tomlFile, text, ["servers", "door"], ENTRY);
+  assert.equal(
+    added,
+    '# top\nmodel = "x"\n\n\n# about b\n[servers.b]\ncommand = "[servers.door]"\n\n[servers.door]\ncommand = "node"\nargs = [ "a b", "c\\"d" ]\n\n[servers.door.env]\nA = "1"\n',
+  );
+  assert.doesNotMatch(changeEntry(tomlFile, added, ["servers", "door"], undefined), /^\[servers\.door/m);
+});
+
+void test("a YAML file says the same again, and its comments stay", () => {
+  fc.assert(
+    fc.property(settings, (value) => {
+      const text = `# mine\n${Object.keys(value).length === 0 ? "" : toYaml(value)}`;
+      const back = roundTrip(yamlFile, text);
+      assert.deepEqual(yamlFile.parse(back), yamlFile.parse(text));
+      assert.match(back, /# mine/);
+    }),
+  );
+});
+
+for (const [format, text, why] of [
+  [jsonFile, '{ "servers": ', /is not JSON \(\w+ at line 1, column 14\)/],
+  [jsonFile, "[]", /holds no object/],
+  [jsonFile, '{ "servers": [] }', /"servers" is no object/],
+  [tomlFile, "servers = [", /is not TOML/],
+  [tomlFile, 'servers = { b = { command = "x" } }\n', /cannot be changed safely/],
+  [tomlFile, 'text = """\n[servers.door]\n"""\n', /cannot be changed safely/],
+  [yamlFile, "servers: [", /is not YAML/],
+  [yamlFile, "- a\n", /holds no object/],
+] as const)
+  void test(`a text is left as it is where its change would not be sure: ${JSON.stringify(text)}`, () => {
+    assert.throws(
+      () => changeEntry(format, text, ["servers", "door"], ENTRY),
+      (error) => error instanceof UnchangeableText && why.test(error.message),
+    );
+  });

@@ -14,6 +14,8 @@ export interface WaitingCall {
   readonly id: string;
   /** The id of the first call, which was forwarded to this one. Absent: this is the first. */
   readonly root?: string;
+  /** A handler follows a refusal with it, perhaps to take an earlier step back: it runs although the caller has left. */
+  readonly undoing?: true;
   /** From the first actor that forwarded to this one: each `kind/key action`. The last is this actor and the action of the call. */
   readonly path: readonly string[];
 }
@@ -45,11 +47,15 @@ export const actionOf = ({ path }: WaitingCall): string => (path.at(-1) ?? "").s
 export function callOf({ id, to, action, replyAs, replyContext }: Message): WaitingCall {
   const before = replyAs === REPLY_ACTION ? readContext(replyContext)?.call : undefined;
   const path = [...(before?.path ?? []), stepOf(to, action)];
-  return before?.root === undefined ? { id, path } : { id, root: before.root, path };
+  return { id, path, ...omitUndefined({ root: before?.root, undoing: before?.undoing }) };
 }
 
 /** The context of a message that `call` is forwarded by. Refuses `CYCLE` if the call would come back to where it has been. */
-export function contextFor({ id, root, path }: WaitingCall, { to, action }: Pick<Message, "to" | "action">, more: Continuation = {}): Json {
+export function contextFor(
+  { id, root, path, undoing }: WaitingCall,
+  { to, action }: Pick<Message, "to" | "action">,
+  more: Continuation = {},
+): Json {
   const next = stepOf(to, action);
   const first = path.indexOf(next);
   if (first >= 0) refuse(`This call would go in a circle: ${wayOf([...path.slice(first), next])}.`, { code: "CYCLE" });
@@ -60,7 +66,7 @@ export function contextFor({ id, root, path }: WaitingCall, { to, action }: Pick
     call: id,
     root: root ?? id,
     path,
-    ...omitUndefined({ handler, args, viewer: viewer && toJson(viewer, "the viewer"), deadline }),
+    ...omitUndefined({ undoing, handler, args, viewer: viewer && toJson(viewer, "the viewer"), deadline }),
   };
 }
 
@@ -85,10 +91,10 @@ export function settledMessage({ action, from, args }: Message): Readonly<Record
 
 function readContext(context: Json | undefined): (Continuation & { readonly call: WaitingCall }) | undefined {
   if (!isJsonObject(context)) return undefined;
-  const { call, root, path, handler, args, viewer, deadline } = context;
+  const { call, root, path, undoing, handler, args, viewer, deadline } = context;
   if (typeof call !== "string" || !isTexts(path) || path.length > LONGEST_PATH) return undefined;
   return {
-    call: { id: call, path, ...(typeof root === "string" && { root }) },
+    call: { id: call, path, ...(typeof root === "string" && { root }), ...(undoing === true && { undoing }) },
     ...(typeof handler === "string" && { handler }),
     ...(args !== undefined && { args }),
     ...(isViewer(viewer) && { viewer }),

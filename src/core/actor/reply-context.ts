@@ -38,8 +38,9 @@ export class ReplyContext extends TurnContext {
     return { ...turn, answer: { ...turn.answer, [this.#returned.call.id]: reply } };
   }
   protected override caller(): Caller {
-    const { call, viewer, deadline } = this.#returned;
+    const { call, viewer, deadline, reply } = this.#returned;
     // A question to the client would run the whole call again, and with it the request that was applied already.
-    return { call, viewer, deadline, can: undefined, answers: undefined };
+    const more = { viewer, can: undefined, answers: undefined };
+    return "refused" in reply ? { ...more, call: { ...call, undoing: true }, deadline: undefined } : { ...more, call, deadline };
   }
 }

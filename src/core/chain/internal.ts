@@ -7,6 +7,15 @@ export { atMostBytes, exactBytes, freezeNew } from "./json-check.ts";
 export { extraOf, type Extra, type Kind, kindFrom, policyWith } from "./kind.ts";
 export { callHash, innerKey, keyOf, ownId, rolesByKind, scopedKey, stamp, stampFrom, storedViewer, wakeId } from "./messages.ts";
 export { pastOf } from "./past.ts";
-export { answerMessage, askerOf, deadLetterAnswer, finalRefusal, firstCall, pendingReply } from "./replies.ts";
+export {
+  answerMessage,
+  askerOf,
+  cancelledWith,
+  deadLetterAnswer,
+  finalRefusal,
+  firstCall,
+  isCancelledReply,
+  pendingReply,
+} from "./replies.ts";
 export { stateFrom, type Upcast, upcast } from "./replay.ts";
 export { type Base, begin, type CallKey, hasParent, mayStart, OK_NULL, type Plan, planTurn, received } from "./turn.ts";

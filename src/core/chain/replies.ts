@@ -145,6 +145,16 @@ function derived(message: Message, outgoing: Outgoing, from: ActorId, at: number
 export const firstCall = ({ replyAs, replyContext }: Partial<ReplyAddress>): string | undefined =>
   replyAs === REPLY_ACTION && isJsonObject(replyContext) && typeof replyContext["root"] === "string" ? replyContext["root"] : undefined;
 
+/** The same, if the message is cancelled with it. */
+export const cancelledWith = (message: Partial<ReplyAddress>): string | undefined =>
+  isJsonObject(message.replyContext) && message.replyContext["undoing"] === true ? undefined : firstCall(message);
+
+/** C4: a question is no outcome, and neither is that the caller has left: it may call again under the same key. */
+const isOutcome = (reply: Reply): boolean => !hasOwn(reply, "needs") && !isCancelledReply(reply);
+
+/** The caller left before the actor that its call was forwarded to had applied it. */
+export const isCancelledReply = (reply: Reply): boolean => hasOwn(reply, "refused") && reply.refused.code === "CANCELLED";
+
 // ── pending replies ─────────────────────────────────────────────────────────
 // A message whose turn returned "later" stays in the row until it is answered, so it survives the process.
 
@@ -201,9 +211,7 @@ export function settlePending(
     const entry = pendingReply(pending[of]);
     if (entry.from !== undefined && entry.replyAs !== undefined)
       sends.push(answerTo({ ...entry, from: entry.from, replyAs: entry.replyAs }, id, of, answer));
-    // C4: a question is no outcome. Its caller calls again under the same key, with the answers.
-    if (entry.key !== undefined && !hasOwn(answer, "needs"))
-      remembered.push({ key: entry.key, call: entry.call ?? "", reply: answer, until });
+    if (entry.key !== undefined && isOutcome(answer)) remembered.push({ key: entry.key, call: entry.call ?? "", reply: answer, until });
     delete pending[of];
   };
   for (const [of, answer] of answers) settle(of, answer);

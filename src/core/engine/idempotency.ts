@@ -3,7 +3,7 @@
 import { EngineError } from "../contract/index.ts";
 import type { ActorId, CallOptions, Clock, Message, Remembered, Reply, Store } from "../contract/index.ts";
 import { settledNow, safeCall } from "../contract/internal.ts";
-import { callHash, type CallKey, faults, pendingReply, scopedKey } from "../chain/internal.ts";
+import { callHash, type CallKey, faults, isCancelledReply, pendingReply, scopedKey } from "../chain/internal.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { fromStore, type OnFault } from "./fault-reports.ts";
 import type { CellDirectory } from "./registry.ts";
@@ -147,7 +147,10 @@ export class IdempotencyCache {
         const due = Object.keys(pending).find((id) => pendingReply(pending[id]).key === scoped);
         if (due !== undefined) {
           refuseOther(message.to, pendingReply(pending[due]).call, named);
-          return this.#waitFor(due, job, signal);
+          const reply = await this.#waitFor(due, new Job(message, options), signal);
+          // Its caller left and this one did not: the call is made again.
+          if (isCancelledReply(reply)) continue;
+          return reply;
         }
         // The turn that replies to this key has run and its commit is pending: wait for it, then look again.
         const committing = cell.uncommitted?.replyTo(scoped);
@@ -168,10 +171,7 @@ export class IdempotencyCache {
   #waitFor(messageId: string, job: Job, signal: AbortSignal): Promise<Reply> {
     const { deferred } = this.#host;
     deferred.add(messageId, job);
-    const cancel = (): void => {
-      deferred.remove(messageId, job);
-      job.fail(faults.cancelled(job.message.to, true));
-    };
+    const cancel = (): void => deferred.leave(messageId, job, faults.cancelled);
     signal.addEventListener("abort", cancel, { once: true });
     job.cancellation = { clear: () => signal.removeEventListener("abort", cancel) };
     return job.promise();

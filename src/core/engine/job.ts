@@ -3,6 +3,7 @@
 import type { CallKey } from "../chain/internal.ts";
 import { EngineError, type CallOptions, type Message, type Reply, type Step } from "../contract/index.ts";
 import { MultiMap, safeCall } from "../contract/internal.ts";
+import type { ErrorFor, ForwardedCalls } from "./cancellation.ts";
 import type { OnFault } from "./fault-reports.ts";
 
 /** Where a message is. From `commit` on it can no longer be cancelled. */
@@ -29,6 +30,8 @@ export class Job {
   wake: string | undefined;
   /** It counts against the mailbox's limit. Messages that turns have sent, and timers, do not: they have limits of their own. */
   bounded = true;
+  /** It was forwarded for a caller that has left: it is not delivered again. */
+  abandoned = false;
   onEnd: OnEnd | undefined;
   cancellation: { clear(): void; recheck?(): void } | undefined;
   #outcome: Reply | EngineError | undefined;
@@ -99,8 +102,13 @@ export function failTask(task: Task, error: EngineError): void {
 
 /** Callers whose turn returned `reply: "later"`. The pending reply is stored and outlives the process; these promises do not. */
 export class DeferredReplies {
+  readonly #forwarded: Pick<ForwardedCalls, "cancel" | "replied">;
   readonly #waiting = new MultiMap<string, Job>();
   #closed: EngineError | undefined;
+
+  constructor(forwarded: Pick<ForwardedCalls, "cancel" | "replied">) {
+    this.#forwarded = forwarded;
+  }
 
   /** `messageId` is the message whose reply is deferred; a repeated keyed call waits for its first. */
   add(messageId: string, job: Job): void {
@@ -110,13 +118,16 @@ export class DeferredReplies {
     job.cancellation?.recheck?.();
   }
 
-  /** One caller stops waiting; the reply is still pending. */
-  remove(messageId: string, job: Job): void {
+  /** One caller stops waiting. The reply is still pending, but what was forwarded for the last caller is cancelled. */
+  leave(messageId: string, job: Job, error: ErrorFor): void {
     this.#waiting.take(messageId, job);
+    job.fail(error(job.message.to, true, true));
+    if (!this.#waiting.has(messageId)) this.#forwarded.cancel(messageId, error);
   }
 
   /** Replies to each caller, after its receipt. */
   reply(messageId: string, reply: Reply, receipt: (job: Job) => void): void {
+    this.#forwarded.replied(messageId);
     for (const job of this.#take(messageId)) {
       receipt(job);
       job.done(reply);

@@ -47,8 +47,9 @@ import {
   safeCall,
   unserialisableError,
 } from "../contract/internal.ts";
-import { faults, firstCall, innerKey, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
+import { faults, innerKey, pastOf, scopedKey, stamp, stampFrom } from "../chain/internal.ts";
 import { ActorState } from "./actor-state.ts";
+import { ForwardedCalls } from "./cancellation.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { IdempotencyCache } from "./idempotency.ts";
@@ -115,7 +116,8 @@ export class LocalEngine implements Engine {
   readonly #cells: CellDirectory;
   readonly #queries: Queries;
   readonly #watchers: Watchers;
-  readonly #deferred = new DeferredReplies();
+  readonly #forwarded = new ForwardedCalls({ cell: ({ message }) => this.#registry.get(message.to) });
+  readonly #deferred = new DeferredReplies(this.#forwarded);
   readonly #passivation: Passivation;
   readonly #outbox: Outbox;
   readonly #dispatcher: Dispatcher;
@@ -169,7 +171,8 @@ export class LocalEngine implements Engine {
       store,
       retryMs,
       fault,
-      listeners: (message) => this.#deferred.listeners(firstCall(message), fault),
+      forwarded: this.#forwarded,
+      listeners: (call) => this.#deferred.listeners(call, fault),
       accept: (job) => (isStopChildrenMessage(job.message) ? this.#supervision.delivered(job) : this.#dispatcher.accept(job)),
     });
     const parts = { deferred: this.#deferred, registry: this.#registry, cells: this.#cells, outbox: this.#outbox };

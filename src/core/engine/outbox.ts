@@ -1,9 +1,20 @@
 // Owns: delivery of the messages that turns have sent (C5): order, retries, dead letters.
 // Does not own: the receiving turn (cell.ts), or where a message is stored.
 import type { CallOptions, Clock, Damaged, EngineError, DeadLetter, Message, Reply, OutboxAck, Store } from "../contract/index.ts";
-import { answerMessage, askerOf, atMostBytes, deadLetterAnswer, faults, finalRefusal, unhandledMessage } from "../chain/internal.ts";
+import {
+  answerMessage,
+  askerOf,
+  atMostBytes,
+  cancelledWith,
+  deadLetterAnswer,
+  faults,
+  finalRefusal,
+  firstCall,
+  unhandledMessage,
+} from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
 import { damageReporter, fromStore, type OnFault } from "./fault-reports.ts";
+import type { ForwardedCalls } from "./cancellation.ts";
 import { Job } from "./job.ts";
 import { Mailbox } from "./mailbox.ts";
 
@@ -36,6 +47,8 @@ interface Channel {
   busy: boolean;
 }
 
+const refusalOf = ({ code, message }: EngineError): Reply => ({ refused: { code, message } });
+
 const channelKey = (from: string | undefined, to: string): string => `${from ?? ""} ${to}`;
 
 export interface OutboxHost {
@@ -44,8 +57,9 @@ export interface OutboxHost {
   /** The delay after a first failure. A failed store is retried after half of it. */
   readonly retryMs: number;
   accept(job: Job): void;
-  /** The listeners of a forwarded message: those of the caller that waits behind it. */
-  listeners(message: Message): CallOptions | undefined;
+  /** The listeners of the callers that wait for the reply to a forwarded call. */
+  listeners(call: string | undefined): CallOptions | undefined;
+  readonly forwarded: Pick<ForwardedCalls, "begin" | "end">;
   readonly fault: OnFault;
 }
 
@@ -241,16 +255,23 @@ export class Outbox {
   #deliver(channel: Channel): void {
     const item = channel.messages.peek();
     if (item === undefined || this.#closed) return;
-    const job = new Job(item.message, this.#host.listeners(item.message));
+    const call = cancelledWith(item.message);
+    const job = new Job(item.message, this.#host.listeners(firstCall(item.message)));
+    const left = call === undefined ? undefined : this.#host.forwarded.begin(call, job);
+    if (left !== undefined) return this.#track(this.#finish(channel, item, refusalOf(left)));
     job.bounded = false;
     if (item.stored) job.consumed = item.message.id;
-    job.onEnd = (reply, error) => this.#ended(channel, item, job, reply, error);
+    job.onEnd = (reply, error) => {
+      if (call !== undefined) this.#host.forwarded.end(call, job);
+      this.#ended(channel, item, job, reply, error);
+    };
     this.#host.accept(job);
   }
 
   #ended(channel: Channel, item: OutboxMessage, job: Job, reply: Reply | undefined, error: EngineError | undefined): void {
     if (this.#closed && !job.dequeued) return;
     if (error !== undefined) {
+      if (job.abandoned) return this.#track(this.#finish(channel, item, refusalOf(error)));
       if (error.code === "STORE_CONFLICT" && item.stored) return this.#track(this.#disputed(channel, item));
       if (faults.isPassing(error)) return this.#again(channel, this.#host.retryMs / 2);
       const final = finalRefusal(item.message, error);
@@ -307,8 +328,7 @@ export class Outbox {
       return;
     }
     // A caller that waits for the reply must not wait forever.
-    const refused = { refused: { code: error.code, message: error.message } };
-    const answer = deadLetterAnswer(message, refused, this.#host.clock.now());
+    const answer = deadLetterAnswer(message, refusalOf(error), this.#host.clock.now());
     if (item.stored) {
       if (!(await this.#settle(item, "dead", answer === undefined ? { why } : { why, answer }))) return;
     } else {

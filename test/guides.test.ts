@@ -99,7 +99,7 @@ const allIn = (text: string, pattern: RegExp): readonly string[] =>
 
 test("the guide to clusters names the events of peers that nodes warn of, and no other", () => {
   const sources = sourcesOf("src/hosts/cluster/*.ts");
-  const [, told = ""] = page("cluster.md").split("| `peers`, with `what.event`: | |\n");
+  const [, told = ""] = page("cluster-operations.md").split("| `peers`, with `what.event`: | |\n");
   const named = allIn(told.split("| `fault`")[0] ?? "", /`((?:peer|members)-[a-z-]+)`/g);
   const logged = allIn(sources, /event: "([a-z-]+)"/g);
   assert.deepEqual(
@@ -147,7 +147,7 @@ test("every link of a page leads to a page, and to a heading that is there", () 
 
 test("the guide to clusters tells the traits that there are", () => {
   const traits = allIn(/export type Trait =([^;]+);/.exec(sourcesOf("src/core/contract/engine.ts"))?.[1] ?? "", /"([a-z-]+)"/g);
-  const told = /\(`traits`\): ([^\n]+)/.exec(page("cluster.md"))?.[1] ?? "";
+  const told = /\(`traits`\): ([^\n]+)/.exec(page("cluster-differences.md"))?.[1] ?? "";
   assert.deepEqual(allIn(told, /`([a-z-]+)`/g), traits);
 });
 

@@ -105,7 +105,8 @@ void test("the index of guides links to every page, the index of examples to eve
     new Set(
       Array.from(readFileSync(join(root, index), "utf8").matchAll(/\]\(([^)#]+)/g), ([, path = ""]) => resolve(root, dirname(index), path)),
     );
-  const guides = linked("docs/README.md");
+  const indexes = globSync("docs/**/README.md", { cwd: root });
+  const guides = new Set(indexes.flatMap((index) => [...linked(index)]));
   const pages = globSync("docs/**/*.md", { cwd: root }).filter((file) => file !== join("docs", "README.md"));
   assert.ok(pages.length > 20);
   assert.deepEqual(

@@ -1,4 +1,4 @@
-// The guide to testing is true: its code is part of this file, which runs.
+// The pages about testing are true: their code is part of this file, which runs.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,9 +31,10 @@ import {
 import { sessionSuite, streamSuite } from "troupe/conformance";
 import * as testing from "troupe/testing";
 import * as z from "zod";
+import { guideCalled } from "./guide-code.ts";
 
 const counter = actor("counter", {
-  description: "A count of one's own.",
+  description: "Your own count.",
   per: "user",
   state: z.object({ n: z.int().default(0) }),
   tools: {
@@ -43,7 +44,7 @@ const counter = actor("counter", {
 });
 
 const safe = actor("safe", {
-  description: "Keeps what the tills took.",
+  description: "Stores what the tills took.",
   per: "link",
   autoStart: true,
   state: z.object({ total: z.number().default(0) }),
@@ -93,8 +94,8 @@ const imported = (text: string): readonly string[] =>
       .map((name) => `${name} from ${from}`),
   );
 
-test("all code in the guide is in this file, line for line", () => {
-  const page = readFileSync(join(import.meta.dirname, "../docs/guide/testing.md"), "utf8");
+test("all code in the pages about testing is in this file, line for line", () => {
+  const page = ["testing.md", "testing-clients.md", "testing-failures.md"].map(guideCalled).join("\n");
   const whole = readFileSync(import.meta.filename, "utf8");
 
   const ownNames = new Set(imported(whole));
@@ -129,7 +130,7 @@ test("the guide's client", async () => {
 });
 
 test("the names in the table for AppTheory's test kit exist", async () => {
-  const page = readFileSync(join(import.meta.dirname, "../docs/guide/apptheory.md"), "utf8");
+  const page = guideCalled("apptheory.md");
   const [table = ""] = (page.split("\n## Tests\n")[1] ?? "").split("\n## ");
   await using server = await testServer([counter]);
   const client = server.client();
@@ -147,7 +148,7 @@ test("the guide's matrix", async () => {
   await using server = await testServer([counter]);
   const found = await clientMatrix((options) => server.client(options), { calls: [{ name: "add" }] });
   assert.deepEqual(found, []);
-  const page = readFileSync(join(import.meta.dirname, "../docs/guide/testing.md"), "utf8");
+  const page = guideCalled("testing-clients.md");
   await using gone = await testServer({ exchange: () => ({ status: 503 }) });
   const rows = (await clientMatrix((options) => gone.client(options))).map(({ client }) => client);
   assert.equal(rows.length, 5);
@@ -201,8 +202,8 @@ test("the guide's transcript", async () => {
     assertToolResult(await client.callTool("add"), /\d/);
   });
   await using next = await testServer([counter]);
-  const kept = readTranscript(JSON.parse(JSON.stringify(transcript)));
-  assert.deepEqual(await replayTranscript(next, kept), []);
+  const loaded = readTranscript(JSON.parse(JSON.stringify(transcript)));
+  assert.deepEqual(await replayTranscript(next, loaded), []);
 });
 
 test("the guide's server: the same in every run, its own ids too", async () => {
@@ -235,13 +236,13 @@ test("each way to a test server", async () => {
 });
 
 test("the guide's notifications", async () => {
-  const door = registry({ tools: { knock: { description: "Knocks.", work: () => "Who is there?" } } });
-  await using house = await testServer(door);
-  const guest = house.client();
-  await guest.listTools();
-  door.add({ tools: { enter: { description: "Goes in.", work: () => "Welcome." } } });
-  await guest.notifications.first("notifications/tools/list_changed");
-  assertHasTools(await guest.listTools(), "knock", "enter");
+  const source = registry({ tools: { knock: { description: "Knocks.", work: () => "Who is there?" } } });
+  await using server = await testServer(source);
+  const client = server.client();
+  await client.listTools();
+  source.add({ tools: { enter: { description: "Goes in.", work: () => "Welcome." } } });
+  await client.notifications.first("notifications/tools/list_changed");
+  assertHasTools(await client.listTools(), "knock", "enter");
 });
 
 sessionSuite("my session store", {

@@ -15,7 +15,7 @@ import { CLIENTS, connect } from "../clients.ts";
 import { NOBODY, startDynamo } from "../dynamo/tables.ts";
 import { installJudges } from "../foreign/install.ts";
 import { serveChild } from "../serve-child.ts";
-import { blocksOf, lineWith, root } from "./pages.ts";
+import { blocksOf, lineWith, PAGES, root } from "./pages.ts";
 import { followPage, type Project } from "./project.ts";
 import { changed } from "./samples.ts";
 
@@ -83,7 +83,7 @@ describe("the guide's instructions", () => {
   after(() => project[Symbol.asyncDispose]());
 
   test("each block of code is a file of the project, and compiles", async () => {
-    for (const page of ["first-server.md", "deploy.md"])
+    for (const page of PAGES)
       for (const { language, file, text } of blocksOf(page)) assert.ok(["sh", "json"].includes(language) || file !== undefined, text);
     const tsc = join(root, "node_modules/typescript/bin/tsc");
     const types = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
@@ -174,7 +174,7 @@ describe("the guide's instructions", () => {
   test("zipped as the page says, the function answers only callers with the key", async () => {
     const task = join(project.folder, "../task");
     mkdirSync(task);
-    const line = lineWith("deploy.md", "zip -qr");
+    const line = lineWith("deploy-aws.md", "zip -qr");
     const files = line.split(" ").slice(3).join(" ");
     // A machine without zip gets the same folder by copying what the command names.
     await project.shell(
@@ -203,7 +203,7 @@ describe("the guide's instructions", () => {
     const authorization = `Bearer ${KEY}`;
     const begun = await invoked(
       project.folder,
-      "kept.mjs",
+      "sessions.mjs",
       { headers: { ...headers, authorization }, body: JSON.stringify(initialize) },
       env,
     );
@@ -214,7 +214,7 @@ describe("the guide's instructions", () => {
       const more = { headers: { authorization, "mcp-session-id": session }, body: null };
       const http = { method: "DELETE", path: "/mcp", protocol: "HTTP/1.1", sourceIp: "192.0.2.3", userAgent: "t" };
       const about = { domainName: "klmno.lambda-url.eu-central-1.on.aws", http, requestId: "r", stage: "$default" };
-      return /"status":(\d+)/.exec(await invoked(project.folder, "kept.mjs", { ...more, requestContext: about }, env))?.[1];
+      return /"status":(\d+)/.exec(await invoked(project.folder, "sessions.mjs", { ...more, requestContext: about }, env))?.[1];
     };
     assert.equal(await end("never-begun"), "404");
     assert.match((await end(id)) ?? "", /^20[024]$/);
@@ -223,7 +223,7 @@ describe("the guide's instructions", () => {
       headers: { ...headers, authorization, "mcp-session-id": id },
       body: JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" }),
     };
-    assert.match(await invoked(project.folder, "kept.mjs", ping, env), /"status":404/, "what has ended stays ended");
+    assert.match(await invoked(project.folder, "sessions.mjs", ping, env), /"status":404/, "what has ended stays ended");
   });
 
   test("for AgentCore it listens without a key, and accepts unknown session ids #apptheory.agentcore", async () => {
@@ -237,7 +237,7 @@ describe("the guide's instructions", () => {
   });
 
   test("files in docker, aws and zip commands exist (docker and aws are not run)", () => {
-    const commands = blocksOf("deploy.md").filter(({ language }) => language === "sh" || language === "dockerfile");
+    const commands = PAGES.flatMap(blocksOf).filter(({ language }) => language === "sh" || language === "dockerfile");
     const named = commands.flatMap(({ text }) => [
       ...Array.from(text.matchAll(/^COPY (.+) \.\/$/gm), ([, files = ""]) => files.split(" ")).flat(),
       ...Array.from(text.matchAll(/^zip -qr \S+ (.+)$/gm), ([, files = ""]) => files.split(" ")).flat(),
@@ -247,8 +247,8 @@ describe("the guide's instructions", () => {
     assert.ok(named.length > 15);
     // The archive is made by the test above.
     for (const file of named.filter((name) => name !== "hello.zip")) assert.ok(existsSync(join(project.folder, file)), file);
-    assert.match(lineWith("deploy.md", "zip -qr"), /\bhello\.zip\b/);
-    const [handler = ""] = /--handler (\w+)\.handler/.exec(lineWith("deploy.md", "create-function "))?.slice(1) ?? [];
+    assert.match(lineWith("deploy-aws.md", "zip -qr"), /\bhello\.zip\b/);
+    const [handler = ""] = /--handler (\w+)\.handler/.exec(lineWith("deploy-aws.md", "create-function "))?.slice(1) ?? [];
     assert.ok(existsSync(join(project.folder, `${handler}.mjs`)));
   });
 });

@@ -1,8 +1,11 @@
-// The pages "a first server" and "deploying": their files, and their commands.
+// The pages "a first server" and "deploying" (also on AWS): their files, and their commands.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
 export const root = resolve(import.meta.dirname, "../..");
+
+/** The pages that a reader follows in this order. */
+export const PAGES = ["first-server.md", "deploy.md", "deploy-aws.md"];
 
 export interface Block {
   readonly language: string;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { blocksOf, root } from "./pages.ts";
+import { blocksOf, PAGES, root } from "./pages.ts";
 
 const run = promisify(execFile);
 
@@ -51,8 +51,7 @@ export async function followPage(): Promise<Project> {
   const [install] = blocksOf("first-server.md");
   if (install === undefined) throw new Error("The page begins with no commands.");
   await shell(home, install.text.replaceAll("/path/to/troupe", staged).replace(/ zod$/, ` zod@${pinned("zod")}`));
-  for (const { file, text } of [...blocksOf("first-server.md"), ...blocksOf("deploy.md")])
-    if (file !== undefined) writeFileSync(join(folder, file), `${text}\n`);
+  for (const { file, text } of PAGES.flatMap(blocksOf)) if (file !== undefined) writeFileSync(join(folder, file), `${text}\n`);
   return {
     folder,
     shell: (commands) => shell(folder, commands),

@@ -6,13 +6,13 @@ import { join, resolve } from "node:path";
 const root = resolve(import.meta.dirname, "..");
 const unspaced = (code: string): string => code.replace(/\s+/g, "");
 
-const IMPORT = /^import (?:type )?\{([^}]+)\} from "([^"]+)";\n*/gm;
+const IMPORT = /^import (?:type )?(?:\{([^}]+)\}|(\* as \w+)) from "([^"]+)";\n*/gm;
 
 /** `name from module` for each name that is imported, types included. */
 const importsOf = (code: string): ReadonlySet<string> =>
   new Set(
-    Array.from(code.matchAll(IMPORT)).flatMap(([, names = "", from = ""]) =>
-      names
+    Array.from(code.matchAll(IMPORT)).flatMap(([, names, all = "", from = ""]) =>
+      (names ?? all)
         .split(",")
         .map((name) => name.trim().replace(/^type /, ""))
         .filter((name) => name !== "")

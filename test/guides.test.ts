@@ -34,8 +34,8 @@ const BULLETS = [
   "Prompts are user-controlled and explicitly selected by users",
 ];
 
-test("the security guide has a row for each bullet: the mechanism, or the host's job #mud.security-guide #spec.2.approval #spec.6.consent #spec.6.tools.consent #spec.6.tools.untrusted #spec.6.documentation #spec.6.trust.server #spec.8.security", () => {
-  const rows = page("security.md")
+test("each security requirement of MCP has a row with a mechanism, or the host's job #mud.security-guide #spec.2.approval #spec.6.consent #spec.6.tools.consent #spec.6.tools.untrusted #spec.6.documentation #spec.6.trust.server #spec.8.security", () => {
+  const rows = page("security-spec.md")
     .split("\n")
     .filter((line) => line.startsWith("| "))
     .map((line) => line.split("|").map((cell) => cell.trim()));

@@ -1,7 +1,6 @@
 // The pages about testing are true: their code is part of this file, which runs.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { actor } from "troupe";
 import { agenticServices, fromAgenticService } from "troupe/agentic";

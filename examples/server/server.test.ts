@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createServer } from "node:http";
 import { once } from "node:events";
+import { testServer } from "troupe/testing";
 import { withUsers, withUsersOfExpress } from "./mounts.ts";
 import { demo } from "./index.ts";
+import { observed, withOwnObserver } from "./telemetry.ts";
 
 const body = JSON.stringify({
   jsonrpc: "2.0",
@@ -60,4 +62,12 @@ test("the demonstration has the offers of the guide", async () => {
     [server.tools, server.resources, server.prompts].map((one) => one.list().map(({ name }) => name)),
     [["echo", "long_task", "area", "divide", "draw"], ["hello", "note", "pixel"], ["greet"]],
   );
+});
+
+test("servers with an observer answer", async () => {
+  for (const make of [observed, withOwnObserver]) {
+    await using own = make();
+    await using server = await testServer(own);
+    assert.deepEqual(await server.client().listTools(), []);
+  }
 });

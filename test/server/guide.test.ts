@@ -46,6 +46,7 @@ const PAGES = [
   "server.md",
   "sessions.md",
   "tasks.md",
+  "telemetry.md",
   "transports.md",
 ];
 

@@ -17,6 +17,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program) => (await import("./install-commands.ts")).registerInstallCommands(program),
   },
   {
+    names: ["new"],
+    register: async (program, version) => (await import("./new-command.ts")).registerNewCommand(program, version),
+  },
+  {
     names: ["actors"],
     register: async (program) => (await import("./actors-command.ts")).registerActorsCommand(program),
   },

@@ -250,9 +250,9 @@ export const applySettings = async (
   return { modules, file: path, list };
 };
 
-/** Throws a `CommandError` where there is nothing to serve. */
-export const modulesToServe = ({ modules, file }: Settings): readonly string[] => {
-  if (modules.length > 0) return modules;
+/** Guests are served without a module. Throws a `CommandError` where there is nothing to serve. */
+export const modulesToServe = ({ modules, file, list }: Settings): readonly string[] => {
+  if (modules.length > 0 || list.some(({ name }) => name === "theater" || name === "theaterTcp")) return modules;
   throw usage(
     file === undefined
       ? "There is nothing to serve: name a module, as in troupe serve door.ts, or give modules in a troupe.config.ts here or in a folder above."

@@ -1,0 +1,33 @@
+import { actor, refuse } from "troupe";
+import * as z from "zod";
+
+/** One shopping list for everyone who connects. With `per: "user"`, each user would have a list of their own. */
+export const list = actor("list", {
+  description: "A shopping list.",
+  per: "shared",
+  state: z.object({ items: z.array(z.string()).default([]) }),
+  tools: {
+    add: {
+      description: "Put an item on the list.",
+      input: z.object({ item: z.string().min(1).max(100) }),
+      run({ state, args }) {
+        if (state.items.includes(args.item)) refuse(`${args.item} is on the list already.`);
+        state.items.push(args.item);
+        return `${args.item} is on the list.`;
+      },
+    },
+    remove: {
+      description: "Take an item off the list.",
+      input: z.object({ item: z.string() }),
+      // The tool is available only while there is something to remove, and takes only what is on the list.
+      enabled: ({ state }) => state.items.length > 0 || "The list is empty.",
+      choices: { item: ({ state }) => state.items },
+      run({ state, args }) {
+        state.items = state.items.filter((item) => item !== args.item);
+        return `${args.item} is off the list.`;
+      },
+    },
+    show: { description: "Read the list.", view: ({ state }) => state.items.join("\n") || "The list is empty." },
+  },
+  resources: { items: { uri: "list://items", mimeType: "application/json", view: ({ state }) => state.items } },
+});

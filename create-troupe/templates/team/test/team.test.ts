@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertRefused, assertToolResult, testServer } from "troupe/testing";
+import { board, inbox, openTasks, task } from "../src/index.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+async function office() {
+  const server = await testServer([board, task, inbox], { indexes: [openTasks] });
+  const ann = server.client({ principal: "ann", scopes: ["lead"] });
+  const bob = server.client({ principal: "bob" });
+  return { server, ann, bob, [Symbol.asyncDispose]: () => server.close() };
+}
+
+test("a task is added, found, taken and finished, and its author is notified", async () => {
+  await using at = await office();
+  const { ann, bob } = at;
+  assertToolResult(await ann.tools.add({ title: "Water the plants" }), { task: "T-1" });
+  assertToolResult(await bob.callTool("find_tasks", { where: { status: "open" } }), /Water the plants/);
+  await bob.callTool("task__take", { task: "T-1" });
+  assertRefused(await ann.callTool("task__take", { task: "T-1" }), "The task is taken.", "NOT_NOW");
+  assertRefused(await ann.callTool("task__finish", { task: "T-1" }), "Only the person who took the task may finish it.");
+  assertToolResult(await bob.callTool("task__finish", { task: "T-1" }), "Done.");
+  assert.match(await ann.readText("inbox://mine"), /T-1 is done: Water the plants/);
+  assert.equal(await ann.readText("tasks://open"), '{"items":[]}');
+});
+
+test("the person who took a task is reminded every two days until it is done", async () => {
+  await using at = await office();
+  const { server, ann, bob } = at;
+  await ann.tools.add({ title: "Water the plants" });
+  await bob.callTool("task__take", { task: "T-1" });
+  await server.clock.advance(5 * DAY_MS);
+  assert.equal(JSON.parse(await bob.readText("inbox://mine")).length, 2);
+  await bob.callTool("task__finish", { task: "T-1" });
+  await server.clock.advance(5 * DAY_MS);
+  assert.equal(JSON.parse(await bob.readText("inbox://mine")).length, 2);
+});
+
+test("only the lead reminds others", async () => {
+  await using at = await office();
+  const { ann, bob } = at;
+  await ann.tools.add({ title: "Water the plants" });
+  await bob.callTool("task__take", { task: "T-1" });
+  assertRefused(await bob.tools.nudge({ task: "T-1" }), "Only the team's lead may do this.");
+  assertToolResult(await ann.tools.nudge({ task: "T-1" }), "Reminded.");
+  assert.match(await bob.readText("inbox://mine"), /Still waiting for you: T-1/);
+});

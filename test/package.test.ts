@@ -7,6 +7,8 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 const root = resolve(import.meta.dirname, "..");
 const run = promisify(execFile);
@@ -106,6 +108,15 @@ describe("the package", () => {
       export const bell = troupe.actor("bell", { description: "A bell.", per: "shared", initial: () => ({}), tools: { ring: { description: "Ring.", run: () => "Ding." } } });`,
     );
     assert.match(await serveAndList(project, "whole.js"), /"ring"/);
+  });
+
+  test("troupe docs finds pages in the package", async () => {
+    const client = new Client({ name: "test", version: "1" });
+    const args = [join(project, "node_modules/troupe/bin/troupe.js"), "docs"];
+    await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: "inherit" }));
+    const { structuredContent } = await client.callTool({ name: "search", arguments: { query: "exit codes" } });
+    await client.close();
+    assert.match(JSON.stringify(structuredContent), /"guide\/cli"/);
   });
 
   test("a world is served from the package #cli.modules.world #mud.worlds.serve", async () => {

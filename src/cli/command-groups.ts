@@ -57,6 +57,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program, version) => (await import("./theater-commands.ts")).registerTheaterCommands(program, version),
   },
   {
+    names: ["docs"],
+    register: async (program, version) => (await import("./docs-commands.ts")).registerDocsCommands(program, version),
+  },
+  {
     names: ["guests"],
     register: async (program) => (await import("./guest-commands.ts")).registerGuestCommands(program),
   },

@@ -8,9 +8,10 @@ import {
   type Outgoing,
   type Reply,
 } from "../../src/core/contract/index.ts";
+import { omitUndefined } from "../../src/core/contract/internal.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { objectOf, ofLetters } from "../../src/hosts/restate/directory.ts";
-import { World } from "../../src/hosts/restate/world.fixture.ts";
+import { World, type WorldOptions } from "../../src/hosts/restate/world.fixture.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
 import { settle, SimulatedClock, SimulatedEntropy } from "../../src/testing/index.ts";
 
@@ -73,8 +74,9 @@ async function local(kinds: readonly Behaviour[], clock: SimulatedClock, store: 
   };
 }
 
-const onRestate = async (kinds: readonly Behaviour[], after?: World): Promise<Place> => {
-  const world = new World({ kinds, ...(after !== undefined && { after }) });
+/** `faults`: what goes wrong with each invocation. */
+export const onRestate = async (kinds: readonly Behaviour[], faults?: WorldOptions["faults"], after?: World): Promise<Place> => {
+  const world = new World({ kinds, ...omitUndefined({ after, faults }) });
   const outcomeOf = async (outgoing: Outgoing, options: Pick<CallOptions, "key" | "answers" | "can"> = {}): Promise<Reply | string> => {
     const { key, answers, can } = options;
     const outcome = await world.call(
@@ -118,7 +120,7 @@ const onRestate = async (kinds: readonly Behaviour[], after?: World): Promise<Pl
       const entries: readonly [string, { message: { action: string } }][] = Object(listed).value.entries;
       return entries.map(([, { message }]) => message.action);
     },
-    reopen: () => onRestate(kinds, world),
+    reopen: () => onRestate(kinds, faults, world),
     [Symbol.asyncDispose]: async () => undefined,
   };
 };

@@ -4,10 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadWorld, worlds } from "../../examples/mud/index.ts";
-import { EngineError, type Reply, type Viewer } from "../../src/core/contract/index.ts";
+import { loadWorld, mud, worlds } from "../../examples/mud/index.ts";
+import { EngineError, type Reply, type Source, type Viewer } from "../../src/core/contract/index.ts";
 import { checkFile } from "../../src/core/store/index.ts";
-import { type Life, Machine, rounds } from "./crashing-machine.ts";
+import { cast } from "../../src/mcp/source/index.ts";
+import { type Life as EngineLife, Machine, rounds } from "./crashing-machine.ts";
 import { type Called, isActorId, Ledger } from "./ledger.ts";
 import { type Act, LOOKS, restless } from "./restless.ts";
 import { seeded, withSeed } from "./seed.ts";
@@ -28,6 +29,10 @@ const PLACES = [
   "half of a commit",
 ];
 
+interface Life extends EngineLife {
+  readonly source: Source;
+}
+
 const textOf = (reply: Reply): string => JSON.stringify(reply);
 
 test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD keeps what it acknowledged and every item in one place #store.crashes #mud.items`, async (t) => {
@@ -35,7 +40,9 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD k
   const world = loadWorld(file);
   const random = seeded(20_260_728);
   await withSeed(random.seed, async () => {
-    await using machine = new Machine(random, world);
+    const kinds = mud(world);
+    await using machine = new Machine(random, kinds);
+    const served = (life: EngineLife): Life => ({ ...life, source: cast({ ...life, kinds }) });
     const ledger = new Ledger();
     let now = Promise.withResolvers<Life>();
     const game = { over: false };
@@ -90,7 +97,7 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD k
     const playing = Promise.all(PLAYERS.map((name) => play(name)));
     for (let life = 0; machine.crashes < CRASHES; life += 1) {
       const { life: begun, dead } = await machine.begin(life);
-      if (begun !== undefined) now.resolve(begun);
+      if (begun !== undefined) now.resolve(served(begun));
       await Promise.race([dead, playing.then(() => dead)]);
       if (begun !== undefined) now = Promise.withResolvers<Life>();
       for (const { actor, seq, head } of ledger.receipts.slice(-8)) {
@@ -103,7 +110,7 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD k
     machine.tame();
     const { life: last } = await machine.begin(CRASHES * 2);
     assert.ok(last !== undefined);
-    now.resolve(last);
+    now.resolve(served(last));
     await playing;
     while ((await machine.disk.undelivered(1)).length > 0) await rounds();
     await rounds();

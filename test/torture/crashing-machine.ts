@@ -1,10 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mud, type World } from "../../examples/mud/index.ts";
-import { type Clock, type Source, type Store, systemClock } from "../../src/core/contract/index.ts";
+import { type Behaviour, type Clock, type Entropy, type Store, systemClock } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
-import { cast } from "../../src/mcp/source/index.ts";
 import { sqliteStore } from "../../src/core/store/index.ts";
 import { type Fault, type FaultPlace, FaultyStore, SimulatedEntropy } from "../../src/testing/index.ts";
 import type { Seeded } from "./seed.ts";
@@ -46,11 +44,13 @@ const WRITTEN: ReadonlySet<FaultPlace> = new Set<FaultPlace>(["after commit", "a
 
 /** One process, from its start to its crash. */
 export interface Life {
-  readonly source: Source;
+  readonly engine: LocalEngine;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
   readonly faulty: FaultyStore;
 }
 
-/** A machine whose processes play the MUD on one disk, and crash; what its power leaves of the files is its own affair. */
+/** A machine whose processes run these kinds on one disk, and crash; what its power leaves of the files is its own affair. */
 export class Machine implements AsyncDisposable {
   /** Where it crashed, how often. */
   readonly places = new Map<string, number>();
@@ -59,16 +59,16 @@ export class Machine implements AsyncDisposable {
   disk: Store;
   readonly #root = mkdtempSync(join(tmpdir(), "troupe-crash-"));
   readonly #random: Seeded;
-  readonly #world: World;
+  readonly #kinds: readonly Behaviour[];
   #directory = join(this.#root, "0");
   #images = 0;
   #beforeCommit: (() => void) | undefined;
   #logBefore = 0;
   #tame = false;
 
-  constructor(random: Seeded, world: World) {
+  constructor(random: Seeded, kinds: readonly Behaviour[]) {
     this.#random = random;
-    this.#world = world;
+    this.#kinds = kinds;
     this.disk = this.#mounted();
   }
 
@@ -166,12 +166,11 @@ export class Machine implements AsyncDisposable {
       } else if (random.under(6) === 0) await this.remount();
       else await faulty.answered();
     })();
-    const kinds = mud(this.#world);
     const entropy = new SimulatedEntropy(random.seed + life);
-    const started = LocalEngine.start({ kinds, store: faulty, clock, entropy, retryMs: 2 });
+    const started = LocalEngine.start({ kinds: this.#kinds, store: faulty, clock, entropy, retryMs: 2 });
     const engine = await Promise.race([started, dead]);
     if (!(engine instanceof LocalEngine)) return { life: undefined, dead };
-    return { life: { source: cast({ engine, kinds, clock, entropy }), faulty }, dead };
+    return { life: { engine, clock, entropy, faulty }, dead };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

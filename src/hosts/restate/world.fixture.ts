@@ -73,7 +73,8 @@ export class World {
 
   constructor(options: WorldOptions) {
     this.#options = options;
-    this.#entropy = options.entropy ?? new SimulatedEntropy();
+    // Ids must stay unique: a second world over the same objects that began again would give other actors and messages the same ones.
+    this.#entropy = options.entropy ?? (options.after === undefined ? new SimulatedEntropy() : options.after.#entropy);
     this.now = options.now ?? options.after?.now ?? 1_704_067_200_000;
     this.#objects = options.after === undefined ? new Map() : options.after.#objects;
     const sdk = this.#sdk();

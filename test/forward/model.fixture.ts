@@ -1,0 +1,223 @@
+// Actors that pass calls on to each other as the calls say, and the model: what each such call leads to.
+import * as fc from "fast-check";
+import { actor, refuse } from "troupe";
+import * as z from "zod";
+import type { Forwarded, Value } from "../../src/core/actor/index.ts";
+import type { ActorId, Json, Outgoing, Reply } from "../../src/core/contract/index.ts";
+
+/** How many nodes there are. Few, so that some calls come back to where they were. */
+export const NODES = 6;
+
+const step = z.object({
+  how: z.enum(["forward", "request", "settle"]),
+  to: z.int(),
+  /** `work` passes the call on from work. */
+  action: z.enum(["go", "work"]),
+  /** What a refused request replies instead. */
+  rescue: z.boolean(),
+});
+const input = z.object({ call: z.string(), steps: z.array(step), end: z.enum(["ok", "settled", "refuse", "throw"]) });
+
+export type Step = z.infer<typeof step>;
+export type Input = z.infer<typeof input>;
+
+const counts = z.record(z.string(), z.int()).default({});
+type Counts = Record<string, number>;
+const add = (to: Counts, call: string): void => void (to[call] = (to[call] ?? 0) + 1);
+
+export const board = actor("board", {
+  description: "Counts the notes of each call.",
+  per: "link",
+  autoStart: true,
+  state: z.object({ notes: counts }),
+  messages: {
+    note: {
+      input: z.object({ call: z.string() }),
+      run: ({ state, args }) => add(state.notes, args.call),
+    },
+  },
+});
+
+/** What the handler of a reply gets. */
+const back = z.object({ call: z.string(), rescue: z.boolean() });
+
+interface Passing {
+  readonly state: { readonly seen: Counts };
+  readonly args: Input;
+  readonly send: (message: Outgoing) => string;
+  readonly settled: (value: number) => Forwarded<number>;
+  readonly forward: (message: Outgoing) => Forwarded<unknown>;
+  readonly request: (message: Outgoing, reply: "go" | "settleGo" | "work" | "settleWork", args: z.infer<typeof back>) => Forwarded<unknown>;
+}
+
+// The messages are not typed by the kind: it cannot name its own messages while it is inferred.
+function pass({ state, args, send, settled, forward, request }: Passing): number | Forwarded<unknown> {
+  const [next, ...steps] = args.steps;
+  if (next === undefined) {
+    if (args.end === "refuse") return refuse("No.", { code: "NO" });
+    if (args.end === "throw") throw new Error("It broke.");
+    add(state.seen, args.call);
+    if (args.end === "ok") return 0;
+    for (const at of ["a", "b"]) send(board.at(at).note({ call: args.call }));
+    return settled(0);
+  }
+  add(state.seen, args.call);
+  const message: Outgoing = { to: `node/${next.to}`, action: next.action, args: { ...args, steps } };
+  if (next.how === "forward") return forward(message);
+  const names = { go: ["go", "settleGo"], work: ["work", "settleWork"] } as const;
+  return request(message, names[next.action][next.how === "request" ? 0 : 1], { call: args.call, rescue: next.rescue });
+}
+
+interface Returning {
+  readonly state: { readonly back: Counts };
+  readonly args: z.infer<typeof back>;
+}
+function refused({ state, args }: Returning): Value {
+  add(state.back, args.call);
+  return args.rescue ? 100 : undefined;
+}
+
+const replied = (action: "go" | "work") => ({
+  of: { kind: "node", action },
+  input: back,
+  run({ state, args, reply }: Returning & { readonly reply: unknown }) {
+    add(state.back, args.call);
+    return Number(reply) + 1;
+  },
+  refused,
+});
+const settling = (action: "go" | "work") => ({
+  of: { kind: "node", action },
+  input: back,
+  run({ state, args, reply, send, settled }: Returning & { readonly reply: unknown } & Pick<Passing, "send" | "settled">) {
+    add(state.back, args.call);
+    send(board.at("a").note({ call: args.call }));
+    return settled(Number(reply) + 1);
+  },
+  refused,
+});
+
+export const node = actor("node", {
+  description: "Passes calls on.",
+  per: "link",
+  autoStart: true,
+  state: z.object({ seen: counts, back: counts }),
+  messages: {
+    go: { input, run: (ctx) => pass(ctx) },
+    work: {
+      input,
+      async work(ctx) {
+        await new Promise<void>((resolve) => setImmediate(resolve));
+        return pass(ctx);
+      },
+    },
+  },
+  replies: { go: replied("go"), work: replied("work"), settleGo: settling("go"), settleWork: settling("work") },
+});
+
+export const KINDS = [node, board];
+
+/** A call of a node. */
+export interface Call extends Input {
+  readonly at: number;
+  readonly action: "go" | "work";
+}
+
+export const outgoingOf = ({ at, action, call, steps, end }: Call): Outgoing & { readonly to: ActorId } => ({
+  to: `node/${at}`,
+  action,
+  args: { call, steps, end },
+});
+
+/** What a call leads to. */
+export interface Expected {
+  readonly reply: string;
+  /** How often each actor has counted the call: `node/1 seen`, `node/1 back`, `board/a notes`. */
+  readonly counts: ReadonlyMap<string, number>;
+  readonly deadLetters: number;
+}
+
+export function expectedOf({ at, action, steps, end }: Call): Expected {
+  const found = new Map<string, number>();
+  const count = (what: string): void => void found.set(what, (found.get(what) ?? 0) + 1);
+  let deadLetters = 0;
+  const replyAt = (index: number, here: { readonly to: number; readonly action: string }, before: readonly string[]): number | string => {
+    const id = `node/${here.to}`;
+    const path = [...before, `${id} ${here.action}`];
+    const next = steps[index];
+    if (next === undefined) {
+      if (end === "refuse") return "NO";
+      if (end === "throw") {
+        deadLetters += 1;
+        return "CRASHED";
+      }
+      count(`${id} seen`);
+      if (end === "settled") for (const key of ["a", "b"]) count(`board/${key} notes`);
+      return 0;
+    }
+    if (path.includes(`node/${next.to} ${next.action}`)) return "CYCLE";
+    count(`${id} seen`);
+    const reply = replyAt(index + 1, next, path);
+    if (next.how === "forward") return reply;
+    count(`${id} back`);
+    if (typeof reply === "string") return next.rescue ? 100 : reply;
+    if (next.how === "settle") count("board/a notes");
+    return reply + 1;
+  };
+  const reply = String(replyAt(0, { to: at, action }, []));
+  return { reply, counts: found, deadLetters };
+}
+
+export const short = (reply: Reply): string =>
+  "ok" in reply ? JSON.stringify(reply.ok) : "refused" in reply ? reply.refused.code : JSON.stringify(reply);
+
+/** All ids of actors that a call may reach. */
+export const IDS: readonly ActorId[] = [
+  ...Array.from({ length: NODES }, (_, index): ActorId => `node/${index}`),
+  ...["a", "b"].map((key): ActorId => `board/${key}`),
+];
+
+/** How often each actor has counted each call, by the call. */
+export function countsIn(states: ReadonlyMap<ActorId, Json | undefined>): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const found = new Map<string, Map<string, number>>();
+  for (const [id, state] of states)
+    for (const [what, calls] of Object.entries(Object(state)))
+      for (const [call, count] of Object.entries(Object(calls))) {
+        const of = found.get(call) ?? new Map<string, number>();
+        found.set(call, of.set(`${id} ${what}`, Number(count)));
+      }
+  return found;
+}
+
+const node$ = fc.nat({ max: NODES - 1 });
+const action$ = fc.constantFrom("go" as const, "go" as const, "work" as const);
+
+/** Calls without names. The first actor does not throw by itself: such a call has no reply, and may be made again. */
+export const calls$ = fc.record({
+  at: node$,
+  action: action$,
+  steps: fc.array(
+    fc.record({
+      how: fc.constantFrom("forward" as const, "request" as const, "settle" as const),
+      to: node$,
+      action: action$,
+      rescue: fc.boolean(),
+    }),
+    { minLength: 1, maxLength: 5 },
+  ),
+  end: fc.constantFrom("ok" as const, "ok" as const, "settled" as const, "refuse" as const, "throw" as const),
+});
+
+/** A user's tool that makes any call of the model. */
+export const caller = actor("caller", {
+  description: "Calls nodes.",
+  per: "user",
+  state: z.object({}),
+  tools: {
+    call: {
+      description: "Call a node.",
+      input: input.extend({ at: z.int(), action: z.enum(["go", "work"]) }),
+      run: ({ args, forward }) => forward(outgoingOf(args)),
+    },
+  },
+});

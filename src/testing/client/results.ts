@@ -7,12 +7,13 @@ import { isJsonObjects } from "./message.ts";
 export type Definition = JsonObject & { readonly name: string };
 export type ResourceDefinition = Definition & { readonly uri: string };
 export type TemplateDefinition = Definition & { readonly uriTemplate: string };
-export type ToolResult = JsonObject & {
+/** A tool's result but for its `structuredContent`. */
+export type ToolResultParts = JsonObject & {
   readonly content: readonly JsonObject[];
-  readonly structuredContent?: Json;
   readonly isError?: boolean;
   readonly _meta?: JsonObject;
 };
+export type ToolResult = ToolResultParts & { readonly structuredContent?: Json };
 export type ResourceResult = JsonObject & { readonly contents: readonly JsonObject[] };
 export type PromptResult = JsonObject & { readonly messages: readonly JsonObject[] };
 

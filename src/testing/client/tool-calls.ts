@@ -1,16 +1,19 @@
 // Owns: a client's tools as functions, typed from the kinds that are served. Does not own: the call (client.ts).
 import type { PerOf, ToolsOf } from "../../core/actor/index.ts";
-import type { Behaviour, JsonObject } from "../../core/contract/index.ts";
+import type { Behaviour, Json, JsonObject } from "../../core/contract/index.ts";
 import type { CallMore } from "./call-options.ts";
 import type { TestClient } from "./client.ts";
-import type { ToolResult } from "./results.ts";
+import type { ToolResultParts } from "./results.ts";
 
 /** `args` may be left out if the tool requires none. `structuredContent` is missing if the call failed. */
 type ToolCall<A, R> =
   // oxlint-disable-next-line typescript/no-generated-empty-object-type -- do no arguments at all fit?
   Pick<A, never> extends A ? (args?: A, more?: CallMore) => Promise<ResultOf<R>> : (args: A, more?: CallMore) => Promise<ResultOf<R>>;
 
-type ResultOf<R> = ToolResult & { readonly structuredContent?: R };
+type ResultOf<R> = ToolResultParts & { readonly structuredContent?: Structured<R> };
+
+/** `R` itself, where it is JSON. `Json & R` would be a union with `string & R` and others, which cannot be spread. */
+type Structured<R> = unknown extends R ? Json : R extends Json ? R : R & JsonObject;
 
 /** A kind that only links reach has no tool of its own name. One that handles address takes its handle with each call. */
 type CallsOf<K, P = PerOf<K>, T = ToolsOf<K>> = [P] extends ["link"]

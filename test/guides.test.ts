@@ -73,14 +73,14 @@ test("the guides to HTTP and TCP have the default limits #secure.tcp-token-time"
     assert.deepEqual(told, Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, written(name, value)])));
 });
 
-test("the guide to actors tells the policy that holds", () => {
-  const told = page("actors.md");
+test("the page on settings has the policy that holds", () => {
+  const told = page("settings.md");
   const { persistence, owner, idleMs, workMs, minEveryMs, mailbox, maxStateBytes } = DEFAULT_POLICY;
   for (const [name, value] of [
     ["persistence", `\`${persistence}\``],
     ["owner", `\`${owner}\``],
     ["idleMs", `${idleMs / 60_000} min`],
-    ["expireMs", "never; 24 h for one of a handle, or of a session that told no name"],
+    ["expireMs", "never; 24 h for one of a handle, or of a session without a token"],
     ["workMs", `${workMs / 1_000} s`],
     ["minEveryMs", `${minEveryMs} ms`],
     ["mailbox", mailbox.toLocaleString("en-US")],

@@ -1,4 +1,4 @@
-// The code of docs/guide/actors.md, "What starts when, and whose child it is".
+// The code of docs/guide/lifecycle.md.
 import * as z from "zod";
 import { actor } from "troupe";
 

@@ -1,4 +1,4 @@
-// The code of docs/guide/actors.md, "Calling other MCP servers".
+// The code of docs/guide/long-work.md.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { actor, refuse } from "troupe";
 import * as z from "zod";

@@ -1,4 +1,4 @@
-// The code of docs/guide/actors.md, "Actors that talk to each other".
+// The code of docs/guide/messages.md.
 import { actor, refuse } from "troupe";
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-// The code of docs/guide/actors.md, "Links".
+// The code of docs/guide/links.md.
 import { actor } from "troupe";
 import * as z from "zod";
 

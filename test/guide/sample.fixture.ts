@@ -1,4 +1,4 @@
-// The code of docs/guide/actors.md, "Asking the person".
+// The code of docs/guide/questions.md.
 import { actor, refuse, sample } from "troupe";
 import * as z from "zod";
 

@@ -1,4 +1,4 @@
-// The code of docs/guide/actors.md, "Secrets and records".
+// The code of docs/guide/secrets.md.
 import { actor } from "troupe";
 import * as z from "zod";
 

@@ -1,3 +1,4 @@
+// The code of docs/guide/state.md, "Use the state's type elsewhere", and of docs/guide/messages.md.
 import * as z from "zod";
 import { actor, type RunContext } from "troupe";
 

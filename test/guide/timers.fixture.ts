@@ -1,4 +1,4 @@
-// The code of docs/guide/actors.md, "Timers".
+// The code of docs/guide/time.md.
 import * as z from "zod";
 import { actor } from "troupe";
 

@@ -4,7 +4,11 @@ import { join, resolve } from "node:path";
 import { installPinned } from "../test/install-pinned.ts";
 
 const site = resolve(import.meta.dirname, "../site");
-const TOOLS: ReadonlyMap<string, readonly string[]> = new Map([["readability", [join(site, "tools/readability.ts")]]]);
+const TOOLS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["serve", [join(site, "tools/site.ts")]],
+  ["build", [join(site, "tools/site.ts"), "build"]],
+  ["readability", [join(site, "tools/readability.ts")]],
+]);
 
 const [name = "", ...args] = process.argv.slice(2);
 const tool = TOOLS.get(name);

@@ -1,13 +1,9 @@
 // Owns: how readable the prose of one Markdown page is. Does not own: which pages are measured, and how the result is printed.
 import { flesch } from "flesch";
 import type { Nodes, Paragraph } from "mdast";
-import { fromMarkdown } from "mdast-util-from-markdown";
-import { frontmatterFromMarkdown } from "mdast-util-frontmatter";
-import { gfmTableFromMarkdown } from "mdast-util-gfm-table";
-import { frontmatter } from "micromark-extension-frontmatter";
-import { gfmTable } from "micromark-extension-gfm-table";
 import { syllable } from "syllable";
 import { AVOIDED_WORDS } from "../../scripts/avoided-words.ts";
+import { parseMarkdown } from "./markdown.ts";
 
 /** A place that should be rewritten. `line` is that of its paragraph. */
 export interface Finding {
@@ -49,10 +45,6 @@ const WORD = /[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu;
 
 /** Measures paragraphs and list items. Headings, tables, code blocks and HTML are left out. Code within a sentence counts as one short word, a link as its text. */
 export function measureProse(markdown: string): Prose {
-  const tree = fromMarkdown(markdown, {
-    extensions: [frontmatter(), gfmTable()],
-    mdastExtensions: [frontmatterFromMarkdown(), gfmTableFromMarkdown()],
-  });
   const longSentences: LongSentence[] = [];
   const longParagraphs: LongParagraph[] = [];
   const avoided: Finding[] = [];
@@ -60,7 +52,7 @@ export function measureProse(markdown: string): Prose {
   let syllables = 0;
   let sentences = 0;
   let longestSentence = 0;
-  for (const paragraph of paragraphsOf(tree)) {
+  for (const paragraph of paragraphsOf(parseMarkdown(markdown))) {
     const line = paragraph.position?.start.line ?? 1;
     const codes: string[] = [];
     const marked = textOf(paragraph, codes);

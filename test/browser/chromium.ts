@@ -76,6 +76,7 @@ export class Page implements AsyncDisposable {
   readonly #close: () => Promise<void>;
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, (answer: Readonly<Record<string, unknown>>) => void>();
+  readonly #listeners = new Map<string, (params: unknown) => void>();
   #count = 0;
 
   private constructor(socket: WebSocket, close: () => Promise<void>) {
@@ -83,7 +84,12 @@ export class Page implements AsyncDisposable {
     this.#close = close;
     socket.addEventListener("message", ({ data }) => {
       const answer: unknown = JSON.parse(String(data));
-      if (isRecord(answer)) this.#waiting.get(Number(answer["id"]))?.(answer);
+      if (!isRecord(answer)) return;
+      if (typeof answer["method"] === "string") this.#listeners.get(answer["method"])?.(answer["params"]);
+      else {
+        this.#waiting.get(Number(answer["id"]))?.(answer);
+        this.#waiting.delete(Number(answer["id"]));
+      }
     });
   }
 
@@ -128,14 +134,25 @@ export class Page implements AsyncDisposable {
     }
   }
 
-  /** The value of an expression, awaited. Throws what it threw. */
-  async evaluate(expression: string): Promise<unknown> {
+  /** Calls `listen` with the parameters of each such event of the protocol. The event's domain must be enabled. */
+  on(event: string, listen: (params: unknown) => void): void {
+    this.#listeners.set(event, listen);
+  }
+
+  /** Runs a command of the debugging protocol. Its result; throws when the browser refuses it. */
+  async command(method: string, params: object = {}): Promise<unknown> {
     this.#count += 1;
     const id = this.#count;
     const answered = new Promise<Readonly<Record<string, unknown>>>((resolve) => this.#waiting.set(id, resolve));
-    const params = { expression, awaitPromise: true, returnByValue: true };
-    this.#socket.send(JSON.stringify({ id, method: "Runtime.evaluate", params }));
-    const { result } = await answered;
+    this.#socket.send(JSON.stringify({ id, method, params }));
+    const { result, error } = await answered;
+    if (error !== undefined) throw new Error(`The browser refused ${method}: ${JSON.stringify(error)}`);
+    return result;
+  }
+
+  /** The value of an expression, awaited. Throws what it threw. */
+  async evaluate(expression: string): Promise<unknown> {
+    const result = await this.command("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
     if (!isRecord(result) || "exceptionDetails" in result) throw new Error(`The page threw: ${JSON.stringify(result)}`);
     return isRecord(result["result"]) ? result["result"]["value"] : undefined;
   }

@@ -85,6 +85,42 @@ test("SQLite and memory answer the same queries of the same rows alike", async (
   }
 });
 
+test("SQLite and memory answer alike where a condition has many rows", async () => {
+  using directory = temporary();
+  {
+    await using store = sqliteStore({ directory: directory.path });
+    await store.indexes?.declare(SHAPE);
+    await store.indexes?.build("all", () => undefined, 10);
+  }
+  const memory = new MemoryRows(SHAPE);
+  const database = connect(join(directory.path, "troupe.db"), {});
+  const insert = database.prepare("INSERT INTO index_rows_1(actor, key, owner, data, c0, c1) VALUES(?, ?, ?, ?, ?, ?)");
+  const roll = dice(11);
+  database.exec("BEGIN");
+  for (let n = 1; n <= 12_000; n += 1) {
+    const columns = [roll(1_000), n % 3 === 0 ? `few ${roll(3_000)}` : `many ${roll(20)}`];
+    const row = { data: JSON.stringify(columns), columns };
+    const owner = n % 100 === 0 ? "bob" : "ann";
+    insert.run(n, `k${n}`, owner, row.data, ...columns);
+    memory.set(`k${n}`, row, owner);
+  }
+  database.exec("COMMIT");
+  database.close();
+  await using store = sqliteStore({ directory: directory.path });
+  const after = { value: 500, key: "k77" };
+  const [many, few] = [{ column: 1, prefix: "many" }, { column: 1, prefix: "few 1" } as const];
+  const range = { column: 0, gte: 400, lte: 600 };
+  for (const conditions of [[many], [few], [many, range], [few, range], [many, few], [{ column: 1, in: ["many 1", "many 2"] }, many]])
+    for (const owner of [undefined, { principal: "ann" }, { principal: "bob" }, { principal: "bob", key: "k1" }])
+      for (const descending of [false, true])
+        for (const from of [{}, { after }]) {
+          const query: RowQuery = { conditions, descending, limit: 20, count: true, ...from, ...(owner === undefined ? {} : { owner }) };
+          // The actors of these rows are not in the store, so nobody's own one is.
+          const wanted = memory.query(owner?.key === undefined ? query : { ...query, owner: { principal: owner.principal } });
+          assert.deepEqual(await store.indexes?.query("all", query), wanted, JSON.stringify(query));
+        }
+});
+
 test("pages of an index are read in its order, without sorting", async () => {
   using directory = temporary();
   {

@@ -30,6 +30,8 @@ const NOTHING = Uint8Array.of(0);
 const AFTER_TEXTS = "x''";
 /** Statements differ by their conditions, of which clients choose the combination. */
 const MAX_STATEMENTS = 128;
+/** Fewer rows than this are read and sorted; of more, the first in order are looked for by reading the index in its order. */
+const FEW = 4_000;
 
 const bound = (value: IndexColumn): SQLInputValue => value ?? NOTHING;
 
@@ -46,8 +48,11 @@ export interface IndexedActor {
 class RowTable {
   readonly #database: DatabaseSync;
   readonly #name: string;
+  readonly #kind: string;
   readonly #columns: readonly string[];
   readonly #order: string | undefined;
+  /** The SQL index that begins with a column. */
+  readonly #indexOf: ReadonlyMap<string, string>;
   readonly #updates = new Map<number, StatementSync>();
   readonly #queries = new Lru<string, StatementSync>(MAX_STATEMENTS);
   readonly #put: StatementSync;
@@ -55,11 +60,14 @@ class RowTable {
   readonly #get: StatementSync;
   readonly #size: StatementSync;
 
-  constructor(database: DatabaseSync, id: number, { fields, order }: Pick<IndexShape, "fields" | "order">) {
+  constructor(database: DatabaseSync, id: number, { kind, fields, order }: Pick<IndexShape, "kind" | "fields" | "order">) {
     this.#database = database;
     this.#name = `index_rows_${id}`;
+    this.#kind = kind;
     this.#columns = fields.map((_, n) => `c${n}`);
     this.#order = order === undefined ? undefined : this.#columns[fields.indexOf(order)];
+    const inOrder = [this.#order ?? "key", ...this.#columns.filter((column) => column !== this.#order)];
+    this.#indexOf = new Map([...inOrder.entries()].map(([n, column]) => [column, `${this.#name}_${n}`]));
     // The schema may change while a statement is prepared, so the table is created first.
     if (database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(this.#name) === undefined) this.#create();
     const all = ["actor", "key", "owner", "data", ...this.#columns];
@@ -71,12 +79,13 @@ class RowTable {
 
   #create(): void {
     const inOrder = this.#order === undefined ? ["key"] : [this.#order, "key"];
-    const others = this.#columns.filter((column) => column !== this.#order);
-    const keys = [inOrder, ...others.map((column) => [column, ...inOrder])];
     this.#database.exec(
       [
         `CREATE TABLE ${this.#name}(actor INTEGER PRIMARY KEY, key TEXT NOT NULL, owner TEXT, data TEXT NOT NULL, ${this.#columns.join(", ")})`,
-        ...keys.map((columns, n) => `CREATE INDEX ${this.#name}_${n} ON ${this.#name}(${columns.join(", ")})`),
+        ...[...this.#indexOf].map(([column, name]) => {
+          const columns = column === inOrder[0] ? inOrder : [column, ...inOrder];
+          return `CREATE INDEX ${name} ON ${this.#name}(${columns.join(", ")})`;
+        }),
         `CREATE INDEX ${this.#name}_owner ON ${this.#name}(owner, ${inOrder.join(", ")}) WHERE owner IS NOT NULL`,
       ].join("; "),
     );
@@ -132,56 +141,88 @@ class RowTable {
   }
 
   query(query: RowQuery): FoundRows {
-    const { where, values } = this.#conditions(query);
-    const rows = this.#page(query, where, values);
+    const terms = this.#terms(query);
+    const { few, ordered } = this.#plan(terms);
+    const rows = this.#page(query, this.#from(few ?? ordered), terms);
     if (!query.count) return { rows };
-    const counted = this.#prepare(`SELECT count(*) AS n FROM ${this.#name}${whereAll(where)}`).get(...values);
+    const counted = this.#prepare(`SELECT count(*) AS n FROM ${this.#from(few)}${whereAll(terms)}`).get(...valuesOf(terms));
     return { rows, count: int(counted?.["n"]) };
   }
 
-  #page({ after, descending, limit }: RowQuery, where: readonly string[], values: readonly SQLInputValue[]): FoundRows["rows"] {
+  #page({ after, descending, limit }: RowQuery, from: string, terms: readonly Term[]): FoundRows["rows"] {
     const [comparison, direction] = descending ? ["<", "DESC"] : [">", "ASC"];
-    const place = this.#order === undefined ? "key" : `(${this.#order}, key)`;
-    const behind = this.#order === undefined ? `key ${comparison} ?` : `${place} ${comparison} (?, ?)`;
-    const position = after === undefined ? [] : this.#order === undefined ? [after.key] : [bound(after.value), after.key];
-    const sql = `SELECT key, data, ${this.#order ?? "NULL"} AS value FROM ${this.#name}${whereAll(after === undefined ? where : [...where, behind])}
-      ORDER BY ${this.#order === undefined ? "" : `${this.#order} ${direction}, `}key ${direction} LIMIT ?`;
+    const order = this.#order === undefined ? ["key"] : [this.#order, "key"];
+    const behind: readonly Term[] =
+      after === undefined
+        ? []
+        : this.#order === undefined
+          ? [{ sql: `key ${comparison} ?`, values: [after.key] }]
+          : [{ sql: `(${order.join(", ")}) ${comparison} (?, ?)`, values: [bound(after.value), after.key] }];
+    const all = [...terms, ...behind];
+    const sql = `SELECT key, data, ${this.#order ?? "NULL"} AS value FROM ${from}${whereAll(all)}
+      ORDER BY ${order.map((column) => `${column} ${direction}`).join(", ")} LIMIT ?`;
     return this.#prepare(sql)
-      .all(...values, ...position, limit)
+      .all(...valuesOf(all), limit)
       .map(({ key, data, value }) => ({ key: text(key), data: text(data), value: columnIn(value) }));
   }
 
-  #conditions({ conditions, owner }: RowQuery): { readonly where: readonly string[]; readonly values: readonly SQLInputValue[] } {
-    const where: string[] = [];
-    const values: SQLInputValue[] = [];
-    const add = (condition: string, ...given: readonly SQLInputValue[]): void => {
-      where.push(condition);
-      values.push(...given);
-    };
-    // Without OR where one of them is enough: SQLite then reads the rows in order.
-    if (owner?.principal !== undefined && owner.key !== undefined) add("(owner = ? OR key = ?)", owner.principal, owner.key);
-    else if (owner?.principal !== undefined) add("owner = ?", owner.principal);
-    else if (owner !== undefined) add("key = ?", owner.key ?? null);
-    for (const condition of conditions) {
-      const column = `c${condition.column}`;
-      if ("in" in condition) {
-        if (condition.in.length === 1) add(`${column} = ?`, bound(condition.in[0] ?? null));
-        else add(`${column} IN (${condition.in.map(() => "?").join(", ")})`, ...condition.in.map(bound));
-      } else if ("prefix" in condition) {
-        const end = endOfPrefix(condition.prefix);
-        add(`${column} >= ?`, condition.prefix);
-        if (end === undefined) add(`${column} < ${AFTER_TEXTS}`);
-        else add(`${column} < ?`, end);
-      } else {
-        const { gte, lte } = condition;
-        const isText = typeof (gte ?? lte) === "string";
-        if (gte !== undefined) add(`${column} >= ?`, gte);
-        else if (isText) add(`${column} >= ''`);
-        if (lte !== undefined) add(`${column} <= ?`, lte);
-        else add(`${column} < ${isText ? AFTER_TEXTS : "''"}`);
-      }
+  /** Undefined: SQLite chooses the SQL index. */
+  #from(index: string | undefined): string {
+    return index === undefined ? this.#name : `${this.#name} INDEXED BY ${index}`;
+  }
+
+  /**
+   * The SQL index that finds few rows, which then are sorted; or the one that has the rows in order. SQLite does not know how many rows
+   * meet a condition: by itself it would sort all rows of a range, and pass over all that have a common value to find the few of a range.
+   * So ranges, and conditions of which there are several, are counted first, up to `FEW`.
+   */
+  #plan(terms: readonly Term[]): { readonly few?: string; readonly ordered?: string | undefined } {
+    const found = terms.flatMap(({ index, ...term }) => (index === undefined ? [] : [{ ...term, index }]));
+    const [first] = found;
+    if (first === undefined || terms.some(({ index, isOrder }) => index === undefined && !isOrder)) return {};
+    // The rows of one value are in order.
+    if (found.length === 1 && first.isPoint) return {};
+    let least = FEW;
+    let few: string | undefined;
+    for (const { sql, values, index } of found) {
+      const counted = this.#prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM ${this.#from(index)} WHERE ${sql} LIMIT ${FEW})`);
+      const n = int(counted.get(...values)?.["n"]);
+      if (n < least) [least, few] = [n, index];
     }
-    return { where, values };
+    if (few !== undefined) return { few };
+    return { ordered: (found.find(({ isPoint }) => isPoint) ?? { index: this.#indexOf.get(this.#order ?? "key") }).index };
+  }
+
+  #terms({ conditions, owner }: RowQuery): readonly Term[] {
+    return [...(owner === undefined ? [] : [this.#ownerTerm(owner)]), ...conditions.map((condition) => this.#term(condition))];
+  }
+
+  #ownerTerm({ principal, key }: NonNullable<RowQuery["owner"]>): Term {
+    const isActor = "actor = (SELECT id FROM actor WHERE kind = ? AND key = ?)";
+    if (principal === undefined) return { sql: isActor, values: [this.#kind, key ?? null] };
+    if (key !== undefined) return { sql: `(owner = ? OR ${isActor})`, values: [principal, this.#kind, key] };
+    return { sql: "owner = ?", values: [principal], index: `${this.#name}_owner`, isPoint: true };
+  }
+
+  #term(condition: RowQuery["conditions"][number]): Term {
+    const column = `c${condition.column}`;
+    const isPoint = "in" in condition;
+    const found = column === this.#order ? { isOrder: true } : { index: this.#indexOf.get(column), isPoint };
+    if ("in" in condition) {
+      const values = condition.in.map(bound);
+      return { ...found, sql: values.length === 1 ? `${column} = ?` : `${column} IN (${values.map(() => "?").join(", ")})`, values };
+    }
+    if ("prefix" in condition) {
+      const { prefix } = condition;
+      const end = endOfPrefix(prefix);
+      const upTo = end === undefined ? `${column} < ${AFTER_TEXTS}` : `${column} < ?`;
+      return { ...found, sql: `${column} >= ? AND ${upTo}`, values: end === undefined ? [prefix] : [prefix, end] };
+    }
+    const { gte, lte } = condition;
+    const isText = typeof (gte ?? lte) === "string";
+    const from = gte === undefined ? (isText ? [`${column} >= ''`] : []) : [`${column} >= ?`];
+    const upTo = lte === undefined ? `${column} < ${isText ? AFTER_TEXTS : "''"}` : `${column} <= ?`;
+    return { ...found, sql: [...from, upTo].join(" AND "), values: [gte, lte].filter((value) => value !== undefined) };
   }
 
   #prepare(sql: string): StatementSync {
@@ -193,7 +234,21 @@ class RowTable {
   }
 }
 
-const whereAll = (conditions: readonly string[]): string => (conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`);
+/** A condition in SQL. */
+interface Term {
+  readonly sql: string;
+  readonly values: readonly SQLInputValue[];
+  /** The SQL index that finds its rows. */
+  readonly index?: string | undefined;
+  /** Its rows are those of one value, or of several, so the SQL index has them in order. */
+  readonly isPoint?: boolean;
+  /** It is on the column that orders the rows, which is in each SQL index. */
+  readonly isOrder?: boolean;
+}
+
+const whereAll = (terms: readonly Term[]): string => (terms.length === 0 ? "" : ` WHERE ${terms.map(({ sql }) => sql).join(" AND ")}`);
+
+const valuesOf = (terms: readonly Term[]): readonly SQLInputValue[] => terms.flatMap(({ values }) => values);
 
 const columnIn = (value: SQLOutputValue | undefined): IndexColumn =>
   typeof value === "string" || typeof value === "number" ? value : null;

@@ -61,6 +61,17 @@ export {
   scopesOf,
   withScopes,
 } from "./mcp.ts";
+export {
+  cleanText,
+  containedIn,
+  cutText,
+  ftsQuery,
+  type PlacedWord,
+  placedWords,
+  searchableText,
+  type SearchTerm,
+  searchTerms,
+} from "./search-text.ts";
 export { type CommitCallbacks, type CommitWithCallback, commitWithCallback, commitFrom } from "./store.ts";
 export { andThen, andThenElse } from "./and-then.ts";
 export { inWords, ON_TIMEOUT, type Timeoutable, settledNow, watchClock, onTimeout, withTimeout } from "./time.ts";

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type Policy, REDACTED, TroupeError, isList } from "../../../core/contract/index.ts";
-import { clean, cut, joined, type Marked } from "./text.ts";
+import { cleanText, cutText } from "../../../core/contract/internal.ts";
+import { joined, type Marked } from "./text.ts";
 
 /** A kind of actor whose texts are searchable. */
 export interface SearchKind {
@@ -61,7 +62,7 @@ export class Fields {
         if (left <= 0) break;
         if (seen.has(text)) continue;
         seen.add(text);
-        const kept = clean(cut(text, left)).trim();
+        const kept = cleanText(cutText(text, left)).trim();
         left -= kept.length;
         if (kept !== "") texts.push(kept);
       }

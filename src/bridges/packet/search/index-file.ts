@@ -6,6 +6,7 @@ import { StoreError } from "../../../core/contract/index.ts";
 /**
  * `text` holds what is shown, `words` finds it. A `doc` is one event; its id is its owner's number and its time, so that an
  * owner's texts lie together, newest last, and a search walks those alone. `words` keeps no text: it would be the second copy.
+ * It gets words that are split already, so of all characters only ASCII ones separate them.
  */
 const TABLES = `
   CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -16,10 +17,10 @@ const TABLES = `
   CREATE TABLE doc(id INTEGER PRIMARY KEY, actor INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, event BLOB NOT NULL, text TEXT NOT NULL);
   CREATE UNIQUE INDEX doc_event ON doc(actor, seq);
   CREATE VIRTUAL TABLE words USING fts5(
-    text, scope, content='', prefix='3', tokenize="unicode61 remove_diacritics 2 categories 'L* N* Co'");
+    text, scope, content='', prefix='3', tokenize='ascii');
 `;
 /** Raised with every change of what is written: an older file is made anew. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 const BUSY = 5;
 const CORRUPT = 11;
 const READ_ONLY = 8;

@@ -1,9 +1,10 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { ActorId } from "../../../core/contract/index.ts";
+import { searchableText } from "../../../core/contract/internal.ts";
 import { Unreadable } from "./index-file.ts";
 import { EVERYBODY, freeId, MOST_OWNERS, NOBODY } from "./place.ts";
 import type { Owner } from "./read-event.ts";
-import { fold, spread } from "./text.ts";
+import { parted } from "./text.ts";
 
 /** How far an actor's history has been read. */
 export interface Cursor {
@@ -161,7 +162,7 @@ export class Rows {
 }
 
 /** As it is found: the same of a text each time, or what is taken out again would not be what was put in. */
-const wordsOf = (shown: string): string => spread(fold(shown));
+const wordsOf = (shown: string): string => searchableText(parted(shown).map((field) => field.text));
 
 /** Apart from the two that are none. */
 export const principalText = (principal: string): string => `=${principal}`;

@@ -45,6 +45,7 @@ const whereOf = (conditions: readonly Condition[]): Json => {
 
 interface FindOptions extends Common {
   readonly where?: readonly Condition[];
+  readonly text?: string;
   readonly order: "asc" | "desc";
   readonly limit: number;
   readonly cursor?: string;
@@ -166,6 +167,7 @@ export const registerIndexCommands = (program: Command): void => {
       "status=open, severity>=2, severity<=4 or title^=disk; repeatable, equal ones are alternatives",
       condition,
     )
+    .option("--text <words>", 'words, "phrases" and prefixes* that its texts must have')
     .addOption(new Option("--order <order>", "of the index").choices(["asc", "desc"]).default("asc"))
     .option("--limit <n>", `at most so many, up to ${INDEX_LIMITS.page}`, wholeNumber(1), INDEX_LIMITS.defaultPage)
     .option("--cursor <cursor>", "where the previous page ended")

@@ -15,7 +15,7 @@ export const incident = actor("incident", {
   tools: { resolve: { description: "Resolve.", run({ state }) { state.status = "resolved"; } } },
 });
 export const open = index(incident, {
-  where: ({ state }) => state.status !== "resolved", pick: ["title", "severity"], order: "severity", uri: "incidents://open",
+  where: ({ state }) => state.status !== "resolved", pick: ["title", "severity"], text: ["title"], order: "severity", uri: "incidents://open",
 });
 `;
 
@@ -46,6 +46,8 @@ test("indexes are queried, listed, verified and rebuilt by command #cli.index", 
       ["aa", "b"],
     );
     assert.equal((await on("find", "incident", "--where", "title^=incident b")).stdout.includes("incident/aa"), false);
+    assert.match((await on("find", "incident", "--text", '"incident b"')).stdout, /^actor.*\nincident\/b +incident b +1\n$/u);
+    assert.match((await on("find", "incident", "--text", "x*")).stderr, /too short/u);
     assert.match((await on("find", "incident", "--where", "nothing=1")).stderr, /has no field "nothing"/u);
     assert.equal((await on("find", "incident", "--where", "nothing")).code, 2);
     assert.match((await on("find", "door")).stderr, /There is no index of door/u);

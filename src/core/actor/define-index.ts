@@ -17,6 +17,10 @@ import { checkProperties, requireProperties } from "./validate-definition.ts";
 /** Members of an index's items that are not picked. */
 type Reserved = "id" | "key";
 
+/** Members of a state that are strings or lists of strings, absent ones included. */
+type TextIn<S> = { [N in keyof S & string]: Exclude<S[N], undefined | null> extends string | readonly string[] ? N : never }[keyof S &
+  string];
+
 /** What authors write. `S` is the state of the kind, `F` the picked members. */
 export interface IndexDefinition<S, F extends keyof S & string> {
   /** Unique in a server: `[a-z][a-z0-9-]{0,63}`. Default: made of the URI, or the kind's name. */
@@ -27,6 +31,11 @@ export interface IndexDefinition<S, F extends keyof S & string> {
   readonly pick: readonly Exclude<F, Reserved>[];
   /** The picked member that orders it. Absent: the order of keys. */
   readonly order?: NoInfer<Exclude<F, Reserved>>;
+  /**
+   * The members of the state whose words queries can look for: strings and lists of strings, which need not be picked. At most 16, and
+   * 32,768 characters of an actor. Absent: there is no full text.
+   */
+  readonly text?: readonly NoInfer<TextIn<S>>[];
   /**
    * Who sees its rows. `everyone`; `owner`: the principal that owns the actor; or a function, which shows all rows or none. Default:
    * `owner` if the kind has `owner: "starter"` or `per: "user"`, otherwise `everyone`.
@@ -49,6 +58,7 @@ interface AnyIndexDefinition {
   readonly where?: (context: { readonly state: unknown; readonly key: string }) => unknown;
   readonly pick: readonly string[];
   readonly order?: string;
+  readonly text?: readonly string[];
   readonly visible?: string | ((context: { readonly viewer: Viewer }) => boolean);
   readonly uri?: string;
   readonly tool?: boolean | string;
@@ -59,7 +69,7 @@ interface AnyIndexDefinition {
 
 const NAME = /^[a-z][a-z0-9-]{0,63}$/u;
 /** Of how rows are made of states: a new number rebuilds all indexes. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /**
  * An index over the actors of a kind, by members of their states. Export it next to the kind, or pass it to `LocalEngine.start`. Throws
@@ -76,6 +86,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
     where: "a function",
     pick: "a list",
     order: "text",
+    text: "a list",
     visible: "text or a function",
     uri: "text",
     tool: "text or a boolean",
@@ -85,7 +96,15 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
   });
   requireProperties(where, definition, ["pick"], 'the members of the state that its rows have, as in pick: ["title", "status"]');
   const { order, uri, title, description, version = 1 } = definition;
-  const fields = checkedFields(where, definition.pick, order);
+  const fields = checkedFields(where, "pick", definition.pick);
+  if (fields.includes("id") || fields.includes("key"))
+    throw new TroupeError(
+      "BAD_DEFINITION",
+      `${where}: \`pick\` cannot have id or key, which every item has: rename the member of the state.`,
+    );
+  if (order !== undefined && !fields.includes(order))
+    throw new TroupeError("BAD_DEFINITION", `${where}: \`order\` is one of the picked members: ${fields.join(", ")}.`);
+  const text = definition.text && checkedFields(where, "text", definition.text);
   const visible = checkedVisibility(where, kind, definition.visible);
   const name = definition.name ?? (uri === undefined ? kind.kind : nameIn(uri));
   if (!NAME.test(name))
@@ -101,6 +120,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
     kind: kind.kind,
     fields,
     ...(order !== undefined && { order }),
+    ...(text !== undefined && { text }),
     // The text of `where` is only a hint that rows may differ. What is rebuilt too often costs time, and is never wrong.
     definition: JSON.stringify([
       FORMAT,
@@ -108,6 +128,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
       kind.version,
       fields,
       order ?? null,
+      text ?? null,
       source === undefined ? null : String(source),
       version,
     ]),
@@ -134,18 +155,14 @@ function isIncluded(name: string, answer: unknown): boolean {
   throw new TroupeError("OUT_OF_ORDER", `\`where\` of the index ${name} must return true or false, not ${typeof answer}.`);
 }
 
-function checkedFields(where: string, pick: readonly unknown[], order: string | undefined): readonly string[] {
-  const fields = pick.filter((field) => typeof field === "string");
-  const isValid = fields.length === pick.length && new Set(fields).size === fields.length && fields.every((field) => field !== "");
+function checkedFields(where: string, property: string, given: readonly unknown[]): readonly string[] {
+  const fields = given.filter((field) => typeof field === "string");
+  const isValid = fields.length === given.length && new Set(fields).size === fields.length && fields.every((field) => field !== "");
   if (!isValid || fields.length === 0 || fields.length > INDEX_LIMITS.fields)
-    throw new TroupeError("BAD_DEFINITION", `${where}: \`pick\` is a list of 1 to ${INDEX_LIMITS.fields} different names of members.`);
-  if (fields.includes("id") || fields.includes("key"))
     throw new TroupeError(
       "BAD_DEFINITION",
-      `${where}: \`pick\` cannot have id or key, which every item has: rename the member of the state.`,
+      `${where}: \`${property}\` is a list of 1 to ${INDEX_LIMITS.fields} different names of members.`,
     );
-  if (order !== undefined && !fields.includes(order))
-    throw new TroupeError("BAD_DEFINITION", `${where}: \`order\` is one of the picked members: ${fields.join(", ")}.`);
   return Object.freeze(fields);
 }
 

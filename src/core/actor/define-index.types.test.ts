@@ -24,6 +24,7 @@ const open = index(incident, {
   where: ({ state, key }) => state.status !== "resolved" && key.length > 0,
   pick: ["title", "severity", "status", "tags", "urgent"],
   order: "severity",
+  text: ["title", "tags"],
   uri: "incidents://open",
 });
 
@@ -31,6 +32,7 @@ test("types: the rows of an index have the picked members, and filters their typ
   await using engine = await LocalEngine.start({ kinds: [incident], indexes: [open], store: memoryStore() });
   const page = await engine.query(open, {
     where: { title: { prefix: "a" }, severity: { gte: 1, lte: 2 }, status: { in: ["open"] }, urgent: null },
+    text: "disk full",
     order: "desc",
     limit: 3,
   });
@@ -60,6 +62,12 @@ export function refusedByTheCompiler(engine: LocalEngine): void {
   index(incident, { pick: ["title"], where: ({ state }) => (state.title = "x") === "x" });
   // @ts-expect-error: no such property.
   index(incident, { pick: ["title"], sort: "title" });
+  // @ts-expect-error: only texts and lists of texts are searched.
+  index(incident, { pick: ["title"], text: ["title", "severity"] });
+  // @ts-expect-error: no member of the state.
+  index(incident, { pick: ["title"], text: ["nothing"] });
+  // @ts-expect-error: words, not a list of them.
+  void engine.query(open, { text: ["disk"] });
   // @ts-expect-error: no such visibility.
   index(incident, { pick: ["title"], visible: "someone" });
   // @ts-expect-error: not picked.
@@ -88,6 +96,9 @@ test("definitions of indexes are checked when they are loaded", () => {
     [`{"pick":${JSON.stringify(Array.from({ length: 17 }, (_, n) => `f${n}`))}}`, "BAD_DEFINITION"],
     ['{"pick":["a"],"order":"b"}', "BAD_DEFINITION"],
     ['{"pick":["a"],"visible":"all"}', "BAD_DEFINITION"],
+    ['{"pick":["a"],"text":[]}', "BAD_DEFINITION"],
+    ['{"pick":["a"],"text":["b","b"]}', "BAD_DEFINITION"],
+    ['{"pick":["a"],"text":"b"}', "BAD_DEFINITION"],
     ['{"pick":["a"],"name":"A b"}', "BAD_NAME"],
     ['{"pick":["a"],"uri":"incidents://{key}"}', "BAD_DEFINITION"],
     ['{"pick":["a"],"tool":"a b"}', "BAD_NAME"],

@@ -17,7 +17,8 @@ import type {
   RowPosition,
   RowQuery,
 } from "./indexes.ts";
-import { getOwn, isJsonObject, isList, type Json, setOwn, tryParseJson } from "./json.ts";
+import { getOwn, isJsonObject, isList, type Json, type JsonObject, setOwn, tryParseJson } from "./json.ts";
+import { containedIn, cutText, searchableText, type SearchTerm, searchTerms } from "./search-text.ts";
 
 /** The limits of an index and of its queries. */
 export const INDEX_LIMITS = {
@@ -28,13 +29,18 @@ export const INDEX_LIMITS = {
   defaultPage: 100,
   text: 1_024,
   json: 4_096,
+  /** UTF-16 units of an actor's texts that are searched. */
+  searched: 32_768,
   cursor: 16_384,
 };
 
 // ── rows ────────────────────────────────────────────────────────────────────
 
-/** The row that these members make. Long texts are cut, large lists and objects left out, so that one actor cannot fill an index. */
-export function indexedRow(fields: readonly string[], picked: object): IndexedRow {
+/**
+ * The row that these members make. Long texts are cut, large lists and objects left out, so that one actor cannot fill an index. `state` is
+ * where the texts of an index with full text are.
+ */
+export function indexedRow({ fields, text }: Pick<IndexShape, "fields" | "text">, picked: object, state: Json): IndexedRow {
   const data: Record<string, Json> = {};
   const columns: IndexColumn[] = [];
   for (const field of fields) {
@@ -42,18 +48,43 @@ export function indexedRow(fields: readonly string[], picked: object): IndexedRo
     if (value !== undefined) setOwn(data, field, value);
     columns.push(columnOf(value));
   }
-  return { data: JSON.stringify(data), columns };
+  const row = { data: JSON.stringify(data), columns };
+  return text === undefined ? row : { ...row, text: searchedText(text, state) };
+}
+
+/** The columns of a row, without its data. */
+export const indexedColumns = (fields: readonly string[], state: JsonObject): readonly IndexColumn[] =>
+  fields.map((field) => columnOf(bounded(getOwn(state, field))));
+
+/** Whether a member has the same value in two rows. */
+export function isSameMember(one: Json | undefined, other: Json | undefined): boolean {
+  if (one === other) return true;
+  const [left, right] = [bounded(one), bounded(other)];
+  return left === right || (typeof left === "object" && typeof right === "object" && JSON.stringify(left) === JSON.stringify(right));
+}
+
+function searchedText(names: readonly string[], state: Json): string {
+  const texts: string[] = [];
+  let left = INDEX_LIMITS.searched;
+  for (const name of names) {
+    const value = isJsonObject(state) ? getOwn(state, name) : undefined;
+    for (const one of isList(value) ? value : [value]) {
+      if (typeof one !== "string" || left <= 0) continue;
+      const text = cutText(one, left);
+      left -= text.length;
+      texts.push(text);
+    }
+  }
+  return searchableText(texts);
 }
 
 function bounded(value: Json | undefined): Json | undefined {
-  if (typeof value === "string") return shortened(value);
+  if (typeof value === "string") return value.length <= INDEX_LIMITS.text && value.isWellFormed() ? value : shortened(value);
   if (typeof value !== "object" || value === null) return value;
   return JSON.stringify(value).length <= INDEX_LIMITS.json ? value : undefined;
 }
 
-/** At most `INDEX_LIMITS.text` UTF-16 units, and no half of a surrogate pair. */
-const shortened = (text: string): string =>
-  (text.length <= INDEX_LIMITS.text ? text : text.slice(0, INDEX_LIMITS.text).replace(/[\uD800-\uDBFF]$/u, "")).toWellFormed();
+const shortened = (text: string): string => cutText(text, INDEX_LIMITS.text).toWellFormed();
 
 function columnOf(value: Json | undefined): IndexColumn {
   if (typeof value === "boolean") return value ? 1 : 0;
@@ -103,7 +134,7 @@ const bad = (message: string): EngineError => new EngineError("BAD_QUERY", messa
 
 /** Checks a query, which may come from a client. Throws `BAD_QUERY`. `owned`: only rows of the viewer are visible. */
 export function rowQuery(shape: IndexShape, query: IndexQuery<object>, owned: boolean): RowQuery {
-  const { order = "asc", limit = INDEX_LIMITS.defaultPage, cursor, count = false, viewer, where = {} } = query;
+  const { order = "asc", limit = INDEX_LIMITS.defaultPage, cursor, count = false, viewer, where = {}, text } = query;
   if (order !== "asc" && order !== "desc") throw bad('`order` is "asc" or "desc".');
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > INDEX_LIMITS.page)
     throw bad(`\`limit\` is a whole number from 1 to ${INDEX_LIMITS.page}.`);
@@ -113,6 +144,7 @@ export function rowQuery(shape: IndexShape, query: IndexQuery<object>, owned: bo
   const key = self !== undefined && kindOf(self) === shape.kind ? encodedKeyOf(self) : undefined;
   return {
     conditions: conditionsOf(shape, where),
+    ...(text === undefined ? {} : { terms: termsOf(shape, text) }),
     descending,
     limit,
     count,
@@ -131,6 +163,13 @@ function conditionsOf({ fields, name }: IndexShape, where: unknown): readonly Co
       throw bad(`The index ${name} has no field ${JSON.stringify(field.slice(0, 64))}. Its fields are ${fields.join(", ")}.`);
     return conditionOn(column, field, condition);
   });
+}
+
+function termsOf({ name, text }: IndexShape, wanted: unknown): readonly SearchTerm[] {
+  if (text === undefined)
+    throw bad(`The index ${name} has no full text: filter its fields with \`where\`, or name members of the state in its \`text\`.`);
+  if (typeof wanted !== "string") throw bad('`text` is a string: words, "phrases" and prefixes* to look for.');
+  return searchTerms(wanted);
 }
 
 const isComparable = (value: Json | undefined): value is string | number | boolean | null =>
@@ -220,9 +259,8 @@ export function indexPage<R extends object>(shape: Pick<IndexShape, "name" | "ki
 
 // ── rows in memory ──────────────────────────────────────────────────────────
 
-interface MemoryRow extends FoundRow {
+interface MemoryRow extends FoundRow, IndexedRow {
   readonly owner: string | undefined;
-  readonly columns: readonly IndexColumn[];
 }
 
 /** The rows of one index, in its order. */
@@ -253,8 +291,7 @@ export class MemoryRows {
     if (known !== undefined) this.#sorted.splice(this.#place(known), 1);
     this.#byKey.delete(key);
     if (row === undefined) return;
-    const { data, columns } = row;
-    const added: MemoryRow = { key, data, columns, owner, value: columns[this.#order] ?? null };
+    const added: MemoryRow = { ...row, key, owner, value: row.columns[this.#order] ?? null };
     this.#byKey.set(key, added);
     this.#sorted.splice(this.#place(added), 0, added);
   }
@@ -264,10 +301,12 @@ export class MemoryRows {
     this.#sorted = [];
   }
 
-  query({ conditions, descending, limit, after, owner, count }: RowQuery): FoundRows {
+  query({ conditions, terms = [], descending, limit, after, owner, count }: RowQuery): FoundRows {
+    const contained = terms.map(containedIn);
     const matches = (row: MemoryRow): boolean =>
       (owner === undefined || (row.owner !== undefined && row.owner === owner.principal) || row.key === owner.key) &&
-      conditions.every((condition) => satisfies(row.columns[condition.column] ?? null, condition));
+      conditions.every((condition) => satisfies(row.columns[condition.column] ?? null, condition)) &&
+      contained.every((words) => row.text?.includes(words));
     const rows: FoundRow[] = [];
     const step = descending ? -1 : 1;
     const first = descending ? this.#sorted.length - 1 : 0;

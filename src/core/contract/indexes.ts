@@ -4,6 +4,7 @@
 
 import type { ActorId, Viewer } from "./actor.ts";
 import type { JsonObject, Json } from "./json.ts";
+import type { SearchTerm } from "./search-text.ts";
 import type { Stored } from "./store.ts";
 
 /** A value that a filter compares with. */
@@ -28,6 +29,11 @@ export type IndexFilter<V = Json> = ConditionOf<ComparableOf<V>>;
 export interface IndexQuery<R = JsonObject> {
   /** Conditions by field, all of which must hold. At most 16. */
   readonly where?: { readonly [N in keyof R]?: IndexFilter<R[N]> };
+  /**
+   * Words and "phrases", all of which the actor's texts must have; `word*` for how a word begins. Only of an index with `text`. At most 512
+   * characters.
+   */
+  readonly text?: string;
   /** Of the index's order. Default "asc": numbers, then texts, then what has no value. */
   readonly order?: "asc" | "desc";
   /** At most 1,000. Default 100. */
@@ -74,6 +80,8 @@ export interface IndexShape {
   readonly fields: readonly string[];
   /** One of `fields`. Absent: the order of keys. */
   readonly order?: string;
+  /** The members of the state whose words are searched. Absent: there is no full text. */
+  readonly text?: readonly string[];
   /** Changes whenever rows may differ: an index with another definition is rebuilt. */
   readonly definition: string;
 }
@@ -102,13 +110,18 @@ export interface IndexedRow {
   readonly data: string;
   /** In the order of the index's fields. */
   readonly columns: readonly IndexColumn[];
+  /** The words of the index's texts, separated by spaces. Absent: it has none. */
+  readonly text?: string | undefined;
 }
 
 /** What a turn changes in one index. Absent sides: the actor was not in it, or no longer is. */
 export interface IndexChange {
   readonly index: string;
-  readonly before?: IndexedRow | undefined;
+  /** Tells which columns change. */
+  readonly before?: Pick<IndexedRow, "columns"> | undefined;
   readonly after?: IndexedRow | undefined;
+  /** With both: the text stays the same. */
+  readonly hasSameText?: boolean;
 }
 
 /** One condition, on a column by its number. */
@@ -120,6 +133,8 @@ export type ColumnCondition =
 /** A checked query. */
 export interface RowQuery {
   readonly conditions: readonly ColumnCondition[];
+  /** What the text must contain. */
+  readonly terms?: readonly SearchTerm[];
   readonly descending: boolean;
   readonly limit: number;
   readonly after?: RowPosition;

@@ -24,7 +24,17 @@ export { nextCronTime, tickAfter } from "./cron.ts";
 export { type Changes, DirtyPaths } from "./dirty-paths.ts";
 export { missingActorRefusal } from "./engine.ts";
 export { choicesMessage, classOf, nameOf, unavailableMessage, shapeOf } from "./errors.ts";
-export { comparePositions, INDEX_LIMITS, indexedRow, indexPage, isVisibleTo, MemoryRows, rowQuery } from "./index-rows.ts";
+export {
+  comparePositions,
+  INDEX_LIMITS,
+  indexedColumns,
+  indexedRow,
+  indexPage,
+  isSameMember,
+  isVisibleTo,
+  MemoryRows,
+  rowQuery,
+} from "./index-rows.ts";
 export {
   canonical,
   DEEPEST,

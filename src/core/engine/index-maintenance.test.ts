@@ -119,6 +119,48 @@ for (const [name, place] of [
     assert.deepEqual(await engine.indexes.verify("open"), { index: "open", actors: 4, flawed: 0, flaws: [] });
   });
 
+  test(`words of an index on ${name} are searched, as turns change them #index.text`, async () => {
+    using where = place();
+    const texts = index(incident, { name: "texts", pick: ["severity"], order: "severity", text: ["title", "notes"] });
+    {
+      await using store = where.open();
+      await using engine = await start(store, [texts]);
+      await report(engine, "a", 2, "The disk is full");
+      await report(engine, "b", 1, "Printer on fire");
+      await report(engine, "c", 3, "Full moon");
+      await call(engine, "b", "note", { text: "The DISK of the printer, too" });
+      await call(engine, "c", "note", { text: "x".repeat(2_000) });
+      const found = async (text: string, more: object = {}): Promise<string> =>
+        (await engine.query(texts, { text, ...more })).items.map(({ key }) => key).join("");
+      assert.equal(await found("disk"), "ba");
+      assert.equal(await found("disk", { order: "desc", limit: 1 }), "a");
+      assert.equal(await found("disk", { where: { severity: { gte: 2 } } }), "a");
+      assert.equal(await found('full "the disk"'), "a");
+      assert.equal(await found("print*"), "b");
+      // It changes no picked member.
+      await call(engine, "c", "note", { text: "disk at last" });
+      assert.equal(await found("disk"), "bac");
+      const first = await engine.query(texts, { text: "disk", limit: 2, count: true });
+      assert.equal(first.count, 3);
+      assert.ok(first.next);
+      assert.equal(await found("disk", { cursor: first.next }), "c");
+      await report(engine, "a", 2, "Solved");
+      await call(engine, "b", "end");
+      assert.equal(await found("disk"), "c");
+      for (const text of ["", "a*", '"open', "x".repeat(600)]) await assert.rejects(found(text), { code: "BAD_QUERY" }, text);
+      assert.deepEqual(await engine.indexes.verify("texts"), { index: "texts", actors: 3, flawed: 0, flaws: [] });
+      assert.equal(await engine.indexes.rebuild("texts"), 3);
+      assert.equal(await found("disk"), "c");
+    }
+    await using store = where.open();
+    const notes = index(incident, { name: "texts", pick: ["severity"], text: ["notes"] });
+    await using engine = await start(store, [notes]);
+    const { items } = await engine.query(notes, { text: "full" });
+    assert.deepEqual(items, [], "titles are searched no more");
+    await using without = await start(memoryStore());
+    await assert.rejects(without.query(open, { text: "disk" }), { code: "BAD_QUERY", message: /has no full text/u });
+  });
+
   test(`pages, filters, counts and cursors of an index on ${name} #index.query`, async () => {
     using where = place();
     await using store = where.open();

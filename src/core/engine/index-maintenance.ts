@@ -13,6 +13,7 @@ import {
   type IndexFlaw,
   type IndexPage,
   type IndexQuery,
+  type IndexShape,
   isJsonObject,
   type Json,
   type RowOf,
@@ -26,8 +27,10 @@ import {
   comparePositions,
   encodedKeyOf,
   getOwn,
+  indexedColumns,
   indexedRow,
   indexPage,
+  isSameMember,
   isVisibleTo,
   Listeners,
   MemoryRows,
@@ -161,31 +164,45 @@ export class Indexes implements IndexOperations {
     let changes: IndexChange[] | undefined;
     const key = keyOf(actor.id);
     for (const { index } of declared) {
-      if (before !== undefined && this.#isUnchanged(index, key, before, plan.state)) continue;
-      const change = this.#change(index, key, before, plan.state);
+      const change = before === undefined ? this.#added(index, key, plan.state) : this.#change(index, key, before, plan.state);
       if (change !== undefined) (changes ??= []).push(change);
     }
     return changes ?? UNCHANGED;
   }
 
+  #added(index: Index, key: string, state: Json): IndexChange | undefined {
+    const after = this.#row(index, state, key);
+    return after && { index: index.name, after };
+  }
+
   /** States share what a turn does not change, so most turns end here, without a row. */
-  #isUnchanged({ fields, includes }: Index, key: string, before: Json, after: Json): boolean {
-    if (!isJsonObject(before) || !isJsonObject(after)) return false;
-    for (const field of fields) if (getOwn(before, field) !== getOwn(after, field)) return false;
-    if (includes === undefined) return true;
+  #change(index: Index, key: string, before: Json, after: Json): IndexChange | undefined {
+    const { name, fields, text } = index;
+    const was = this.#includes(index, before, key);
+    // Rows have only the beginning of a long text, but all of it is searched.
+    const hasSameText = text === undefined || text.every((member) => memberOf(before, member) === memberOf(after, member));
+    if (was && hasSameText && fields.every((field) => isSameMember(memberOf(before, field), memberOf(after, field))))
+      return this.#includes(index, after, key) ? undefined : { index: name };
+    const row = this.#row(index, after, key);
+    if (!was) return row && { index: name, after: row };
+    if (row === undefined) return { index: name };
+    return { index: name, before: { columns: indexedColumns(fields, isJsonObject(before) ? before : {}) }, after: row, hasSameText };
+  }
+
+  /** Whether an actor with this state has a row. */
+  #includes(index: Index, state: Json, key: string): boolean {
+    if (!isJsonObject(state)) return false;
     try {
-      return includes(before, key) === includes(after, key);
-    } catch {
+      return index.includes === undefined || index.includes(state, key);
+    } catch (error) {
+      this.#reportOnce(index, error);
       return false;
     }
   }
 
-  #change(index: Index, key: string, before: Json | undefined, after: Json): IndexChange | undefined {
-    const { name, fields } = index;
-    const [was, is] = [before === undefined ? undefined : this.#picked(index, before, key), this.#picked(index, after, key)];
-    if (was === is) return undefined;
-    const change = { index: name, before: was && indexedRow(fields, was), after: is && indexedRow(fields, is) };
-    return change.before?.data === change.after?.data ? undefined : change;
+  #row(index: Index, state: Json, key: string): IndexedRow | undefined {
+    const picked = this.#picked(index, state, key);
+    return picked && indexedRow(index, picked, state);
   }
 
   /** An actor for which the author's code throws is not in the index. */
@@ -198,7 +215,7 @@ export class Indexes implements IndexOperations {
     }
   }
 
-  #reportOnce({ name }: Index, error: unknown): void {
+  #reportOnce({ name }: Pick<Index, "name">, error: unknown): void {
     if (this.#reported.has(name)) return;
     this.#reported.add(name);
     this.#host.fault(error, { where: "index" });
@@ -344,8 +361,7 @@ export class Indexes implements IndexOperations {
     return (id, { tail }): IndexedRow | undefined => {
       try {
         const { state, failure } = upcast(kind, id, stateFrom(tail));
-        const picked = failure === undefined ? this.#picked(index, state, keyOf(id)) : undefined;
-        return picked && indexedRow(index.fields, picked);
+        return failure === undefined ? this.#row(index, state, keyOf(id)) : undefined;
       } catch (error) {
         // Its chain cannot be read: neither can the actor.
         this.#reportOnce(index, error);
@@ -355,12 +371,15 @@ export class Indexes implements IndexOperations {
   }
 }
 
-const shapeOf = ({ name, kind, fields, order, definition }: Index) => ({
+const memberOf = (state: Json, name: string): Json | undefined => (isJsonObject(state) ? getOwn(state, name) : undefined);
+
+const shapeOf = ({ name, kind, fields, order, text, definition }: Index): IndexShape => ({
   name,
   kind,
   fields,
   definition,
   ...(order === undefined ? {} : { order }),
+  ...(text === undefined ? {} : { text }),
 });
 
 function merged({ descending, limit }: RowQuery, one: FoundRows, other: FoundRows): FoundRows {

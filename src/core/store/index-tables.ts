@@ -1,5 +1,5 @@
-// Owns: indexes over the contents of actors on SQLite: one table of rows for each, and the table that lists them. Does not own: what a
-// row contains (core/engine), the transaction that a turn's changes share with it (turn-writer.ts).
+// Owns: indexes over the contents of actors on SQLite: for each a table of rows and perhaps one of words, and the table that lists them.
+// Does not own: what a row contains (core/engine), the transaction that a turn's changes share with it (turn-writer.ts).
 //
 // The names of these tables and columns are made of numbers, so nothing that an author or client chose is part of a statement.
 
@@ -21,7 +21,7 @@ import {
   StoreError,
   type StoredIndex,
 } from "../contract/index.ts";
-import { INDEX_LIMITS, isTexts, kindOf, Lru } from "../contract/internal.ts";
+import { containedIn, ftsQuery, INDEX_LIMITS, isTexts, kindOf, Lru, type SearchTerm } from "../contract/internal.ts";
 import { int, parsed, split, text } from "./faults.ts";
 
 /** Stands for null: it follows all numbers and texts, and unlike NULL it can be compared. */
@@ -59,8 +59,10 @@ class RowTable {
   readonly #delete: StatementSync;
   readonly #get: StatementSync;
   readonly #size: StatementSync;
+  /** Undefined: the index has no full text. */
+  readonly #words: WordTable | undefined;
 
-  constructor(database: DatabaseSync, id: number, { kind, fields, order }: Pick<IndexShape, "kind" | "fields" | "order">) {
+  constructor(database: DatabaseSync, id: number, { kind, fields, order, text: searched }: IndexShape) {
     this.#database = database;
     this.#name = `index_rows_${id}`;
     this.#kind = kind;
@@ -69,7 +71,8 @@ class RowTable {
     const inOrder = [this.#order ?? "key", ...this.#columns.filter((column) => column !== this.#order)];
     this.#indexOf = new Map([...inOrder.entries()].map(([n, column]) => [column, `${this.#name}_${n}`]));
     // The schema may change while a statement is prepared, so the table is created first.
-    if (database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(this.#name) === undefined) this.#create();
+    if (!isThere(database, this.#name)) this.#create();
+    this.#words = searched && new WordTable(database, `index_words_${id}`);
     const all = ["actor", "key", "owner", "data", ...this.#columns];
     this.#put = database.prepare(`INSERT OR REPLACE INTO ${this.#name}(${all.join(", ")}) VALUES(${all.map(() => "?").join(", ")})`);
     this.#delete = database.prepare(`DELETE FROM ${this.#name} WHERE actor = ?`);
@@ -93,29 +96,33 @@ class RowTable {
 
   drop(): void {
     this.#database.exec(`DROP TABLE ${this.#name}`);
+    this.#words?.drop();
   }
 
   clear(): void {
     this.#database.exec(`DELETE FROM ${this.#name}`);
+    this.#words?.clear();
   }
 
   get size(): number {
     return int(this.#size.get()?.["n"]);
   }
 
-  dataOf(pk: number): string | undefined {
+  /** What is stored of a row, to compare it. */
+  get(pk: number): Pick<IndexedRow, "data" | "text"> | undefined {
     const found = this.#get.get(pk);
-    return found && text(found["data"]);
+    return found && { data: text(found["data"]), text: this.#words?.get(pk) };
   }
 
   /** Undefined deletes the row. */
   set({ pk, id, owner }: IndexedActor, row: IndexedRow | undefined): void {
     if (row === undefined) this.#delete.run(pk);
     else this.#put.run(pk, split(id)[1], owner ?? null, row.data, ...row.columns.map(bound));
+    this.#words?.set(pk, row?.text);
   }
 
   /** Writes only the columns that differ, so that SQLite changes only their indexes. */
-  change(actor: IndexedActor, before: IndexedRow | undefined, after: IndexedRow | undefined): void {
+  change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): void {
     if (before === undefined || after === undefined) return this.set(actor, after);
     let mask = 0;
     const values: SQLInputValue[] = [after.data];
@@ -126,6 +133,7 @@ class RowTable {
     }
     // A row that is not there: the index is being built, and has not come to this actor.
     if (this.#update(mask).run(...values, actor.pk).changes === 0) this.set(actor, after);
+    else if (hasSameText !== true) this.#words?.set(actor.pk, after.text);
   }
 
   #update(mask: number): StatementSync {
@@ -142,14 +150,24 @@ class RowTable {
 
   query(query: RowQuery): FoundRows {
     const terms = this.#terms(query);
-    const { few, ordered } = this.#plan(terms);
-    const rows = this.#page(query, this.#from(few ?? ordered), terms);
+    const search = query.terms && this.#words?.search(query.terms);
+    const few = this.#few(terms, search);
+    // Of many rows with the words, the first in order are found by reading their texts.
+    const inOrder = { from: this.#from(this.#ordered(terms)), terms: search === undefined ? terms : [...terms, search.contains] };
+    const rows = this.#page(query, few ?? inOrder);
     if (!query.count) return { rows };
-    const counted = this.#prepare(`SELECT count(*) AS n FROM ${this.#from(few)}${whereAll(terms)}`).get(...valuesOf(terms));
+    const all = few ?? this.#all(terms, search);
+    const counted = this.#prepare(`SELECT count(*) AS n FROM ${all.from}${whereAll(all.terms)}`).get(...valuesOf(all.terms));
     return { rows, count: int(counted?.["n"]) };
   }
 
-  #page({ after, descending, limit }: RowQuery, from: string, terms: readonly Term[]): FoundRows["rows"] {
+  /** How to count many rows. */
+  #all(terms: readonly Term[], search: Search | undefined): Access {
+    if (search === undefined) return { from: this.#name, terms };
+    return terms.length === 0 ? { from: search.words, terms: [search.matches] } : this.#matching(search, terms);
+  }
+
+  #page({ after, descending, limit }: RowQuery, { from, terms }: Access): FoundRows["rows"] {
     const [comparison, direction] = descending ? ["<", "DESC"] : [">", "ASC"];
     const order = this.#order === undefined ? ["key"] : [this.#order, "key"];
     const behind: readonly Term[] =
@@ -171,26 +189,37 @@ class RowTable {
     return index === undefined ? this.#name : `${this.#name} INDEXED BY ${index}`;
   }
 
+  /** The words first, then the row of each. */
+  #matching({ words, matches }: Search, terms: readonly Term[]): Access {
+    return { from: `${words} CROSS JOIN ${this.#name} NOT INDEXED ON actor = ${words}.rowid`, terms: [matches, ...terms] };
+  }
+
   /**
-   * The SQL index that finds few rows, which then are sorted; or the one that has the rows in order. SQLite does not know how many rows
+   * How to read the rows of the condition that has the fewest, if those are few enough to sort them. SQLite does not know how many rows
    * meet a condition: by itself it would sort all rows of a range, and pass over all that have a common value to find the few of a range.
-   * So ranges, and conditions of which there are several, are counted first, up to `FEW`.
+   * So ranges, words, and conditions of which there are several, are counted first, up to `FEW`.
    */
-  #plan(terms: readonly Term[]): { readonly few?: string; readonly ordered?: string | undefined } {
+  #few(terms: readonly Term[], search: Search | undefined): Access | undefined {
     const found = terms.flatMap(({ index, ...term }) => (index === undefined ? [] : [{ ...term, index }]));
-    const [first] = found;
-    if (first === undefined || terms.some(({ index, isOrder }) => index === undefined && !isOrder)) return {};
     // The rows of one value are in order.
-    if (found.length === 1 && first.isPoint) return {};
+    if (search === undefined && (found.length === 0 || (found.length === 1 && found[0]?.isPoint))) return undefined;
     let least = FEW;
-    let few: string | undefined;
-    for (const { sql, values, index } of found) {
-      const counted = this.#prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM ${this.#from(index)} WHERE ${sql} LIMIT ${FEW})`);
-      const n = int(counted.get(...values)?.["n"]);
-      if (n < least) [least, few] = [n, index];
-    }
-    if (few !== undefined) return { few };
-    return { ordered: (found.find(({ isPoint }) => isPoint) ?? { index: this.#indexOf.get(this.#order ?? "key") }).index };
+    let few: Access | undefined;
+    const count = (from: string, term: Term, access: () => Access): void => {
+      const counted = this.#prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM ${from} WHERE ${term.sql} LIMIT ${FEW})`);
+      const n = int(counted.get(...term.values)?.["n"]);
+      if (n < least) [least, few] = [n, access()];
+    };
+    const others = search === undefined ? terms : [...terms, search.contains];
+    for (const term of found) count(this.#from(term.index), term, () => ({ from: this.#from(term.index), terms: others }));
+    if (search !== undefined) count(search.words, search.matches, () => this.#matching(search, terms));
+    return few;
+  }
+
+  /** The SQL index that has the rows in order. Undefined: SQLite finds those of an owner and of an actor by itself. */
+  #ordered(terms: readonly Term[]): string | undefined {
+    if (terms.some(({ index, isOrder }) => index === undefined && !isOrder)) return undefined;
+    return terms.find(({ isPoint }) => isPoint)?.index ?? this.#indexOf.get(this.#order ?? "key");
   }
 
   #terms({ conditions, owner }: RowQuery): readonly Term[] {
@@ -234,6 +263,77 @@ class RowTable {
   }
 }
 
+/** The words of the actors of one index, in a table of FTS5. */
+class WordTable {
+  readonly #database: DatabaseSync;
+  readonly #name: string;
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #get: StatementSync;
+
+  constructor(database: DatabaseSync, name: string) {
+    this.#database = database;
+    this.#name = name;
+    if (!isThere(database, name)) this.#create();
+    this.#put = database.prepare(`INSERT OR REPLACE INTO ${name}(rowid, text) VALUES(?, ?)`);
+    this.#delete = database.prepare(`DELETE FROM ${name} WHERE rowid = ?`);
+    this.#get = database.prepare(`SELECT text FROM ${name} WHERE rowid = ?`);
+  }
+
+  /** The words are split already. They are stored in the table, too, so that FTS5 can delete them: `secure-delete` leaves none in the file. */
+  #create(): void {
+    this.#database.exec(
+      `CREATE VIRTUAL TABLE ${this.#name} USING fts5(text, tokenize='ascii', columnsize=0);
+       INSERT INTO ${this.#name}(${this.#name}, rank) VALUES('secure-delete', 1)`,
+    );
+  }
+
+  drop(): void {
+    this.#database.exec(`DROP TABLE ${this.#name}`);
+  }
+
+  /** Deleting its rows would take each word out by itself. */
+  clear(): void {
+    this.drop();
+    this.#create();
+  }
+
+  get(pk: number): string {
+    const found = this.#get.get(pk);
+    return found === undefined ? "" : text(found["text"]);
+  }
+
+  set(pk: number, words: string | undefined): void {
+    if (words === undefined || words === "") this.#delete.run(pk);
+    else this.#put.run(pk, words);
+  }
+
+  search(terms: readonly SearchTerm[]): Search {
+    const contained = terms.map(() => "instr(text, ?) > 0").join(" AND ");
+    return {
+      words: this.#name,
+      matches: { sql: `${this.#name} MATCH ?`, values: [ftsQuery(terms)] },
+      contains: { sql: `(SELECT ${contained} FROM ${this.#name} WHERE rowid = actor)`, values: terms.map(containedIn) },
+    };
+  }
+}
+
+const isThere = (database: DatabaseSync, table: string): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table) !== undefined;
+
+/** A search for words, as a condition on the table of words, and as one on a row. */
+interface Search {
+  readonly words: string;
+  readonly matches: Term;
+  readonly contains: Term;
+}
+
+/** How to read rows. */
+interface Access {
+  readonly from: string;
+  readonly terms: readonly Term[];
+}
+
 /** A condition in SQL. */
 interface Term {
   readonly sql: string;
@@ -273,8 +373,10 @@ interface Entry {
 }
 
 const statements = (database: DatabaseSync) => ({
-  all: database.prepare("SELECT id, name, kind, fields, ordering, definition, state FROM content_index ORDER BY name"),
-  insert: database.prepare("INSERT INTO content_index(name, kind, fields, ordering, definition, state) VALUES(?, ?, ?, ?, ?, 'building')"),
+  all: database.prepare("SELECT id, name, kind, fields, ordering, searched, definition, state FROM content_index ORDER BY name"),
+  insert: database.prepare(
+    "INSERT INTO content_index(name, kind, fields, ordering, searched, definition, state) VALUES(?, ?, ?, ?, ?, ?, 'building')",
+  ),
   delete: database.prepare("DELETE FROM content_index WHERE id = ?"),
   setState: database.prepare("UPDATE content_index SET state = ? WHERE id = ?"),
 });
@@ -298,7 +400,7 @@ export class IndexTables {
 
   /** The changes of a turn. */
   write(actor: IndexedActor, changes: readonly IndexChange[]): void {
-    for (const { index, before, after } of changes) this.#rowsOf(this.#entry(index))?.change(actor, before, after);
+    for (const change of changes) this.#rowsOf(this.#entry(change.index))?.change(actor, change);
   }
 
   /** This actor was written by something that does not maintain the indexes of its kind. */
@@ -322,8 +424,15 @@ export class IndexTables {
       return known.state === "complete";
     }
     if (known !== undefined) this.#drop(known);
-    const { name, kind, fields, order, definition } = shape;
-    this.#sql.insert.run(name, kind, JSON.stringify(fields), order ?? null, definition);
+    const { name, kind, fields, order, text: searched, definition } = shape;
+    this.#sql.insert.run(
+      name,
+      kind,
+      JSON.stringify(fields),
+      order ?? null,
+      searched === undefined ? null : JSON.stringify(searched),
+      definition,
+    );
     this.rolledBack();
     this.#rowsOf(this.#entry(name));
     return false;
@@ -368,8 +477,8 @@ export class IndexTables {
     this.#rowsOf(this.#entry(name))?.set(actor, row);
   }
 
-  dataOf(name: string, pk: number): string | undefined {
-    return this.#rowsOf(this.#entry(name))?.dataOf(pk);
+  get(name: string, pk: number): Pick<IndexedRow, "data" | "text"> | undefined {
+    return this.#rowsOf(this.#entry(name))?.get(pk);
   }
 
   kindOf(name: string): string {
@@ -393,7 +502,9 @@ export class IndexTables {
     const byKind = new Map<string, Entry[]>();
     for (const columns of this.#sql.all.all()) {
       const fields = parsed(columns["fields"]);
+      const searched = columns["searched"] === null ? undefined : parsed(columns["searched"]);
       const [name, kind, state, order] = [text(columns["name"]), text(columns["kind"]), text(columns["state"]), columns["ordering"]];
+      if (searched !== undefined && !isTexts(searched)) throw missing(name);
       if (!isTexts(fields) || fields.length > INDEX_LIMITS.fields || !isState(state)) throw missing(name);
       const shape: IndexShape = {
         name,
@@ -401,6 +512,7 @@ export class IndexTables {
         fields,
         definition: text(columns["definition"]),
         ...(typeof order === "string" ? { order } : {}),
+        ...(searched === undefined ? {} : { text: searched }),
       };
       const entry: Entry = { id: int(columns["id"]), shape, state, rows: undefined };
       byName.set(name, entry);
@@ -471,9 +583,9 @@ export function sqliteIndexes({ tables, write, read, list, load }: IndexHost): I
         const ids = list(tables.kindOf(name), limit, after);
         const flaws = ids.flatMap((id): IndexFlaw[] => {
           const found = rowIn(id, rowOf);
-          const stored = found && tables.dataOf(name, found.actor.pk);
-          const wanted = found?.row?.data;
-          if (stored === wanted) return [];
+          const stored = found && tables.get(name, found.actor.pk);
+          const wanted = found?.row;
+          if (stored?.data === wanted?.data && stored?.text === wanted?.text) return [];
           return [{ id, flaw: stored === undefined ? "missing" : wanted === undefined ? "unexpected" : "different" }];
         });
         return { ...pageOf(ids, limit), flaws };

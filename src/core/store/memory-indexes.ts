@@ -75,9 +75,9 @@ export class MemoryIndexes implements IndexStore {
     const entry = this.#entry(name);
     const page = this.#page(entry, limit, after);
     const flaws = page.ids.flatMap((id): IndexFlaw[] => {
-      const stored = entry.rows.get(encodedKeyOf(id))?.data;
-      const wanted = this.#rowIn(id, rowOf)?.data;
-      if (stored === wanted) return [];
+      const stored = entry.rows.get(encodedKeyOf(id));
+      const wanted = this.#rowIn(id, rowOf);
+      if (stored?.data === wanted?.data && stored?.text === wanted?.text) return [];
       return [{ id, flaw: stored === undefined ? "missing" : wanted === undefined ? "unexpected" : "different" }];
     });
     return { ...actorsIn(page), flaws };

@@ -48,6 +48,8 @@ export const SCHEMA: readonly string[] = [
   // Each has a table of rows, `index_rows_<id>`.
   `CREATE TABLE content_index(
      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, fields TEXT NOT NULL, ordering TEXT, definition TEXT NOT NULL, state TEXT NOT NULL)`,
+  // The members that are searched, as a list. An index that has some has a table of words, `index_words_<id>`.
+  "ALTER TABLE content_index ADD COLUMN searched TEXT",
 ];
 
 const highest = (table: "actor" | "event", column: string): string =>

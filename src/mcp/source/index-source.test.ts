@@ -133,6 +133,19 @@ test("C8 viewers see, and are notified of, the rows of an owner or of their role
   await assert.rejects(ann.readResource("incidents://desk"));
 });
 
+test("the tool of an index with full text takes words, that of another does not #index.text", async () => {
+  const searched = index(incident, { name: "searched", pick: ["title"], text: ["title"], tool: true });
+  await using server = await testServer([incident], { indexes: [all, searched] });
+  for (const title of ["Full disk", "Disk", "Other"]) await report(server.engine, title, 1);
+  const client = server.client();
+  assert.deepEqual(keysIn((await client.callTool("searched", { text: "disk" })).structuredContent), ["Disk", "Full disk"]);
+  const phrase = await client.callTool("searched", { text: '"full disk"', where: { title: { prefix: "Full" } } });
+  assert.deepEqual(keysIn(phrase.structuredContent), ["Full disk"]);
+  const refused = await client.callTool("searched", { text: "d*" });
+  assert.match(JSON.stringify(refused.content), /too short/u);
+  assert.equal((await client.callTool("find_incidents", { text: "disk" })).isError, true);
+});
+
 test("the index of a kind per user has the row of one's own actor", async () => {
   const profile = actor("profile", {
     description: "A profile.",

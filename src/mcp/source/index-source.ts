@@ -123,9 +123,13 @@ class IndexSource implements Source {
     }
   }
 
-  async #query(index: Index, viewer: Viewer, { where, order, limit, cursor, count }: JsonObject): Promise<IndexPage<object> | undefined> {
+  async #query(
+    index: Index,
+    viewer: Viewer,
+    { where, text, order, limit, cursor, count }: JsonObject,
+  ): Promise<IndexPage<object> | undefined> {
     // The engine checks the values, whose types are those of the client.
-    const query: IndexQuery<object> = JSON.parse(JSON.stringify({ where, order, limit, cursor, count }));
+    const query: IndexQuery<object> = JSON.parse(JSON.stringify({ where, text, order, limit, cursor, count }));
     return this.#engine.query?.(index, { ...query, viewer: this.#asOwner(index, viewer) });
   }
 
@@ -181,7 +185,7 @@ function resourceOf(index: Index, uri: string): Offer {
 }
 
 function toolOf(index: Index, name: string): Offer {
-  const { fields, order, title } = index;
+  const { fields, order, title, text } = index;
   const inputSchema: JsonObject = {
     type: "object",
     properties: {
@@ -192,6 +196,9 @@ function toolOf(index: Index, name: string): Offer {
         maxProperties: INDEX_LIMITS.filters,
         additionalProperties: false,
       },
+      ...(text === undefined
+        ? {}
+        : { text: { type: "string", description: `Words, "phrases" and prefixes* that ${text.join(", ")} must have, all of them.` } }),
       order: { enum: ["asc", "desc"], description: `Of ${order ?? "the key"}. Default asc.` },
       limit: { type: "integer", minimum: 1, maximum: INDEX_LIMITS.page, description: `Default ${INDEX_LIMITS.defaultPage}.` },
       cursor: { type: "string", description: "`next` of the previous page." },

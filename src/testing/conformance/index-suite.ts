@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { ActorId, FoundRows, IndexedRow, IndexShape, IndexStore, RowOf, RowQuery, Store } from "../../core/contract/index.ts";
+import { searchableText, searchTerms } from "../../core/contract/internal.ts";
 import { ChainWriter } from "./store-entries.ts";
 import type { StoreSuiteOptions } from "./store-suite.ts";
 
@@ -196,6 +197,54 @@ export function indexSuite(name: string, options: StoreSuiteOptions): void {
       assert.equal(await found({ column: 1, gte: undefined, lte: "9" }), "e");
       assert.equal(await found({ column: 1, gte: 2, lte: undefined }, { column: 0, prefix: "alpha" }), "c");
       assert.equal(await found({ column: 0, in: ["alpha' OR '1'='1"] }), "");
+    });
+
+    it("texts have all words, phrases and prefixes, together with filters", async (store, indexes) => {
+      const texts = { ...SHAPE, text: ["notes"] };
+      assert.equal(await indexes.declare(texts), false);
+      await built(indexes, () => undefined);
+      const said = (n: number, ...notes: readonly string[]): IndexedRow => ({
+        ...row(n % 2 === 0 ? "even" : "odd", n),
+        text: searchableText(notes),
+      });
+      const rows = [
+        said(0, "The disk is full"),
+        said(1, "Full, the disk?", "Is it"),
+        said(2),
+        said(3, "diskette"),
+        said(4, "DISK\0 failure"),
+      ];
+      const actors = rows.map((after, n) => ({ writer: new ChainWriter(`door/${n}`), after }));
+      for (const { writer, after } of actors) await store.commit(writer.id, writer.next({ indexed: [{ index: "open", after }] }));
+      const found = async (query: string, more: Partial<RowQuery> = {}): Promise<string> => {
+        const page = await indexes.query("open", { ...ALL, terms: searchTerms(query), count: true, ...more });
+        if (page?.count !== undefined) assert.equal(page.count, page.rows.length);
+        return keysOf(page)?.join("") ?? "";
+      };
+      assert.equal(await found("full DISK"), "01");
+      assert.equal(await found('"disk is full"'), "0");
+      assert.equal(await found('"disk is"'), "0", "a phrase is within one text");
+      assert.equal(await found("disk*"), "0134");
+      assert.equal(await found("disk OR diskette"), "");
+      assert.equal(await found("disk", { descending: true }), "410");
+      assert.equal(await found("disk", { conditions: [{ column: 0, in: ["even"] }] }), "04");
+      assert.equal(await found("disk*", { conditions: [{ column: 1, gte: 1, lte: 3 }] }), "13");
+      assert.equal(await found("disk", { after: { value: 0, key: "0" }, count: false }), "14");
+      const [first] = actors;
+      assert.ok(first);
+      const change = (after: IndexedRow | undefined, hasSameText: boolean) =>
+        store.commit(first.writer.id, first.writer.next({ indexed: [{ index: "open", before: first.after, after, hasSameText }] }));
+      await change({ ...first.after, columns: ["even", 9] }, true);
+      assert.equal(await found("disk"), "140");
+      await change(said(0, "quiet"), false);
+      assert.deepEqual([await found("disk"), await found("quiet")], ["14", "0"]);
+      await change(undefined, false);
+      assert.equal(await found("quiet"), "");
+      const wanted: RowOf = (id) => (id === "door/0" ? undefined : id === "door/4" ? said(4, "other") : rows[Number(id.at(-1))]);
+      assert.deepEqual((await indexes.verify("open", wanted, 10)).flaws, [{ id: "door/4", flaw: "different" }]);
+      await built(indexes, wanted, 2);
+      assert.deepEqual([await found("disk*"), await found("other")], ["13", "4"]);
+      assert.deepEqual((await indexes.list())[0]?.text, ["notes"]);
     });
 
     it("an owner sees its own rows, and the row of its own actor", async (store, indexes) => {

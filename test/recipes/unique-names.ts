@@ -11,16 +11,15 @@ export const username = actor("username", {
   messages: {
     claim: {
       output: z.object({ name: z.string() }),
-      run({ state, viewer, key }) {
-        if (state.owner !== undefined && state.owner !== viewer.principal) refuse(`The name ${key} is taken.`, { code: "TAKEN" });
-        state.owner = viewer.principal;
+      run({ state, from, key }) {
+        if (state.owner !== undefined && state.owner !== from) refuse(`The name ${key} is taken.`, { code: "TAKEN" });
+        state.owner = from;
         return { name: key };
       },
     },
     release: {
-      input: z.object({ owner: z.string() }),
-      run: ({ state, args }) => {
-        if (state.owner === args.owner) delete state.owner;
+      run({ state, from }) {
+        if (state.owner === from) delete state.owner;
       },
     },
   },
@@ -40,8 +39,8 @@ export const profile = actor("profile", {
   replies: {
     claimed: {
       of: username.message("claim"),
-      run({ state, reply, send, key }) {
-        if (state.name !== undefined && state.name !== reply.name) send(username.at(state.name).release({ owner: key }));
+      run({ state, reply, send }) {
+        if (state.name !== undefined && state.name !== reply.name) send(username.at(state.name).release());
         state.name = reply.name;
         return `You are ${reply.name}.`;
       },

@@ -8,7 +8,7 @@ import { FACE_LIMITS, THEATER_INFO } from "../../src/bridges/theater/face/index.
 
 const root = resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(join(root, file), "utf8");
-const guide = read("docs/guide/theater.md");
+const guide = read("docs/guide/theater-mcp.md");
 
 /** The cells of a section's rows. */
 const rows = (title: string): readonly (readonly string[])[] =>

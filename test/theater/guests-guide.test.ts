@@ -7,8 +7,7 @@ import { THEATER_LIMITS } from "../../src/bridges/theater/server/limits.ts";
 import { GUEST_LIMITS, MOST_GUEST_LIMITS, readManifest } from "../../src/bridges/wasm/index.ts";
 import { ELSEWHERE, HANDLERS } from "../../src/bridges/wasm/manifest/handlers.ts";
 
-const guide = readFileSync(join(resolve(import.meta.dirname, "../.."), "docs/guide/theater.md"), "utf8");
-const section = (title: string): string => guide.split(/^## /m).find((one) => one.startsWith(`${title}\n`)) ?? assert.fail(title);
+const page = (name: string): string => readFileSync(join(resolve(import.meta.dirname, "../.."), `docs/guide/${name}.md`), "utf8");
 /** The cells of the rows below such a head. */
 const rowsBelow = (text: string, head: string): readonly (readonly string[])[] => {
   const [, table = ""] = text.split(`\n${head}\n`);
@@ -28,7 +27,7 @@ const written = (name: string, value: number): string =>
   name.endsWith("Ms") ? `${value / 1_000} s` : name.endsWith("Bytes") ? `${value / MIB} MiB` : value.toLocaleString("en-US");
 
 test("the guide tells the handlers there are, settings that each takes, and those that are elsewhere", () => {
-  const manifests = section("Manifests");
+  const manifests = page("theater-manifests");
   const rows = rowsBelow(manifests, "| handler (`type`) | what it grants | its settings |");
   assert.deepEqual(rows.flatMap(([type]) => quoted(type)).toSorted(), Object.keys(HANDLERS).toSorted());
   for (const type of Object.keys(ELSEWHERE)) assert.ok(manifests.includes(`\`${type}\``), type);
@@ -45,14 +44,14 @@ test("the guide tells the handlers there are, settings that each takes, and thos
 });
 
 test("the manifest that the guide shows is one", () => {
-  const [, toml = ""] = /```toml\n([\s\S]*?)```/.exec(section("Manifests")) ?? [];
+  const [, toml = ""] = /```toml\n([\s\S]*?)```/.exec(page("theater-manifests")) ?? [];
   const { onError, limits, grants } = readManifest(toml);
   assert.deepEqual([onError, limits], ["restart", { callMs: 250, memoryBytes: 16 * MIB }]);
   assert.deepEqual(grants, { httpClient: { allowed: ["api.example.org", "https://example.org/v1/"] } });
 });
 
 test("the guide tells the limits of a guest's call, and those of the Theater server", () => {
-  const rows = rowsBelow(section("The sandbox"), "| of one call | default | at most, by the manifest |");
+  const rows = rowsBelow(page("theater"), "| of one call | default | at most, by the manifest |");
   assert.deepEqual(
     Object.fromEntries(rows.map(([name, value]) => [quoted(name)[0] ?? "", value])),
     Object.fromEntries(Object.entries(GUEST_LIMITS).map(([name, value]) => [name, written(name, value)])),
@@ -63,5 +62,5 @@ test("the guide tells the limits of a guest's call, and those of the Theater ser
   );
   const { subscriptions, channels, connections, frameBytes } = THEATER_LIMITS;
   const server = `at most ${subscriptions} subscriptions and ${channels} channels, there are ${connections} connections, and a frame has at most ${frameBytes / MIB} MiB`;
-  assert.ok(section("The Theater server").includes(server), server);
+  assert.ok(page("theater-protocol").includes(server), server);
 });

@@ -19,7 +19,7 @@ import {
 import { root, serveChild } from "./serve-child.ts";
 
 const page = (name: string): string => readFileSync(join(root, "docs/guide", name), "utf8");
-const guide = page("packets.md");
+const guide = ["packets", "packet-actors", "packet-server", "packet-tests"].map((name) => page(`${name}.md`)).join("\n");
 const format = page("packet-format.md");
 
 interface Block {

@@ -1,4 +1,4 @@
-// The way to keep the disk small that docs/guide/cli.md tells, run as it is written there.
+// The way to keep the disk small that docs/guide/backup.md gives, run as it is written there.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -11,7 +11,7 @@ import { sqliteStore } from "troupe/store";
 import { root } from "../serve-child.ts";
 import { lines, troupe } from "./run.ts";
 
-const section = readFileSync(join(root, "docs/guide/cli.md"), "utf8").split("## Keep the disk small")[1]?.split("\n## ")[0] ?? "";
+const section = readFileSync(join(root, "docs/guide/backup.md"), "utf8").split("## Keep the disk small")[1]?.split("\n## ")[0] ?? "";
 const [erase = "", pack = ""] = Array.from(section.matchAll(/```sh\n([\s\S]*?)```/g), ([, script = ""]) => script);
 
 const TURNS = 1_000;

@@ -14,7 +14,7 @@ const namesIn = (text = ""): readonly string[] => Array.from(text.matchAll(/`([^
 
 /** Command → the members of its lines. */
 const told = (): ReadonlyMap<string, readonly string[]> => {
-  const [, table = ""] = readFileSync(join(root, "docs/guide/cli.md"), "utf8").split("| command | members of a line |\n|---|---|\n");
+  const [, table = ""] = readFileSync(join(root, "docs/guide/inspect.md"), "utf8").split("| command | members of a line |\n|---|---|\n");
   const rows = (table.split("\n\n")[0] ?? "").split("\n").map((row) => row.split("|"));
   return new Map(
     rows.flatMap(([, commands, members]) => {

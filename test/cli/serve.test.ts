@@ -302,7 +302,7 @@ describe("troupe serve", () => {
     using folder = mkdtempDisposableSync(join(tmpdir(), "troupe-cli-"));
     const keys = join(folder.path, "keys.json");
     // As the guide makes it.
-    const [, script = ""] = /```sh\n(KEY=[^`]*> keys\.json)\n```/.exec(readFileSync(join(root, "docs/guide/cli.md"), "utf8")) ?? [];
+    const [, script = ""] = /```sh\n(KEY=[^`]*> keys\.json)\n```/.exec(readFileSync(join(root, "docs/guide/serve.md"), "utf8")) ?? [];
     const made = `node() { "$0" "$@"; }; ${script}; printf %s "$KEY"`;
     const key = execFileSync("sh", ["-euc", made, process.execPath], { cwd: folder.path, encoding: "utf8" });
     await using served = await serveChild(["examples/counter", "--api-keys", keys]);

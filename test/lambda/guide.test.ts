@@ -157,8 +157,8 @@ describe("the guide's instructions", () => {
   });
 
   test("actors too, by the command that their container runs", async () => {
-    const key = lineWith("cli.md", "KEY=$(node");
-    const { stdout } = await project.shell([key, lineWith("cli.md", "> keys.json"), 'echo "$KEY"'].join("\n"));
+    const key = lineWith("serve.md", "KEY=$(node");
+    const { stdout } = await project.shell([key, lineWith("serve.md", "> keys.json"), 'echo "$KEY"'].join("\n"));
     const { text = "" } = blocksOf("deploy.md").find(({ file }) => file === "Dockerfile.actors") ?? {};
     const command: unknown = JSON.parse(/^CMD (.+)$/m.exec(text)?.[1] ?? "");
     assert.ok(Array.isArray(command));

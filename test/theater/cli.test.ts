@@ -70,7 +70,7 @@ describe("troupe theater", { concurrency: 3 }, () => {
     const [mine, copy, bare] = [place.data, join(place.path, "copy"), join(place.path, "bare")] as const;
     const file = join(place.path, "all.jsonl");
     const beside = ["content.db", "guests"];
-    const guide = readFileSync(join(root, "docs/guide/cli.md"), "utf8");
+    const guide = readFileSync(join(root, "docs/guide/backup.md"), "utf8");
     const [, script = ""] = /```sh\n(.*content\.db[^`]*)```/s.exec(guide.slice(guide.indexOf("**What [guests]"))) ?? [];
     const told = async (...args: readonly string[]): Promise<unknown> => {
       const ran = await troupe(...args, "--json");

@@ -16,7 +16,7 @@ test("a guest counts what it is sent", async () => {
   await using face = theaterFace({ stage });
   await using server = await testServer(face);
   const client = server.client();
-  await client.callTool("start_actor", { manifest: "counter.toml", name: "mine" });
+  assertToolResult(await client.callTool("start_actor", { manifest: "counter.toml", name: "mine" }), /RUNNING/);
   await client.callTool("send_message", { actor_id: "mine", data: base64("add") });
   await client.callTool("send_message", { actor_id: "mine", data: base64("41") });
   assertToolResult(await client.callTool("request_message", { actor_id: "mine", data: base64("?") }), /"response_text":"42"/);

@@ -86,10 +86,14 @@ describe("the guide's instructions", () => {
     for (const page of PAGES)
       for (const { language, file, text } of blocksOf(page)) assert.ok(["sh", "json"].includes(language) || file !== undefined, text);
     const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const types = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
-    const module = ["--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext.disposable", "--allowImportingTsExtensions"];
-    const files = ["hello.ts", "serve.ts", "stdio.ts", "hello.test.ts", "deployed.ts", "agentcore.ts"];
-    await run(process.execPath, [tsc, "--strict", "--noEmit", "--skipLibCheck", ...module, ...types, ...files], { cwd: project.folder });
+    const { text = "" } = blocksOf("first-server.md").find((block) => block.text.includes("compilerOptions")) ?? {};
+    const settings = join(project.folder, "tsconfig.json");
+    writeFileSync(settings, text);
+    const types = ["--typeRoots", join(root, "node_modules/@types")];
+    const { stdout } = await run(process.execPath, [tsc, "-p", settings, ...types, "--listFilesOnly"], { cwd: project.folder });
+    for (const file of ["hello.ts", "serve.ts", "stdio.ts", "hello.test.ts", "deployed.ts", "agentcore.ts"])
+      assert.ok(stdout.includes(join(project.folder, file)), file);
+    await run(process.execPath, [tsc, "-p", settings, ...types], { cwd: project.folder });
   });
 
   test("the server works with the Inspector's commands and official clients", async () => {

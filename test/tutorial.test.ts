@@ -1,0 +1,152 @@
+// A reader who follows docs/tutorial literally gets the output that the pages show. The files are those of examples/tutorial.
+// slow: it starts servers and clients
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import * as z from "zod";
+import { installJudges } from "./foreign/install.ts";
+import { root } from "./serve-child.ts";
+
+const run = promisify(execFile);
+const PAGES = ["1-actor", "2-users", "3-many", "4-time", "5-production"];
+const LAUNCHER = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+
+interface Block {
+  readonly language: string;
+  readonly text: string;
+  /** What its first line says it is called: `// list.ts`. */
+  readonly file: string | undefined;
+}
+
+const blocksOf = (page: string): readonly Block[] =>
+  Array.from(
+    readFileSync(join(root, `docs/tutorial/${page}.md`), "utf8").matchAll(/```(\w+)\n([\s\S]*?)\n```/g),
+    ([, language = "", text = ""]) => ({ language, text, file: language === "sh" ? undefined : /^(?:\/\/|#) (\S+)\n/.exec(text)?.[1] }),
+  );
+
+/** Without its first line, which names the file. */
+const contentOf = ({ text }: Block): string => `${text.slice(text.indexOf("\n") + 1)}\n`;
+
+/** Times, hashes and names of sessions differ in each run. */
+const comparable = (output: string): string =>
+  output
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+    .replaceAll(/\b[0-9a-f]{12}\b/g, "HASH")
+    .replaceAll(/session\|[\w-]+/g, "session|ID")
+    // What the Inspector thinks of schemas.
+    .replaceAll(/^Schema portability: .*\n/gm, "")
+    .trimEnd();
+
+test("the files that a page shows are those of the examples, all of them", () => {
+  for (const page of PAGES.slice(0, 4)) {
+    const shown = new Map(blocksOf(page).flatMap((block) => (block.file === undefined ? [] : [[block.file, contentOf(block)] as const])));
+    assert.ok(shown.size > 1);
+    for (const [file, content] of shown) assert.equal(content, readFileSync(join(root, "examples/tutorial", page, file), "utf8"), file);
+    for (const file of globSync(`examples/tutorial/${page}/*.ts`, { cwd: root })) {
+      const earlier = PAGES.slice(0, PAGES.indexOf(page)).toReversed();
+      if (shown.has(basename(file))) continue;
+      // Unchanged since an earlier page.
+      const from = earlier.find((other) => existsSync(join(root, "examples/tutorial", other, basename(file))));
+      assert.ok(from !== undefined, `${file} is on no page`);
+      const same = readFileSync(join(root, "examples/tutorial", from, basename(file)), "utf8");
+      assert.equal(readFileSync(join(root, file), "utf8"), same, file);
+    }
+  }
+});
+
+test("the first page installs as the guide to a first server does", () => {
+  const [install] = blocksOf("1-actor");
+  assert.ok(
+    readFileSync(join(root, "docs/guide/first-server.md"), "utf8").includes(install?.text.replaceAll("shopping", "hello") ?? "nothing"),
+  );
+});
+
+describe("a reader who follows the pages", () => {
+  let folder = "";
+  let server: AsyncDisposable | undefined;
+  let address = "";
+  let inspector = "";
+
+  before(() => {
+    folder = join(mkdtempSync(join(tmpdir(), "troupe-tutorial-")), "shopping");
+    // In place of `npm install`: the packages of this repository.
+    mkdirSync(join(folder, "node_modules"), { recursive: true });
+    symlinkSync(root, join(folder, "node_modules/troupe"));
+    symlinkSync(join(root, "node_modules/zod"), join(folder, "node_modules/zod"));
+    writeFileSync(join(folder, "package.json"), '{ "name": "shopping", "type": "module" }\n');
+    inspector = join(installJudges(), LAUNCHER);
+  });
+  after(async () => {
+    await server?.[Symbol.asyncDispose]();
+    rmSync(dirname(folder), { recursive: true, force: true });
+  });
+
+  // A test that runs within a test prints its results for this one, unless it does not know.
+  const { NODE_TEST_CONTEXT: _context, ...outside } = process.env;
+  const environment = {
+    ...outside,
+    HOME: tmpdir(),
+    PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter),
+    NODE_OPTIONS: "--conditions=troupe-source",
+  };
+
+  const start = async (command: string): Promise<void> => {
+    await server?.[Symbol.asyncDispose]();
+    const words = command.split(" ").slice(2);
+    const args = [join(root, "bin/troupe.js"), ...words, "--http", "127.0.0.1:0", "--json"];
+    const child = spawn(process.execPath, args, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "inherit"] });
+    const ended = new Promise<void>((settle) => child.once("exit", () => settle()));
+    server = {
+      async [Symbol.asyncDispose]() {
+        child.kill("SIGTERM");
+        await ended;
+      },
+    };
+    const first = await Promise.race([createInterface({ input: child.stdout })[Symbol.asyncIterator]().next(), ended]);
+    assert.ok(first !== undefined && first.done !== true, `${command} ended`);
+    address = new URL(z.object({ http: z.string() }).parse(JSON.parse(first.value)).http).host;
+  };
+
+  const shell = async (commands: string): Promise<string> => {
+    const npx = `npx() { case "$1" in troupe) shift; node ${root}/bin/troupe.js "$@";; *) shift; node ${inspector} "$@";; esac; }`;
+    // A reader's terminal keeps what an earlier command exported.
+    const script = [
+      "exec 2>&1",
+      "if [ -f ../exported ]; then . ../exported; fi",
+      npx,
+      commands.replaceAll("127.0.0.1:3000", address),
+      "export -p > ../exported",
+    ];
+    const { stdout } = await run("bash", ["-c", script.join("\n")], { cwd: folder, env: environment });
+    return stdout;
+  };
+
+  for (const page of PAGES)
+    test(`page ${page}`, async () => {
+      const blocks = blocksOf(page);
+      for (const [at, block] of blocks.entries()) {
+        const next = blocks[at + 1];
+        if (block.file !== undefined) writeFileSync(join(folder, block.file), contentOf(block));
+        if (block.language !== "sh" || block.text.includes("npm init")) continue;
+        if (/^npx troupe (?:dev|serve)/.test(block.text)) {
+          await start(block.text);
+          continue;
+        }
+        const printed = await shell(block.text);
+        if (block.text.includes("node --test")) assert.match(printed, /fail 0\n/, printed);
+        if (next?.language === "text") assert.equal(comparable(printed), comparable(next.text));
+      }
+    });
+
+  test("the container of the last page copies files that exist", () => {
+    const dockerfile = blocksOf("5-production").find(({ language }) => language === "dockerfile")?.text ?? "";
+    const files = Array.from(dockerfile.matchAll(/^COPY (.+) \.\/$/gm), ([, names = ""]) => names.split(" ")).flat();
+    assert.ok(files.length > 6);
+    for (const file of files) if (!/^(?:package-lock\.json|troupe-.*\.tgz)$/.test(file)) assert.ok(existsSync(join(folder, file)), file);
+  });
+});

@@ -9,6 +9,7 @@ import { LocalEngine } from "troupe/engine";
 import { createServer } from "troupe/server";
 import { memoryStore } from "troupe/store";
 import { assertHasTools, assertRefused, assertToolResult, testServer, toolText } from "troupe/testing";
+import { memory } from "./agent-memory.ts";
 import { release } from "./approval.ts";
 import { trip } from "./ask-the-user.ts";
 import { account, auditLog } from "./audit.ts";
@@ -32,8 +33,10 @@ import { painter } from "./rate-limits.ts";
 import { author, board } from "./read-your-writes.ts";
 import { wallet } from "./retries.ts";
 import { shop } from "./roles.ts";
+import { flights, hotel, journey } from "./saga.ts";
 import { available, book, library } from "./search.ts";
 import { mail } from "./secrets.ts";
+import { checkout } from "./state-machine.ts";
 import { member, workspace } from "./tenants.ts";
 import { shelf } from "./undo.ts";
 import { profile, username } from "./unique-names.ts";
@@ -389,4 +392,37 @@ test("a signed event changes its order, once", async () => {
   const paid = JSON.stringify({ id: "evt-1", order: "A-7", status: "paid" });
   assert.deepEqual([await send(paid, "shared"), await send(paid, "shared"), await send(paid, "other")], [204, 204, 401]);
   assert.deepEqual((await server.engine.read(order.id("A-7")))?.state, { status: "paid", seen: ["evt-1"] });
+});
+
+test("an agent remembers facts in its next session, of its own user only", async () => {
+  await using server = await testServer([memory]);
+  const ann = server.client({ principal: "ann" });
+  await ann.tools.remember({ fact: "Ann likes green tea." });
+  await ann.tools.remember({ fact: "Ann has a dog." });
+  const next = server.client({ principal: "ann" });
+  assertToolResult(await next.tools.recall({ words: "tea coffee" }), { facts: [["F1", "Ann likes green tea."]] });
+  await next.tools.forget({ id: "F1" });
+  assertRefused(await next.tools.forget({ id: "F1" }), undefined, "INVALID");
+  assert.equal(await server.client({ principal: "bob" }).readText("memory://facts"), "{}");
+});
+
+test("a client sees the tools of its step, and the reason for the others", async () => {
+  await using server = await testServer([checkout]);
+  const ann = server.client({ principal: "ann" });
+  const visible = async () => (await ann.listTools()).map(({ name }) => name);
+  assert.deepEqual(await visible(), ["add_item"]);
+  assertRefused(await ann.tools.pay(), "Set the address first.", "NOT_NOW");
+  await ann.tools.add_item({ item: "Tea" });
+  await ann.tools.close_cart();
+  assert.deepEqual(await visible(), ["set_address"]);
+  await ann.tools.set_address({ address: "Main Street 1" });
+  assert.deepEqual(await visible(), ["set_address", "pay"]);
+});
+
+test("a flight is cancelled if there is no room", async () => {
+  await using server = await testServer([journey, flights, hotel]);
+  assertToolResult(await server.client({ principal: "ann" }).tools.book(), "Booked.");
+  assertRefused(await server.client({ principal: "bob" }).tools.book(), "The hotel is full.");
+  await server.clock.advance(0);
+  assert.match(JSON.stringify(await server.engine.read(flights.id("main"))), /"bookings":\["[^"]+"\]/);
 });

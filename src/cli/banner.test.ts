@@ -45,7 +45,9 @@ test("the banner says what is served, where, how to connect and where data lies"
 
 Connect a client:
   claude mcp add --transport http the-keep http://127.0.0.1:3000/mcp
-or write into its configuration:
+or have its settings changed (cursor, vscode, claude-desktop, codex, goose, gemini):
+  npx troupe install cursor http://127.0.0.1:3000/mcp --name the-keep --yes
+or write into them yourself:
   {"mcpServers":{"the-keep":{"type":"http","url":"http://127.0.0.1:3000/mcp"}}}
 or look at it:
   npx @modelcontextprotocol/inspector@2 --cli http://127.0.0.1:3000/mcp --method tools/list
@@ -57,6 +59,7 @@ Ctrl-C stops it.`,
 test("the banner tells a client that needs a key where to put it", () => {
   const told = banner(facts({ byKey: true }), plain);
   assert.match(told, /claude mcp add --transport http the-keep \S+ --header "Authorization: Bearer YOUR-KEY"/);
+  assert.match(told, /npx troupe install cursor \S+ --name the-keep --token-env TROUPE_TOKEN --yes/);
   assert.match(told, /"headers":\{"Authorization":"Bearer YOUR-KEY"\}/);
   assert.match(told, /--method tools\/list --header "Authorization: Bearer YOUR-KEY"/);
 });

@@ -74,7 +74,9 @@ export const connecting = ({ name, files, addresses: { http, stdio }, data, byKe
     lines.push(
       "Connect a client:",
       `  claude mcp add --transport http ${short} ${http}${key}`,
-      "or write into its configuration:",
+      "or have its settings changed (cursor, vscode, claude-desktop, codex, goose, gemini):",
+      `  npx troupe install cursor ${http} --name ${short}${byKey ? " --token-env TROUPE_TOKEN" : ""} --yes`,
+      "or write into them yourself:",
       `  ${JSON.stringify({ mcpServers: { [short]: server } })}`,
       "or look at it:",
       // It guesses the transport of addresses that end so, and of no other.

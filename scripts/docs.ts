@@ -7,6 +7,7 @@ const site = resolve(import.meta.dirname, "../site");
 const TOOLS: ReadonlyMap<string, readonly string[]> = new Map([
   ["serve", [join(site, "tools/site.ts")]],
   ["build", [join(site, "tools/site.ts"), "build"]],
+  ["undocumented", [join(site, "tools/undocumented.ts")]],
   ["readability", [join(site, "tools/readability.ts")]],
 ]);
 

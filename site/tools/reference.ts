@@ -1,7 +1,8 @@
 // Owns: the reference, one Markdown page for each public subpath, generated from the types. Does not own: the words, which are in docstrings.
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { Application, ReflectionKind } from "typedoc";
+import type { ProjectReflection, TypeDocOptions } from "typedoc";
 import type { PluginOptions } from "typedoc-plugin-markdown";
 import * as z from "zod";
 
@@ -34,6 +35,45 @@ const MARKDOWN: Partial<PluginOptions> = {
 
 /** Writes the pages into a folder, which is emptied. */
 export async function writeReference(folder: string): Promise<void> {
+  const { app, project } = await convert({ outputs: [{ name: "markdown", path: folder }], ...MARKDOWN });
+  await app.generateOutputs(project);
+  // TypeDoc keeps the address troupe/actor for the function `actor` of `troupe`, which has no page of its own.
+  const pages = globSync("**/*.md", { cwd: folder }).map((page) => join(folder, page));
+  for (const page of pages) {
+    const text = readFileSync(page, "utf8");
+    if (text.includes("-1.md")) writeFileSync(page, text.replaceAll("-1.md", ".md"));
+  }
+  for (const page of pages) if (page.endsWith("-1.md")) renameSync(page, page.replace("-1.md", ".md"));
+}
+
+export interface Missing {
+  /** The subpath and the name. */
+  readonly name: string;
+  readonly missing: "comment" | "example";
+}
+
+/** Subpaths of which every function, class and constant has an example. */
+const WITH_EXAMPLES = new Set(["troupe", "troupe/config", "troupe/server", "troupe/testing"]);
+const NEEDS_EXAMPLE = ReflectionKind.Function | ReflectionKind.Class | ReflectionKind.Variable;
+
+/** Public names without a docstring, or without an example where there should be one. */
+export async function undocumented(): Promise<readonly Missing[]> {
+  const { project } = await convert({});
+  return project.getChildrenByKind(ReflectionKind.Module).flatMap((module) =>
+    (module.children ?? []).flatMap((child): readonly Missing[] => {
+      const name = `${module.name} ${child.name}`;
+      const comments = [child, ...(child.signatures ?? [])].flatMap(({ comment }) => (comment === undefined ? [] : [comment]));
+      if (child.kind === ReflectionKind.Reference) return [];
+      if (!comments.some((comment) => comment.hasVisibleComponent())) return [{ name, missing: "comment" }];
+      const isShown = comments.some((comment) => comment.getTag("@example") !== undefined);
+      return WITH_EXAMPLES.has(module.name) && child.kindOf(NEEDS_EXAMPLE) && !isShown ? [{ name, missing: "example" }] : [];
+    }),
+  );
+}
+
+async function convert(
+  options: Partial<PluginOptions & TypeDocOptions>,
+): Promise<{ readonly app: Application; readonly project: ProjectReflection }> {
   const names = subpaths();
   const app = await Application.bootstrapWithPlugins({
     entryPoints: [...names.values()],
@@ -48,15 +88,14 @@ export async function writeReference(folder: string): Promise<void> {
     skipErrorChecking: true,
     logLevel: "Warn",
     validation: false,
-    outputs: [{ name: "markdown", path: folder }],
     blockTagsPreserveOrder: ["@example"],
     groupOrder: ["Functions", "Variables", "Classes", "Interfaces", "Type Aliases", "*"],
-    ...MARKDOWN,
+    ...options,
   });
   const project = await app.convert();
   if (project === undefined) throw new Error("TypeDoc could not read the sources: see what it printed.");
   // TypeDoc names a module after its file.
   const named = new Map([...names].map(([name, file]) => [relative(root, file).replace(/\/index\.ts$/, ""), name]));
   for (const module of project.getChildrenByKind(ReflectionKind.Module)) module.name = named.get(module.name) ?? module.name;
-  await app.generateOutputs(project);
+  return { app, project };
 }

@@ -86,7 +86,16 @@ export interface TroupeConfig {
   readonly json?: boolean;
 }
 
-/** The settings themselves, checked by the compiler: `export default defineConfig({ modules: "./door.ts" })`. */
+/**
+ * The settings themselves, checked by the compiler: `export default defineConfig({ modules: "./door.ts" })`.
+ *
+ * @example
+ * ```ts
+ * import { defineConfig } from "troupe/config";
+ *
+ * export default defineConfig({ modules: "actors/index.ts", http: 3000, data: "data" });
+ * ```
+ */
 export function defineConfig(config: TroupeConfig): TroupeConfig {
   return config;
 }

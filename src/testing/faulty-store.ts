@@ -31,7 +31,19 @@ type Asked =
  */
 export type Fault = "pass" | "fail" | "lose" | "crash" | "delay";
 
-/** A store whose every await is a place to fail. Entries reach the inner store in their order. */
+/**
+ * A store whose every await is a place to fail. Entries reach the inner store in their order.
+ *
+ * @example
+ * ```ts
+ * import { memoryStore } from "troupe/store";
+ * import { FaultyStore } from "troupe/testing";
+ *
+ * // The third commit fails, and nothing of it is stored.
+ * let commits = 0;
+ * const store = new FaultyStore(memoryStore(), (place) => (place === "before commit" && ++commits === 3 ? "fail" : "pass"));
+ * ```
+ */
 export class FaultyStore implements Store, Closable {
   readonly #inner: Store;
   readonly #decide: (place: FaultPlace) => Fault;

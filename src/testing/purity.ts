@@ -5,6 +5,31 @@ import { type Behaviour, EngineError, type Message } from "../core/contract/inde
  * The same behaviour, each pure turn run twice and compared (law 4); `troupe dev` serves
  * through it. The second run meets another clock and another `Math.random`. Throws
  * `IMPURE`, naming the first path that differs. Work runs once: it may differ.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { LocalEngine } from "troupe/engine";
+ * import { memoryStore } from "troupe/store";
+ * import { twice } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using engine = await LocalEngine.start({ kinds: [twice(door)], store: memoryStore() });
+ * ```
  */
 export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
   const { kind } = behaviour;

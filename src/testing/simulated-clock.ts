@@ -6,7 +6,18 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Time that stands still until a test moves it. Timers run in the order of their times; what they set off settles before the next. */
+/**
+ * Time that stands still until a test moves it. Timers run in the order of their times; what they set off settles before the next.
+ *
+ * @example
+ * ```ts
+ * import { SimulatedClock } from "troupe/testing";
+ *
+ * const clock = new SimulatedClock();
+ * clock.after(60 * 60_000, () => console.log("An hour later."));
+ * await clock.advance(60 * 60_000); // prints "An hour later."
+ * ```
+ */
 export class SimulatedClock implements Clock {
   #now: number;
   /** How far it has been set forward, in all. */
@@ -83,7 +94,17 @@ export class SimulatedClock implements Clock {
   }
 }
 
-/** Ids and dice that are the same in every run. */
+/**
+ * Ids and dice that are the same in every run.
+ *
+ * @example
+ * ```ts
+ * import { SimulatedEntropy } from "troupe/testing";
+ *
+ * const dice = new SimulatedEntropy(7);
+ * console.log(dice.under(6)); // the same number in every run
+ * ```
+ */
 export class SimulatedEntropy implements Entropy {
   #state: number;
 
@@ -117,7 +138,19 @@ export class SimulatedEntropy implements Entropy {
   }
 }
 
-/** Lets everything that needs no time run to its end; what waits for a file (a store's commit) does not need any. */
+/**
+ * Lets everything that needs no time run to its end; what waits for a file (a store's commit) does not need any.
+ *
+ * @example
+ * ```ts
+ * import { settle } from "troupe/testing";
+ *
+ * let done = false;
+ * void Promise.resolve().then(() => (done = true));
+ * await settle();
+ * console.log(done); // true
+ * ```
+ */
 export async function settle(rounds = 4): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     await new Promise<void>((resolve) => setImmediate(resolve));
@@ -128,7 +161,17 @@ export async function settle(rounds = 4): Promise<void> {
   }
 }
 
-/** Waits until it holds; throws after `withinMs`, saying what did not come about. */
+/**
+ * Waits until it holds; throws after `withinMs`, saying what did not come about.
+ *
+ * @example
+ * ```ts
+ * import { existsSync } from "node:fs";
+ * import { until } from "troupe/testing";
+ *
+ * await until("the file is written", () => existsSync("report.txt"));
+ * ```
+ */
 export async function until(what: string, holds: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await holds())) {

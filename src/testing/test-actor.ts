@@ -16,6 +16,7 @@ import type {
 } from "../core/contract/index.ts";
 import { twice } from "./purity.ts";
 
+/** Options of `testActor`. */
 export interface TestActorOptions<S> {
   /** Decoded. Default `main`. */
   readonly key?: string;
@@ -67,7 +68,34 @@ const ANONYMOUS: Viewer = { scopes: [] };
 /** The reply is the turn's own, also if a `replyAs` requests it. */
 const CIRCUMSTANCES = { born: false, keyMs: 0, answersElsewhere: true, parentKnows: false, whole: true } as const;
 
-/** Runs one actor without an engine. Deterministic: the same calls give the same states, ids and random numbers. */
+/**
+ * Runs one actor without an engine. Deterministic: the same calls give the same states, ids and random numbers.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { testActor } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * const tested = testActor(door);
+ * tested.turn("open");
+ * console.log(tested.state.open); // true
+ * ```
+ */
 export function testActor<S>(behaviour: Behaviour<S>, options: TestActorOptions<S> = {}): TestActor<S> {
   const pure = twice(behaviour);
   const key = options.key ?? "main";

@@ -31,7 +31,16 @@ const numberOf = (value: Json | undefined): number => (typeof value === "number"
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 const accountOf = (value: Json | undefined): ActorId => ACCOUNTS.find((id) => id === value) ?? "account/a";
 
-/** Deposits, transfers (by a send), work, and turns that crash. */
+/**
+ * Deposits, transfers (by a send), work, and turns that crash.
+ *
+ * @example
+ * ```ts
+ * import { account, testActor } from "troupe/testing";
+ *
+ * testActor(account).turn("deposit", { op: "1", amount: 5 });
+ * ```
+ */
 export const account: Behaviour<Account> = {
   kind: "account",
   version: 1,
@@ -87,7 +96,16 @@ const BAGGAGE = "op=";
 /** The trace of an operation's call: by its baggage the event names the operation, whatever arguments the kind takes. */
 const traceOf = (op: string): { readonly baggage: string } => ({ baggage: `${BAGGAGE}${op}` });
 
-/** The default workload: calls of `account` actors. */
+/**
+ * The default workload: calls of `account` actors.
+ *
+ * @example
+ * ```ts
+ * import { operation, SimulatedEntropy } from "troupe/testing";
+ *
+ * console.log(operation("1", new SimulatedEntropy(7)));
+ * ```
+ */
 export function operation(op: string, dice: SimulatedEntropy): Operation {
   const to = ACCOUNTS[dice.under(ACCOUNTS.length)] ?? "account/a";
   const amount = 1 + dice.under(9);
@@ -199,7 +217,16 @@ function checkLetters(chains: Chains, letters: readonly DeadLetter[]): void {
   }
 }
 
-/** What callers were told, against which the chains are held. */
+/**
+ * What callers were told, against which the chains are held.
+ *
+ * @example
+ * ```ts
+ * import { Ledger } from "troupe/testing";
+ *
+ * const ledger = new Ledger();
+ * ```
+ */
 export class Ledger {
   readonly #acknowledged = new Map<string, Operation>();
   readonly #refused = new Set<string>();
@@ -283,6 +310,7 @@ export class Ledger {
   }
 }
 
+/** Options of `torture`. */
 export interface TortureOptions {
   readonly seed: number;
   /**
@@ -312,6 +340,7 @@ export interface TortureOptions {
   readonly callsEach?: number;
 }
 
+/** What a run of `torture` did. */
 export interface Tortured {
   readonly crashes: number;
   /** Where the store was when the process ended. */
@@ -385,6 +414,15 @@ const MOST_STARTS = 100;
  *
  * Time is simulated and all chance is from the seed: with a store that waits for nothing real, as in memory, the same seed gives the
  * same run. Throws an error that names the seed where something does not hold.
+ *
+ * @example
+ * ```ts
+ * import { LocalEngine } from "troupe/engine";
+ * import { memoryStore } from "troupe/store";
+ * import { torture } from "troupe/testing";
+ *
+ * console.log(await torture({ seed: 1, store: (clock) => memoryStore({ clock }), open: (options) => LocalEngine.start(options) }));
+ * ```
  */
 export async function torture(options: TortureOptions): Promise<Tortured> {
   let faulty: FaultyStore | undefined;

@@ -33,6 +33,25 @@ import { validateDefinition } from "./validate-definition.ts";
 /**
  * A kind of actor, from its definition: checked and compiled here (`BAD_DEFINITION`, `BAD_NAME`), run by any engine. Its turns are pure,
  * their states frozen (laws 1, 3, 4; C3).
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const counter = actor("counter", {
+ *   description: "A counter that everybody shares.",
+ *   state: z.object({ n: z.number().default(0) }),
+ *   tools: {
+ *     add: {
+ *       description: "Add to it.",
+ *       input: z.object({ by: z.number().default(1) }),
+ *       run: ({ state, args }) => (state.n += args.by),
+ *     },
+ *     read: { description: "Read it.", view: ({ state }) => state.n },
+ *   },
+ * });
+ * ```
  */
 export function actor<
   const K extends string,

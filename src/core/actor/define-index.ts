@@ -74,6 +74,18 @@ const FORMAT = 2;
 /**
  * An index over the actors of a kind, by members of their states. Export it next to the kind, or pass it to `LocalEngine.start`. Throws
  * `BAD_DEFINITION` or `BAD_NAME`.
+ *
+ * @example
+ * ```ts
+ * import { actor, index } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const task = actor("task", {
+ *   description: "A task.",
+ *   state: z.object({ title: z.string().default(""), done: z.boolean().default(false) }),
+ * });
+ * export const open = index(task, { where: ({ state }) => !state.done, pick: ["title"], order: "title", uri: "tasks://open" });
+ * ```
  */
 export function index<S extends object, const F extends keyof S & string>(
   kind: Behaviour<S>,

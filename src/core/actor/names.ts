@@ -31,7 +31,16 @@ export function checkMessageName(name: string, where: string): void {
   );
 }
 
-/** `kind/key` with the key percent-encoded into one URI segment; throws `BAD_ID` unless the key is well-formed text of 1–256 bytes. */
+/**
+ * `kind/key` with the key percent-encoded into one URI segment; throws `BAD_ID` unless the key is well-formed text of 1–256 bytes.
+ *
+ * @example
+ * ```ts
+ * import { actorId } from "troupe";
+ *
+ * actorId("room", "the hall"); // "room/the%20hall"
+ * ```
+ */
 export function actorId<K extends string>(kind: K, key: string): `${K}/${string}` {
   if (typeof key !== "string") throw new TroupeError("BAD_ID", `A key of ${kind} is text, not ${typeName(key)}.`);
   if (!key.isWellFormed())
@@ -49,7 +58,16 @@ function typeName(key: unknown): string {
   return typeof key === "object" ? "an object" : `a ${typeof key}: pass String(…) of it`;
 }
 
-/** The key in an id, decoded; throws `BAD_ID`. */
+/**
+ * The key in an id, decoded; throws `BAD_ID`.
+ *
+ * @example
+ * ```ts
+ * import { keyOf } from "troupe";
+ *
+ * keyOf("room/the%20hall"); // "the hall"
+ * ```
+ */
 export function keyOf(id: string): string {
   const slash = typeof id === "string" ? id.indexOf("/") : -1;
   if (slash > 0 && slash < id.length - 1) {

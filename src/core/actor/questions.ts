@@ -39,6 +39,28 @@ interface Form {
 /**
  * A form for the person behind the client. MCP allows flat objects of text, numbers, booleans, enums of text and lists of those;
  * anything else throws `BAD_DEFINITION`. Without a schema, one checkbox: `content.yes`.
+ *
+ * @example
+ * ```ts
+ * import { actor, elicit } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const list = actor("list", {
+ *   description: "A list of tasks.",
+ *   state: z.object({ tasks: z.array(z.string()).default([]) }),
+ *   tools: {
+ *     clear: {
+ *       description: "Remove all tasks.",
+ *       run({ state, ask }) {
+ *         const { answer } = ask({ answer: elicit("Remove all tasks?") });
+ *         if (answer.action !== "accept" || !answer.content.yes) return "Nothing was removed.";
+ *         state.tasks = [];
+ *         return "All tasks are removed.";
+ *       },
+ *     },
+ *   },
+ * });
+ * ```
  */
 export function elicit(message: string): Question<Elicited<{ readonly yes: boolean }>>;
 export function elicit<T>(message: string, schema: StandardSchemaV1<unknown, T>): Question<Elicited<T>>;
@@ -169,7 +191,30 @@ type SamplingResult = JsonObject & {
 /** MCP's `CreateMessageResult`; `text` joins its text contents, one per line. */
 export type Sampled = SamplingResult & { readonly text: string };
 
-/** Asks the client's model. */
+/**
+ * Asks the client's model.
+ *
+ * @example
+ * ```ts
+ * import { actor, sample } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const notes = actor("notes", {
+ *   description: "Notes.",
+ *   state: z.object({ text: z.string().default("") }),
+ *   tools: {
+ *     summarize: {
+ *       description: "Summarize the notes with the client's model.",
+ *       run({ state, ask }) {
+ *         const messages = [{ role: "user", content: { type: "text", text: `Summarize: ${state.text}` } }];
+ *         const { summary } = ask({ summary: sample({ messages, maxTokens: 200 }) });
+ *         return summary.text;
+ *       },
+ *     },
+ *   },
+ * });
+ * ```
+ */
 export const sample = (params: Sampling): Question<Sampled> => ({
   request: { method: "sampling/createMessage", params },
   read(answer) {
@@ -199,7 +244,30 @@ export type Root = JsonObject & { readonly uri: string; readonly name?: string }
 /** MCP's `ListRootsResult`. */
 export type Roots = JsonObject & { readonly roots: readonly Root[] };
 
-/** Asks which folders the client works in. */
+/**
+ * Asks which folders the client works in.
+ *
+ * @example
+ * ```ts
+ * import { actor, roots } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const project = actor("project", {
+ *   description: "The project that the client works in.",
+ *   state: z.object({ folder: z.string().default("") }),
+ *   tools: {
+ *     find: {
+ *       description: "Note the client's first folder.",
+ *       run({ state, ask }) {
+ *         const { folders } = ask({ folders: roots() });
+ *         state.folder = folders.roots[0]?.uri ?? "";
+ *         return state.folder;
+ *       },
+ *     },
+ *   },
+ * });
+ * ```
+ */
 export const roots = (): Question<Roots> => ({ request: { method: "roots/list", params: {} }, read: readRoots });
 
 function readRoots(answer: Json): Roots {

@@ -4,7 +4,27 @@ import { invalidInBlock, isContent, REFUSAL } from "../contract/internal.ts";
 import { badTurn } from "./author-errors.ts";
 import { toJson } from "./to-json.ts";
 
-/** A reply made of MCP content blocks; a bare string is a text block. `structured` becomes `structuredContent`, checked against the tool's `output`. */
+/**
+ * A reply made of MCP content blocks; a bare string is a text block. `structured` becomes `structuredContent`, checked against the tool's `output`.
+ *
+ * @example
+ * ```ts
+ * import { actor, content } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const dice = actor("dice", {
+ *   description: "A die.",
+ *   state: z.object({ last: z.number().default(1) }),
+ *   tools: {
+ *     show: {
+ *       description: "Show the last roll.",
+ *       output: z.object({ last: z.number() }),
+ *       view: ({ state }) => content([`You rolled ${state.last}.`], { last: state.last }),
+ *     },
+ *   },
+ * });
+ * ```
+ */
 export function content(blocks: readonly (string | JsonObject)[], structured?: unknown): Content {
   const made = blocks.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
   return structured === undefined ? { [CONTENT]: made } : { [CONTENT]: made, structured: toJson(structured, "structured content") };
@@ -15,7 +35,21 @@ export interface Blob {
   readonly [BLOB]: string;
 }
 
-/** What a resource's `view` returns for bytes: they are sent as base64. A string must be base64 already. */
+/**
+ * What a resource's `view` returns for bytes: they are sent as base64. A string must be base64 already.
+ *
+ * @example
+ * ```ts
+ * import { actor, blob } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const picture = actor("picture", {
+ *   description: "A picture.",
+ *   state: z.object({ png: z.string().default("") }), // base64
+ *   resources: { png: { uri: "picture://png", mimeType: "image/png", view: ({ state }) => blob(state.png) } },
+ * });
+ * ```
+ */
 export function blob(bytes: Uint8Array | string): Blob {
   return { [BLOB]: typeof bytes === "string" ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64") };
 }
@@ -78,7 +112,31 @@ export class Refusal extends Error {
   }
 }
 
-/** Ends the turn without a trace. The caller gets `message`, as a refusal and not as a fault. `code` defaults to `REFUSED`. */
+/**
+ * Ends the turn without a trace. The caller gets `message`, as a refusal and not as a fault. `code` defaults to `REFUSED`.
+ *
+ * @example
+ * ```ts
+ * import { actor, refuse } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const account = actor("account", {
+ *   description: "An account.",
+ *   state: z.object({ balance: z.number().default(0) }),
+ *   tools: {
+ *     pay: {
+ *       description: "Pay from it.",
+ *       input: z.object({ amount: z.number().positive() }),
+ *       run({ state, args }) {
+ *         if (args.amount > state.balance) refuse(`Only ${state.balance} left.`, { code: "TOO_LITTLE" });
+ *         state.balance -= args.amount;
+ *         return state.balance;
+ *       },
+ *     },
+ *   },
+ * });
+ * ```
+ */
 export function refuse(message: string, options?: { readonly code?: string; readonly data?: unknown }): never {
   const data = options?.data === undefined ? undefined : toJson(options.data, "the data of a refusal");
   throw new Refusal(message, options?.code ?? "REFUSED", data);

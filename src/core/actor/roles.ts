@@ -26,7 +26,30 @@ export interface Allowed {
 
 export const hasRole = ({ roles }: Allowed, viewer: ActorViewer): boolean => roles.some((role) => viewer.roles?.includes(role) === true);
 
-/** Whether a member of the caller's claims is this text, or a list that contains it. False without such a claim. */
+/**
+ * Whether a member of the caller's claims is this text, or a list that contains it. False without such a claim.
+ *
+ * @example
+ * ```ts
+ * import { actor, hasClaim } from "troupe";
+ * import * as z from "zod";
+ *
+ * export const alarm = actor("alarm", {
+ *   description: "An alarm that only responders may acknowledge.",
+ *   state: z.object({ on: z.boolean().default(true) }),
+ *   allow: { responder: { holds: ({ viewer }) => hasClaim(viewer, "groups", "responders"), reason: "Only responders may do this." } },
+ *   tools: {
+ *     acknowledge: {
+ *       description: "Turn it off.",
+ *       allow: "responder",
+ *       run({ state }) {
+ *         state.on = false;
+ *       },
+ *     },
+ *   },
+ * });
+ * ```
+ */
 export function hasClaim({ claims }: Pick<Viewer, "claims">, name: string, value: string): boolean {
   const claim: Json | undefined = getOwn(claims, name);
   return claim === value || (Array.isArray(claim) && claim.includes(value));

@@ -61,6 +61,18 @@ export function asObjectSchema(schema: JsonObject, where: string): JsonObject {
 /**
  * A plain JSON Schema (2020-12, or an older dialect that it names) that is known to describe a `T`: typed arguments without a schema
  * library. Clients see it unchanged; it is compiled here (`BAD_DEFINITION`).
+ *
+ * @example
+ * ```ts
+ * import { actor, fromJsonSchema } from "troupe";
+ *
+ * export const counter = actor("counter", {
+ *   description: "A counter.",
+ *   state: fromJsonSchema<{ n: number }>({ type: "object", properties: { n: { type: "number" } }, required: ["n"] }),
+ *   initial: () => ({ n: 0 }),
+ *   tools: { add: { description: "Add one.", run: ({ state }) => (state.n += 1) } },
+ * });
+ * ```
  */
 export function fromJsonSchema<T>(schema: JsonObject): StandardSchemaV1<T, T> & StandardJSONSchemaV1<T, T>;
 export function fromJsonSchema(schema: JsonObject): StandardSchemaV1 & StandardJSONSchemaV1 {

@@ -40,6 +40,7 @@ export type RolesByKind = Readonly<Record<string, readonly string[]>>;
 export const sameClaims = (one: Viewer["claims"], other: Viewer["claims"]): boolean =>
   one === other || (one !== undefined && other !== undefined && canonical(one) === canonical(other));
 
+/** What an actor handles: an action with its arguments, and the time and randomness of its turn. */
 export interface Message {
   /** `${life}.${seq}.${n}` between actors, random from a door; never a JSON-RPC id. */
   readonly id: string;
@@ -86,6 +87,7 @@ export type Outgoing = Omit<Message, "id" | "at" | "seed" | "from" | "cause" | "
   readonly viewer?: Viewer & ActorViewer;
 };
 
+/** What a message results in: a value (`ok`), a refusal, or questions for the caller (`needs`). */
 export type Reply =
   | { readonly ok: Json }
   | { readonly refused: { readonly code: string; readonly message: string; readonly data?: Json } }

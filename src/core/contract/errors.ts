@@ -48,7 +48,20 @@ export type ListenCode = "UNSAFE_LISTENER" | "BAD_OPTION" | "BAD_ADDRESS";
 
 export type ErrorCode = EngineCode | StoreCode | SurfaceCode | ListenCode;
 
-/** An error with a stable `code`. The message says what to do. */
+/**
+ * An error with a stable `code`. The message says what to do.
+ *
+ * @example
+ * ```ts
+ * import { actorId, TroupeError } from "troupe";
+ *
+ * try {
+ *   actorId("room", "");
+ * } catch (error) {
+ *   if (error instanceof TroupeError && error.code === "BAD_ID") console.error(error.message);
+ * }
+ * ```
+ */
 export class TroupeError<C extends ErrorCode = ErrorCode> extends Error {
   override readonly name: string = "TroupeError";
   readonly code: C;

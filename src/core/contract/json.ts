@@ -10,7 +10,17 @@ export type JsonObject = Readonly<Record<string, Json>>;
 /** Deeply read-only: what an author reads of a state, and may give back as a result. */
 export type Frozen<T> = T extends (...args: never) => unknown ? T : T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
 
-/** A JSON object, not an array. */
+/**
+ * A JSON object, not an array.
+ *
+ * @example
+ * ```ts
+ * import { isJsonObject } from "troupe";
+ *
+ * isJsonObject({}); // true
+ * isJsonObject([]); // false
+ * ```
+ */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -23,6 +23,7 @@ export interface ListenOptions {
 
 const OPTIONS: OptionTable<ListenOptions> = { http: true, tcp: true, stdio: true };
 
+/** What listens: the addresses of each transport, and how to close them. */
 export interface ServerListeners {
   readonly http: HttpListener;
   readonly tcp: TcpListener;

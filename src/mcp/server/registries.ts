@@ -139,6 +139,7 @@ type Returned<O> = O extends Schema ? Result<O> | Content : unknown;
 /** A text becomes a text block; an object becomes `structuredContent` and its JSON as text; `content()` makes single blocks. */
 export type ToolHandler<S, O> = (context: ServerContext<Arguments<S>>) => Returned<O> | Promise<Returned<O>>;
 
+/** The tools of a server. They can be registered, changed, disabled and removed while it runs. */
 export type Tools = ReturnType<typeof toolRegistry>;
 
 export function toolRegistry(registry: Registry, env: HandlerEnv) {
@@ -179,6 +180,7 @@ type Named<Name extends string> = Name extends `+${infer N}` ? N : Name;
 /** Text, `blob(bytes)`, an object that becomes JSON, or `contents([…])`. */
 export type ResourceHandler<U extends string> = (context: ServerContext<Variables<U>>) => unknown;
 
+/** The resources and templates of a server. They can be registered, changed and removed while it runs. */
 export type Resources = ReturnType<typeof resourceRegistry>;
 
 export function resourceRegistry(registry: Registry, env: HandlerEnv) {
@@ -232,6 +234,7 @@ export type PromptValues<A extends readonly PromptArgument[]> = string extends A
 /** A text becomes one message of the user; `messages([…])` makes several messages. */
 export type PromptHandler<A extends readonly PromptArgument[]> = (context: ServerContext<PromptValues<A>>) => unknown;
 
+/** The prompts of a server. They can be registered, changed, disabled and removed while it runs. */
 export type Prompts = ReturnType<typeof promptRegistry>;
 
 export function promptRegistry(registry: Registry, env: HandlerEnv) {

@@ -81,6 +81,21 @@ const OPTIONS: OptionTable<ServeActorsOptions> = {
 /**
  * Serves actors: opens the store, starts the engine, and creates a server of them, which listens if `http` is given. Throws `BAD_OPTION`
  * for an option that cannot work, `StoreError` for a directory that cannot be used; then nothing stays open.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { serveActors } from "troupe/server";
+ * import * as z from "zod";
+ *
+ * const counter = actor("counter", {
+ *   description: "A counter.",
+ *   state: z.object({ n: z.number().default(0) }),
+ *   tools: { add: { description: "Add one.", run: ({ state }) => (state.n += 1) } },
+ * });
+ * await using served = await serveActors({ kinds: [counter], directory: "data", http: { port: 3000 } });
+ * console.log(served.url);
+ * ```
  */
 export function serveActors(
   options: ServeActorsOptions & { readonly http: NonNullable<ListenOptions["http"]> },

@@ -40,11 +40,24 @@ const LAST_REPLIES_MS = 1_000;
 /**
  * An MCP server of tools, resources and prompts, for every revision of the protocol, to be mounted in an application or to listen by
  * itself. Without `sessions` and `streams`, those of the legacy revisions are in memory. Throws `BAD_OPTION`.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "troupe/server";
+ * import * as z from "zod";
+ *
+ * const server = createServer("hello", "1.0.0");
+ * const input = z.object({ name: z.string() });
+ * server.tools.register({ name: "greet", description: "Greets a person.", input }, ({ args }) => `Hello, ${args.name}!`);
+ * const { http } = await server.listen({ http: { port: 3000 } });
+ * console.log(http?.url);
+ * ```
  */
 export function createServer(name: string, version: string, options: ServerOptions = {}): Server {
   return new Server(name, version, options);
 }
 
+/** The server that `createServer` makes: its tools, resources and prompts, and the ways to serve it. */
 class Server implements AsyncDisposable {
   readonly tools: Tools;
   readonly resources: Resources;

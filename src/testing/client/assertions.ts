@@ -11,13 +11,63 @@ function wrong(operator: string, message: string, actual: unknown, expected: unk
   return new AssertionError({ message: `${message}\n${inspect(actual, { depth: 6, breakLength: 100 })}`, actual, expected, operator });
 }
 
-/** The text of a tool's result: its text contents, one a line. */
+/**
+ * The text of a tool's result: its text contents, one a line.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { testServer, toolText } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * console.log(toolText(await server.client().callTool("open"))); // "It creaks open."
+ * ```
+ */
 export const toolText = (result: ToolResult): string =>
   result.content.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : [])).join("\n");
 
 /**
  * Of a tool that did what it should, without `isError`: this text exactly, one that matches, or this object as its
  * `structuredContent`. Takes a result, or a response with one.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { assertToolResult, testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * assertToolResult(await server.client().callTool("open"), /creaks/);
+ * ```
  */
 export function assertToolResult(actual: ToolResult | TestReply, expected: string | RegExp | JsonObject): void {
   const result = resultIn(actual);
@@ -43,6 +93,32 @@ export type Refusable = ToolResult | TestReply | Reply | Turn<unknown> | "later"
 /**
  * Passes if the call was refused, with this sentence or one that matches the pattern, and with this code, if given. An author's code that
  * throws an error has crashed: that is not a refusal.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { assertRefused, testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * const client = server.client();
+ * await client.callTool("open");
+ * assertRefused(await client.callTool("open"), "It is already open.");
+ * ```
  */
 export function assertRefused(actual: Refusable, expected?: string | RegExp, code?: string): void {
   const refusal = refusalIn(actual);
@@ -103,14 +179,66 @@ function codeIn({ code }: JsonObject): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** Of a JSON-RPC response (`client.raw`), or what a call of the client rejected with. */
+/**
+ * Of a JSON-RPC response (`client.raw`), or what a call of the client rejected with.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { assertError, callToolRequest, testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * assertError(await server.client().raw(callToolRequest(1, "no-such-tool")), -32602);
+ * ```
+ */
 export function assertError(actual: unknown, code: number): void {
   const error = errorIn(actual);
   if (error === undefined) throw wrong("assertError", `No error, where ${code} was expected:`, actual, code);
   if (error.code !== code) throw wrong("assertError", `The error is ${String(error.code)}, not ${code}:`, error, code);
 }
 
-/** Takes a list of tools, or the response to `tools/list`; others may be there too. */
+/**
+ * Takes a list of tools, or the response to `tools/list`; others may be there too.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { assertHasTools, testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * assertHasTools(await server.client().listTools(), "open");
+ * ```
+ */
 export function assertHasTools(actual: readonly JsonObject[] | TestReply, ...names: readonly string[]): void {
   const tools = "jsonrpc" in actual ? actual.result?.["tools"] : actual;
   if (!isJsonObjects(tools)) throw wrong("assertHasTools", "There is no list of tools here:", actual, names);

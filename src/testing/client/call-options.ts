@@ -3,6 +3,7 @@ import type { AnswerScripts } from "./answers.ts";
 import type { HttpCall } from "./http-call.ts";
 import type { TestEra } from "./wire.ts";
 
+/** Options of a test client: who it is, and what it can do. */
 export interface TestClientOptions {
   /** Default `legacy`: `initialize` and a session. `modern`: each request stands alone. */
   readonly era?: TestEra;
@@ -26,6 +27,7 @@ export interface TestClientOptions {
   readonly onCall?: (call: HttpCall) => void;
 }
 
+/** What a call of the test client has beyond its arguments. */
 export interface CallMore {
   /** Names the call: sent again under its name, it gets its first reply (C4). */
   readonly key?: string;

@@ -22,6 +22,32 @@ import { type TestEra, Wire } from "./wire.ts";
 /**
  * An MCP client in the test's own process: no socket, no time of its own. Whatever it is asked first, it initializes before.
  * What the server answers with a JSON-RPC error rejects with `RequestError`.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * const client = server.client();
+ * console.log(await client.listTools());
+ * await client.tools.open({});
+ * ```
  */
 export class TestClient<Tools = unknown> implements Closable {
   /** The tools of the kinds that are served, as functions: `client.tools.open({ door: "front" })`. For others, `callTool`. */

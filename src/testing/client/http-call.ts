@@ -13,6 +13,7 @@ export interface Exchanging extends Partial<AsyncDisposable> {
   exchange(exchange: TestExchange): ReturnType<Gateway["exchange"]>;
 }
 
+/** What the test client sends over HTTP. */
 export interface HttpRequest {
   readonly verb: Exchange["verb"];
   /** Names in lower case. */
@@ -20,6 +21,7 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
+/** What an HTTP exchange was answered with. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -8,6 +8,7 @@ export interface TestRequest {
   readonly params?: JsonObject;
 }
 
+/** The error of a JSON-RPC response. */
 export interface ReplyError {
   readonly code: number;
   readonly message: string;

@@ -2,6 +2,7 @@ import { abortSignalOf, type Answer, type Caller } from "../../core/contract/ind
 import { type EventText, readEvents } from "./event-text.ts";
 import type { Exchanging, TestExchange } from "./http-call.ts";
 
+/** Options of `remoteServer`. */
 export interface RemoteOptions {
   /** What says who calls, for a client of that principal and those scopes: `authorization`, say. Default none. */
   readonly headers?: (caller: Caller) => Readonly<Record<string, string>>;
@@ -10,6 +11,14 @@ export interface RemoteOptions {
 /**
  * A server that runs elsewhere, at the URL of its endpoint, in whatever language: its clock, ids and state are its own. A client that
  * does not read leaves what comes in the socket, so what such a server holds for it is not seen from here.
+ *
+ * @example
+ * ```ts
+ * import { remoteServer, TestClient } from "troupe/testing";
+ *
+ * await using client = new TestClient(remoteServer("http://127.0.0.1:3000/mcp", { headers: () => ({ authorization: "Bearer a-key" }) }));
+ * console.log(await client.listTools());
+ * ```
  */
 export function remoteServer(url: string, { headers = () => ({}) }: RemoteOptions = {}): Exchanging {
   return {

@@ -3,7 +3,37 @@ import type { Json } from "../../core/contract/index.ts";
 import type { ReplyError } from "./message.ts";
 import { faultLines, type ServerFault } from "./server-faults.ts";
 
-/** The server answered a call of the test client with a JSON-RPC error. */
+/**
+ * The server answered a call of the test client with a JSON-RPC error.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { RequestError, testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * try {
+ *   await server.client().callTool("no-such-tool");
+ * } catch (error) {
+ *   if (error instanceof RequestError) console.error(error.code, error.message);
+ * }
+ * ```
+ */
 export class RequestError extends Error {
   override readonly name = "RequestError";
   readonly method: string;

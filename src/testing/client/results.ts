@@ -5,7 +5,9 @@ import { isJsonObjects } from "./message.ts";
 
 /** An entry of a list, as the server shows it. */
 export type Definition = JsonObject & { readonly name: string };
+/** A resource as `resources/list` lists it. */
 export type ResourceDefinition = Definition & { readonly uri: string };
+/** A template as `resources/templates/list` lists it. */
 export type TemplateDefinition = Definition & { readonly uriTemplate: string };
 /** A tool's result but for its `structuredContent`. */
 export type ToolResultParts = JsonObject & {
@@ -13,8 +15,11 @@ export type ToolResultParts = JsonObject & {
   readonly isError?: boolean;
   readonly _meta?: JsonObject;
 };
+/** The result of `tools/call`. */
 export type ToolResult = ToolResultParts & { readonly structuredContent?: Json };
+/** The result of `resources/read`. */
 export type ResourceResult = JsonObject & { readonly contents: readonly JsonObject[] };
+/** The result of `prompts/get`. */
 export type PromptResult = JsonObject & { readonly messages: readonly JsonObject[] };
 
 const named = (bag: JsonObject): bag is Definition => typeof bag["name"] === "string";

@@ -55,6 +55,7 @@ export type Served =
   | Holding
   | ((wires: Wires) => Exchanging | Holding | Promise<Exchanging | Holding>);
 
+/** Options of `testServer`. */
 export interface TestServerOptions extends Partial<Omit<GatewayOptions, "source" | "clock" | "entropy">> {
   /** Of ids and randomness. Default 1. */
   readonly seed?: number;
@@ -87,6 +88,34 @@ export interface TestServer<Tools = unknown> extends Closable {
   client(options?: TestClientOptions): TestClient<Tools>;
 }
 
+/**
+ * A server in this process, of kinds, a source, a service or a server of your own. Throws if there is nothing to serve.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { assertToolResult, testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * const client = server.client();
+ * assertToolResult(await client.callTool("open"), "It creaks open.");
+ * ```
+ */
 export async function testServer<const K extends Kinds>(
   served: K,
   options?: TestServerOptions,

@@ -6,6 +6,7 @@ import { notificationIn, parsed, questionIn, type Question } from "./message.ts"
 import { modernHeaders } from "./modern-headers.ts";
 import { Notifications } from "./notifications.ts";
 
+/** The era that a test client speaks: sessions (`legacy`) or stateless requests (`modern`). */
 export type TestEra = "legacy" | "modern";
 
 const REVISIONS: Readonly<Record<TestEra, string>> = { legacy: "2025-11-25", modern: "2026-07-28" };

@@ -11,6 +11,7 @@ export interface Finding {
   readonly finding: string;
 }
 
+/** Options of `clientMatrix`. */
 export interface MatrixOptions {
   /** What the clients call, some hundred times. Default: each tool that requires no arguments. */
   readonly calls?: readonly MatrixCall[];
@@ -19,6 +20,30 @@ export interface MatrixOptions {
 /**
  * Clients as they are found outside, one sort after the other on one server: what each of them would stumble over, in a sentence.
  * Empty: nothing. It throws nothing of the server's. `makeClient`: `(options) => server.client(options)`.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { clientMatrix, testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * console.log(await clientMatrix((options) => server.client(options))); // [] if no client stumbles
+ * ```
  */
 export async function clientMatrix(
   makeClient: (options: TestClientOptions) => TestClient | Promise<TestClient>,

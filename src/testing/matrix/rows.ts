@@ -6,6 +6,7 @@ import { RequestError } from "../client/request-error.ts";
 import { callToolRequest } from "../client/requests.ts";
 import { settle } from "../simulated-clock.ts";
 
+/** A tool and the arguments that `clientMatrix` calls it with. */
 export interface MatrixCall {
   readonly name: string;
   readonly args?: JsonObject;

@@ -9,6 +9,7 @@ import { CountedEvents } from "./counted-events.ts";
 import { setupSeen } from "./setup.ts";
 import type { Transcript, TranscriptAnswer, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 
+/** Options of `recordTranscript`. */
 export interface RecordOptions {
   /** Default: the name. */
   readonly id?: string;
@@ -19,7 +20,36 @@ export interface RecordOptions {
   readonly client?: TestClientOptions;
 }
 
-/** What a client and a server say while that runs, request by request. A stream that is open at the end is recorded so far. */
+/**
+ * What a client and a server say while that runs, request by request. A stream that is open at the end is recorded so far.
+ *
+ * @example
+ * ```ts
+ * import { actor } from "troupe";
+ * import { recordTranscript, testServer } from "troupe/testing";
+ * import * as z from "zod";
+ *
+ * const door = actor("door", {
+ *   description: "A door.",
+ *   state: z.object({ open: z.boolean().default(false) }),
+ *   tools: {
+ *     open: {
+ *       description: "Open it.",
+ *       enabled: ({ state }) => !state.open || "It is already open.",
+ *       run({ state }) {
+ *         state.open = true;
+ *         return "It creaks open.";
+ *       },
+ *     },
+ *   },
+ * });
+ * await using server = await testServer([door]);
+ * const transcript = await recordTranscript(server, { name: "opens the door" }, async (client) => {
+ *   await client.callTool("open");
+ * });
+ * console.log(JSON.stringify(transcript, null, 2));
+ * ```
+ */
 export async function recordTranscript(
   served: Exchanging,
   { name, id = name, setup = {}, client: how }: RecordOptions,

@@ -9,6 +9,7 @@ import { SameNames } from "./same-names.ts";
 import type { Transcript, TranscriptRequest, TranscriptStep } from "./transcript.ts";
 import { type Came, type Patience, resources } from "./under-way.ts";
 
+/** Options of `replayTranscript`. */
 export interface ReplayOptions {
   /** Who calls. Default: `tester`, without scopes. */
   readonly caller?: Caller;
@@ -39,6 +40,15 @@ const TRANSPORTS_OWN = [
  * Says it all again, and tells what came back differently: nothing, if the list is empty. Ids of sessions, events and questions
  * and request states may be others than recorded, if they are so throughout. Steps to another path than `/mcp` are whoever's the
  * server is mounted in, and are left out. Throws where a step has another verb than POST, GET, DELETE, or no server is there.
+ *
+ * @example
+ * ```ts
+ * import { readFile } from "node:fs/promises";
+ * import { readTranscript, remoteServer, replayTranscript } from "troupe/testing";
+ *
+ * const transcript = readTranscript(JSON.parse(await readFile("opens-the-door.json", "utf8")));
+ * console.log(await replayTranscript(remoteServer("http://127.0.0.1:3000/mcp"), transcript)); // [] if all replies are the same
+ * ```
  */
 export async function replayTranscript(
   served: Exchanging,

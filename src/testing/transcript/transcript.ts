@@ -4,6 +4,7 @@ import { isJsonObjects } from "../client/message.ts";
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 
+/** A request of a transcript, as it is sent. */
 export interface TranscriptRequest {
   readonly method: string;
   readonly path: string;
@@ -12,6 +13,7 @@ export interface TranscriptRequest {
   readonly is_base64?: false;
 }
 
+/** One step of a transcript: a request, with its name. */
 export interface TranscriptStep {
   readonly name: string;
   readonly request: TranscriptRequest;
@@ -38,7 +40,18 @@ export interface Transcript {
   readonly expect: { readonly mcp: { readonly steps: readonly TranscriptAnswer[] } };
 }
 
-/** A transcript as a file holds it. Throws where it is none, saying what it misses. */
+/**
+ * A transcript as a file holds it. Throws where it is none, saying what it misses.
+ *
+ * @example
+ * ```ts
+ * import { readFile } from "node:fs/promises";
+ * import { readTranscript } from "troupe/testing";
+ *
+ * const transcript = readTranscript(JSON.parse(await readFile("opens-the-door.json", "utf8")));
+ * console.log(transcript.input.mcp.steps.length);
+ * ```
+ */
 export function readTranscript(value: unknown): Transcript {
   if (isTranscript(value)) return value;
   throw new Error(

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { slug } from "github-slugger";
 import { defineConfig } from "vitepress";
+import type { DefaultTheme } from "vitepress";
 import { repositoryUrl, sidebar } from "../tools/pages.ts";
 
 const repository = repositoryUrl();
@@ -11,6 +12,18 @@ const base = process.env["DOCS_BASE"] ?? "/";
 const boostDocument = (id: string): number => {
   if (/\/(?:design|decisions|project)\//u.test(id)) return 0.2;
   return /\/(?:reference|benchmarks)/u.test(id) ? 0.4 : 1;
+};
+
+/** What search indexes of a page. Colours in code are left out: they take longer than all else. */
+const renderForSearch: NonNullable<DefaultTheme.LocalSearchOptions["_render"]> = (text, env, md) => {
+  const { highlight } = md.options;
+  md.options.highlight = null;
+  try {
+    const html = md.render(text, env);
+    return env.frontmatter?.["search"] === false ? "" : html;
+  } finally {
+    md.options.highlight = highlight ?? null;
+  }
 };
 
 export default defineConfig({
@@ -32,7 +45,7 @@ export default defineConfig({
     ],
     sidebar: sidebar(),
     outline: [2, 3],
-    search: { provider: "local", options: { miniSearch: { searchOptions: { boostDocument } } } },
+    search: { provider: "local", options: { miniSearch: { searchOptions: { boostDocument } }, _render: renderForSearch } },
     ...(repository === undefined ? {} : { socialLinks: [{ icon: "github", link: repository }] }),
     footer: { message: "Apache-2.0" },
   },

@@ -1,7 +1,8 @@
 // What a user installs: the tarball in an empty project, the README's example, `npx troupe serve`.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -9,6 +10,8 @@ import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { unzipSync } from "fflate";
+import * as z from "zod";
 
 const root = resolve(import.meta.dirname, "..");
 const run = promisify(execFile);
@@ -118,6 +121,43 @@ describe("the package", () => {
     await client.close();
     assert.match(JSON.stringify(structuredContent), /"guide\/cli"/);
   });
+
+  for (const [how, prepare] of [
+    ["as its files and packages", (): void => undefined],
+    [
+      "by rolldown, where the project has it",
+      (): void => symlinkSync(join(root, "node_modules/rolldown"), join(project, "node_modules/rolldown")),
+    ],
+  ] as const)
+    test(`a bundle holds the code ${how}, and starts where it is unpacked #cli.bundle`, async () => {
+      await install(`zod@${version("zod")}`);
+      prepare();
+      mkdirSync(join(project, "code"), { recursive: true });
+      writeFileSync(join(project, "code/door.ts"), `${readmeExample()}\nexport const instructions: string = "Knock first.";\n`);
+      const made = await run("npx", ["--no", "troupe", "bundle", "code/door.ts", "--name", "door", "--out", "door.mcpb", "--json"], {
+        cwd: project,
+      });
+      const { bundled, sha256 } = z.object({ bundled: z.boolean(), sha256: z.string() }).parse(JSON.parse(made.stdout));
+      assert.equal(bundled, how.startsWith("by rolldown"));
+      const zip = readFileSync(join(project, "door.mcpb"));
+      assert.equal(createHash("sha256").update(zip).digest("hex"), sha256);
+      const unpacked = mkdtempSync(join(folder, "unpacked-"));
+      for (const [path, contents] of Object.entries(unzipSync(zip))) {
+        mkdirSync(join(unpacked, path, ".."), { recursive: true });
+        writeFileSync(join(unpacked, path), contents);
+      }
+      const { server } = z
+        .object({ server: z.object({ mcp_config: z.object({ args: z.array(z.string()) }) }) })
+        .parse(JSON.parse(readFileSync(join(unpacked, "manifest.json"), "utf8")));
+      // As the client does it: neither the project nor its packages are near.
+      const args = server.mcp_config.args.map((arg) => arg.replace("${__dirname}", unpacked).replace("${HOME}", unpacked));
+      const client = new Client({ name: "test", version: "1" });
+      await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd: unpacked, stderr: "inherit" }));
+      assert.equal(client.getInstructions(), "Knock first.");
+      const { content } = await client.callTool({ name: "unlock", arguments: {} });
+      await client.close();
+      assert.match(JSON.stringify(content), /Click/);
+    });
 
   test("a world is served from the package #cli.modules.world #mud.worlds.serve", async () => {
     writeFileSync(join(project, "my-world.yaml"), readFileSync(join(root, "examples/mud/worlds/saltmarsh.yaml")));

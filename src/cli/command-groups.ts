@@ -21,6 +21,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program, version) => (await import("./new-command.ts")).registerNewCommand(program, version),
   },
   {
+    names: ["bundle", "publish"],
+    register: async (program) => (await import("./share-commands.ts")).registerShareCommands(program),
+  },
+  {
     names: ["actors"],
     register: async (program) => (await import("./actors-command.ts")).registerActorsCommand(program),
   },

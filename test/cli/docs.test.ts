@@ -10,7 +10,7 @@ import { lines, running, type Running } from "./run.ts";
 
 /** Each with pages that answer it, of which one has to be among the first three. */
 const QUESTIONS: readonly (readonly [question: string, pages: RegExp])[] = [
-  ["How do I keep state between requests now that MCP has no sessions?", /guide\/(?:sessions|actors|concepts)/],
+  ["How do I keep state between requests now that MCP has no sessions?", /guide\/(?:sessions|actors|concepts|state|faq)|recipes\/user-state/],
   ["Can a long-running task survive a server restart?", /guide\/tasks|recipes\/long-jobs/],
   ["How do I authenticate users with OAuth tokens from Entra or Google?", /guide\/authentication/],
   ["How do I add the server to Claude Desktop or Cursor?", /guide\/(?:cli|first-server)/],
@@ -21,8 +21,8 @@ const QUESTIONS: readonly (readonly [question: string, pages: RegExp])[] = [
   ["Is there a tamper-evident audit log of tool calls?", /design\/chain|guide\/(?:cli|security)/],
   ["Deploy on AWS Lambda", /recipes\/lambda|guide\/deploy/],
   ["Expose metrics to Prometheus", /guide\/telemetry/],
-  ["Run a job every morning with cron", /recipes\/nightly-job|guide\/actors/],
-  ["How do I migrate state when its schema changes?", /recipes\/migrations|guide\/actors/],
+  ["Run a job every morning with cron", /recipes\/nightly-job|guide\/time/],
+  ["How do I migrate state when its schema changes?", /recipes\/migrations|guide\/state/],
   ["Only admins may call a tool, by a claim of their token", /recipes\/roles|guide\/authentication/],
   ["Mount a server written with the official SDK", /guide\/(?:migrating|mount)/],
 ];
@@ -81,7 +81,7 @@ describe("the documentation as a server", () => {
     assert.equal(page.isError, true);
     assert.match(JSON.stringify(page.content), /do you mean guide\/cli\?/);
     const heading = await client.callTool({ name: "read_page", arguments: { page: "guide/cli", heading: "Nothing" } });
-    assert.match(JSON.stringify(heading.content), /It has: .*Serve/);
+    assert.match(JSON.stringify(heading.content), /It has: .*Exit codes/);
     const empty = await client.callTool({ name: "search", arguments: { query: "x".repeat(301) } });
     assert.equal(empty.isError, true);
     assert.deepEqual(await search("zzzzqqqq"), []);

@@ -21,11 +21,13 @@ void test("text for people has no marks and no rules of tables", () => {
   assert.equal(plainText("| `a` | **b** |\n|---|:-:|\n| [c](d.md) | e |"), "a b c e");
 });
 
-void test("every page of the documentation has a title of its own, and a summary", () => {
+void test("every page of the documentation has a title and a summary", () => {
   const pages = readPages();
   assert.ok(pages.length > 30);
-  assert.equal(new Set(pages.map(({ title }) => title)).size, pages.length);
-  for (const { name, summary } of pages) assert.ok(summary.length > 5 && summary.length <= 400, `${name}: ${summary}`);
+  for (const { name, title, summary } of pages) {
+    assert.notEqual(title, name);
+    assert.ok(summary.length > 5 && summary.length <= 400, `${name}: ${summary}`);
+  }
 });
 
 void test("endings and synonyms of words do not matter, and what is asked of all is ignored", () => {

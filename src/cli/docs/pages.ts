@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { PROGRAM } from "../program.ts";
 
 /** What is below one heading, up to the next. */
-export interface Section {
+interface Section {
   /** Empty: what comes before the first heading of the second level. */
   readonly heading: string;
   readonly text: string;

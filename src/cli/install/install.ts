@@ -1,5 +1,5 @@
 // Owns: `troupe install`: what it prints, and how a client's file is read and replaced. Does not own: entries (clients.ts), changes (config-text.ts).
-import { accessSync, constants, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { accessSync, constants, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { structuredPatch } from "diff";
@@ -10,6 +10,7 @@ import { CommandError, EXIT, notFound, usage } from "../exit-code.ts";
 import { makeDirectory } from "../make-directory.ts";
 import { oneLine, output, paint, type Output, table, visible } from "../output.ts";
 import { PROGRAM } from "../program.ts";
+import { replaceFile } from "../replace-file.ts";
 import { systemCode, whyUnreadable, whyUnwritable } from "../text-file.ts";
 import { type Client, CLIENTS, type Machine, type Scope } from "./clients.ts";
 import { changeEntry, entriesOf, UnchangeableText } from "./config-text.ts";
@@ -66,21 +67,14 @@ const fileOf = (client: Client, scope: Scope, folder: string): string => {
 };
 
 /** Writes all or nothing. A link stays one, and what it leads to keeps its permissions. */
-const replaceFile = (file: string, before: string | undefined, after: string | undefined, mode: number): void => {
+const writeSettings = (file: string, before: string | undefined, after: string | undefined, mode: number): void => {
   try {
     const target = before === undefined ? file : realpathSync(file);
     if (textOf(file) !== before)
       throw new CommandError(EXIT.failed, "FAILED", `${file} has just been changed by another program: run the command again.`);
     if (after === undefined) return rmSync(target);
     makeDirectory(dirname(target));
-    const part = `${target}.${process.pid}.part`;
-    try {
-      writeFileSync(part, after, { flag: "wx", mode: before === undefined ? mode : statSync(target).mode & 0o777 });
-      renameSync(part, target);
-    } catch (error) {
-      rmSync(part, { force: true });
-      throw error;
-    }
+    replaceFile(target, after, before === undefined ? mode : statSync(target).mode & 0o777);
   } catch (error) {
     if (error instanceof CommandError) throw error;
     throw new CommandError(EXIT.failed, "FAILED", `${file} cannot be written: ${whyUnwritable(error)}.`);
@@ -160,7 +154,7 @@ const installIn = (client: Client, options: ServerOptions, { remove = false, yes
   const secret = server?.how === "http" ? server.token?.value : undefined;
   const diff = diffLines(before ?? "", after ?? "").map((line) => hidden(line, secret));
   const written = yes && action !== "none";
-  if (written) replaceFile(file, before, after, options.scope === "user" ? 0o600 : 0o644);
+  if (written) writeSettings(file, before, after, options.scope === "user" ? 0o600 : 0o644);
   out.show({ client: client.id, name, file, action, written, diff }, () =>
     [
       `${paint("bold", name)} ${(written ? DONE : PLANNED)[action]} the settings of ${client.title}: ${oneLine(file)}`,

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import type { JsonObject } from "../../core/contract/index.ts";
+import { dependenciesOf, filesOf } from "./packages.ts";
+
+const base = realpathSync(mkdtempSync(join(tmpdir(), "troupe-packages-")));
+after(() => rmSync(base, { recursive: true, force: true }));
+
+const write = (path: string, text = ""): void => {
+  mkdirSync(dirname(join(base, path)), { recursive: true });
+  writeFileSync(join(base, path), text);
+};
+
+const install = (folder: string, manifest: JsonObject): void => write(`${folder}/package.json`, JSON.stringify(manifest));
+
+const placed = (...roots: readonly (readonly [from: string, to: string])[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    dependenciesOf(roots.map(([from, to]) => ({ from: join(base, from), to }))).map(({ from, to }) => [to, from.slice(base.length + 1)]),
+  );
+
+void test("two versions of a package go where each that needs one finds its own", () => {
+  install("app", { dependencies: { a: "1", b: "1" }, devDependencies: { missing: "1" }, optionalDependencies: { absent: "1" } });
+  install("app/node_modules/a", { dependencies: { c: "1" } });
+  install("app/node_modules/b", { dependencies: { c: "2" } });
+  install("app/node_modules/c", {});
+  install("app/node_modules/b/node_modules/c", {});
+  install("troupe", { dependencies: { c: "3", d: "1" } });
+  install("troupe/node_modules/c", {});
+  install("troupe/node_modules/d", { dependencies: { c: "3" } });
+  assert.deepEqual(placed(["app", ""], ["troupe", "node_modules/troupe"]), {
+    "node_modules/a": "app/node_modules/a",
+    "node_modules/c": "app/node_modules/c",
+    "node_modules/b": "app/node_modules/b",
+    "node_modules/b/node_modules/c": "app/node_modules/b/node_modules/c",
+    "node_modules/troupe/node_modules/c": "troupe/node_modules/c",
+    "node_modules/d": "troupe/node_modules/d",
+    "node_modules/d/node_modules/c": "troupe/node_modules/c",
+  });
+});
+
+void test("packages that are links, as pnpm makes them, and circles of packages are placed once", () => {
+  install("linked", { dependencies: { a: "1" } });
+  install("linked/node_modules/.pnpm/a@1/node_modules/a", { dependencies: { b: "1" } });
+  install("linked/node_modules/.pnpm/b@1/node_modules/b", { dependencies: { a: "1" } });
+  symlinkSync(join(base, "linked/node_modules/.pnpm/a@1/node_modules/a"), join(base, "linked/node_modules/a"));
+  symlinkSync(join(base, "linked/node_modules/.pnpm/b@1/node_modules/b"), join(base, "linked/node_modules/.pnpm/a@1/node_modules/b"));
+  symlinkSync(join(base, "linked/node_modules/.pnpm/a@1/node_modules/a"), join(base, "linked/node_modules/.pnpm/b@1/node_modules/a"));
+  assert.deepEqual(Object.keys(placed(["linked", ""])), ["node_modules/a", "node_modules/b"]);
+});
+
+void test("a package that is not installed is named", () => {
+  install("bare", { dependencies: { nowhere: "1" } });
+  assert.throws(() => placed(["bare", ""]), /The package nowhere, .*npm install/);
+});
+
+void test("what only other tools read is left out, and licences stay", () => {
+  for (const file of ["a.js", "a.js.map", "a.d.ts", "README.md", "LICENSE.md", "test/x.js", "data.json", "node_modules/z/index.js"])
+    write(`files/${file}`);
+  assert.deepEqual(filesOf(join(base, "files")), ["LICENSE.md", "a.js", "data.json"]);
+});

@@ -10,7 +10,10 @@ import { lines, running, type Running } from "./run.ts";
 
 /** Each with pages that answer it, of which one has to be among the first three. */
 const QUESTIONS: readonly (readonly [question: string, pages: RegExp])[] = [
-  ["How do I keep state between requests now that MCP has no sessions?", /guide\/(?:sessions|actors|concepts|state|faq)|recipes\/user-state/],
+  [
+    "How do I keep state between requests now that MCP has no sessions?",
+    /guide\/(?:sessions|actors|concepts|state|faq)|recipes\/user-state/,
+  ],
   ["Can a long-running task survive a server restart?", /guide\/tasks|recipes\/long-jobs/],
   ["How do I authenticate users with OAuth tokens from Entra or Google?", /guide\/authentication/],
   ["How do I add the server to Claude Desktop or Cursor?", /guide\/(?:cli|first-server)/],

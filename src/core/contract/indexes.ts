@@ -161,7 +161,7 @@ export interface FoundRows {
   readonly count?: number;
 }
 
-/** `building`: its rows are incomplete. `stale`: something wrote to actors of its kind without maintaining it. */
+/** `building`: its rows are incomplete. `stale`: something wrote to some actors of its kind without maintaining it. */
 export type IndexState = "complete" | "building" | "stale";
 
 /** An index as a store has it. */
@@ -195,6 +195,11 @@ export interface IndexStore {
    * the last page makes the index complete.
    */
   build(name: string, rowOf: RowOf, limit: number, after?: ActorId): Promise<IndexedActors>;
+  /**
+   * Replaces the rows of at most `limit` of the actors that made the index stale. Returns how many of them are left; with none, the index is
+   * complete. Undefined: it is not stale, so it is complete or has to be built.
+   */
+  repair(name: string, rowOf: RowOf, limit: number): Promise<number | undefined>;
   /** Compares at most `limit` actors with their rows. */
   verify(name: string, rowOf: RowOf, limit: number, after?: ActorId): Promise<IndexedActors & { readonly flaws: readonly IndexFlaw[] }>;
   /** Undefined: there is no complete index of that name. */

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import * as z from "zod";
 import { actor, index } from "../actor/index.ts";
 import type { Index, IndexEvent, Store } from "../contract/index.ts";
+import { revertEntry, stateAt } from "../chain/index.ts";
 import { memoryStore, sqliteStore } from "../store/index.ts";
 import { type IndexProgress, LocalEngine } from "./index.ts";
 
@@ -251,6 +252,33 @@ test("an index is built from actors that were there before it, and again after i
   await using store = where.open();
   await using engine = await start(store, []);
   assert.deepEqual(await engine.indexes.list(), [], "the kind no longer has it");
+});
+
+test("after a revert only the row of that actor is computed again #index.rebuilt", async () => {
+  using where = onDisk();
+  await using store = where.open();
+  const computed: string[] = [];
+  const watched = index(incident, {
+    name: "watched",
+    pick: ["severity"],
+    where: ({ key }) => {
+      computed.push(key);
+      return true;
+    },
+  });
+  await using engine = await start(store, [watched]);
+  for (const key of ["a", "b", "c"]) await report(engine, key, 1);
+  await report(engine, "b", 2);
+  computed.length = 0;
+  await engine.append(incident.id("b"), (stored) =>
+    revertEntry(incident.id("b"), stored, stateAt(stored.tail, 1), { to: 1, reason: "test", messageId: "m", at: 1, seed: "00" }),
+  );
+  const { items } = await engine.query(watched);
+  assert.deepEqual(
+    items.map(({ severity }) => severity),
+    [1, 1, 1],
+  );
+  assert.deepEqual(computed, ["b"]);
 });
 
 test("turns during a build are in the index #index.rebuilt", async () => {

@@ -142,7 +142,7 @@ export class Indexes implements IndexOperations {
         await store.drop(name).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
     const incomplete: Declared[] = [];
     for (const declared of this.#byName.values()) if (!(await fromStore(store.declare(shapeOf(declared.index))))) incomplete.push(declared);
-    for (const declared of incomplete) this.#build(declared).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
+    for (const declared of incomplete) this.#complete(declared).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
   }
 
   /** Settles when no build runs any more. */
@@ -282,7 +282,7 @@ export class Indexes implements IndexOperations {
           "UNAVAILABLE",
           `The index ${name} is written to by something that does not maintain it: query it again later.`,
         );
-      await this.#build(declared);
+      await this.#complete(declared);
     }
   }
 
@@ -305,7 +305,7 @@ export class Indexes implements IndexOperations {
   async rebuild(name: string): Promise<number> {
     const declared = this.#declared(name);
     await declared.building;
-    return this.#build(declared);
+    return this.#once(declared, () => this.#buildAll(declared));
   }
 
   async verify(name: string): Promise<IndexVerdict> {
@@ -328,8 +328,23 @@ export class Indexes implements IndexOperations {
     return { index: name, actors, flawed, flaws };
   }
 
-  #build(declared: Declared): Promise<number> {
-    return (declared.building ??= this.#buildAll(declared).finally(() => (declared.building = undefined)));
+  #once(declared: Declared, build: () => Promise<number>): Promise<number> {
+    return (declared.building ??= build().finally(() => (declared.building = undefined)));
+  }
+
+  /** Only the rows of the actors that made it stale, if that is all. */
+  #complete(declared: Declared): Promise<number> {
+    return this.#once(declared, async () => ((await this.#repair(declared)) ? 0 : this.#buildAll(declared)));
+  }
+
+  async #repair(declared: Declared): Promise<boolean> {
+    const store = this.#host.store?.indexes;
+    for (;;) {
+      if (this.#isClosed) throw faults.draining();
+      const left = await fromStore(store?.repair(declared.index.name, this.#rowOf(declared), BUILD_PAGE));
+      if (left === undefined || left === 0) return left === 0;
+      await nextRound();
+    }
   }
 
   async #buildAll(declared: Declared): Promise<number> {

@@ -21,8 +21,9 @@ import {
   StoreError,
   type StoredIndex,
 } from "../contract/index.ts";
-import { containedIn, ftsQuery, INDEX_LIMITS, isTexts, kindOf, Lru, type SearchTerm } from "../contract/internal.ts";
-import { int, parsed, split, text } from "./faults.ts";
+import { INDEX_LIMITS, isTexts, kindOf, Lru } from "../contract/internal.ts";
+import { actorId, int, parsed, split, text } from "./faults.ts";
+import { isThere, type Search, type Term, WordTable } from "./word-table.ts";
 
 /** Stands for null: it follows all numbers and texts, and unlike NULL it can be compared. */
 const NOTHING = Uint8Array.of(0);
@@ -263,87 +264,10 @@ class RowTable {
   }
 }
 
-/** The words of the actors of one index, in a table of FTS5. */
-class WordTable {
-  readonly #database: DatabaseSync;
-  readonly #name: string;
-  readonly #put: StatementSync;
-  readonly #delete: StatementSync;
-  readonly #get: StatementSync;
-
-  constructor(database: DatabaseSync, name: string) {
-    this.#database = database;
-    this.#name = name;
-    if (!isThere(database, name)) this.#create();
-    this.#put = database.prepare(`INSERT OR REPLACE INTO ${name}(rowid, text) VALUES(?, ?)`);
-    this.#delete = database.prepare(`DELETE FROM ${name} WHERE rowid = ?`);
-    this.#get = database.prepare(`SELECT text FROM ${name} WHERE rowid = ?`);
-  }
-
-  /** The words are split already. They are stored in the table, too, so that FTS5 can delete them: `secure-delete` leaves none in the file. */
-  #create(): void {
-    this.#database.exec(
-      `CREATE VIRTUAL TABLE ${this.#name} USING fts5(text, tokenize='ascii', columnsize=0);
-       INSERT INTO ${this.#name}(${this.#name}, rank) VALUES('secure-delete', 1)`,
-    );
-  }
-
-  drop(): void {
-    this.#database.exec(`DROP TABLE ${this.#name}`);
-  }
-
-  /** Deleting its rows would take each word out by itself. */
-  clear(): void {
-    this.drop();
-    this.#create();
-  }
-
-  get(pk: number): string {
-    const found = this.#get.get(pk);
-    return found === undefined ? "" : text(found["text"]);
-  }
-
-  set(pk: number, words: string | undefined): void {
-    if (words === undefined || words === "") this.#delete.run(pk);
-    else this.#put.run(pk, words);
-  }
-
-  search(terms: readonly SearchTerm[]): Search {
-    const contained = terms.map(() => "instr(text, ?) > 0").join(" AND ");
-    return {
-      words: this.#name,
-      matches: { sql: `${this.#name} MATCH ?`, values: [ftsQuery(terms)] },
-      contains: { sql: `(SELECT ${contained} FROM ${this.#name} WHERE rowid = actor)`, values: terms.map(containedIn) },
-    };
-  }
-}
-
-const isThere = (database: DatabaseSync, table: string): boolean =>
-  database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").get(table) !== undefined;
-
-/** A search for words, as a condition on the table of words, and as one on a row. */
-interface Search {
-  readonly words: string;
-  readonly matches: Term;
-  readonly contains: Term;
-}
-
 /** How to read rows. */
 interface Access {
   readonly from: string;
   readonly terms: readonly Term[];
-}
-
-/** A condition in SQL. */
-interface Term {
-  readonly sql: string;
-  readonly values: readonly SQLInputValue[];
-  /** The SQL index that finds its rows. */
-  readonly index?: string | undefined;
-  /** Its rows are those of one value, or of several, so the SQL index has them in order. */
-  readonly isPoint?: boolean;
-  /** It is on the column that orders the rows, which is in each SQL index. */
-  readonly isOrder?: boolean;
 }
 
 const whereAll = (terms: readonly Term[]): string => (terms.length === 0 ? "" : ` WHERE ${terms.map(({ sql }) => sql).join(" AND ")}`);
@@ -379,6 +303,10 @@ const statements = (database: DatabaseSync) => ({
   ),
   delete: database.prepare("DELETE FROM content_index WHERE id = ?"),
   setState: database.prepare("UPDATE content_index SET state = ? WHERE id = ?"),
+  addStale: database.prepare("INSERT OR IGNORE INTO stale_row(content, actor) VALUES(?, ?)"),
+  stale: database.prepare("SELECT actor FROM stale_row WHERE content = ? LIMIT ?"),
+  countStale: database.prepare("SELECT count(*) AS n FROM stale_row WHERE content = ?"),
+  deleteStale: database.prepare("DELETE FROM stale_row WHERE content = ?1 AND (?2 IS NULL OR actor = ?2)"),
 });
 
 /** All indexes in a file. Methods that write run in the caller's transaction. */
@@ -407,7 +335,27 @@ export class IndexTables {
   makeStale(id: ActorId): void {
     // Most stores have no indexes.
     if (this.#entries().size === 0) return;
-    for (const entry of this.#byKind.get(kindOf(id)) ?? []) if (entry.state !== "stale") this.#setState(entry, "stale");
+    for (const entry of this.#byKind.get(kindOf(id)) ?? []) {
+      this.#sql.addStale.run(entry.id, id);
+      if (entry.state === "complete") this.#setState(entry, "stale");
+    }
+  }
+
+  /** At most `limit` of the actors that made an index stale. Undefined: it is not. */
+  stale(name: string, limit: number): readonly ActorId[] | undefined {
+    const entry = this.#entry(name);
+    if (entry?.state !== "stale") return undefined;
+    return this.#sql.stale.all(entry.id, limit).map((columns) => actorId(...split(text(columns["actor"]))));
+  }
+
+  /** The rows of these actors are right. Returns how many others are not. */
+  repaired(name: string, ids: readonly ActorId[]): number {
+    const entry = this.#entry(name);
+    if (entry === undefined) throw missing(name);
+    for (const id of ids) this.#sql.deleteStale.run(entry.id, id);
+    const left = int(this.#sql.countStale.get(entry.id)?.["n"]);
+    if (left === 0) this.#setState(entry, "complete");
+    return left;
   }
 
   /** The actor was removed from the store. */
@@ -447,6 +395,7 @@ export class IndexTables {
 
   #drop(entry: Entry): void {
     this.#rowsOf(entry)?.drop();
+    this.#sql.deleteStale.run(entry.id, null);
     this.#sql.delete.run(entry.id);
     this.rolledBack();
   }
@@ -464,13 +413,15 @@ export class IndexTables {
     const entry = this.#entry(name);
     if (entry === undefined) throw missing(name);
     this.#rowsOf(entry)?.clear();
+    this.#sql.deleteStale.run(entry.id, null);
     this.#setState(entry, "building");
   }
 
   completed(name: string): void {
     const entry = this.#entry(name);
-    // Stale: an actor that was built already has been written to since.
-    if (entry?.state === "building") this.#setState(entry, "complete");
+    if (entry === undefined) throw missing(name);
+    // An actor may have been written to since its row was computed.
+    this.#setState(entry, this.#sql.stale.get(entry.id, 1) === undefined ? "complete" : "stale");
   }
 
   set(name: string, actor: IndexedActor, row: IndexedRow | undefined): void {
@@ -561,6 +512,10 @@ export function sqliteIndexes({ tables, write, read, list, load }: IndexHost): I
     if (found === undefined) return undefined;
     return { actor: found.actor, row: found.stored.row.status === "stopped" ? undefined : rowOf(id, found.stored) };
   };
+  const set = (name: string, id: ActorId, rowOf: RowOf): void => {
+    const found = rowIn(id, rowOf);
+    if (found !== undefined) tables.set(name, found.actor, found.row);
+  };
   return {
     declare: (shape) => write(() => tables.declare(shape)),
     drop: (name) => write(() => tables.drop(name)),
@@ -570,13 +525,16 @@ export function sqliteIndexes({ tables, write, read, list, load }: IndexHost): I
       write(() => {
         if (after === undefined) tables.clear(name);
         const ids = list(tables.kindOf(name), limit, after);
-        for (const id of ids) {
-          const found = rowIn(id, rowOf);
-          if (found !== undefined) tables.set(name, found.actor, found.row);
-        }
+        for (const id of ids) set(name, id, rowOf);
         const page = pageOf(ids, limit);
         if (page.next === undefined) tables.completed(name);
         return page;
+      }),
+    repair: (name, rowOf, limit) =>
+      write(() => {
+        const ids = tables.stale(name, limit);
+        for (const id of ids ?? []) set(name, id, rowOf);
+        return ids && tables.repaired(name, ids);
       }),
     verify: (name, rowOf, limit, after) =>
       read(() => {

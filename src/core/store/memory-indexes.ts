@@ -31,6 +31,8 @@ interface Entry {
   readonly shape: IndexShape;
   readonly rows: MemoryRows;
   state: IndexState;
+  /** Actors that something wrote to without maintaining the index. */
+  readonly stale: Set<ActorId>;
 }
 
 export class MemoryIndexes implements IndexStore {
@@ -44,7 +46,11 @@ export class MemoryIndexes implements IndexStore {
   /** The changes of a turn. Undefined: its writer does not maintain indexes. */
   write(id: ActorId, owner: string | undefined, changes: readonly IndexChange[] | undefined): void {
     for (const { index, after } of changes ?? []) this.#entries.get(index)?.rows.set(encodedKeyOf(id), after, owner);
-    if (changes === undefined) for (const entry of this.#of(id)) entry.state = "stale";
+    if (changes !== undefined) return;
+    for (const entry of this.#of(id)) {
+      entry.stale.add(id);
+      if (entry.state === "complete") entry.state = "stale";
+    }
   }
 
   removed(id: ActorId): void {
@@ -55,7 +61,7 @@ export class MemoryIndexes implements IndexStore {
     this.#host.checkOpen();
     const known = this.#entries.get(shape.name);
     if (known?.shape.definition === shape.definition) return known.state === "complete";
-    this.#entries.set(shape.name, { shape, rows: new MemoryRows(shape), state: "building" });
+    this.#entries.set(shape.name, { shape, rows: new MemoryRows(shape), state: "building", stale: new Set() });
     return false;
   }
 
@@ -63,12 +69,29 @@ export class MemoryIndexes implements IndexStore {
     const entry = this.#entry(name);
     if (after === undefined) {
       entry.rows.clear();
+      entry.stale.clear();
       entry.state = "building";
     }
     const page = this.#page(entry, limit, after);
-    for (const id of page.ids) entry.rows.set(encodedKeyOf(id), this.#rowIn(id, rowOf), this.#host.load(id)?.row.owner);
-    if (page.next === undefined && entry.state === "building") entry.state = "complete";
+    for (const id of page.ids) this.#set(entry, id, rowOf);
+    if (page.next === undefined) entry.state = entry.stale.size === 0 ? "complete" : "stale";
     return actorsIn(page);
+  }
+
+  async repair(name: string, rowOf: RowOf, limit: number): Promise<number | undefined> {
+    const entry = this.#entry(name);
+    const { stale } = entry;
+    if (entry.state !== "stale") return undefined;
+    for (const id of [...stale].slice(0, limit)) {
+      this.#set(entry, id, rowOf);
+      stale.delete(id);
+    }
+    if (stale.size === 0) entry.state = "complete";
+    return stale.size;
+  }
+
+  #set({ rows }: Entry, id: ActorId, rowOf: RowOf): void {
+    rows.set(encodedKeyOf(id), this.#rowIn(id, rowOf), this.#host.load(id)?.row.owner);
   }
 
   async verify(name: string, rowOf: RowOf, limit: number, after?: ActorId): ReturnType<IndexStore["verify"]> {

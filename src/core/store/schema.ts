@@ -50,6 +50,9 @@ export const SCHEMA: readonly string[] = [
      id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, fields TEXT NOT NULL, ordering TEXT, definition TEXT NOT NULL, state TEXT NOT NULL)`,
   // The members that are searched, as a list. An index that has some has a table of words, `index_words_<id>`.
   "ALTER TABLE content_index ADD COLUMN searched TEXT",
+  // Actors that something wrote to without maintaining an index.
+  `CREATE TABLE stale_row(content INTEGER NOT NULL, actor TEXT NOT NULL, PRIMARY KEY(content, actor)) WITHOUT ROWID;
+   UPDATE content_index SET state = 'building' WHERE state = 'stale'`,
 ];
 
 const highest = (table: "actor" | "event", column: string): string =>

@@ -119,6 +119,27 @@ export function indexSuite(name: string, options: StoreSuiteOptions): void {
       assert.deepEqual(keysOf(await indexes.query("open", ALL)), ["a", "b"]);
     });
 
+    it("repairing a stale index computes the rows of the actors that made it stale", async (store, indexes) => {
+      await filled(store, { a: row("A", 1), b: row("B", 2) });
+      assert.equal(await indexes.repair("open", byCount, 10), undefined);
+      const added = ["c", "d", "e"].map((key) => new ChainWriter(`door/${key}`));
+      for (const actor of added) await store.commit(actor.id, actor.next());
+      const computed: ActorId[] = [];
+      const rowOf: RowOf = (id) => {
+        computed.push(id);
+        return id === "door/d" ? undefined : row("new", 0);
+      };
+      assert.equal(await indexes.repair("open", rowOf, 2), 1);
+      assert.equal(await indexes.query("open", ALL), undefined);
+      const [first] = added;
+      assert.ok(first);
+      await store.commit(first.id, first.next());
+      assert.equal(await indexes.repair("open", rowOf, 2), 0);
+      assert.equal(await indexes.repair("open", rowOf, 2), undefined);
+      assert.deepEqual(computed.toSorted(), ["door/c", "door/c", "door/d", "door/e"]);
+      assert.deepEqual(keysOf(await indexes.query("open", ALL)), ["c", "e", "a", "b"]);
+    });
+
     it("a commit without indexes during a build leaves the index stale", async (store, indexes) => {
       const [a, b] = [new ChainWriter("door/a"), new ChainWriter("door/b")];
       await store.commit(a.id, a.next());
@@ -128,6 +149,8 @@ export function indexSuite(name: string, options: StoreSuiteOptions): void {
       await store.commit(a.id, a.next());
       await indexes.build("open", byCount, 10, page.next);
       assert.equal(await indexes.query("open", ALL), undefined);
+      assert.equal(await indexes.repair("open", byCount, 10), 0);
+      assert.deepEqual(await indexes.verify("open", byCount, 10), { actors: 2, flaws: [] });
     });
 
     it("rows that turns change while an index is built are those of the last states", async (store, indexes) => {

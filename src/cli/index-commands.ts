@@ -78,7 +78,7 @@ const find = async (wanted: string, { data, json = false, where = [], as, ...res
   await using store = await opened(data);
   const index = named((await store.indexes?.list()) ?? [], wanted);
   const query: IndexQuery = JSON.parse(JSON.stringify({ ...rest, where: whereOf(where) }));
-  const checked = rowQuery(index, as === undefined ? query : { ...query, viewer: { principal: as, scopes: [] } }, true);
+  const checked = rowQuery({ ...index, visible: "owner" }, as === undefined ? query : { ...query, viewer: { principal: as, scopes: [] } });
   const found = await store.indexes?.query(index.name, { ...checked, limit: checked.limit + 1 });
   if (found === undefined)
     throw new CommandError(

@@ -21,6 +21,9 @@ type Reserved = "id" | "key";
 type TextIn<S> = { [N in keyof S & string]: Exclude<S[N], undefined | null> extends string | readonly string[] ? N : never }[keyof S &
   string];
 
+/** Members of a state that are strings, absent ones included. */
+type StringIn<S> = { [N in keyof S & string]: Exclude<S[N], undefined | null> extends string ? N : never }[keyof S & string];
+
 /** What authors write. `S` is the state of the kind, `F` the picked members. */
 export interface IndexDefinition<S, F extends keyof S & string> {
   /** Unique in a server: `[a-z][a-z0-9-]{0,63}`. Default: made of the URI, or the kind's name. */
@@ -37,10 +40,11 @@ export interface IndexDefinition<S, F extends keyof S & string> {
    */
   readonly text?: readonly NoInfer<TextIn<S>>[];
   /**
-   * Who sees its rows. `everyone`; `owner`: the principal that owns the actor; or a function, which shows all rows or none. Default:
-   * `owner` if the kind has `owner: "starter"` or `per: "user"`, otherwise `everyone`.
+   * Who sees its rows. `everyone`; `owner`: the principal that owns the actor; `{ principal: "reporter" }`: the principal in the picked
+   * member `reporter`; or a function, which shows all rows or none. Default: `owner` if the kind has `owner: "starter"` or `per: "user"`,
+   * otherwise `everyone`.
    */
-  readonly visible?: IndexVisibility;
+  readonly visible?: IndexVisibility<NoInfer<Extract<F, StringIn<S>>>>;
   /** Where clients read and subscribe to its first page, for example `incidents://open`. Absent: it is no resource. */
   readonly uri?: string;
   /** Clients can query it with this tool; `true`: named like the index. Absent: there is no tool. */
@@ -59,7 +63,7 @@ interface AnyIndexDefinition {
   readonly pick: readonly string[];
   readonly order?: string;
   readonly text?: readonly string[];
-  readonly visible?: string | ((context: { readonly viewer: Viewer }) => boolean);
+  readonly visible?: string | { readonly principal: string } | ((context: { readonly viewer: Viewer }) => boolean);
   readonly uri?: string;
   readonly tool?: boolean | string;
   readonly title?: string;
@@ -99,7 +103,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
     pick: "a list",
     order: "text",
     text: "a list",
-    visible: "text or a function",
+    visible: "text or an object or a function",
     uri: "text",
     tool: "text or a boolean",
     title: "text",
@@ -117,7 +121,7 @@ export function index(kind: Behaviour, definition: AnyIndexDefinition): object {
   if (order !== undefined && !fields.includes(order))
     throw new TroupeError("BAD_DEFINITION", `${where}: \`order\` is one of the picked members: ${fields.join(", ")}.`);
   const text = definition.text && checkedFields(where, "text", definition.text);
-  const visible = checkedVisibility(where, kind, definition.visible);
+  const visible = checkedVisibility(where, kind, fields, definition.visible);
   const name = definition.name ?? (uri === undefined ? kind.kind : nameIn(uri));
   if (!NAME.test(name))
     throw new TroupeError("BAD_NAME", `${where}: ${JSON.stringify(name)} is no name for an index: give \`name\`, of a-z, 0-9 and -.`);
@@ -178,10 +182,20 @@ function checkedFields(where: string, property: string, given: readonly unknown[
   return Object.freeze(fields);
 }
 
-function checkedVisibility(where: string, { policy, per }: Behaviour, visible: AnyIndexDefinition["visible"]): IndexVisibility {
+function checkedVisibility(
+  where: string,
+  { policy, per }: Behaviour,
+  fields: readonly string[],
+  visible: AnyIndexDefinition["visible"],
+): IndexVisibility {
   if (visible === undefined) return policy.owner === "starter" || per === "user" ? "owner" : "everyone";
   if (visible === "everyone" || visible === "owner" || typeof visible === "function") return visible;
-  throw new TroupeError("BAD_DEFINITION", `${where}: \`visible\` is "everyone", "owner" or a function of { viewer }.`);
+  if (typeof visible === "object" && Object.keys(visible).join() === "principal" && fields.includes(visible.principal))
+    return Object.freeze({ principal: visible.principal });
+  throw new TroupeError(
+    "BAD_DEFINITION",
+    `${where}: \`visible\` is "everyone", "owner", { principal: a picked member } or a function of { viewer }.`,
+  );
 }
 
 const nameIn = (uri: string): string =>

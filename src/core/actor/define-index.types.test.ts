@@ -68,6 +68,11 @@ export function refusedByTheCompiler(engine: LocalEngine): void {
   index(incident, { pick: ["title"], text: ["nothing"] });
   // @ts-expect-error: words, not a list of them.
   void engine.query(open, { text: ["disk"] });
+  index(incident, { pick: ["title"], visible: { principal: "title" } });
+  // @ts-expect-error: not picked.
+  index(incident, { pick: ["title"], visible: { principal: "status" } });
+  // @ts-expect-error: a number names no principal.
+  index(incident, { pick: ["title", "severity"], visible: { principal: "severity" } });
   // @ts-expect-error: no such visibility.
   index(incident, { pick: ["title"], visible: "someone" });
   // @ts-expect-error: not picked.
@@ -96,6 +101,8 @@ test("definitions of indexes are checked when they are loaded", () => {
     [`{"pick":${JSON.stringify(Array.from({ length: 17 }, (_, n) => `f${n}`))}}`, "BAD_DEFINITION"],
     ['{"pick":["a"],"order":"b"}', "BAD_DEFINITION"],
     ['{"pick":["a"],"visible":"all"}', "BAD_DEFINITION"],
+    ['{"pick":["a"],"visible":{"principal":"b"}}', "BAD_DEFINITION"],
+    ['{"pick":["a"],"visible":{"owner":"a"}}', "BAD_DEFINITION"],
     ['{"pick":["a"],"text":[]}', "BAD_DEFINITION"],
     ['{"pick":["a"],"text":["b","b"]}', "BAD_DEFINITION"],
     ['{"pick":["a"],"text":"b"}', "BAD_DEFINITION"],

@@ -15,6 +15,7 @@ type PropertyType =
   | "a function"
   | "a schema"
   | "text or a function"
+  | "text or an object or a function"
   | "an object or text"
   | "text or a list"
   | "a function or an object"

@@ -132,24 +132,30 @@ export function isVisibleTo({ visible }: Pick<Index, "visible">, viewer: Viewer)
 
 const bad = (message: string): EngineError => new EngineError("BAD_QUERY", message);
 
-/** Checks a query, which may come from a client. Throws `BAD_QUERY`. `owned`: only rows of the viewer are visible. */
-export function rowQuery(shape: IndexShape, query: IndexQuery<object>, owned: boolean): RowQuery {
+/** The column with the principal that sees a row. Undefined: the index has another rule. */
+export const principalColumn = ({ fields, visible }: Pick<Index, "fields" | "visible">): number | undefined =>
+  typeof visible === "object" ? fields.indexOf(visible.principal) : undefined;
+
+/** Checks a query, which may come from a client, and limits it to the rows that its viewer may see. Throws `BAD_QUERY`. */
+export function rowQuery(shape: IndexShape & Pick<Index, "visible">, query: IndexQuery<object>): RowQuery {
   const { order = "asc", limit = INDEX_LIMITS.defaultPage, cursor, count = false, viewer, where = {}, text } = query;
   if (order !== "asc" && order !== "desc") throw bad('`order` is "asc" or "desc".');
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > INDEX_LIMITS.page)
     throw bad(`\`limit\` is a whole number from 1 to ${INDEX_LIMITS.page}.`);
   if (typeof count !== "boolean") throw bad("`count` is true or false.");
   const descending = order === "desc";
-  const { self } = viewer ?? {};
+  const { self, principal } = viewer ?? {};
+  const column = viewer === undefined ? undefined : principalColumn(shape);
+  const own: readonly ColumnCondition[] = column === undefined ? [] : [{ column, in: principal === undefined ? [] : [principal] }];
   const key = self !== undefined && kindOf(self) === shape.kind ? encodedKeyOf(self) : undefined;
   return {
-    conditions: conditionsOf(shape, where),
+    conditions: [...own, ...conditionsOf(shape, where)],
     ...(text === undefined ? {} : { terms: termsOf(shape, text) }),
     descending,
     limit,
     count,
     ...(cursor === undefined ? {} : { after: positionIn(shape, descending, cursor) }),
-    ...(owned && viewer !== undefined ? { owner: { principal: viewer.principal, key } } : {}),
+    ...(shape.visible === "owner" && viewer !== undefined ? { owner: { principal, key } } : {}),
   };
 }
 

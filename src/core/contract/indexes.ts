@@ -66,10 +66,19 @@ export interface IndexEvent {
   readonly id: ActorId;
   /** The principal that owns the actor. */
   readonly owner?: string;
+  /** Of an index that is visible to the principal in a member: those in the row before and after. */
+  readonly principals?: readonly string[];
 }
 
-/** Who sees the rows of an index: everyone, the principal that owns the actor, or viewers for whom a function returns true. */
-export type IndexVisibility = "everyone" | "owner" | ((context: { readonly viewer: Viewer }) => boolean);
+/**
+ * Who sees the rows of an index: everyone; the principal that owns the actor; the principal in a picked member; or viewers for whom a
+ * function returns true.
+ */
+export type IndexVisibility<F extends string = string> =
+  | "everyone"
+  | "owner"
+  | { readonly principal: F }
+  | ((context: { readonly viewer: Viewer }) => boolean);
 
 /** What a store needs to know of an index. */
 export interface IndexShape {

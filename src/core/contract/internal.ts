@@ -33,6 +33,7 @@ export {
   isSameMember,
   isVisibleTo,
   MemoryRows,
+  principalColumn,
   rowQuery,
 } from "./index-rows.ts";
 export {

@@ -35,6 +35,7 @@ import {
   Listeners,
   MemoryRows,
   notify,
+  principalColumn,
   rowQuery,
 } from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
@@ -158,7 +159,7 @@ export class Indexes implements IndexOperations {
     const declared = this.#byKind.get(actor.kind.name);
     if (declared === undefined) return undefined;
     // Whatever its rows were made of: an actor that could not be loaded can still be stopped.
-    if (plan.stop !== undefined) return declared.map(({ index }) => ({ index: index.name }));
+    if (plan.stop !== undefined) return declared.map(({ index }) => removal(index, actor.state));
     const before = plan.born || actor.status === "stopped" ? undefined : actor.state;
     if (before === plan.state) return UNCHANGED;
     let changes: IndexChange[] | undefined;
@@ -182,11 +183,10 @@ export class Indexes implements IndexOperations {
     // Rows have only the beginning of a long text, but all of it is searched.
     const hasSameText = text === undefined || text.every((member) => memberOf(before, member) === memberOf(after, member));
     if (was && hasSameText && fields.every((field) => isSameMember(memberOf(before, field), memberOf(after, field))))
-      return this.#includes(index, after, key) ? undefined : { index: name };
+      return this.#includes(index, after, key) ? undefined : removal(index, before);
     const row = this.#row(index, after, key);
     if (!was) return row && { index: name, after: row };
-    if (row === undefined) return { index: name };
-    return { index: name, before: { columns: indexedColumns(fields, isJsonObject(before) ? before : {}) }, after: row, hasSameText };
+    return row === undefined ? removal(index, before) : { ...removal(index, before), after: row, hasSameText };
   }
 
   /** Whether an actor with this state has a row. */
@@ -229,10 +229,16 @@ export class Indexes implements IndexOperations {
 
   /** These changes are durable, or as durable as their actor. */
   committed(id: ActorId, owner: string | undefined, changes: readonly IndexChange[]): void {
-    const event: IndexEvent = owner === undefined ? { id } : { id, owner };
-    for (const { index } of changes) {
-      const listeners = this.#byName.get(index)?.listeners;
-      if (listeners === undefined || listeners.none) continue;
+    for (const change of changes) {
+      const declared = this.#byName.get(change.index);
+      if (declared === undefined || declared.listeners.none) continue;
+      const { index, listeners } = declared;
+      const column = principalColumn(index);
+      const event: IndexEvent = {
+        id,
+        ...(owner === undefined ? {} : { owner }),
+        ...(column === undefined ? {} : { principals: principalsIn(change, column) }),
+      };
       const list = listeners.list();
       for (const watcher of list)
         if (listeners.has(watcher, list))
@@ -260,7 +266,7 @@ export class Indexes implements IndexOperations {
 
   async query<R extends object>(index: Index<R>, query: IndexQuery<R>): Promise<IndexPage<R>> {
     const declared = this.#declared(index.name);
-    const checked = rowQuery(index, query, index.visible === "owner");
+    const checked = rowQuery(index, query);
     if (query.viewer !== undefined && !this.#isVisible(index, query.viewer)) return { items: [], ...(checked.count ? { count: 0 } : {}) };
     // One more than the page has, to know whether there is a next one.
     const wider = { ...checked, limit: checked.limit + 1 };
@@ -386,7 +392,16 @@ export class Indexes implements IndexOperations {
   }
 }
 
+const principalsIn = ({ before, after }: IndexChange, column: number): readonly string[] =>
+  [before?.columns[column], after?.columns[column]].filter((value) => typeof value === "string");
+
 const memberOf = (state: Json, name: string): Json | undefined => (isJsonObject(state) ? getOwn(state, name) : undefined);
+
+/** The change that deletes the row of this state. */
+const removal = ({ name, fields }: Index, state: Json): IndexChange => ({
+  index: name,
+  before: { columns: indexedColumns(fields, isJsonObject(state) ? state : {}) },
+});
 
 const shapeOf = ({ name, kind, fields, order, text, definition }: Index): IndexShape => ({
   name,

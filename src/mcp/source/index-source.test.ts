@@ -133,6 +133,52 @@ test("C8 viewers see, and are notified of, the rows of an owner or of their role
   await assert.rejects(ann.readResource("incidents://desk"));
 });
 
+test("C8 viewers see, and are notified of, the rows in which a member is their principal #index.visible", async () => {
+  const ticket = actor("ticket", {
+    description: "A ticket.",
+    per: "link",
+    autoStart: true,
+    state: z.object({ reporter: z.string().default("") }),
+    tools: {
+      give: {
+        description: "Give.",
+        input: z.object({ to: z.string() }),
+        run({ state, args }) {
+          state.reporter = args.to;
+        },
+      },
+      end: { description: "End.", run: ({ stop }) => stop("done") },
+    },
+  });
+  const mine = index(ticket, { pick: ["reporter"], uri: "tickets://mine", tool: "mine", visible: { principal: "reporter" } });
+  await using server = await testServer([ticket], { indexes: [mine] });
+  const [ann, bob, anybody] = [server.client({ principal: "ann" }), server.client({ principal: "bob" }), server.client()];
+  const act = (key: string, action: string, args: { readonly to?: string } = {}) =>
+    server.engine.call({ to: ticket.id(key), action: `tools/${action}`, args, start: null });
+  const isNotified = async (client: typeof ann): Promise<boolean> => {
+    await server.clock.advance(1_000);
+    const { methods } = client.notifications;
+    client.notifications.clear();
+    return methods.includes("notifications/resources/updated");
+  };
+  await bob.subscribe("tickets://mine");
+  await act("a", "give", { to: "ann" });
+  assert.equal(await isNotified(bob), false);
+  await act("b", "give", { to: "bob" });
+  assert.equal(await isNotified(bob), true);
+  assert.deepEqual(keysIn((await ann.callTool("mine")).structuredContent), ["a"]);
+  assert.deepEqual(keysIn((await bob.callTool("mine", { where: { reporter: "ann" } })).structuredContent), []);
+  assert.deepEqual(keysIn((await anybody.callTool("mine")).structuredContent), []);
+  await act("b", "give", { to: "ann" });
+  assert.equal(await isNotified(bob), true);
+  await act("a", "give", { to: "bob" });
+  assert.equal(await isNotified(bob), true);
+  await act("a", "end");
+  assert.equal(await isNotified(bob), true);
+  assert.deepEqual(keysIn((await bob.callTool("mine")).structuredContent), []);
+  assert.deepEqual(keysIn((await ann.callTool("mine")).structuredContent), ["b"]);
+});
+
 test("the tool of an index with full text takes words, that of another does not #index.text", async () => {
   const searched = index(incident, { name: "searched", pick: ["title"], text: ["title"], tool: true });
   await using server = await testServer([incident], { indexes: [all, searched] });

@@ -152,9 +152,13 @@ class IndexSource implements Source {
 
   #watchOne(index: Index, ref: OfferRef, viewer: Viewer, dirty: Dirty): (() => void) | undefined {
     const { principal, self } = this.#asOwner(index, viewer);
-    return this.#engine.watchIndex?.(index, ({ id, owner }) => {
+    const { visible } = index;
+    return this.#engine.watchIndex?.(index, ({ id, owner, principals = [] }) => {
       // C8: a viewer is notified only of what its own page may show.
-      const isOwn = index.visible !== "owner" || (owner !== undefined && owner === principal) || id === self;
+      const isOwn =
+        typeof visible === "object"
+          ? principal !== undefined && principals.includes(principal)
+          : visible !== "owner" || (owner !== undefined && owner === principal) || id === self;
       if (isOwn && this.#isVisible(index, viewer)) dirty(ref);
     });
   }

@@ -1,4 +1,4 @@
-// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both; and a filtered page.
+// What two indexes cost a commit, of turns that leave their rows unchanged and of turns that change both; how long pages and a rebuild take.
 import { join } from "node:path";
 import { index } from "troupe";
 import { DEFAULT_POLICY, type Behaviour } from "troupe/contract";
@@ -12,6 +12,7 @@ import { print, rounds } from "./table.ts";
 
 interface Incident {
   readonly n: number;
+  readonly title: string;
   readonly severity: number;
   readonly status: string;
   readonly notes: number;
@@ -23,7 +24,13 @@ const incident: Behaviour<Incident> = {
   kind: "incident",
   version: 1,
   policy: { ...DEFAULT_POLICY, mailbox: 100_000 },
-  initial: (key) => ({ n: numberIn(key), severity: numberIn(key) % 5, status: numberIn(key) % 3 === 0 ? "resolved" : "open", notes: 0 }),
+  initial: (key) => ({
+    n: numberIn(key),
+    title: `Disk ${key} is full`,
+    severity: numberIn(key) % 5,
+    status: numberIn(key) % 3 === 0 ? "resolved" : "open",
+    notes: 0,
+  }),
   receive: (state, { action }) =>
     action === "note"
       ? { state: { ...state, notes: state.notes + 1 } }
@@ -35,6 +42,7 @@ const open = index(incident, {
   where: ({ state }) => state.status !== "resolved",
   pick: ["n", "severity", "status"],
   order: "severity",
+  text: ["title"],
 });
 const all = index(incident, { name: "all", pick: ["n", "severity"], order: "n" });
 
@@ -65,13 +73,30 @@ export const run = async ({ quick }: Asked): Promise<void> => {
     while (next < count) await engine.call({ to: `incident/${(next += 1)}`, action: "note", args: null, start: null });
   };
   await Promise.all(Array.from({ length: 64 }, start));
-  const pages: number[] = [];
-  let cursor: string | undefined;
-  for (let n = 0; n < 100; n += 1) {
-    const started = performance.now();
-    const page = await engine.query(open, { where: { status: "open" }, ...(cursor === undefined ? {} : { cursor }) });
-    pages.push(performance.now() - started);
-    cursor = page.next;
+  const among = `among ${quick ? "2,000" : "100,000"} actors`;
+  for (const [what, query] of [
+    ["a page of 100, filtered by a value", { where: { status: "open" } }],
+    ["a page of 100, filtered by a value, with the count", { where: { status: "open" }, count: true }],
+    ["a page of 100, filtered by a broad range", { where: { n: { gte: 10 } } }],
+    ["a page of 100, searched by common words", { text: "disk full" }],
+    ["a page of one, searched by a rare word", { text: `disk ${count - 1}` }],
+  ] as const) {
+    const pages: number[] = [];
+    let cursor: string | undefined;
+    for (let n = 0; n < 100; n += 1) {
+      const started = performance.now();
+      const page = await engine.query(open, { ...query, ...(cursor === undefined ? {} : { cursor }) });
+      pages.push(performance.now() - started);
+      cursor = page.next;
+    }
+    print({ what: `${what} ${among}`, measured: [median(pages)], unit: "ms", target: 5 });
   }
-  print({ what: `a filtered page of 100 among ${quick ? "2,000" : "100,000"} actors`, measured: [median(pages)], unit: "ms", target: 5 });
+  for (const [what, run] of [
+    ["rebuilding", () => engine.indexes.rebuild("open")],
+    ["verifying", () => engine.indexes.verify("open")],
+  ] as const) {
+    const started = performance.now();
+    await run();
+    print({ what: `${what} an index ${among}`, measured: [performance.now() - started], unit: "ms", target: 20_000 });
+  }
 };

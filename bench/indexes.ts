@@ -91,12 +91,12 @@ export const run = async ({ quick }: Asked): Promise<void> => {
     }
     print({ what: `${what} ${among}`, measured: [median(pages)], unit: "ms", target: 5 });
   }
-  for (const [what, run] of [
+  for (const [what, work] of [
     ["rebuilding", () => engine.indexes.rebuild("open")],
     ["verifying", () => engine.indexes.verify("open")],
   ] as const) {
     const started = performance.now();
-    await run();
+    await work();
     print({ what: `${what} an index ${among}`, measured: [performance.now() - started], unit: "ms", target: 20_000 });
   }
 };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -119,6 +119,26 @@ test("SQLite and memory answer alike where a condition has many rows", async () 
           const wanted = memory.query(owner?.key === undefined ? query : { ...query, owner: { principal: owner.principal } });
           assert.deepEqual(await store.indexes?.query("all", query), wanted, JSON.stringify(query));
         }
+});
+
+test("words that left a row are not in the file once bodies are erased", async () => {
+  using directory = temporary();
+  await using store = sqliteStore({ directory: directory.path });
+  await store.indexes?.declare({ ...SHAPE, text: ["notes"] });
+  await store.indexes?.build("all", () => undefined, 10);
+  const holding = (): readonly string[] =>
+    readdirSync(directory.path).filter((name) => readFileSync(join(directory.path, name)).includes("xsecretx"));
+  for (const key of ["a", "b", "c"]) {
+    const actor = new ChainWriter(`door/${key}`);
+    const row = (words: string): IndexedRow => ({ data: "{}", columns: [null, null], text: words });
+    const [secret, other] = [row(` the xsecretx ${key} `), row(" other ")];
+    await store.commit(actor.id, actor.next({ indexed: [{ index: "all", after: secret }] }));
+    assert.notDeepEqual(holding(), []);
+    const after = key === "a" ? undefined : other;
+    await store.commit(actor.id, actor.next({ full: true, indexed: [{ index: "all", before: secret, after }] }));
+    assert.equal(await store.erase(actor.id, 2), 1);
+    assert.deepEqual(holding(), [], key);
+  }
 });
 
 test("pages of an index are read in its order, without sorting", async () => {

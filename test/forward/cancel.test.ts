@@ -7,6 +7,7 @@ import type { Outgoing } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
 import { callToolRequest, settle, SimulatedClock, testServer } from "../../src/testing/index.ts";
+import { onRestate } from "./places.ts";
 
 const printer = actor("printer", {
   description: "Prints for as long as it is let.",
@@ -106,6 +107,8 @@ const clerk = actor("clerk", {
 const KINDS = [printer, tray, office, clerk];
 const ANN = { principal: "ann", scopes: [] };
 const tool = (name: string, args = {}): Outgoing => ({ to: clerk.id("ann"), action: `tools/${name}`, args, viewer: ANN });
+/** When the time of a simulated Restate server begins. */
+const START = 1_704_067_200_000;
 const PRINTER = printer.id("main");
 const OFFICE = office.id("main");
 
@@ -287,6 +290,12 @@ describe("a caller that leaves", () => {
     await place.engine.stop(PRINTER, "enough");
     await place.atRest();
   });
+});
+
+test("on Restate, a deadline ends the work that a call was forwarded to #actors.forward.cancel", async () => {
+  await using place = await onRestate(KINDS);
+  assert.deepEqual(await place.call({ ...tool("scan"), deadline: START + 50 }), { ok: "sorry" });
+  assert.deepEqual(await place.state(OFFICE), { passed: 0, failed: ["DEADLINE"] });
 });
 
 const TASKS = { "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } } };

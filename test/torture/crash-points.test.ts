@@ -42,7 +42,10 @@ test(`C2 C4 C5 over ${CRASHES} crashes around every await of a commit, the MUD k
   await withSeed(random.seed, async () => {
     const kinds = mud(world);
     await using machine = new Machine(random, kinds);
-    const served = (life: EngineLife): Life => ({ ...life, source: cast({ ...life, kinds }) });
+    const served = (life: EngineLife): Life => {
+      const { engine, clock, entropy } = life;
+      return { ...life, source: cast({ engine, kinds, clock, entropy }) };
+    };
     const ledger = new Ledger();
     let now = Promise.withResolvers<Life>();
     const game = { over: false };

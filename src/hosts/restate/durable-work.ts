@@ -90,7 +90,7 @@ async function fenced(
   { work, message, key, node, waiting, workMs, past }: Job,
   outside: AbortSignal,
 ): Promise<Turn<unknown>> {
-  const { to } = message;
+  const { to, deadline } = message;
   const abort = new AbortController();
   const { progress, log } = host.hearing(message, node);
   let over = false;
@@ -128,7 +128,11 @@ async function fenced(
   const cut = (): void => end(faults.cancelled(to));
   if (outside.aborted) cut();
   outside.addEventListener("abort", cut, { once: true });
-  undo = host.after(workMs, () => end(faults.workTimeout(to, workMs)));
+  // The caller of a forwarded message cannot withdraw it, so its work ends by itself.
+  const leftMs = deadline === undefined ? workMs : deadline - host.now();
+  undo = host.after(Math.min(workMs, Math.max(0, leftMs)), () =>
+    end(leftMs < workMs ? faults.deadline(to, false, true) : faults.workTimeout(to, workMs)),
+  );
   try {
     return await Promise.race([work(context), ended.promise]);
   } finally {

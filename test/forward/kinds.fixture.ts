@@ -82,6 +82,28 @@ export const desk = actor("desk", {
   },
 });
 
+export const gate = actor("gate", {
+  description: "Offers tools to clients and to other actors.",
+  per: "link",
+  autoStart: true,
+  allow: { guest: ({ viewer }) => viewer.principal === "ann" },
+  state: z.object({ open: z.boolean().default(false) }),
+  tools: {
+    open: {
+      description: "Open the gate.",
+      allow: "guest",
+      input: z.object({ how: z.string() }),
+      output: z.object({ opened: z.string() }),
+      enabled: ({ state }) => !state.open || "It is open.",
+      run({ state, args }) {
+        state.open = true;
+        return { opened: args.how };
+      },
+    },
+    look: { description: "Look at the gate.", view: ({ state }) => (state.open ? "It is open." : "It is shut.") },
+  },
+});
+
 export const reader = actor("reader", {
   description: "A reader.",
   per: "user",
@@ -113,6 +135,13 @@ export const reader = actor("reader", {
         return "sent";
       },
     },
+    enter: {
+      description: "Open the gate.",
+      input: z.object({ how: z.string() }),
+      output: z.object({ opened: z.string() }),
+      run: ({ forward, args }) => forward(gate.at("main").tools.open({ how: args.how })),
+    },
+    watch: { description: "Look at the gate.", run: ({ request }) => request(gate.at("main").tools.look(), "looked") },
     broken: { description: "Fails behind.", run: ({ forward }) => forward(shelf.at("main").broken()) },
     missing: { description: "There is no such shelf.", run: ({ forward }) => forward(vault.at("none").open()) },
     dig: { description: "Works behind.", run: ({ forward }) => forward(desk.at("main").dig()) },
@@ -148,6 +177,7 @@ export const reader = actor("reader", {
     },
   },
   messages: { note: { run: () => undefined } },
+  replies: { looked: { of: gate.tool("look"), run: ({ reply }) => `You look. ${String(reply)}` } },
 });
 
 /** Its output is checked by a predicate, so its type says less than its schema. */
@@ -351,6 +381,6 @@ export const mirror = actor("mirror", {
   },
 });
 
-export const KINDS = [shelf, desk, reader, loose, mirror, vault, bank, order, board, writer];
+export const KINDS = [shelf, gate, desk, reader, loose, mirror, vault, bank, order, board, writer];
 
 export type ShelfState = StateOf<typeof shelf>;

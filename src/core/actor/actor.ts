@@ -89,7 +89,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
   const policy = policyOf(kind, definition);
   const check: Check = definition.state === undefined ? (value) => ({ value }) : compileCheck(definition.state, `${kind}, state`);
   const misfit = misfitOf(check);
-  const addresses = addressesOf(kind, Object.keys(definition.messages ?? {}));
+  const addresses = addressesOf(kind, Object.keys(definition.messages ?? {}), Object.keys(definition.tools ?? {}));
   const actions = Object.assign(new Map<string, Action>(offered.map((action) => [action.name, action])), {
     minEveryMs: policy.minEveryMs,
     misfit,
@@ -144,6 +144,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
     }),
     id: (key: string) => actorId(kind, key),
     message: (action: string) => Object.freeze({ kind, action }),
+    tool: (name: string) => Object.freeze({ kind, action: `tools/${name}` }),
     ...addresses,
   } satisfies Omit<Kind<string, object, Readonly<Record<string, unknown>>>, "at" | "each"> & Addresses);
 }

@@ -335,11 +335,53 @@ test("types: the handler of a reply gets what the message replies, and what `req
   assert.deepEqual([buyer.id("x"), scale.message("weigh")], ["buyer/x", { kind: "scale", action: "weigh" }]);
 });
 
+const steward = actor("steward", {
+  description: "Forwards to tools.",
+  state,
+  tools: {
+    buy: {
+      description: "Has it bought.",
+      output: z.object({ grams: z.number() }),
+      run: ({ forward }) => forward(buyer.at("x").tools.buy({ item: "a" })),
+    },
+    nudge: { description: "Has it nudged.", run: ({ request }) => request(buyer.at("x").tools.buy({ item: "a" }), "bought") },
+  },
+  replies: { bought: { of: buyer.tool("buy"), run: ({ reply }) => reply.grams.toFixed(1) } },
+});
+
+test("types: what is forwarded to a tool has the type of the tool's `output`", () => {
+  assert.deepEqual(steward.at("y").tools.nudge(), { to: "steward/y", action: "tools/nudge", args: {} });
+  assert.deepEqual(buyer.tool("buy"), { kind: "buyer", action: "tools/buy" });
+});
+
+test("a message that is called `tools` hides the calls of tools", () => {
+  const kind = actor("shadow", {
+    description: "",
+    state,
+    tools: { x: { description: "", run: () => 1 } },
+    messages: { tools: { input: z.object({ n: z.number() }), run: () => 1 } },
+  });
+  assert.deepEqual(kind.at("a").tools({ n: 1 }), { to: "shadow/a", action: "tools", args: { n: 1 } });
+});
+
 const weighed = { of: scale.message("weigh"), input: z.object({ factor: z.number() }), run: () => 1 };
 
 export const mustNotCompile = {
   // @ts-expect-error -- a scale has no such message
   unknownMessageRef: () => scale.message("weight"),
+  // @ts-expect-error -- a buyer has no such tool
+  unknownToolRef: () => buyer.tool("sell"),
+  // @ts-expect-error -- nor this one
+  unknownTool: () => buyer.at("x").tools.sell({}),
+  // @ts-expect-error -- the tool needs an item
+  toolArguments: () => buyer.at("x").tools.buy({}),
+  forwardedToolType: () =>
+    actor("a", {
+      description: "",
+      state,
+      // @ts-expect-error -- the tool replies with an object
+      tools: { x: { description: "", output: z.string(), run: ({ forward }) => forward(buyer.at("x").tools.buy({ item: "a" })) } },
+    }),
   requestName: () =>
     actor("a", {
       description: "",

@@ -1,4 +1,4 @@
-// Owns: addresses (`kind.at(key)`, `kind.each(keys)`): the builders of messages to actors, and their ids. Does not own: sending (turn-context.ts).
+// Owns: addresses (`kind.at(key)`, `kind.each(keys)`): the builders of messages to actors and of calls of their tools, and their ids. Does not own: sending (turn-context.ts).
 import type { ActorId, Outgoing } from "../contract/index.ts";
 import { badTurn } from "./author-errors.ts";
 import type { SendOptions } from "./context.ts";
@@ -25,14 +25,27 @@ export interface Addresses {
   readonly each: (keys: Iterable<string>) => object;
 }
 
-/** For a kind with these messages. All addresses share one object with a method for each message, so that each is small. */
-export function addressesOf(kind: string, messages: readonly string[]): Addresses {
+/** For a kind with these messages and tools. All addresses share one object with a method for each message, so that each is small. */
+export function addressesOf(kind: string, messages: readonly string[], tools: readonly string[]): Addresses {
   const builders: Record<string, unknown> = Object.create(null);
   const broadcasts: Record<string, unknown> = Object.create(null);
+  const calls: Record<string, unknown> = Object.create(null);
+  for (const name of tools)
+    calls[name] = function toTool(this: Address, args: unknown = {}, options?: SendOptions): Outgoing {
+      return messageTo(this[TO], `tools/${name}`, args, options);
+    };
+  // A message may be called `tools`: that is then what the name stands for.
+  Object.defineProperty(builders, "tools", {
+    configurable: true,
+    get(this: Address) {
+      return Object.create(calls, { [TO]: { value: this[TO] } });
+    },
+  });
   for (const name of messages) {
-    builders[name] = function toOne(this: Address, args?: unknown, options?: SendOptions): Outgoing {
+    const toOne = function toOne(this: Address, args?: unknown, options?: SendOptions): Outgoing {
       return messageTo(this[TO], name, args, options);
     };
+    Object.defineProperty(builders, name, { configurable: true, enumerable: true, value: toOne });
     broadcasts[name] = function toEach(this: Group, args?: unknown, options?: SendOptions): readonly Outgoing[] {
       const [first, ...others] = this[EACH];
       if (first === undefined) return [];

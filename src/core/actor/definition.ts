@@ -267,6 +267,19 @@ export type Senders<MI, MO = unknown> = {
     : (args: SentArgs<MI[N], Json>, options?: SendOptions) => Sent<Output<MO, N>>;
 };
 
+/** Builders of calls of a kind's tools by other actors: `door.at(key).tools.open({ how: "softly" })`. A message called `tools` hides them. */
+type ToolSenders<MI, T> = "tools" extends keyof MI
+  ? unknown
+  : T extends KindTypes<infer TI, infer TO, Per>
+    ? {
+        readonly tools: {
+          readonly [N in keyof TI]: unknown extends TI[N]
+            ? (args?: NoArgs, options?: SendOptions) => Sent<Output<TO, N>>
+            : (args: SentArgs<TI[N], NoArgs>, options?: SendOptions) => Sent<Output<TO, N>>;
+        };
+      }
+    : unknown;
+
 /** The same for many actors: each builder returns one message for each of them, for `send`. */
 type Broadcasts<MI> = {
   readonly [N in keyof MI]: unknown extends MI[N]
@@ -418,6 +431,8 @@ type CalledTools<T> =
 /** The arguments and results of a kind's tools: `ToolsOf<typeof door>["open"]["args"]`. */
 export type ToolsOf<K> = K extends { readonly [TYPES]?: infer T } ? CalledTools<T> : unknown;
 
+type ToolName<T> = T extends KindTypes<infer TI, unknown, Per> ? keyof TI & string : never;
+
 /** Which actor of a kind stands for a viewer. */
 export type PerOf<K> = K extends { readonly [TYPES]?: { readonly per: infer P } } ? P : Per;
 
@@ -432,12 +447,14 @@ export interface Kind<K extends string, S, MI, MO = unknown, T = unknown> extend
   readonly catalogue: Catalogue;
   /** `kind/key`, percent-encoded; throws `BAD_ID` unless the key is 1–256 bytes. */
   id(key: string): `${K}/${string}`;
-  /** The address of one actor of this kind, with typed builders of messages to it. */
-  at(key: string): Address<`${K}/${string}`> & Senders<MI, MO>;
+  /** The address of one actor of this kind, with typed builders of messages to it and, as `tools`, of calls of its tools. */
+  at(key: string): Address<`${K}/${string}`> & Senders<MI, MO> & ToolSenders<MI, T>;
   /** The same message to many actors: `send(inbox.each(people).notify({ … }))`. A key that comes twice gets it twice. */
   each(keys: Iterable<string>): Broadcasts<MI>;
   /** One of the kind's messages, for the `of` of a reply handler. */
   message<N extends keyof MI & string>(name: N): MessageRef<RepliedOf<Output<MO, N>>>;
+  /** One of the kind's tools, likewise. */
+  tool<N extends ToolName<T>>(name: N): MessageRef<T extends KindTypes<unknown, infer TO, Per> ? RepliedOf<Output<TO, N>> : Json>;
   view(...given: Parameters<NonNullable<Behaviour<S>["view"]>>): ReturnType<NonNullable<Behaviour<S>["view"]>>;
   surface(...given: Parameters<NonNullable<Behaviour<S>["surface"]>>): ReturnType<NonNullable<Behaviour<S>["surface"]>>;
 }

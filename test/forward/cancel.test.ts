@@ -7,6 +7,7 @@ import type { Outgoing } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
 import { memoryStore } from "../../src/core/store/index.ts";
 import { callToolRequest, settle, SimulatedClock, testServer } from "../../src/testing/index.ts";
+import { World } from "../../src/hosts/restate/world.fixture.ts";
 import { onRestate } from "./places.ts";
 
 const printer = actor("printer", {
@@ -296,6 +297,22 @@ test("on Restate, a deadline ends the work that a call was forwarded to #actors.
   await using place = await onRestate(KINDS);
   assert.deepEqual(await place.call({ ...tool("scan"), deadline: START + 50 }), { ok: "sorry" });
   assert.deepEqual(await place.state(OFFICE), { passed: 0, failed: ["DEADLINE"] });
+});
+
+test("on Restate, a caller that leaves aborts the work that its call was forwarded to #actors.forward.cancel", async () => {
+  const world = new World({ kinds: KINDS });
+  const called = world.call(tool("scan"));
+  await settle();
+  const [call = ""] = Object.keys(world.row(clerk.id("ann"))?.pending ?? {});
+  world.leftCallers.leave(call);
+  await called;
+  await world.settle();
+  assert.deepEqual(world.state(OFFICE), { passed: 0, failed: ["CANCELLED"] });
+  assert.deepEqual(world.state(PRINTER), { printed: ["sorry"] });
+  assert.deepEqual(
+    [clerk.id("ann"), OFFICE].map((id) => world.row(id)?.pending),
+    [{}, {}],
+  );
 });
 
 const TASKS = { "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } } };

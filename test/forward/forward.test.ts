@@ -44,14 +44,14 @@ for (const { name, open } of BOTH)
 
     test("a tool of another kind may be forwarded to, and decides for the caller itself #actors.forward.tool", async () => {
       await using place = await open(KINDS);
-      assert.deepEqual(await place.call(tool("watch")), { ok: "You look. It is shut." });
+      assert.deepEqual(await place.call(tool("watch")), { ok: ["You look.", "It is shut."] });
       const bob: ActorId = reader.id("bob");
       const asBob = { ...tool("enter", { how: "by force" }), to: bob, viewer: { principal: "bob", scopes: [] } };
       const refused = await place.call(asBob);
       assert.ok("refused" in refused && /guest/.test(refused.refused.message), "its `allow` holds");
       assert.deepEqual(await place.call(tool("enter", { how: "softly" })), { ok: { opened: "softly" } });
       assert.deepEqual(await place.call(tool("enter", { how: "again" })), { refused: { code: "NOT_NOW", message: "It is open." } });
-      assert.deepEqual(await place.call(tool("watch")), { ok: "You look. It is open." });
+      assert.deepEqual(await place.call(tool("watch")), { ok: ["You look.", "It is open."] });
     });
 
     test("work may forward what it ends in", async () => {

@@ -177,7 +177,7 @@ export const reader = actor("reader", {
     },
   },
   messages: { note: { run: () => undefined } },
-  replies: { looked: { of: gate.tool("look"), run: ({ reply }) => `You look. ${String(reply)}` } },
+  replies: { looked: { of: gate.tool("look"), run: ({ reply }) => ["You look.", reply] } },
 });
 
 /** Its output is checked by a predicate, so its type says less than its schema. */

@@ -1,5 +1,14 @@
 // Owns: the errors that engines give their callers, and which of them may pass. Does not own: the errors of an author's code.
-import { EngineError, StoreError, type ActorId, type EngineCode, type Json, type StoreCode, type TroupeError } from "../contract/index.ts";
+import {
+  EngineError,
+  StoreError,
+  type ActorId,
+  type EngineCode,
+  isJsonObject,
+  type Json,
+  type StoreCode,
+  type TroupeError,
+} from "../contract/index.ts";
 import { inWords } from "../contract/internal.ts";
 
 interface Options {
@@ -42,6 +51,10 @@ export const cancelled = (id: ActorId, applied = false): EngineError =>
   fault("CANCELLED", applied ? `The caller left; ${id} has applied the call.` : `The caller left before ${id} applied the call.`, {
     applied,
   });
+/** Ends a message that was forwarded for a caller that has left. It is not tried again. */
+export const callerLeft = (id: ActorId): EngineError =>
+  fault("CANCELLED", `The caller left before ${id} applied the call.`, { applied: false, data: { left: true } });
+export const isCallerLeft = ({ code, data }: EngineError): boolean => code === "CANCELLED" && isJsonObject(data) && data["left"] === true;
 export const workTimeout = (id: ActorId, workMs: number): EngineError =>
   fault(
     "WORK_TIMEOUT",

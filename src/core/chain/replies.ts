@@ -24,7 +24,7 @@ import {
   SETTLED_ACTION,
 } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
-import { mailboxFull } from "./faults.ts";
+import { isCallerLeft, mailboxFull } from "./faults.ts";
 import { type Allowance, DEFAULT_BOUND, isJson, isObject, notJson } from "./json-check.ts";
 import type { Base, CallKey, Circumstances, Incoming } from "./turn.ts";
 
@@ -84,14 +84,15 @@ const noReply = (name: string): TroupeError<"BAD_TURN"> =>
 export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (replyAs === undefined ? undefined : from);
 
 /**
- * The reply that no retry would change, to a sender that requested one with `replyAs`: the actor is missing, or the deadline has passed.
+ * The reply that no retry would change, to a sender that requested one with `replyAs`: the actor is missing, the deadline has passed, or
+ * the caller has left.
  * Undefined for any other fault, and without `replyAs`: that message may become a dead letter.
  */
 export function finalRefusal(message: Message, fault: EngineError): Reply | undefined {
   // What waits only until a message is applied does not read its reply: its failure must stay visible as a dead letter.
   if (askerOf(message) === undefined || message.replyAs === SETTLED_ACTION) return undefined;
   const { code, message: why } = fault;
-  return code === "DEADLINE" ? { refused: { code, message: why } } : missingActorRefusal(fault);
+  return code === "DEADLINE" || isCallerLeft(fault) ? { refused: { code, message: why } } : missingActorRefusal(fault);
 }
 
 /** Where a requested reply goes. */

@@ -42,10 +42,45 @@ test("a stop aborts work that had only just begun, and was not known when it was
       patience: clock,
       due: async () => ({ reply: undefined, pending: false }),
       watch: () => () => undefined,
+      left: () => undefined,
       receipt: () => undefined,
     }),
     fault: (error) => assert.fail(String(error)),
   });
   assert.deepEqual(await patiently(clock, calls.end(STOP, "enough")), { status: "fulfilled", value: undefined });
   assert.equal(asked, 3);
+});
+
+test("C4 a repeated call whose first caller left is made again, as another invocation", async () => {
+  const clock = new SimulatedClock();
+  await using server = await fakeIngress(({ nth, response }) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(nth === 1 ? { later: "first" } : { reply: { ok: "done" } }));
+  });
+  const cancelled = { refused: { code: "CANCELLED", message: "The caller left." } };
+  const calls = new Calls({
+    names: new Names(),
+    ingress: new Ingress({ base: server.base, clock, patienceMs: 10_000 }),
+    clock,
+    patience: clock,
+    node: () => undefined,
+    seal: (_, input) => input,
+    shown: ({ args }) => args,
+    announce: () => undefined,
+    laters: new Laters({
+      clock,
+      patience: clock,
+      due: async (_, key) => ({ reply: { key, call: "", reply: cancelled, until: 1, seq: 1, head: "h" }, pending: false }),
+      watch: () => () => undefined,
+      left: () => undefined,
+      receipt: () => undefined,
+    }),
+    fault: (error) => assert.fail(String(error)),
+  });
+  const call: Message = { ...STOP, action: "add" };
+  assert.deepEqual(await patiently(clock, calls.call(call, { key: "k" })), { status: "fulfilled", value: { ok: "done" } });
+  assert.deepEqual(
+    server.asked.map(({ key }) => key),
+    ["m", "m.again"],
+  );
 });

@@ -4,7 +4,7 @@
  * C2: a reply is the outcome of an invocation the server has made durable.
  * C4: a call is one invocation however often it is sent: it is sent again until its outcome is known.
  */
-import { callHash, faults, scopedKey, type CallKey } from "../../core/chain/internal.ts";
+import { callHash, faults, isCancelledReply, scopedKey, type CallKey } from "../../core/chain/internal.ts";
 import {
   EngineError,
   type ActorId,
@@ -43,6 +43,9 @@ export interface CallsHost {
   fault(error: unknown, actor: ActorId): void;
 }
 
+/** Another call, since the server has the outcome of the first. */
+const anew = (message: Message): Message => ({ ...message, id: `${message.id}.again` });
+
 const NOBODY: ReadonlySet<CallOptions> = new Set();
 
 export class Calls {
@@ -79,7 +82,12 @@ export class Calls {
       if (hasOwn(outcome, "fault")) throw errorFrom(outcome.fault);
       const { reply, later, change, committed } = outcome;
       if (change !== undefined) await this.#host.announce({ id: message.to, ...change });
-      if (later !== undefined || reply === undefined) return await this.#wait(message, later ?? message.id, options);
+      if (later !== undefined || reply === undefined) {
+        const first = later ?? message.id;
+        const settled = await this.#wait(message, first, options);
+        // The caller of the first call left and this one did not: the call is made again.
+        return first !== message.id && isCancelledReply(settled) ? await this.call(anew(message), options, more) : settled;
+      }
       if (committed && change !== undefined) this.#receipt(options, message.to, change);
       return reply;
     } finally {

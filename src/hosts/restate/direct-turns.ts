@@ -166,6 +166,7 @@ const silentHost = (host: NodeHost): NodeHost => ({
   call: (call) => host.call(call),
   history: (id, afterSeq) => host.history(id, afterSeq),
   hearing: (message, node) => host.hearing(message, node),
+  forwarded: (call, abort) => host.forwarded(call, abort),
   hint: (change, message) => host.hint(change, message),
   report: (steps) => host.report(steps),
   fault: needsMore,

@@ -2,7 +2,7 @@
  * Work on something durable: all of it in one journalled step. A crash before the step
  * is kept runs it again, so what it does outside happens at least once.
  */
-import { type CallKey, faults } from "../../core/chain/internal.ts";
+import { type CallKey, cancelledWith, faults } from "../../core/chain/internal.ts";
 import type { ActorId, ChainEvent, Context, Log, Message, Outgoing, Past, Progress, Reply, Turn, Work } from "../../core/contract/index.ts";
 import type { DurableContext } from "./durable-context.ts";
 import { isGuardedTurn, type Guarded } from "./outcome.ts";
@@ -33,6 +33,8 @@ export interface WorkHost {
   history(id: ActorId, afterSeq: number): AsyncIterable<ChainEvent>;
   /** Ways to the caller of that message, at that node. */
   hearing(message: Message, node: string | undefined): { readonly progress: Progress; readonly log: Log };
+  /** Work begins that was forwarded for that call. `abort` runs when its caller leaves. Returns its undo. */
+  forwarded(call: string, abort: () => void): () => void;
   /** A behaviour threw; or, `outbox`, the message is a dead letter from now on. */
   fault(error: unknown, where: { readonly where: "turn" | "work" | "load" | "outbox"; readonly message: Message }): void;
 }
@@ -128,7 +130,9 @@ async function fenced(
   const cut = (): void => end(faults.cancelled(to));
   if (outside.aborted) cut();
   outside.addEventListener("abort", cut, { once: true });
-  // The caller of a forwarded message cannot withdraw it, so its work ends by itself.
+  const forwardedFor = cancelledWith(message);
+  const unregister = forwardedFor === undefined ? undefined : host.forwarded(forwardedFor, () => end(faults.callerLeft(to)));
+  // Of a forwarded message nobody withdraws the invocation when its caller's deadline passes.
   const leftMs = deadline === undefined ? workMs : deadline - host.now();
   undo = host.after(Math.min(workMs, Math.max(0, leftMs)), () =>
     end(leftMs < workMs ? faults.deadline(to, false, true) : faults.workTimeout(to, workMs)),
@@ -138,6 +142,7 @@ async function fenced(
   } finally {
     over = true;
     undo();
+    unregister?.();
     outside.removeEventListener("abort", cut);
     ended.promise.catch(() => undefined);
     if (!abort.signal.aborted) abort.abort(faults.turnOver(to));

@@ -16,6 +16,7 @@ function stage() {
   const asked: string[] = [];
   const listeners = new Set<() => void>();
   const receipts: Receipt[] = [];
+  const left: string[] = [];
   let due: () => Promise<Due> = async () => PENDING;
   const laters = new Laters({
     clock,
@@ -28,6 +29,7 @@ function stage() {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+    left: (messageId) => void left.push(messageId),
     receipt: (_, actor, { seq, head }) => void receipts.push({ actor, seq, head }),
   });
   return {
@@ -36,6 +38,7 @@ function stage() {
     laters,
     asked,
     receipts,
+    left,
     changed: () => [...listeners].forEach((listener) => listener()),
     owes: (now: Due | (() => Promise<Due>)) => void (due = typeof now === "function" ? now : async () => now),
     wait: (options: CallOptions = {}, deadline?: number) => laters.wait(TO, "one", deadline, options),
@@ -104,6 +107,7 @@ void test("whoever leaves, is late, or whose node goes is told that the call has
       await refused;
       at.nothingLeft();
     }
+    assert.deepEqual([how.CANCELLED.left, how.DEADLINE.left, how.DRAINING.left], [["one"], [], []]);
   }
   const { wait, asked, nothingLeft } = stage();
   const gone = new Cancellation();

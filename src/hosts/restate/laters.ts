@@ -17,6 +17,8 @@ export interface LatersHost {
   readonly patience: Clock;
   due(id: ActorId, key: string): Promise<Due>;
   watch(id: ActorId, listener: () => void): () => void;
+  /** A caller that waited for this message's answer has left. */
+  left(messageId: string): void;
   receipt(options: CallOptions, actor: ActorId, at: KeptReply): void;
 }
 
@@ -39,7 +41,10 @@ export class Laters {
     const end = Promise.withResolvers<never>();
     end.promise.catch(() => undefined);
     let woken = Promise.withResolvers<void>();
-    const left = (): void => end.reject(faults.cancelled(to, true));
+    const left = (): void => {
+      end.reject(faults.cancelled(to, true));
+      this.#host.left(messageId);
+    };
     if (signal?.aborted) left();
     signal?.addEventListener("abort", left, { once: true });
     const undos = [

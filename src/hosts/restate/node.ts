@@ -22,6 +22,7 @@ import { Hearing } from "./hearing.ts";
 import { Ingress } from "./ingress.ts";
 import { Kinds } from "./kinds.ts";
 import { Laters } from "./laters.ts";
+import { LeftCallers } from "./left-callers.ts";
 import { Letters } from "./letters.ts";
 import { MapClient, type MapClientOptions } from "./map-client.ts";
 import { mapObject } from "./map-object.ts";
@@ -57,6 +58,7 @@ export class Node implements NodeHost {
   readonly letters: Letters;
   readonly #laters: Laters;
   readonly #hearing: Hearing;
+  readonly #leftCallers = new LeftCallers();
   readonly #options: RestateOptions;
   #endpoint: Endpoint | undefined;
   #peers: Peers | undefined;
@@ -96,6 +98,10 @@ export class Node implements NodeHost {
       patience,
       due: (id, key) => this.queries.due(id, key),
       watch: (id, listener) => this.announcer.watch(id, listener),
+      left: (messageId) => {
+        // The one that leaves is still among them.
+        if (this.calls.callers(messageId).size <= 1) this.#leftCallers.leave(messageId);
+      },
       receipt: ({ onReceipt }, actor, { seq, head }) =>
         safeCall(
           () => onReceipt?.({ actor, seq, head }),
@@ -166,6 +172,7 @@ export class Node implements NodeHost {
     this.#peers = peers;
     if (this.#endpoint !== undefined) this.#endpoint.extra = extra;
     this.#hearing.join(peers);
+    this.#leftCallers.join(peers);
     this.announcer.join(peers);
   }
 
@@ -175,6 +182,7 @@ export class Node implements NodeHost {
     await this.#endpoint?.drain(signal);
     this.announcer.close();
     this.#hearing.close();
+    this.#leftCallers.close();
     await this.#endpoint?.close();
     this.health.close();
   }
@@ -214,6 +222,10 @@ export class Node implements NodeHost {
 
   hearing(message: Message, node: string | undefined): ReturnType<Hearing["of"]> {
     return this.#hearing.of(message.id, node, firstCall(message));
+  }
+
+  forwarded(call: string, abort: () => void): () => void {
+    return this.#leftCallers.work(call, abort);
   }
 
   report(steps: Readonly<Record<string, Step>>): void {

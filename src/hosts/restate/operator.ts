@@ -66,6 +66,7 @@ export class RestateOperator {
         patience,
         due: (id, key) => this.#queries.due(id, key),
         watch: () => () => undefined,
+        left: () => undefined,
         receipt: () => undefined,
       }),
       fault: () => undefined,

@@ -7,6 +7,7 @@ import { directly } from "./direct.fixture.ts";
 import { DirectTurns } from "./direct-turns.ts";
 import type { DurableContext, Handler } from "./durable-context.ts";
 import type { InnerCall } from "./durable-work.ts";
+import { LeftCallers } from "./left-callers.ts";
 import { Journal, type Faults, type Grounds, type Invoked } from "./journal.fixture.ts";
 import { ACTOR_KEY, isEvents, readKept, type Kept } from "./kept.ts";
 import { mapObject } from "./map-object.ts";
@@ -47,6 +48,7 @@ export interface WorldOptions {
 /** A durable engine in this process: handlers as they are served, one invocation after the other, each with a journal of its own. */
 export class World {
   readonly names = new Names();
+  readonly leftCallers = new LeftCallers();
   readonly #options: WorldOptions;
   readonly #entropy: Entropy;
   readonly #objects: Map<string, MapText>;
@@ -263,6 +265,7 @@ export class World {
       call: (call) => this.#inner(call),
       history: (id, afterSeq) => this.#history(id, afterSeq),
       hearing: () => ({ progress: () => undefined, log: () => undefined }),
+      forwarded: (call, abort) => this.leftCallers.work(call, abort),
       fault: (error) => void this.thrown.push(error instanceof Error ? error.message : String(error)),
     };
   }

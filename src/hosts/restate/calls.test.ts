@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Message } from "../../core/contract/index.ts";
-import { SimulatedClock } from "../../testing/index.ts";
+import { SimulatedClock, until } from "../../testing/index.ts";
 import { Calls } from "./calls.ts";
 import { fakeIngress, patiently } from "./fake-ingress.fixture.ts";
 import { Ingress } from "./ingress.ts";
@@ -42,9 +42,9 @@ test("a stop aborts work that had only just begun, and was not known when it was
       patience: clock,
       due: async () => ({ reply: undefined, pending: false }),
       watch: () => () => undefined,
-      left: () => undefined,
       receipt: () => undefined,
     }),
+    left: () => undefined,
     fault: (error) => assert.fail(String(error)),
   });
   assert.deepEqual(await patiently(clock, calls.end(STOP, "enough")), { status: "fulfilled", value: undefined });
@@ -72,9 +72,9 @@ test("C4 a repeated call whose first caller left is made again, as another invoc
       patience: clock,
       due: async (_, key) => ({ reply: { key, call: "", reply: cancelled, until: 1, seq: 1, head: "h" }, pending: false }),
       watch: () => () => undefined,
-      left: () => undefined,
       receipt: () => undefined,
     }),
+    left: () => undefined,
     fault: (error) => assert.fail(String(error)),
   });
   const call: Message = { ...STOP, action: "add" };
@@ -83,4 +83,47 @@ test("C4 a repeated call whose first caller left is made again, as another invoc
     server.asked.map(({ key }) => key),
     ["m", "m.again"],
   );
+});
+
+test("only the caller of the first call ends what was forwarded for it, and only if no other caller waits", async () => {
+  for (const [later, others, expected] of [
+    ["m", 0, ["m"]],
+    ["m", 1, []],
+    ["first", 0, []],
+  ] as const) {
+    const clock = new SimulatedClock();
+    const left: string[] = [];
+    await using server = await fakeIngress(({ response }) => {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ later }));
+    });
+    const calls = new Calls({
+      names: new Names(),
+      ingress: new Ingress({ base: server.base, clock, patienceMs: 10_000 }),
+      clock,
+      patience: clock,
+      node: () => undefined,
+      seal: (_, input) => input,
+      shown: ({ args }) => args,
+      announce: () => undefined,
+      laters: new Laters({
+        clock,
+        patience: clock,
+        due: async () => ({ reply: undefined, pending: true }),
+        watch: () => () => undefined,
+        receipt: () => undefined,
+      }),
+      left: (messageId) => void left.push(messageId),
+      fault: (error) => assert.fail(String(error)),
+    });
+    const leaving = new AbortController();
+    const call: Message = { ...STOP, action: "add" };
+    const waiting = Array.from({ length: others }, () => calls.call(call, { key: "k" }).catch(() => undefined));
+    const gone = assert.rejects(calls.call(call, { key: "k", signal: leaving.signal }), { code: "CANCELLED", applied: true });
+    await until("all wait for the reply", () => server.asked.length > others && calls.callers(later).size > others);
+    leaving.abort();
+    await gone;
+    assert.deepEqual(left, expected);
+    assert.equal(waiting.length, others);
+  }
 });

@@ -40,6 +40,8 @@ export interface CallsHost {
   shown(message: Message): Json;
   announce(change: Change): void | Promise<void>;
   readonly laters: Laters;
+  /** A call's only caller here has left; its reply is not known yet. */
+  left(messageId: string): void;
   fault(error: unknown, actor: ActorId): void;
 }
 
@@ -96,10 +98,14 @@ export class Calls {
   }
 
   /** A repeated keyed call waits for its first, of which it hears too. */
-  async #wait({ to, deadline }: Message, of: string, options: CallOptions): Promise<Reply> {
+  async #wait({ id, to, deadline }: Message, of: string, options: CallOptions): Promise<Reply> {
+    // A repeated call does not end the first one, whose caller may wait at another node. This caller is still among those that wait.
+    const onLeft = (): void => {
+      if (of === id && this.callers(of).size <= 1) this.#host.left(of);
+    };
     this.#waiting.put(of, options);
     try {
-      return await this.#host.laters.wait(to, of, deadline, options);
+      return await this.#host.laters.wait(to, of, deadline, options, onLeft);
     } finally {
       this.#waiting.take(of, options);
     }

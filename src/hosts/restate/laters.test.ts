@@ -29,7 +29,6 @@ function stage() {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    left: (messageId) => void left.push(messageId),
     receipt: (_, actor, { seq, head }) => void receipts.push({ actor, seq, head }),
   });
   return {
@@ -41,7 +40,7 @@ function stage() {
     left,
     changed: () => [...listeners].forEach((listener) => listener()),
     owes: (now: Due | (() => Promise<Due>)) => void (due = typeof now === "function" ? now : async () => now),
-    wait: (options: CallOptions = {}, deadline?: number) => laters.wait(TO, "one", deadline, options),
+    wait: (options: CallOptions = {}, deadline?: number) => laters.wait(TO, "one", deadline, options, () => left.push("one")),
     nothingLeft: () => assert.deepEqual([listeners.size, clock.pending, patience.pending], [0, 0, 0]),
   };
 }

@@ -17,8 +17,6 @@ export interface LatersHost {
   readonly patience: Clock;
   due(id: ActorId, key: string): Promise<Due>;
   watch(id: ActorId, listener: () => void): () => void;
-  /** A caller that waited for this message's answer has left. */
-  left(messageId: string): void;
   receipt(options: CallOptions, actor: ActorId, at: KeptReply): void;
 }
 
@@ -34,8 +32,14 @@ export class Laters {
     this.#host = host;
   }
 
-  /** Whoever leaves, or has waited long enough, is told that the call has been applied. */
-  async wait(to: ActorId, messageId: string, deadline: number | undefined, options: CallOptions): Promise<Reply> {
+  /** Whoever leaves, or has waited long enough, is told that the call has been applied. `onLeft` runs when the caller leaves. */
+  async wait(
+    to: ActorId,
+    messageId: string,
+    deadline: number | undefined,
+    options: CallOptions,
+    onLeft: () => void = () => undefined,
+  ): Promise<Reply> {
     const { clock, patience } = this.#host;
     const { signal } = options;
     const end = Promise.withResolvers<never>();
@@ -43,7 +47,7 @@ export class Laters {
     let woken = Promise.withResolvers<void>();
     const left = (): void => {
       end.reject(faults.cancelled(to, true));
-      this.#host.left(messageId);
+      onLeft();
     };
     if (signal?.aborted) left();
     signal?.addEventListener("abort", left, { once: true });

@@ -98,10 +98,6 @@ export class Node implements NodeHost {
       patience,
       due: (id, key) => this.queries.due(id, key),
       watch: (id, listener) => this.announcer.watch(id, listener),
-      left: (messageId) => {
-        // The one that leaves is still among them.
-        if (this.calls.callers(messageId).size <= 1) this.#leftCallers.leave(messageId);
-      },
       receipt: ({ onReceipt }, actor, { seq, head }) =>
         safeCall(
           () => onReceipt?.({ actor, seq, head }),
@@ -118,6 +114,7 @@ export class Node implements NodeHost {
       shown: (message) => this.kinds.shown(message),
       announce: (change) => this.announcer.announce(change),
       laters: this.#laters,
+      left: (messageId) => this.#leftCallers.leave(messageId),
       fault: (error, actor) => this.#told(error, { where: "network", actor }),
     });
     this.#hearing = new Hearing(

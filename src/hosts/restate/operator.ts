@@ -66,9 +66,9 @@ export class RestateOperator {
         patience,
         due: (id, key) => this.#queries.due(id, key),
         watch: () => () => undefined,
-        left: () => undefined,
         receipt: () => undefined,
       }),
+      left: () => undefined,
       fault: () => undefined,
     });
   }

@@ -2,7 +2,7 @@
 import { actor, index } from "troupe";
 import * as z from "zod";
 
-const Book = z.object({ title: z.string(), year: z.int() });
+const Book = z.object({ title: z.string(), year: z.int(), about: z.string() });
 
 export const book = actor("book", {
   description: "One book.",
@@ -33,6 +33,7 @@ export const available = index(book, {
   where: ({ state }) => !state.lent,
   pick: ["title", "year"],
   order: "title",
+  text: ["title", "about"],
   tool: "find_books",
   uri: "library://available",
   description: "Books that can be borrowed.",

@@ -1,9 +1,10 @@
 // Owns: the packages troupe and create-troupe as npm would have them, and commands that run as a user's do. Does not own: what is made with them.
 import { execFile, spawn } from "node:child_process";
-import { cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import * as z from "zod";
 import { bundleCommand } from "../../scripts/bundle-command.ts";
 import { bundleCreate } from "../../scripts/bundle-create.ts";
 
@@ -50,18 +51,24 @@ async function pack(folder: string, into: string): Promise<string> {
   return join(into, String(Object(packed)["filename"]));
 }
 
+/** What a package has beside what is built. */
+const filesOf = (folder: string): readonly string[] => {
+  const { files } = z.object({ files: z.array(z.string()) }).parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
+  const patterns = files.filter((file) => file !== "dist" && !file.startsWith("!"));
+  return ["package.json", "README.md", ...globSync(patterns, { cwd: folder, exclude: ["**/node_modules"] })];
+};
+
 /** Builds and packs both in `home`, since other tests use the repository's `dist` meanwhile. Returns the paths of the tarballs. */
 export async function packBoth(home: string): Promise<{ readonly troupe: string; readonly create: string }> {
   const staged = join(home, "troupe");
-  for (const part of ["package.json", "README.md", "LICENSE", "bin", "create-troupe/templates"])
-    cpSync(join(root, part), join(staged, part), { recursive: true });
+  for (const part of filesOf(root)) cpSync(join(root, part), join(staged, part), { recursive: true });
   // The bundle takes what it contains from there. npm does not pack it.
   symlinkSync(join(root, "node_modules"), join(staged, "node_modules"));
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   await succeed(root, process.execPath, tsc, "-p", join(root, "tsconfig.build.json"), "--outDir", join(staged, "dist"));
   await bundleCommand(join(staged, "dist"));
   const create = join(home, "create-troupe");
-  for (const part of ["package.json", "README.md", "bin", "templates"])
+  for (const part of filesOf(join(root, "create-troupe")))
     cpSync(join(root, "create-troupe", part), join(create, part), { recursive: true });
   await bundleCreate(join(create, "dist"));
   const into = join(home, "packed");

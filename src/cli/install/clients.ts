@@ -194,6 +194,6 @@ export const CLIENTS: readonly Client[] = [
     projectFile: ".gemini/settings.json",
     signs: ["gemini", ".gemini/"],
     entry: (_, server) => (server.how === "stdio" ? command(server) : { httpUrl: server.url, ...bearer(server, braces) }),
-    afterwards: "Start Gemini CLI again; /mcp lists its servers.",
+    afterwards: "Start Gemini CLI again, in a folder that it trusts; /mcp lists its servers.",
   },
 ];

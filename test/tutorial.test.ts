@@ -112,16 +112,14 @@ describe("a reader who follows the pages", () => {
     address = new URL(z.object({ http: z.string() }).parse(JSON.parse(first.value)).http).host;
   };
 
-  const shell = async (commands: string): Promise<string> => {
+  const shell = async (shown: string): Promise<string> => {
+    // A reader waits some seconds for the reminder; here it may take longer.
+    const commands = shown
+      .replaceAll("127.0.0.1:3000", address)
+      .replace("sleep 5", "until npx troupe state me/ann | grep -q party; do sleep 1; done");
     const npx = `npx() { case "$1" in troupe) shift; node ${root}/bin/troupe.js "$@";; *) shift; node ${inspector} "$@";; esac; }`;
     // A reader's terminal keeps what an earlier command exported.
-    const script = [
-      "exec 2>&1",
-      "if [ -f ../exported ]; then . ../exported; fi",
-      npx,
-      commands.replaceAll("127.0.0.1:3000", address),
-      "export -p > ../exported",
-    ];
+    const script = ["exec 2>&1", "if [ -f ../exported ]; then . ../exported; fi", npx, commands, "export -p > ../exported"];
     const { stdout } = await run("bash", ["-c", script.join("\n")], { cwd: folder, env: environment });
     return stdout;
   };
@@ -143,10 +141,15 @@ describe("a reader who follows the pages", () => {
       }
     });
 
-  test("the container of the last page copies files that exist", () => {
+  test("the container of the last page copies files that exist, and its command asks for a key", async () => {
     const dockerfile = blocksOf("5-production").find(({ language }) => language === "dockerfile")?.text ?? "";
     const files = Array.from(dockerfile.matchAll(/^COPY (.+) \.\/$/gm), ([, names = ""]) => names.split(" ")).flat();
     assert.ok(files.length > 6);
     for (const file of files) if (!/^(?:package-lock\.json|troupe-.*\.tgz)$/.test(file)) assert.ok(existsSync(join(folder, file)), file);
+    const words = z.array(z.string()).parse(JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? ""));
+    assert.deepEqual(words.slice(0, 4), ["node_modules/.bin/troupe", "serve", "--http", "0.0.0.0:3000"]);
+    // This is no container: loopback in place of every address, and a folder of the test's.
+    await start(["npx troupe serve", ...words.slice(4)].join(" ").replace("/data", join(folder, "volume")));
+    assert.equal((await fetch(`http://${address}/mcp`, { method: "POST" })).status, 401);
   });
 });

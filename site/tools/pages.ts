@@ -15,7 +15,7 @@ const PROJECT = ["CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECUR
 /** Markdown files of the repository that are pages. Both sides are paths: from the root of the repository, and of the site. */
 export function pageFiles(): ReadonlyMap<string, string> {
   const files = globSync(["docs/**/*.md", EXAMPLES, "examples/*/README.md", "ARCHITECTURE.md", ...PROJECT], { cwd: root }).toSorted();
-  return new Map([["README.md", "index.md"], ...files.map((file) => [file, addressOf(file)] as const)]);
+  return new Map(["README.md", ...files].map((file) => [file, addressOf(file)]));
 }
 
 function addressOf(file: string): string {

@@ -1,6 +1,7 @@
 // Owns: the reference, one Markdown page for each public subpath, generated from the types. Does not own: the words, which are in docstrings.
 import { globSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import GithubSlugger from "github-slugger";
 import { Application, ReflectionKind } from "typedoc";
 import type { ProjectReflection, TypeDocOptions } from "typedoc";
 import type { PluginOptions } from "typedoc-plugin-markdown";
@@ -41,7 +42,11 @@ export async function writeReference(folder: string): Promise<void> {
   const pages = globSync("**/*.md", { cwd: folder }).map((page) => join(folder, page));
   for (const page of pages) {
     const text = readFileSync(page, "utf8");
-    if (text.includes("-1.md")) writeFileSync(page, text.replaceAll("-1.md", ".md"));
+    const mended = text.replaceAll(/\]\(([^)#\s]*)#([\w-]+?)-\d+\)/gu, (link: string, path: string, anchor: string) => {
+      const ids = headingIds(readFileSync(path === "" ? page : join(dirname(page), path), "utf8"));
+      return ids.has(link.slice(link.indexOf("#") + 1, -1)) || !ids.has(anchor) ? link : `](${path}#${anchor})`;
+    });
+    writeFileSync(page, mended.replaceAll("-1.md", ".md"));
   }
   for (const page of pages) if (page.endsWith("-1.md")) renameSync(page, page.replace("-1.md", ".md"));
 }
@@ -69,6 +74,12 @@ export async function undocumented(): Promise<readonly Missing[]> {
       return WITH_EXAMPLES.has(module.name) && child.kindOf(NEEDS_EXAMPLE) && !isShown ? [{ name, missing: "example" }] : [];
     }),
   );
+}
+
+/** The anchors that the site gives headings. TypeDoc counts equal ones differently, so a few of its links have a number too many. */
+function headingIds(text: string): ReadonlySet<string> {
+  const slugger = new GithubSlugger();
+  return new Set(Array.from(text.matchAll(/^#+ (.+)$/gmu), ([, heading = ""]) => slugger.slug(heading)));
 }
 
 async function convert(

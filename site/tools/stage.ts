@@ -16,9 +16,9 @@ export function stage(folder: string): void {
   };
   const linked = new Set<string>();
   for (const [file, address] of addresses) {
-    const text = address === "index.md" ? homePage() : readFileSync(join(root, file), "utf8");
-    write(address, withLinks(text, file === "README.md" ? "site/home.md" : file, address, addresses, linked));
+    write(address, withLinks(readFileSync(join(root, file), "utf8"), file, address, addresses, linked));
   }
+  write("index.md", withLinks(homePage(), "site/home.md", "index.md", addresses, linked));
   for (const file of linked) {
     if (file.endsWith(".svg")) for (const [variant, text] of variantsOf(file)) write(pictureAddress(file, variant), text);
     else write(sourceAddress(file), sourcePage(file));

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { registerHooks } from "node:module";
-import { basename, dirname, extname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type * as rolldownPackage from "rolldown";
 import { type Zippable, zipSync } from "fflate";
@@ -17,6 +17,7 @@ import { PROGRAM } from "../program.ts";
 import { replaceFile } from "../replace-file.ts";
 import { whyUnwritable } from "../text-file.ts";
 import { bundleManifest, hasAuthor } from "./manifest.ts";
+import { includedFiles, inProject } from "./include.ts";
 import { dependenciesOf, filesOf, type Root } from "./packages.ts";
 import { type Project, readProject } from "./project.ts";
 
@@ -56,7 +57,17 @@ const fileOf = (path: string): string => {
   return realpathSync(file);
 };
 
-const copy = (files: Files, from: string, to: string): void => void files.set(to, readFileSync(from));
+const tooLarge = (): CommandError =>
+  new CommandError(
+    EXIT.failed,
+    "FAILED",
+    "The bundle would be larger than 256 MiB. Install rolldown in the project: it takes only the code that is used.",
+  );
+
+const copy = (files: Files, from: string, to: string): void => {
+  if (statSync(from).size > MOST_BYTES) throw tooLarge();
+  files.set(to, readFileSync(from));
+};
 
 /** This Troupe, and what it depends on. */
 const addTroupe = (files: Files): void => {
@@ -100,13 +111,6 @@ const addBundled = async (
     await build.close();
   }
   return names.map((name) => `server/${name}.js`);
-};
-
-/** Where a file of the project goes. */
-const inProject = (file: string, folder: string): string => {
-  const within = relative(realpathSync(folder), file).split(sep).join("/");
-  if (within.startsWith("../")) throw usage(`${file} is outside of the project ${folder}, so it cannot be bundled.`);
-  return within;
 };
 
 /** The files that were loaded, as they are, and the packages that the project depends on. */
@@ -156,15 +160,6 @@ const flagsOf = (settings: JsonObject): readonly string[] =>
     return typeof value === "string" || typeof value === "number" ? [flag, String(value)] : [];
   });
 
-const addIncluded = (files: Files, include: readonly string[], folder: string): void => {
-  for (const given of include) {
-    if (!existsSync(given)) throw usage(`--include: there is no ${given}.`);
-    const path = realpathSync(given);
-    if (statSync(path).isDirectory()) for (const file of filesOf(path)) copy(files, join(path, file), `${inProject(path, folder)}/${file}`);
-    else copy(files, path, inProject(path, folder));
-  }
-};
-
 const archive = (files: Files): Uint8Array => {
   let bytes = 0;
   const entries: Zippable = {};
@@ -173,12 +168,7 @@ const archive = (files: Files): Uint8Array => {
     bytes += contents.length;
     entries[path] = [contents, { mtime: EPOCH, level: 9 }];
   }
-  if (bytes > MOST_BYTES)
-    throw new CommandError(
-      EXIT.failed,
-      "FAILED",
-      "The bundle would be larger than 256 MiB. Install rolldown in the project: it takes only the code that is used.",
-    );
+  if (bytes > MOST_BYTES) throw tooLarge();
   return zipSync(entries);
 };
 
@@ -200,6 +190,7 @@ export const bundle = async (module: string | undefined, options: BundleOptions)
   const { folder, name, settings } = project;
   const parts = project.modules.map((one) => split(one));
   const modules = parts.map(([, path]) => fileOf(path));
+  const included = includedFiles(include, folder, project.apiKeys);
   out.note("Loading the modules …");
   const loaded = await loadedFiles(project);
   const files: Files = new Map();
@@ -213,7 +204,7 @@ export const bundle = async (module: string | undefined, options: BundleOptions)
   // Its own packages first: those of Troupe make room for them.
   const roots = bundled || !existsSync(join(folder, "package.json")) ? [] : [{ from: folder, to: "" }];
   addPackages(files, [...roots, { from: TROUPE, to: "node_modules/troupe" }]);
-  addIncluded(files, include, folder);
+  for (const [path, file] of included) copy(files, file, path);
   const native = [...files.keys()].some((path) => path.endsWith(".node"));
   const manifest = bundleManifest(project, {
     entryPoint: "node_modules/troupe/bin/troupe.js",

@@ -15,6 +15,8 @@ export interface Project {
   readonly manifest: JsonObject;
   readonly settings: JsonObject;
   readonly modules: readonly string[];
+  /** The file of the server's API keys. */
+  readonly apiKeys?: string;
   /** Letters, digits, `-` and `_`. */
   readonly name: string;
   readonly title?: string;
@@ -70,6 +72,7 @@ export const readProject = async ({ module, name, config }: ProjectOptions, need
   const modules = module !== undefined ? [at(process.cwd(), module)] : listed.map((one) => at(around, one));
   if (modules.length === 0 && needsModule)
     throw usage("There is nothing to serve: name a module, as in troupe bundle door.ts, or run this where a troupe.config.ts has modules.");
+  const keys = textIn(settings["apiKeys"]);
   const packageName = textIn(manifest["name"])?.replace(/^@[^/]*\//, "");
   const [first] = modules;
   return {
@@ -83,6 +86,7 @@ export const readProject = async ({ module, name, config }: ProjectOptions, need
     }),
     version: textIn(settings["serverVersion"]) ?? textIn(manifest["version"]) ?? "0.0.0",
     ...omitUndefined({
+      apiKeys: keys === undefined ? undefined : resolve(around, keys),
       title: textIn(settings["title"]),
       description: textIn(manifest["description"]),
       homepage: [textIn(manifest["homepage"])].find(isWebUrl),

@@ -44,4 +44,5 @@ void test("endings and synonyms of words do not matter, and what is asked of all
   assert.equal(search("database", 5)[0]?.page, "guide/b");
   assert.deepEqual(search("how do I", 5), []);
   assert.equal(search("timer", 1).length, 1);
+  for (const inherited of ["constructor", "__proto__"]) assert.deepEqual(search(inherited, 5), []);
 });

@@ -1,5 +1,6 @@
 // Owns: which pages answer a question: the index, its words and weights, excerpts. Does not own: the pages.
 import MiniSearch from "minisearch";
+import { getOwn } from "../../core/contract/internal.ts";
 import { type Page, plainText } from "./pages.ts";
 
 /** The best section of one page. */
@@ -122,7 +123,7 @@ export const searchIn = (pages: readonly Page[]): ((question: string, limit: num
 
   return (question, limit) => {
     const words = question.toLowerCase().split(NOT_WORD);
-    const also = words.flatMap((word) => SYNONYMS[word] ?? SYNONYMS[stem(word)] ?? []);
+    const also = words.flatMap((word) => getOwn(SYNONYMS, word) ?? getOwn(SYNONYMS, stem(word)) ?? []);
     const terms = new Set([...words, ...also].map(processTerm).filter((word) => word !== null));
     const found = index.search([question, ...also].join(" "));
     const hits = new Map<string, Hit>();

@@ -63,6 +63,13 @@ for (const [id, linux, mac, windows] of [
     assert.deepEqual([LINUX, MAC, WINDOWS].map(client(id).userFile), [linux, mac, windows]);
   });
 
+void test("a variable that is empty counts as not set", () => {
+  for (const { id, userFile } of CLIENTS) {
+    assert.equal(userFile({ ...LINUX, env: { XDG_CONFIG_HOME: "", CLAUDE_CONFIG_DIR: "", CODEX_HOME: "" } }), userFile(LINUX), id);
+    assert.equal(userFile({ ...WINDOWS, env: { APPDATA: "" } }), userFile(WINDOWS), id);
+  }
+});
+
 for (const [id, stdio, http] of [
   [
     "claude-code",
@@ -204,6 +211,15 @@ void test("a YAML file says the same again, and its comments stay", () => {
       assert.match(back, /# mine/);
     }),
   );
+});
+
+for (const text of ["servers:\n", "# mine\nother: 1\nservers: null\n", "servers: ~\n"])
+  void test(`a YAML file whose servers are empty gets an entry: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(entriesOf(yamlFile, changeEntry(yamlFile, text, ["servers", "door"], ENTRY), "servers"), { door: ENTRY });
+  });
+
+void test("a YAML text that is no map is left as it is", () => {
+  assert.throws(() => changeEntry(yamlFile, "~\n--- 1\n", ["servers", "door"], ENTRY), UnchangeableText);
 });
 
 for (const [format, text, why] of [

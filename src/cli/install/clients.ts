@@ -50,8 +50,9 @@ export interface Client {
 
 const joined = ({ platform }: Machine, ...parts: readonly string[]): string => (platform === "win32" ? win32 : posix).join(...parts);
 
+/** A variable that is empty counts as not set, as for the clients. */
 const fromEnv = (machine: Machine, variable: string, ...otherwise: readonly string[]): string =>
-  machine.env[variable] ?? joined(machine, machine.home, ...otherwise);
+  machine.env[variable] || joined(machine, machine.home, ...otherwise);
 
 /** The folder that applications keep their settings in. */
 const appData = (machine: Machine, ...parts: readonly string[]): string =>
@@ -104,10 +105,7 @@ export const CLIENTS: readonly Client[] = [
     title: "Claude Code",
     format: jsonFile,
     container: "mcpServers",
-    userFile: (machine) =>
-      machine.env["CLAUDE_CONFIG_DIR"] === undefined
-        ? joined(machine, machine.home, ".claude.json")
-        : joined(machine, machine.env["CLAUDE_CONFIG_DIR"], ".claude.json"),
+    userFile: (machine) => joined(machine, fromEnv(machine, "CLAUDE_CONFIG_DIR"), ".claude.json"),
     projectFile: ".mcp.json",
     signs: ["claude", ".claude/"],
     entry: (_, server) =>

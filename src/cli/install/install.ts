@@ -139,8 +139,8 @@ const PLANNED: Readonly<Record<Action, string>> = {
   none: "is already in",
 };
 
-/** A token that is written out goes into the file, and not into logs. */
-const hidden = (text: string, secret: string | undefined): string => (secret === undefined ? text : text.replaceAll(secret, "********"));
+/** A token that is written out, now or before, goes into the file, and not into logs. References to variables stay readable. */
+export const withoutTokens = (line: string): string => line.replaceAll(/(Bearer )(?!\$\{)(?:[^"\\]|\\.)+/g, "$1********");
 
 const installIn = (client: Client, options: ServerOptions, { remove = false, yes = false }: InstallOptions, out: Output): void => {
   const here = place();
@@ -151,8 +151,7 @@ const installIn = (client: Client, options: ServerOptions, { remove = false, yes
   const file = fileOf(client, options.scope, projectFolder(options, here));
   const { action, before, after } = planChange(client, file, name, entry);
   if (remove && action === "none") throw notFound(`${client.title} has no server ${name} in ${file}.`);
-  const secret = server?.how === "http" ? server.token?.value : undefined;
-  const diff = diffLines(before ?? "", after ?? "").map((line) => hidden(line, secret));
+  const diff = diffLines(before ?? "", after ?? "").map((line) => withoutTokens(line));
   const written = yes && action !== "none";
   if (written) writeSettings(file, before, after, options.scope === "user" ? 0o600 : 0o644);
   out.show({ client: client.id, name, file, action, written, diff }, () =>

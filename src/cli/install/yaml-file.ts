@@ -20,6 +20,8 @@ export const yamlFile: ConfigFormat = {
   set(text, path, value) {
     const document = documentOf(text);
     if (document.contents === null) document.contents = document.createNode({});
+    // `extensions:` without a value.
+    if (!isMap(document.get(path[0]))) document.set(path[0], document.createNode({}));
     document.setIn(path, document.createNode(value));
     return print(document, text);
   },

@@ -41,6 +41,21 @@ void test("a tarball is copied into the project, so that its container can be bu
   assert.equal(readFileSync(join(directory, "troupe-9.9.9.tgz"), "utf8"), "packed");
 });
 
+void test("a tarball that is in the project already stays there", () => {
+  using home = folder();
+  const directory = join(home.path, "shop");
+  mkdirSync(directory);
+  const tarball = join(directory, "troupe-9.9.9.tgz");
+  writeFileSync(tarball, "packed");
+  const files = makeProject(options(directory, { force: true, troupe: { tarball } }));
+  assert.ok(files.includes("troupe-9.9.9.tgz"));
+  assert.equal(readFileSync(tarball, "utf8"), "packed");
+});
+
+void test("an empty name, as an unset variable of the shell gives, is not the current folder", () => {
+  assert.throws(() => projectName(""), { code: "USAGE", message: /is empty/ });
+});
+
 void test("nothing is written into a folder that has files, or over a file", () => {
   using home = folder();
   const directory = join(home.path, "shop");

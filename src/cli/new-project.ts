@@ -1,6 +1,6 @@
 // Owns: the files of a new project: its name, its template, the Troupe it depends on, and what may be overwritten.
 // Does not own: the command line and its questions (new-command.ts), what runs afterwards (set-up-project.ts).
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { closestMatch } from "../core/contract/internal.ts";
@@ -61,6 +61,7 @@ const nameProblem = (name: string): string | undefined => {
 
 /** The name of the project: that of its folder. Throws a `CommandError` for one that npm does not take. */
 export const projectName = (directory: string): string => {
+  if (directory === "") throw usage('The name of the folder is empty: name a new folder, or "." for this one.');
   const name = basename(resolve(directory));
   const problem = nameProblem(name);
   if (problem === undefined) return name;
@@ -129,6 +130,10 @@ const contentsOf = (source: string, name: string, troupe: string): string => {
   return text.replace(/"troupe": "[^"]*"/, `"troupe": ${JSON.stringify(troupe)}`);
 };
 
+/** Links are not followed: what replaces one leaves the file that it leads to. */
+const isSameFile = (path: string, other: string): boolean =>
+  join(realpathSync(dirname(path)), basename(path)) === join(realpathSync(dirname(other)), basename(other));
+
 /** Writes the files and returns their paths in the project. Throws a `CommandError` where something would be overwritten. */
 export const makeProject = ({ directory, template, troupe, force, templates }: NewProject): readonly string[] => {
   const name = projectName(directory);
@@ -136,6 +141,7 @@ export const makeProject = ({ directory, template, troupe, force, templates }: N
   const write = (file: string, put: (path: string) => void): string => {
     const path = join(directory, file);
     mkdirSync(dirname(path), { recursive: true });
+    if (force && "tarball" in troupe && isSameFile(path, troupe.tarball)) return file;
     // Removed first, so that a link to a file elsewhere is replaced, and not followed.
     if (force) rmSync(path, { force: true });
     put(path);

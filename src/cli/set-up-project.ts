@@ -14,7 +14,7 @@ const run = async (command: string, args: readonly string[], cwd: string, option
     const [code] = await once(child, "exit");
     return code === 0;
   } catch {
-    // There is no such program.
+    if (options === VISIBLE) process.stderr.write(`${command} cannot be started: is it installed?\n`);
     return false;
   }
 };

@@ -65,7 +65,7 @@ function replaceLast(text: string, from: string, to: string): string {
 }
 
 const sourceAddress = (file: string): string =>
-  statSync(join(root, file)).isDirectory() ? `source/${file}/index.md` : `source/${file}.md`;
+  statSync(join(root, file)).isDirectory() ? `source/${file}/index.md` : `source/${file.replace(/\.md$/u, "")}.md`;
 
 const LANGUAGES: ReadonlyMap<string, string> = new Map([
   [".json", "json"],

@@ -2,7 +2,7 @@
 import { refuse } from "../../core/actor/index.ts";
 import { closestMatch } from "../../core/contract/internal.ts";
 import { createServer, type Server, type ServerOptions } from "../../mcp/server/index.ts";
-import { type Page, readPages } from "./pages.ts";
+import { type Page, readPages, sectionText } from "./pages.ts";
 import { searchIn } from "./search.ts";
 
 const MOST_HITS = 10;
@@ -10,14 +10,13 @@ const QUESTION = 300;
 
 const uriOf = (page: string): string => `docs://${page}`;
 
-/** One section of a page, with the smaller ones in it; the whole page without a heading. */
-const partOf = ({ name, title, text, sections }: Page, heading: string | undefined): string => {
-  if (heading === undefined) return text;
-  const wanted = heading.trim().toLowerCase();
-  const section = sections.find((one) => one.heading.toLowerCase() === wanted);
-  if (section !== undefined) return `# ${title}\n\n## ${section.heading}\n\n${section.text}`;
-  const all = sections.map((one) => one.heading).filter((one) => one !== "");
-  throw refuse(`The page ${name} has no heading ${JSON.stringify(heading)}. It has: ${all.join("; ")}.`);
+/** One section of a page; the whole page without a heading. */
+const partOf = (page: Page, heading: string | undefined): string => {
+  if (heading === undefined) return page.text;
+  const text = heading.trim() === "" ? undefined : sectionText(page, heading);
+  if (text !== undefined) return text;
+  const all = page.sections.map((one) => one.heading).filter((one) => one !== "");
+  throw refuse(`The page ${page.name} has no heading ${JSON.stringify(heading)}. It has: ${all.join("; ")}.`);
 };
 
 /** The documentation of this version. */

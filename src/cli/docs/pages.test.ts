@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pageFrom, plainText, readPages } from "./pages.ts";
+import { pageFrom, plainText, readPages, sectionText } from "./pages.ts";
 import { searchIn } from "./search.ts";
 
 void test("a page is split at its headings, and not at comments in code", () => {
@@ -15,6 +15,14 @@ void test("a page is split at its headings, and not at comments in code", () => 
     ["", "One thing", "Two"],
   );
   assert.ok(page.text.startsWith("# A *page*"));
+});
+
+void test("a section is read with the smaller ones in it, up to the next of its size", () => {
+  const page = pageFrom("guide/x", "# Page\n\nBegin.\n\n## One\n\na\n\n### Small\n\nb\n\n## Two\n\nc\n");
+  assert.equal(sectionText(page, " one "), "# Page\n\n## One\n\na\n\n### Small\n\nb");
+  assert.equal(sectionText(page, "Small"), "# Page\n\n### Small\n\nb");
+  assert.equal(sectionText(page, "Two"), "# Page\n\n## Two\n\nc");
+  assert.equal(sectionText(page, "Three"), undefined);
 });
 
 void test("text for people has no marks and no rules of tables", () => {

@@ -5,6 +5,8 @@ import { PROGRAM } from "../program.ts";
 
 /** What is below one heading, up to the next. */
 interface Section {
+  /** 2 or 3, as its heading has marks; 1 for what comes before the first. */
+  readonly level: number;
   /** Empty: what comes before the first heading of the second level. */
   readonly heading: string;
   readonly text: string;
@@ -25,16 +27,16 @@ const FOLDER = join(dirname(PROGRAM), "..", "docs");
 
 /** Headings and code blocks of a page: a line that begins with `#` in code is no heading. */
 const sectionsOf = (text: string): readonly Section[] => {
-  const sections: { heading: string; lines: string[] }[] = [{ heading: "", lines: [] }];
+  const sections: { level: number; heading: string; lines: string[] }[] = [{ level: 1, heading: "", lines: [] }];
   let fence: string | undefined;
   for (const line of text.split("\n")) {
     const marker = /^\s*(```+|~~~+)/.exec(line)?.[1];
     if (marker !== undefined && (fence === undefined || line.trim() === fence)) fence = fence === undefined ? marker : undefined;
-    const heading = fence === undefined ? /^#{2,3} (.+)$/.exec(line)?.[1] : undefined;
-    if (heading === undefined) sections.at(-1)?.lines.push(line);
-    else sections.push({ heading: plainText(heading), lines: [] });
+    const [, marks, heading] = (fence === undefined ? /^(#{2,3}) (.+)$/.exec(line) : undefined) ?? [];
+    if (marks === undefined || heading === undefined) sections.at(-1)?.lines.push(line);
+    else sections.push({ level: marks.length, heading: plainText(heading), lines: [] });
   }
-  return sections.map(({ heading, lines }) => ({ heading, text: lines.join("\n").trim() }));
+  return sections.map(({ level, heading, lines }) => ({ level, heading, text: lines.join("\n").trim() }));
 };
 
 /** Without the marks and addresses of Markdown. */
@@ -59,6 +61,17 @@ export const pageFrom = (name: string, source: string): Page => {
   const title = plainText(/^# (.+)$/m.exec(text)?.[1] ?? name);
   const body = text.replace(/^# .+$/m, "").trim();
   return { name, title, summary: summaryOf(body), text, sections: sectionsOf(body) };
+};
+
+/** The text of the section with this heading and of the smaller ones in it. Undefined: there is none. */
+export const sectionText = ({ title, sections }: Page, heading: string): string | undefined => {
+  const wanted = heading.trim().toLowerCase();
+  const from = sections.findIndex((one) => one.heading.toLowerCase() === wanted);
+  const section = sections[from];
+  if (section === undefined) return undefined;
+  const next = sections.findIndex(({ level }, index) => index > from && level <= section.level);
+  const parts = sections.slice(from, next === -1 ? undefined : next);
+  return [`# ${title}`, ...parts.flatMap(({ level, heading: own, text }) => [`${"#".repeat(level)} ${own}`, text])].join("\n\n");
 };
 
 /** All pages, by name. */

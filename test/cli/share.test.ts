@@ -42,6 +42,15 @@ test("publish says which property of package.json is missing", async () => {
   assert.match(Object(line).error.message, /needs "description"/);
 });
 
+test("publish asks for a package.json with a name where there is none", async () => {
+  rmSync(join(project, "package.json"), { force: true });
+  const absent = await troupe("publish", "--dry-run");
+  assert.equal(absent.code, 2);
+  assert.match(absent.stderr, /package\.json does not exist: run npm init/);
+  describeProject({ version: "1.0.0" });
+  assert.match((await troupe("publish", "--dry-run")).stderr, /package\.json has no "name"/);
+});
+
 test("bundle writes nothing where there is nothing to serve, or an option is wrong", async () => {
   describeProject({ name: "door", version: "1.0.0" });
   writeFileSync(join(project, "empty.ts"), "export const nothing = 1;\n");

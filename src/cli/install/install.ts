@@ -162,6 +162,8 @@ const installIn = (client: Client, options: ServerOptions, { remove = false, yes
       written || action === "none" ? client.afterwards : "Nothing is written yet: add --yes to write it.",
     ].join("\n"),
   );
+  if (server?.how === "http" && server.token?.value !== undefined && options.scope === "project")
+    out.note("The file belongs to the project and holds the token: keep it out of version control.");
   if (server?.how === "http" && server.token === undefined && options.config?.settings["apiKeys"] !== undefined)
     out.note("The server asks for a key: name the environment variable that holds it with --token-env.");
 };

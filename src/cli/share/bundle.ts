@@ -19,7 +19,7 @@ import { whyUnwritable } from "../text-file.ts";
 import { bundleManifest, hasAuthor } from "./manifest.ts";
 import { includedFiles, inProject } from "./include.ts";
 import { dependenciesOf, filesOf, type Root } from "./packages.ts";
-import { type Project, readProject } from "./project.ts";
+import { checkVariables, type Project, readProject } from "./project.ts";
 
 export interface BundleOptions {
   readonly out?: string;
@@ -174,11 +174,6 @@ const archive = (files: Files): Uint8Array => {
 
 /** The client replaces `__dirname` by where it unpacked the bundle. */
 const inside = (path: string): string => `\${__dirname}/${path}`;
-
-const checkVariables = (variables: readonly string[]): void => {
-  const odd = variables.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
-  if (odd !== undefined) throw usage(`--env takes the name of an environment variable, not ${JSON.stringify(odd)}.`);
-};
 
 /** Makes an MCP bundle of the project's modules, which a client installs and starts over stdio. */
 export const bundle = async (module: string | undefined, options: BundleOptions): Promise<void> => {

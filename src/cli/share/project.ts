@@ -33,6 +33,12 @@ export interface ProjectOptions {
   readonly config?: string | false;
 }
 
+/** Throws a `CommandError` for what is no name of an environment variable. */
+export const checkVariables = (variables: readonly string[]): void => {
+  const odd = variables.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (odd !== undefined) throw usage(`--env takes the name of an environment variable, not ${JSON.stringify(odd)}.`);
+};
+
 const textIn = (value: Json | undefined): string | undefined =>
   typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
 
@@ -75,6 +81,10 @@ export const readProject = async ({ module, name, config }: ProjectOptions, need
   const keys = textIn(settings["apiKeys"]);
   const packageName = textIn(manifest["name"])?.replace(/^@[^/]*\//, "");
   const [first] = modules;
+  if (!needsModule && packageName === undefined && textIn(settings["name"]) === undefined && first === undefined)
+    throw usage(
+      `${found} ${existsSync(found) ? 'has no "name"' : "does not exist"}: run npm init in the project, and fill in what it asks.`,
+    );
   return {
     folder,
     manifest,

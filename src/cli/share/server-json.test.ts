@@ -77,6 +77,10 @@ void test("without a name of the registry it is that of the repository, and what
   assert.match(notes.join("\n"), /"mcpName": "io\.github\.ann\/door"[^]*no "bin"/);
 });
 
+void test("what is no name of an environment variable is refused", () => {
+  assert.throws(() => describeServer(projectOf(MANIFEST), { env: ["A b"] }), /name of an environment variable/);
+});
+
 for (const [change, says] of [
   [{ mcpName: "door" }, /is no name in the registry/],
   [{ mcpName: null, repository: "" }, /needs "mcpName"/],

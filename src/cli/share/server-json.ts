@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { usage } from "../exit-code.ts";
 import { output } from "../output.ts";
-import { type Project, readProject } from "./project.ts";
+import { checkVariables, type Project, readProject } from "./project.ts";
 
 export interface PublishOptions {
   readonly dryRun?: boolean;
@@ -40,6 +40,7 @@ export interface Described {
 export const describeServer = (project: Project, { registryName, env: variables = [] }: PublishOptions): Described => {
   const { manifest, settings, version, description, title, homepage, repository } = project;
   const { mcpName } = manifest;
+  checkVariables(variables);
   const name = registryName ?? (typeof mcpName === "string" ? mcpName : nameFromRepository(project));
   if (name === undefined)
     throw usage('package.json needs "mcpName", the name in the registry, such as "io.github.ann/door", or a "repository" on GitHub.');

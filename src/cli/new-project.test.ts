@@ -68,6 +68,17 @@ void test("nothing is written into a folder that has files, or over a file", () 
   assert.throws(() => makeProject(options(join(home.path, "file"))), { code: "USAGE", message: /is a file/ });
 });
 
+void test("a place where no folder can be made is named, with the reason", () => {
+  using home = folder();
+  writeFileSync(join(home.path, "file"), "");
+  assert.throws(() => makeProject(options(join(home.path, "file", "shop"))), {
+    code: "FAILED",
+    message: /cannot be written: a part of its path/,
+  });
+  symlinkSync(join(home.path, "nowhere"), join(home.path, "link"));
+  assert.throws(() => makeProject(options(join(home.path, "link"))), { code: "USAGE", message: /leads to nothing/ });
+});
+
 void test("an empty folder may be a repository already", () => {
   using home = folder();
   const directory = join(home.path, "shop");

@@ -1,10 +1,11 @@
 // Owns: the files of a new project: its name, its template, the Troupe it depends on, and what may be overwritten.
 // Does not own: the command line and its questions (new-command.ts), what runs afterwards (set-up-project.ts).
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { closestMatch } from "../core/contract/internal.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
+import { whyUnwritable } from "./text-file.ts";
 
 export const TEMPLATES = {
   actor: "a stateful actor: a shopping list",
@@ -94,7 +95,12 @@ export const troupeSource = (given: string | undefined, version: string): NewPro
 /** Throws a `CommandError` unless the folder is absent or empty. */
 const checkEmpty = (directory: string): void => {
   const found = statSync(directory, { throwIfNoEntry: false });
-  if (found === undefined) return;
+  if (found === undefined) {
+    const parent = statSync(dirname(resolve(directory)), { throwIfNoEntry: false });
+    if (parent?.isDirectory() === true && lstatSync(directory, { throwIfNoEntry: false }) !== undefined)
+      throw usage(`${directory} is a link that leads to nothing: name a new folder, or remove the link.`);
+    return;
+  }
   if (!found.isDirectory()) throw usage(`${directory} is a file: name a new folder.`);
   const entries = readdirSync(directory).filter((entry) => !IGNORED.has(entry));
   if (entries.length === 0) return;
@@ -140,11 +146,15 @@ export const makeProject = ({ directory, template, troupe, force, templates }: N
   if (!force) checkEmpty(directory);
   const write = (file: string, put: (path: string) => void): string => {
     const path = join(directory, file);
-    mkdirSync(dirname(path), { recursive: true });
-    if (force && "tarball" in troupe && isSameFile(path, troupe.tarball)) return file;
-    // Removed first, so that a link to a file elsewhere is replaced, and not followed.
-    if (force) rmSync(path, { force: true });
-    put(path);
+    try {
+      mkdirSync(dirname(path), { recursive: true });
+      if (force && "tarball" in troupe && isSameFile(path, troupe.tarball)) return file;
+      // Removed first, so that a link to a file elsewhere is replaced, and not followed.
+      if (force) rmSync(path, { force: true });
+      put(path);
+    } catch (error) {
+      throw new CommandError(EXIT.failed, "FAILED", `${path} cannot be written: ${whyUnwritable(error)}.`);
+    }
     return file;
   };
   const range = "range" in troupe ? troupe.range : `file:${basename(troupe.tarball)}`;

@@ -1,6 +1,6 @@
 // `troupe install` as it is typed: what it prints, what it writes and only then, and that the client's entry starts the server.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import {
   existsSync,
   lstatSync,
@@ -97,6 +97,23 @@ test("a file that install made is deleted by --remove, and a link stays a link",
   assert.equal((await troupe("install", "cursor", "door.ts", "--yes")).code, 0);
   assert.equal(lstatSync(settings).isSymbolicLink(), true);
   assert.match(readFileSync(join(base, "dotfiles.json"), "utf8"), /"door"/);
+
+  rmSync(join(base, "dotfiles.json"));
+  const dangling = await troupe("install", "cursor", "door.ts", "--yes");
+  assert.equal(dangling.code, 1);
+  assert.match(dangling.stderr, /link that leads to nothing/);
+  assert.equal(lstatSync(settings).isSymbolicLink(), true);
+});
+
+test("a home folder that is empty is no home folder, and not the current one", () => {
+  const { status, stderr } = spawnSync(process.execPath, [join(root, "bin/troupe.js"), "install", "cursor", "door.ts", "--yes"], {
+    cwd: project,
+    env: { ...process.env, HOME: "" },
+    encoding: "utf8",
+  });
+  assert.equal(status, 2);
+  assert.match(stderr, /set HOME/);
+  assert.deepEqual(readdirSync(project), ["door.ts"]);
 });
 
 test("a file that cannot be parsed is left as it is, and the entry to add by hand is printed", async () => {

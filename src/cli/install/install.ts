@@ -1,7 +1,7 @@
 // Owns: `troupe install`: what it prints, and how a client's file is read and replaced. Does not own: entries (clients.ts), changes (config-text.ts).
-import { accessSync, constants, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, lstatSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { structuredPatch } from "diff";
 import type { JsonObject } from "../../core/contract/index.ts";
 import { getOwn, omitUndefined } from "../../core/contract/internal.ts";
@@ -35,7 +35,14 @@ const MOST_BYTES = 32 * 1_024 * 1_024;
 
 const place = (): Place => ({ cwd: process.cwd(), node: process.execPath, program: PROGRAM, env: process.env });
 
-const machine = (): Machine => ({ platform: process.platform, home: homedir(), env: process.env });
+/** HOME may be set to nothing, or to a path that means another folder in each place. */
+const home = (): string => {
+  const folder = homedir();
+  if (isAbsolute(folder)) return folder;
+  throw usage(`The home folder must be an absolute path, not ${JSON.stringify(folder)}: set HOME.`);
+};
+
+const machine = (): Machine => ({ platform: process.platform, home: home(), env: process.env });
 
 const configOf = async ({ config }: InstallOptions): Promise<ServerOptions["config"]> => {
   const path = typeof config === "string" ? resolve(config) : config === false ? undefined : findConfig(process.cwd());
@@ -72,6 +79,12 @@ const writeSettings = (file: string, before: string | undefined, after: string |
     const target = before === undefined ? file : realpathSync(file);
     if (textOf(file) !== before)
       throw new CommandError(EXIT.failed, "FAILED", `${file} has just been changed by another program: run the command again.`);
+    if (before === undefined && lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+      throw new CommandError(
+        EXIT.failed,
+        "FAILED",
+        `${file} is a link that leads to nothing: make the file that it leads to, or remove it.`,
+      );
     if (after === undefined) return rmSync(target);
     makeDirectory(dirname(target));
     replaceFile(target, after, before === undefined ? mode : statSync(target).mode & 0o777);
@@ -182,8 +195,8 @@ const isProgram = (name: string): boolean =>
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 const isFound = ({ signs, userFile }: Client): boolean =>
-  exists(dirname(userFile(machine())) === homedir() ? userFile(machine()) : dirname(userFile(machine()))) ||
-  signs.some((sign) => (sign.endsWith("/") ? exists(join(homedir(), sign)) : isProgram(sign)));
+  exists(dirname(userFile(machine())) === home() ? userFile(machine()) : dirname(userFile(machine()))) ||
+  signs.some((sign) => (sign.endsWith("/") ? exists(join(home(), sign)) : isProgram(sign)));
 
 /** Whether a client knows a server by that name; undefined where its settings cannot be read. */
 const hasServer = ({ format, container }: Client, file: string, name: string): boolean | undefined => {

@@ -324,9 +324,9 @@ before(async () => {
     const auth = open ? undefined : await authenticator({ keys });
     const options = { sources: [source, ofPackets], rateLimit: false as const, ...(auth !== undefined && { auth }) };
     const made = opened.use(createServer("matrix", "1", options));
-    const doors = packetEndpoints(flow);
-    const { http } = await made.listen({ http: { port: 0, doors: [doors.http], upgrades: [doors.webSocket] } });
-    const tcp = opened.use(await serveTcp({ ...doors.tcp, port: 0, ...(auth !== undefined && { auth }) }));
+    const packetRoutes = packetEndpoints(flow);
+    const { http } = await made.listen({ http: { port: 0, endpoints: [packetRoutes.http], upgrades: [packetRoutes.webSocket] } });
+    const tcp = opened.use(await serveTcp({ ...packetRoutes.tcp, port: 0, ...(auth !== undefined && { auth }) }));
     const at = new URL("/packets", http.url).href;
     return { mcp: http.url, packets: at, webSocket: at.replace(/^http/, "ws"), tcp: tcp.url };
   };

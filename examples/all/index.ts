@@ -59,9 +59,9 @@ export async function start({ data, keys, ports }: Options) {
   const server = opened.use(createServer("all", "1.0.0", { auth, sources }));
   flow.tunnelTo(server.gateway);
 
-  // The doors.
+  // The transports.
   const packets = packetEndpoints(flow);
-  const { http } = await server.listen({ http: { port: ports?.http ?? 0, doors: [packets.http], upgrades: [packets.webSocket] } });
+  const { http } = await server.listen({ http: { port: ports?.http ?? 0, endpoints: [packets.http], upgrades: [packets.webSocket] } });
   const packetsTcp = opened.use(await serveTcp({ ...packets.tcp, auth, port: ports?.packets ?? 0 }));
   // Whoever reaches it is an operator: it listens on this machine alone.
   const theaterTcp = opened.use(await serveTheater({ stage, port: ports?.theater ?? 0 }));

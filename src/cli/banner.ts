@@ -2,7 +2,7 @@ import type { Catalogue } from "../core/contract/index.ts";
 import type { Part } from "./load.ts";
 import type { NodeAddress } from "./ground.ts";
 import { counted, type Painter } from "./output.ts";
-import type { Addresses } from "./doors.ts";
+import type { Addresses } from "./listeners.ts";
 import { type KindCount, SERVE_THEM_TOO } from "./unserved.ts";
 
 /** What a person is told when a server is ready. */

@@ -97,7 +97,7 @@ export class ClusterGround implements Ground {
   }
 
   async open(): Promise<void> {
-    // Commands go through any node's doors, or to the server itself.
+    // Commands go through any node, or to the server itself.
   }
 
   async drain(graceMs: number): Promise<void> {

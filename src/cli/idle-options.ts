@@ -1,4 +1,4 @@
-import { hasOtherDoor } from "./doors.ts";
+import { hasOtherListener } from "./listeners.ts";
 import { usage } from "./exit-code.ts";
 import type { ServeOptions } from "./options.ts";
 
@@ -16,7 +16,7 @@ interface Idle {
 export const refuseIdle = (options: ServeOptions, inDevelopment: boolean): void => {
   const { packets, theater, theaterTcp, engine, jwks, apiKeys, stdio, tcp } = options;
   const asks = jwks !== undefined || apiKeys !== undefined || options.issuer !== undefined;
-  const overHttp = options.http !== undefined || !hasOtherDoor(options);
+  const overHttp = options.http !== undefined || !hasOtherListener(options);
   const tokens = "those who send tokens: give --api-keys or --jwks";
   const issued = "tokens of an issuer: give --jwks and --issuer";
   const nodes = "nodes of a cluster: give --engine";

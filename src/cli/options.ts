@@ -109,7 +109,7 @@ export const common = (command: Command): Command => command.addOption(dataOptio
 export const addServeOptions = (
   command: Command,
   modules = "<module...>",
-  otherwise = "default when no other door is named: 127.0.0.1:3000",
+  otherwise = "default when no other address is given: 127.0.0.1:3000",
 ): Command =>
   command
     .argument(

@@ -154,7 +154,7 @@ export class Packets implements AsyncDisposable {
     return reset === 0 ? undefined : { limit: rate.burst, used: rate.burst, reset };
   }
 
-  doors(): PacketEndpoints {
+  endpoints(): PacketEndpoints {
     const current = (): PacketFlow => {
       if (this.#flow === undefined) throw new Error("Packets came before there was anything to run them.");
       return this.#flow;

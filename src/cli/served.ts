@@ -51,7 +51,7 @@ const clockJumped = (ms: number): string =>
     ? "The clock was set forward, or the machine slept: actors, sessions and keys that would end now are kept until the new time has lasted as long."
     : "The clock was set back: timers that run already go on as if it had not been.";
 
-/** Loaded only where there is something for it: capabilities, or a door for packets. */
+/** Loaded only where there is something for it: capabilities, or an address for packets. */
 const packetsOf = async (loaded: Loaded, options: ServeOptions, known: boolean, log: Log): Promise<Packets | undefined> => {
   if (options.packets === undefined && loaded.parts.every(({ capabilities }) => capabilities.length === 0)) {
     if (options.packetConfig !== undefined)

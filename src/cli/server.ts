@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type Behaviour, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { Authenticator } from "../mcp/transport/index.ts";
-import { type Addresses, checkAddresses, Doors } from "./doors.ts";
+import { type Addresses, checkAddresses, Listeners } from "./listeners.ts";
 import { usage } from "./exit-code.ts";
 import type { NodeAddress } from "./ground.ts";
 import type { Loaded } from "./load.ts";
@@ -30,7 +30,7 @@ const authOf = async (options: ServeOptions): Promise<Authenticator | undefined>
     ? undefined
     : (await import("./auth.ts")).authOf(options);
 
-/** Opens the stores, starts the engine, opens the doors. Whatever was opened before a failure is closed again. */
+/** Opens the stores, starts the engine, opens the listeners. Whatever was opened before a failure is closed again. */
 export const startServer = async (
   loaded: Loaded,
   options: ServeOptions,
@@ -52,16 +52,16 @@ export const startServer = async (
   // Before there are any files: a start that fails here leaves no data directory behind.
   if (options.engine === undefined && !existsSync(options.data)) await checkAddresses(options, auth !== undefined);
   const served = opened.use(await serveModules(loaded, { options, version, log, inFull, dev, known: auth !== undefined }));
-  const doors = new Doors(served, { options, log, auth, httpAuth: auth ?? caller });
-  opened.defer(() => doors.close(0));
-  await doors.open();
+  const listeners = new Listeners(served, { options, log, auth, httpAuth: auth ?? caller });
+  opened.defer(() => listeners.close(0));
+  await listeners.open();
   const unserved = await served.opened();
-  const stdio = options.stdio === true ? await doors.openStdio(about.beforeStdio) : undefined;
+  const stdio = options.stdio === true ? await listeners.openStdio(about.beforeStdio) : undefined;
   // From here on `close` ends it.
   opened.move();
   const { ground } = served;
   return {
-    addresses: doors.addresses,
+    addresses: listeners.addresses,
     ...omitUndefined({ data: ground.data, node: ground.node }),
     unserved,
     stdioEnded: stdio?.ended ?? new Promise(() => undefined),
@@ -70,11 +70,11 @@ export const startServer = async (
       const from = systemClock.now();
       // One grace for all: what those before left over.
       const left = (): number => Math.max(0, graceMs - (systemClock.now() - from));
-      doors.leave();
-      // The gateway first: open subscriptions end with their closing result, which needs an open door.
+      listeners.leave();
+      // The gateway first: open subscriptions end with their closing result, which needs an open listener.
       await served.gateway.drain(graceMs);
       await served.theater?.drain(left());
-      await doors.close(left());
+      await listeners.close(left());
       await ground.drain(left());
       await served[Symbol.asyncDispose]();
     },

@@ -36,7 +36,7 @@ export const registerTheaterCommands = (program: Command, version: string): void
     .option("--tcp <address>", "newline-delimited JSON at [host:]port or the path of a Unix socket", (text: string) =>
       parseTcp(text, "--tcp"),
     )
-    .option("--stdio", "MCP on standard input and output; ends with the input (default when no other door is named)")
+    .option("--stdio", "MCP on standard input and output; ends with the input (default when no other address is given)")
     .option("--insecure", "listen beyond loopback: whoever reaches it may do whatever the Theater server does")
     .option("--json", "machine-readable: one line when ready, JSON logs")
     .action(async (options: TheaterMcpOptions) => (await import("./theater-mcp.ts")).theaterMcp(options));

@@ -43,27 +43,27 @@ export async function theaterMcp({ theater, codec, http, tcp, stdio, insecure = 
     limits: { messageBytes: longest },
   });
   const common = { gateway, log: forLog(log) };
-  const httpDoor = http === undefined ? undefined : await serveHttp({ ...common, insecure, ...http, limits: { bodyBytes: longest } });
-  const tcpDoor = tcp === undefined ? undefined : await serveTcp({ ...common, insecure, ...tcp, limits: { lineBytes: longest } });
+  const httpListener = http === undefined ? undefined : await serveHttp({ ...common, insecure, ...http, limits: { bodyBytes: longest } });
+  const tcpListener = tcp === undefined ? undefined : await serveTcp({ ...common, insecure, ...tcp, limits: { lineBytes: longest } });
   const addresses = {
-    ...(httpDoor === undefined ? {} : { http: httpDoor.url }),
-    ...(tcpDoor === undefined ? {} : { tcp: tcpDoor.url }),
+    ...(httpListener === undefined ? {} : { http: httpListener.url }),
+    ...(tcpListener === undefined ? {} : { tcp: tcpListener.url }),
     ...(overStdio ? { stdio: true } : {}),
   };
   const of = `${theater.host}:${theater.port}`;
   const line = json
     ? `${JSON.stringify({ ready: true, theater: of, ...addresses, pid: process.pid })}\n`
-    : `${paintError("bold", `Theater at ${of}`)} is served over MCP: ${[httpDoor?.url, tcpDoor?.url, overStdio ? "stdio" : undefined].filter((place) => place !== undefined).join(", ")}. Ctrl-C stops it.\n`;
+    : `${paintError("bold", `Theater at ${of}`)} is served over MCP: ${[httpListener?.url, tcpListener?.url, overStdio ? "stdio" : undefined].filter((place) => place !== undefined).join(", ")}. Ctrl-C stops it.\n`;
   if (json && !overStdio) held?.print(line);
   else process.stderr.write(line);
   const signalled = stopSignal();
   held?.release();
-  const stdioDoor = overStdio ? serveStdio({ ...common, graceMs: GRACE_MS, lineBytes: longest }) : undefined;
-  const why = await Promise.race([signalled, ...(stdioDoor === undefined ? [] : [stdioDoor.ended.then(() => "end of input")])]);
+  const stdioListener = overStdio ? serveStdio({ ...common, graceMs: GRACE_MS, lineBytes: longest }) : undefined;
+  const why = await Promise.race([signalled, ...(stdioListener === undefined ? [] : [stdioListener.ended.then(() => "end of input")])]);
   log("info", "stopping", { why });
   const from = systemClock.now();
   await gateway.drain(GRACE_MS);
   // One grace for all: what the calls left over.
   const graceMs = Math.max(0, GRACE_MS - (systemClock.now() - from));
-  await Promise.all([httpDoor?.close({ graceMs }), tcpDoor?.close({ graceMs }), stdioDoor?.close()]);
+  await Promise.all([httpListener?.close({ graceMs }), tcpListener?.close({ graceMs }), stdioListener?.close()]);
 }

@@ -41,7 +41,7 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
   if (engine !== undefined) throw usage("Guests run in one process: leave --engine away, or --theater.");
   if (theater === true && !known && auth)
     throw usage(
-      `--theater is an operator's door: give --api-keys or --jwks, whose tokens carry the scope ${OPERATE}, or say --no-auth, which takes whoever reaches this machine's loopback.`,
+      `--theater is for operators: give --api-keys or --jwks, whose tokens carry the scope ${OPERATE}, or say --no-auth, which takes whoever reaches this machine's loopback.`,
     );
   if (!auth && insecure === true)
     throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");
@@ -51,7 +51,7 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
   return new Theater(options, known, log);
 }
 
-/** Guests, and the two doors of an operator: Theater's protocol and its MCP face. Other modules come with a reload. */
+/** Guests, and the operator's two listeners: Theater's protocol and its MCP face. Other modules come with a reload. */
 export class Theater implements AsyncDisposable {
   readonly #options: ServeOptions;
   readonly #log: Log;
@@ -60,7 +60,7 @@ export class Theater implements AsyncDisposable {
   #stage: EngineStage | undefined;
   #saving: (() => Promise<void>) | undefined;
   #face: Face | undefined;
-  #door: TheaterListener | undefined;
+  #listener: TheaterListener | undefined;
   #port: number | undefined;
 
   constructor(options: ServeOptions, known: boolean, log: Log) {
@@ -99,8 +99,8 @@ export class Theater implements AsyncDisposable {
     if (address === undefined) return;
     // After a reload where it was before, also where any port was asked for.
     const place = "port" in address && this.#port !== undefined ? { ...address, port: this.#port } : address;
-    this.#door = await serveTheater({ ...place, stage, clock: systemClock, log: this.#log, insecure: insecureNoAuth === true });
-    this.#port = this.#door.port;
+    this.#listener = await serveTheater({ ...place, stage, clock: systemClock, log: this.#log, insecure: insecureNoAuth === true });
+    this.#port = this.#listener.port;
   }
 
   /** Contents were begun anew: none of the guests that are there can run. */
@@ -114,8 +114,8 @@ export class Theater implements AsyncDisposable {
 
   /** That engine is about to end: who holds channels closes them while it still delivers that. */
   async endChannels(): Promise<void> {
-    await this.#door?.close({ graceMs: 0 });
-    this.#door = undefined;
+    await this.#listener?.close({ graceMs: 0 });
+    this.#listener = undefined;
     await this.#stage?.[Symbol.asyncDispose]();
     this.#stage = undefined;
     await this.#face?.endChannels();
@@ -128,7 +128,7 @@ export class Theater implements AsyncDisposable {
 
   /** Where Theater's protocol is spoken. */
   get address(): string | undefined {
-    return this.#door?.url;
+    return this.#listener?.url;
   }
 
   /** Of one message to the MCP face. */
@@ -157,7 +157,7 @@ export class Theater implements AsyncDisposable {
 
   async drain(graceMs: number): Promise<void> {
     await this.#face?.gateway.drain(graceMs);
-    await this.#door?.close({ graceMs });
+    await this.#listener?.close({ graceMs });
     await this.endChannels();
   }
 

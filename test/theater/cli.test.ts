@@ -154,7 +154,7 @@ describe("troupe theater", { concurrency: 3 }, () => {
     assert.match(refused.stderr, /"code":"UNSAFE_LISTENER".*no authentication.*127\.0\.0\.1 or at a Unix socket.*--insecure-no-auth/);
     await using server = running("theater", ...address, "--insecure-no-auth");
     await server.said(/"ready":true/);
-    assert.match(server.err(), /"level":"warn","event":"open-door","door":"theater"/);
+    assert.match(server.err(), /"level":"warn","event":"open-listener","transport":"theater"/);
   });
 
   test("what stands nowhere or for nothing is refused with what to do", async () => {

@@ -207,7 +207,7 @@ describe("C8 a client of HTTP+SSE that sends and does not read", () => {
         taken += 1;
         assert.ok(taken * SAID.length < 2 * OF_SOCKETS, "it is never dropped");
       }
-      assert.match(JSON.stringify(dropped), /"event":"client-dropped","door":"(?:http|web)","reason":"queue-full"/);
+      assert.match(JSON.stringify(dropped), /"event":"client-dropped","transport":"(?:http|web)","reason":"queue-full"/);
       await reader.cancel().catch(() => undefined);
     });
 });

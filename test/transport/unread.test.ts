@@ -35,7 +35,7 @@ describe("unread answers", () => {
     greedy.socket.pause();
     greedy.write(post('"long"').repeat(10));
     await eventually(() => server.dropped().length > 0);
-    assert.match(server.dropped()[0] ?? "", /"door":"http","reason":"unread"/);
+    assert.match(server.dropped()[0] ?? "", /"transport":"http","reason":"unread"/);
     patient.socket.resume();
     assert.ok((await patient.until('x"')).includes(LONG));
     await using another = await rawSocket(server.port);
@@ -83,7 +83,7 @@ describe("unread lines", () => {
     greedy.socket.pause();
     greedy.write("{}\n".repeat(10));
     await eventually(() => dropped.length > 0);
-    assert.deepEqual(dropped, [{ event: "client-dropped", door: "tcp", reason: "unread" }]);
+    assert.deepEqual(dropped, [{ event: "client-dropped", transport: "tcp", reason: "unread" }]);
     patient.socket.resume();
     await eventually(() => patient.socket.bytesRead > LONG.length);
     for (let n = 0; n < 10; n += 1) {

@@ -12,7 +12,7 @@ export interface Outbound {
 
 /** What brings a packet to the server, and its reply back. */
 export interface Carrier {
-  /** Throws `PacketClientError`, and `PacketError` (`unauthorized`) where the door refuses the token. */
+  /** Throws `PacketClientError`, and `PacketError` (`unauthorized`) where the server refuses the token. */
   carry(outbound: Outbound): Promise<ReplyPacket>;
   /** Whatever waits is given up. */
   close(): void;

@@ -86,7 +86,7 @@ async function* linesOf({ body }: Response, maxChars: number): AsyncGenerator<st
   }
 }
 
-/** The door, or something before it, answered in words of its own. */
+/** The server, or something before it, answered in words of its own. */
 function noPacket({ status, url }: Response, line: string): PacketClientError | PacketError {
   const why = saidIn(line);
   const said = `${url} answered ${status}${why === "" ? "" : ` (${why})`}`;

@@ -1,4 +1,4 @@
-import { PACKET_PROTOCOL } from "./doors.ts";
+import { PACKET_PROTOCOL } from "./endpoints.ts";
 import type { Wire, WireOptions } from "./client-wire.ts";
 
 /** `ws://` and `wss://`: one packet a text frame. */

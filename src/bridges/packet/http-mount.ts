@@ -27,7 +27,7 @@ const LINES_TYPE = "application/x-ndjson";
  * The status of one packet is that of the exchange, not of what the capability
  * made of it: 400 where it is none (`protocol_error`, `unsupported_version`,
  * `unknown_type`), 429 with `Retry-After` where it came too soon
- * (`rate_limited`), else 200, also for a `capability_error`. What the door refuses
+ * (`rate_limited`), else 200, also for a `capability_error`. What the listener refuses
  * by itself (415, 413, 404) has a `capability_error` for a body too.
  */
 export function packetMount(flow: Pick<PacketFlow, "open">, options: PacketMountOptions = {}): HttpMount {

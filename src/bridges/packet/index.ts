@@ -38,7 +38,7 @@ export {
   type ToolDefinition,
   type ToolsDefinition,
 } from "./define-capability.ts";
-export { PACKET_PROTOCOL, packetEndpoints, type PacketEndpoints, type PacketEndpointsOptions } from "./doors.ts";
+export { PACKET_PROTOCOL, packetEndpoints, type PacketEndpoints, type PacketEndpointsOptions } from "./endpoints.ts";
 export { type AuditLevel, auditLog, counter, type Effect, type Emitted, histogram } from "./effect.ts";
 export type { ForeignCaller, ForeignServersOptions, HttpServer, StdioServer } from "./foreign-options.ts";
 export { foreignServers, type ForeignServers } from "./foreign-servers.ts";

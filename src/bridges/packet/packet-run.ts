@@ -163,7 +163,7 @@ function traced(context: PacketContext, trace: JsonObject | undefined): PacketCo
   return typeof trace_id === "string" ? { ...context, trace_id } : context;
 }
 
-/** What a message holds, which only the door of this folder sends. */
+/** What a message holds, which only the transports of this folder sends. */
 export function packetArgs(args: unknown): PacketArgs {
   if (isJsonObject(args) && isJsonObject(args["payload"]) && isJsonObject(args["context"]))
     return { payload: args["payload"], context: args["context"] };

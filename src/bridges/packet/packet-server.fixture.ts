@@ -1,9 +1,9 @@
-/** A server of packets that does what a test tells it to, behind all three doors. */
+/** A server of packets that does what a test tells it to, behind all three transports. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { isJsonObject, type Json } from "../../core/contract/index.ts";
-import { PACKET_PROTOCOL } from "./doors.ts";
+import { PACKET_PROTOCOL } from "./endpoints.ts";
 import { onLoopback } from "../../../test/on-loopback.ts";
 
 /** What a client has sent, and how to answer it. */

@@ -7,7 +7,7 @@ import type { DevReady } from "./dev-banner.ts";
 import { DevNodes, placesFor } from "./dev-nodes.ts";
 import type { DevClusterOptions, DevOptions } from "./dev-options.ts";
 import { engineText } from "./engine-address.ts";
-import { doorAnswers } from "./health-checks.ts";
+import { listenerAnswers } from "./health-checks.ts";
 import { keptEndpoint } from "./kept-endpoint.ts";
 import type { NodePlace } from "./node-process.ts";
 import { RestateAdmin } from "./restate-admin.ts";
@@ -46,7 +46,7 @@ export class DevCluster implements AsyncDisposable {
     const executable = restateExecutable();
     new DataDirectory(directory).create();
     const places = await placesFor(nodes);
-    const [door, { balancer: endpoint, keep }] = await this.#balancers(places, http);
+    const [listener, { balancer: endpoint, keep }] = await this.#balancers(places, http);
     const server = this.#stack.use(
       await RestateServer.start({
         executable,
@@ -64,12 +64,12 @@ export class DevCluster implements AsyncDisposable {
     keep();
     const engine = engineText({ ingress: server.ingress, admin: server.admin });
     const running = this.#stack.use(new DevNodes(this.#options, engine));
-    this.#stack.defer(() => door.stopAccepting());
+    this.#stack.defer(() => listener.stopAccepting());
     const name = await running.begin(places);
     // Forced: at the address that a kept directory knows, new code is the rule in development.
     const { id, services } = await register(new RestateAdmin(server.admin), url(endpoint.port), true);
     this.#services = services;
-    const mcp = `http://${http.host.includes(":") ? `[${http.host}]` : http.host}:${door.port}/mcp`;
+    const mcp = `http://${http.host.includes(":") ? `[${http.host}]` : http.host}:${listener.port}/mcp`;
     return {
       ready: true,
       name,
@@ -97,11 +97,11 @@ export class DevCluster implements AsyncDisposable {
 
   /** Both before anything else: a port that is taken is told at once, and they end after what is behind them. */
   async #balancers(places: readonly NodePlace[], http: DevOptions["http"]) {
-    const door = this.#stack.use(
+    const listener = this.#stack.use(
       await startBalancer(
         http,
         places.map((place) => place.http),
-        doorAnswers,
+        listenerAnswers,
       ),
     );
     const kept = await keptEndpoint(
@@ -114,7 +114,7 @@ export class DevCluster implements AsyncDisposable {
         }),
     );
     this.#stack.use(kept.balancer);
-    return [door, kept] as const;
+    return [listener, kept] as const;
   }
 }
 

@@ -6,7 +6,7 @@ import type { HealthCheck } from "./balancer.ts";
 const urlOf = ({ host, port }: HostPort): string => `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 
 /** Any answer will do: a node that drains, or has lost its engine, still ends what it has begun. */
-export const doorAnswers: HealthCheck = async (target, signal) => {
+export const listenerAnswers: HealthCheck = async (target, signal) => {
   try {
     const response = await fetch(`${urlOf(target)}/healthz`, { signal });
     await response.body?.cancel();

@@ -11,7 +11,7 @@ export interface NodePlace {
   readonly name: string;
   /** Where Restate and the other nodes reach it. */
   readonly node: HostPort;
-  /** Its MCP door. */
+  /** Its MCP address. */
   readonly http: HostPort;
 }
 

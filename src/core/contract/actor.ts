@@ -42,7 +42,7 @@ export const sameClaims = (one: Viewer["claims"], other: Viewer["claims"]): bool
 
 /** What an actor handles: an action with its arguments, and the time and randomness of its turn. */
 export interface Message {
-  /** `${life}.${seq}.${n}` between actors, random from a door; never a JSON-RPC id. */
+  /** `${life}.${seq}.${n}` between actors, random from a transport; never a JSON-RPC id. */
   readonly id: string;
   readonly to: ActorId;
   readonly action: string;

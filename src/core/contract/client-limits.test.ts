@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { SimulatedClock } from "../../testing/index.ts";
-import type { Caller } from "./door.ts";
+import type { Caller } from "./channel.ts";
 import type { JsonObject, Json } from "./json.ts";
 import { InFlightMemoryBudget, isLarge, peerOf, type Rate, RateLimitedLines, TokenBuckets, rateLimitedLog } from "./client-limits.ts";
 import { array, assert as check, constant, constantFrom, integer, oneof, property, record } from "fast-check";
@@ -292,7 +292,7 @@ test("made-up names cannot make more kinds of lines than there is room for", () 
 test("a line that was rate-limited before adds its own count", () => {
   let now = 0;
   const lines = new RateLimitedLines({ now: () => now });
-  const line = { event: "request-refused", door: "http" };
+  const line = { event: "request-refused", transport: "http" };
   assert.deepEqual(lines.take(line), line);
   now = 4_999;
   assert.equal(lines.take({ ...line, unsaid: 7 }), undefined);

@@ -3,7 +3,7 @@
 
 import type { Log } from "./actor.ts";
 import { memoizeByString } from "./collections.ts";
-import type { Caller } from "./door.ts";
+import type { Caller } from "./channel.ts";
 import { type JsonObject, countValues, isJsonObject, getOwn } from "./json.ts";
 import type { Clock } from "./time.ts";
 
@@ -181,7 +181,21 @@ const MOST_KINDS = 256;
 const CAUSED_BY_CALLERS = /^fault$|^stray-|^(?!reload-).*-(?:failed|fault|refused|dropped|unreadable|timeout|full|long|ended|kept|slow)$/;
 
 /** The members that distinguish kinds of lines. No ids: a caller can make them up, and each would be a kind of its own. */
-const OF_KIND = ["door", "where", "reason", "code", "error", "name", "text", "place", "type", "offer", "capability_id", "method", "action"];
+const OF_KIND = [
+  "transport",
+  "where",
+  "reason",
+  "code",
+  "error",
+  "name",
+  "text",
+  "place",
+  "type",
+  "offer",
+  "capability_id",
+  "method",
+  "action",
+];
 
 interface Written {
   readonly at: number;

@@ -6,7 +6,7 @@ import { type JsonObject, isJsonObject, isList, type Json } from "./json.ts";
 
 /**
  * The one mark in a domain value that means MCP content blocks, written by
- * `content()`. Doors other than MCP see the value as it is.
+ * `content()`. Transports other than MCP see the value as it is.
  */
 export const CONTENT = "troupe/content";
 

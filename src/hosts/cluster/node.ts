@@ -1,6 +1,6 @@
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from "node:http2";
 import type { Closable, Json, Member, PeerListener, Peers } from "../../core/contract/index.ts";
-import { Door } from "./door.ts";
+import { NodeListener } from "./node-listener.ts";
 import { noteText } from "./frame.ts";
 import { Gaps } from "./gaps.ts";
 import type { Incoming } from "./incoming.ts";
@@ -42,7 +42,7 @@ interface Peer extends Member {
 interface NodeOptions {
   readonly members: ClusterOptions["members"];
   readonly drop: ClusterOptions["drop"];
-  /** Its own door, which it closes when it leaves. */
+  /** Its own listener, which it closes when it leaves. */
   readonly server: AsyncDisposable | undefined;
 }
 
@@ -53,7 +53,7 @@ export class Node implements Cluster {
   readonly #peers = new Map<string, Peer>();
   readonly #topics: Topics;
   readonly #gaps: Gaps;
-  readonly #door: Door;
+  readonly #listener: NodeListener;
   readonly #roster: Roster;
   #undoBeat: () => void = () => undefined;
   #left: Promise<void> | undefined;
@@ -65,7 +65,7 @@ export class Node implements Cluster {
     const { clock, limits, log } = settings;
     this.#topics = new Topics(log);
     this.#gaps = new Gaps(clock, limits.gapMs, log);
-    this.#door = new Door(settings, {
+    this.#listener = new NodeListener(settings, {
       admitted: (link) => this.#admitted(link),
       gap: () => this.#gaps.found(),
       hear: (topic, message, from) => this.#topics.hear(topic, message, from),
@@ -112,7 +112,7 @@ export class Node implements Cluster {
   }
 
   handle(request: Http2ServerRequest, response: Http2ServerResponse): boolean {
-    return this.#door.handle(request, response);
+    return this.#listener.handle(request, response);
   }
 
   status(): readonly PeerStatus[] {
@@ -139,7 +139,7 @@ export class Node implements Cluster {
   async #leave(): Promise<void> {
     this.#undoBeat();
     this.#gaps.stop();
-    this.#door.close();
+    this.#listener.close();
     const peers = [...this.#peers.values()];
     this.#peers.clear();
     for (const { incoming } of peers) incoming?.close("left");

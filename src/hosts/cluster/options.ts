@@ -61,7 +61,7 @@ export interface ClusterOptions {
   readonly self?: string;
   /** Where the others reach this node: `http://host:port`. Needed unless `listen` is given. */
   readonly url?: string;
-  /** A door of its own, instead of `handle` mounted on another server. Default host 127.0.0.1, port 0: a free one. */
+  /** A listener of its own, instead of `handle` mounted on another server. Default host 127.0.0.1, port 0: a free one. */
   readonly listen?: { readonly host?: string; readonly port?: number };
   readonly limits?: Partial<ClusterLimits>;
   readonly clock?: Clock;

@@ -76,7 +76,7 @@ export async function greet({ lines, greeting }: Stranger, secret: Uint8Array = 
   lines.write({ proof: proofOf(peersKey(secret), "caller", greeting, String(nonce)), n: told });
 }
 
-/** A door that greets back as a node of that name would, then does as it is told. */
+/** A listener that greets back as a node of that name would, then does as it is told. */
 export async function acceptor(
   t: TestContext,
   self: string,

@@ -106,7 +106,7 @@ export function archiveObject({ sdk, host }: ObjectOptions, { kind }: Behaviour)
   });
 }
 
-/** Ends an invocation by its id: what only a handler may do without the server's admin door. */
+/** Ends an invocation by its id: what only a handler may do without the server's admin API. */
 export const controlService = ({ sdk, host }: ObjectOptions): Defined =>
   sdk.service({
     name: host.names.control,

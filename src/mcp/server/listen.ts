@@ -36,7 +36,7 @@ export type Listening<L extends ListenOptions> = { readonly [K in keyof L & keyo
 type Common = Pick<ServerOptions, "path" | "auth" | "allowedHosts" | "allowedOrigins" | "sse" | "clock" | "entropy" | "log">;
 
 /** Opens all of them, or none: if one cannot be opened, the others are closed. */
-export async function openDoors(
+export async function openListeners(
   wanted: ListenOptions,
   gateway: Gateway,
   server: Common,
@@ -66,5 +66,5 @@ export async function openDoors(
   }
 }
 
-export const closeAll = (doors: Partial<ServerListeners>, within: { readonly graceMs: number }): readonly Promise<void>[] =>
-  [doors.http, doors.tcp, doors.stdio].flatMap((door) => door?.close(within) ?? []);
+export const closeAll = (listeners: Partial<ServerListeners>, within: { readonly graceMs: number }): readonly Promise<void>[] =>
+  [listeners.http, listeners.tcp, listeners.stdio].flatMap((door) => door?.close(within) ?? []);

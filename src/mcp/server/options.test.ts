@@ -123,7 +123,7 @@ test("a failure in a mounted server is answered 500, and the application continu
   const ready = await server.fetch(new Request("http://localhost/readyz"));
   assert.equal(ready.status, 500);
   assert.doesNotMatch(await ready.text(), /application's own/);
-  assert.deepEqual(logged, [{ event: "exchange-failed", door: "web", name: "RangeError" }]);
+  assert.deepEqual(logged, [{ event: "exchange-failed", transport: "web", name: "RangeError" }]);
 
   // A request that throws as soon as it is looked at.
   const torn = httpServer((request, response) => {

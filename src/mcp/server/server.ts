@@ -7,7 +7,7 @@ import { createGateway } from "../gateway/index.ts";
 import { merge, registry } from "../source/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
 import { type WebHandler, webHandler } from "../transport/index.ts";
-import { closeAll, type ServerListeners, type Listening, type ListenOptions, openDoors } from "./listen.ts";
+import { closeAll, type ServerListeners, type Listening, type ListenOptions, openListeners } from "./listen.ts";
 import { type Prompts, promptRegistry, type Resources, resourceRegistry, type Tools, toolRegistry } from "./registries.ts";
 
 /** Logs faults of a registry itself: an `enabled` that threw, a watcher that threw. */
@@ -72,7 +72,7 @@ class Server implements AsyncDisposable {
   readonly #relist: () => void;
   readonly #abandon: () => void;
   readonly #own: AsyncDisposableStack;
-  readonly #doors: Partial<ServerListeners>[] = [];
+  readonly #listeners: Partial<ServerListeners>[] = [];
   #closed: Promise<void> | undefined;
 
   constructor(name: string, version: string, options: ServerOptions) {
@@ -170,19 +170,19 @@ class Server implements AsyncDisposable {
   }
 
   /**
-   * Opens transports of its own, all or none. `path`, `auth`, hosts and origins default to the server's options. Throws `DOOR_…`, and
+   * Opens transports of its own, all or none. `path`, `auth`, hosts and origins default to the server's options. Throws `BAD_ADDRESS`, `UNSAFE_LISTENER`, and
    * `DRAINING` if the server was closed.
    */
   listen<const L extends ListenOptions>(options: L): Promise<Listening<L>>;
   async listen(options: ListenOptions): Promise<Partial<ServerListeners>> {
     const open = (): boolean => this.#closed === undefined;
     if (!open()) throw hasClosed();
-    const doors = await openDoors(options, this.gateway, this.#options, () => open() && (this.#options.ready?.() ?? true));
+    const listeners = await openListeners(options, this.gateway, this.#options, () => open() && (this.#options.ready?.() ?? true));
     if (open()) {
-      this.#doors.push(doors);
-      return doors;
+      this.#listeners.push(listeners);
+      return listeners;
     }
-    await Promise.all(closeAll(doors, { graceMs: 0 }));
+    await Promise.all(closeAll(listeners, { graceMs: 0 }));
     throw hasClosed();
   }
 
@@ -199,7 +199,7 @@ class Server implements AsyncDisposable {
     const drained = this.gateway.drain(graceMs).then(() => this.#abandon());
     // The gateway answers unfinished requests, so transports are closed a little later.
     const left = { graceMs: graceMs + LAST_REPLIES_MS };
-    await Promise.all([drained, this.#mounted?.close(left), ...this.#doors.flatMap((doors) => closeAll(doors, left))]);
+    await Promise.all([drained, this.#mounted?.close(left), ...this.#listeners.flatMap((listeners) => closeAll(listeners, left))]);
     await this.gateway[Symbol.asyncDispose]();
     await this.#own.disposeAsync();
   }

@@ -319,7 +319,7 @@ describe("bearer tokens", () => {
     const door = await serveHttp({
       gateway,
       auth,
-      doors: [
+      endpoints: [
         { path: "/packets", handle: fine },
         { path: "/open", handle: fine, open: true },
       ],
@@ -399,8 +399,8 @@ describe("bearer tokens", () => {
     assert.deepEqual(
       logged.slice(1),
       [
-        { ...line, door: "http" },
-        { ...line, door: "websocket" },
+        { ...line, transport: "http" },
+        { ...line, transport: "websocket" },
       ],
       "the others came within five seconds",
     );

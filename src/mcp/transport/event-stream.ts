@@ -15,8 +15,8 @@ abstract class ResponseWriteQueue extends WriteQueue {
   #known: Socket | ServerResponse | null;
 
   /** `chunked`: false for HTTP/1.0, which has no chunks. */
-  constructor(response: ServerResponse, chunked: boolean, door: WriteQueueOptions) {
-    super(door);
+  constructor(response: ServerResponse, chunked: boolean, options: WriteQueueOptions) {
+    super(options);
     this.response = response;
     this.#known = chunked ? response.socket : response;
   }
@@ -87,7 +87,7 @@ function chunkOf(text: string, eventId?: string, retryMs?: number, event?: strin
 }
 
 /** Shared by all streams of one server, since there may be very many idle ones. */
-export interface StreamDoor extends WriteQueueOptions {
+export interface StreamOptions extends WriteQueueOptions {
   /** The response has ended. */
   readonly onEnd: (stream: OpenStream, response: ServerResponse) => void;
 }
@@ -98,13 +98,13 @@ export interface StreamDoor extends WriteQueueOptions {
  * streams, and each further object would be a cache miss.
  */
 export class EventStream extends ResponseWriteQueue implements Channel, OpenStream {
-  readonly #onEnd: StreamDoor["onEnd"];
+  readonly #onEnd: StreamOptions["onEnd"];
   readonly #disconnected = new Cancellation();
 
   /** The response must be open. `chunked`: false for HTTP/1.0, which has no chunks. */
-  constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
-    super(response, chunked, door);
-    this.#onEnd = door.onEnd;
+  constructor(response: ServerResponse, chunked: boolean, options: StreamOptions) {
+    super(response, chunked, options);
+    this.#onEnd = options.onEnd;
     // Not `once`, which needs three times the memory; the event is emitted only once.
     response.on("close", () => this.#closed());
   }
@@ -155,11 +155,11 @@ class LineWriteQueue extends ResponseWriteQueue {
  * every reader ignores empty lines.
  */
 export class LineStream extends LineChannel implements OpenStream {
-  constructor(response: ServerResponse, chunked: boolean, door: StreamDoor) {
-    super({ queue: new LineWriteQueue(response, chunked, door), end: () => void response.end() });
+  constructor(response: ServerResponse, chunked: boolean, options: StreamOptions) {
+    super({ queue: new LineWriteQueue(response, chunked, options), end: () => void response.end() });
     response.on("close", () => {
       this.lose();
-      door.onEnd(this, response);
+      options.onEnd(this, response);
     });
   }
 

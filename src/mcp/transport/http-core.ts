@@ -52,7 +52,7 @@ export interface Rejection {
 
 export interface HttpCoreOptions {
   /** In log lines. */
-  readonly door: "http" | "web" | "websocket";
+  readonly transport: "http" | "web" | "websocket";
   readonly routes: Routes;
   /** The path of the MCP endpoint. */
   readonly path: string;
@@ -120,8 +120,8 @@ export class HttpCore {
 
   /** The answer to a request whose token is missing or was refused. */
   refuseToken(verdict: Refused): Answer {
-    const { log, door, challenge } = this.#options;
-    log?.("notice", { event: "request-refused", door, why: verdict.refused });
+    const { log, transport, challenge } = this.#options;
+    log?.("notice", { event: "request-refused", transport, why: verdict.refused });
     return refuseToken(verdict, challenge);
   }
 
@@ -145,9 +145,9 @@ export class HttpCore {
 
   /** A lease for one more stream; undefined if there are too many. */
   leaseStream(caller: Caller): StreamLease | undefined {
-    const { streams, log, door } = this.#options;
+    const { streams, log, transport } = this.#options;
     const lease = streams.admit(caller);
-    if (lease === undefined) log?.("warning", { event: "stream-refused", door, reason: "streams" });
+    if (lease === undefined) log?.("warning", { event: "stream-refused", transport, reason: "streams" });
     return lease;
   }
 
@@ -192,8 +192,8 @@ export class HttpCore {
 
   /** Logs the error's name only, since its message may quote what a caller sent. */
   reportFailure(error: unknown): void {
-    const { log, door } = this.#options;
-    log?.("error", { event: "exchange-failed", door, name: error instanceof Error ? error.name : typeof error });
+    const { log, transport } = this.#options;
+    log?.("error", { event: "exchange-failed", transport, name: error instanceof Error ? error.name : typeof error });
   }
 }
 

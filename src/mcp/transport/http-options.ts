@@ -74,7 +74,7 @@ export interface HttpOptions {
   /** False, or a text that says why: `/readyz` answers 503. Default: true until closed. */
   readonly ready?: () => boolean | string;
   readonly limits?: Partial<HttpLimits>;
-  readonly doors?: readonly HttpMount[];
+  readonly endpoints?: readonly HttpMount[];
   /** WebSockets, with the same checks and limits. */
   readonly upgrades?: readonly SocketMount[];
   readonly clock?: Clock;

@@ -32,7 +32,7 @@ export interface RouteOptions {
   readonly path: string;
   /** The application's router may strip the endpoint's path, so MCP is served at `/` too, and the first of two routes at one path wins. */
   readonly mounted: boolean;
-  readonly doors: readonly HttpMount[];
+  readonly endpoints: readonly HttpMount[];
   readonly auth: Authenticator | undefined;
   /** The resource tokens are made for; empty if it is not configured. */
   readonly resource: string;
@@ -52,11 +52,11 @@ export function checkPath(path: string, what: string): void {
 
 /** Health pages, the MCP endpoints, the metadata for clients that need a token, then other mounted handlers. */
 export function routes(options: RouteOptions): Routes {
-  const { path, mounted, doors, auth, resource, closing, ready } = options;
+  const { path, mounted, auth, resource, closing, ready } = options;
   const exact = new Map<string, Route>();
   const add = (at: string, route: Route): void => {
     if (!exact.has(at)) exact.set(at, route);
-    else if (!mounted) throw new TroupeError("BAD_OPTION", `Two doors want ${at}: mount one of them elsewhere.`);
+    else if (!mounted) throw new TroupeError("BAD_OPTION", `Two endpoints want ${at}: mount one of them elsewhere.`);
   };
   add(
     "/healthz",
@@ -73,17 +73,17 @@ export function routes(options: RouteOptions): Routes {
       page(() => ({ status: 200, headers: METADATA_HEADERS, body: JSON.stringify(auth?.metadata(resource)) })),
     );
   }
-  const prefixes = doors.map((door) => {
-    checkPath(door.path, "a door's path");
+  const prefixes = options.endpoints.map((endpoint) => {
+    checkPath(endpoint.path, "an endpoint's path");
     const route: Route = {
-      verbs: door.verbs ?? ["GET", "POST"],
-      guarded: door.open !== true,
+      verbs: endpoint.verbs ?? ["GET", "POST"],
+      guarded: endpoint.open !== true,
       mcp: false,
       posture: undefined,
-      answer: (exchange) => door.handle(exchange),
+      answer: (exchange) => endpoint.handle(exchange),
     };
-    add(door.path, route);
-    return { prefix: `${door.path}/`, route };
+    add(endpoint.path, route);
+    return { prefix: `${endpoint.path}/`, route };
   });
   return {
     find: (at) => exact.get(at) ?? prefixes.find(({ prefix }) => at.startsWith(prefix))?.route ?? exact.get(normalised(at)),

@@ -335,7 +335,10 @@ describe("HTTP", () => {
       await (await serveHttp({ gateway: fakeGateway(), port: 0, allowedHosts: [host] })).close();
     await assert.rejects(serveHttp({ gateway: fakeGateway(), port: 70_000 }), { code: "BAD_OPTION", message: /not a port/ });
     const door = { path: "/mcp", handle: () => ({ status: 200 }) };
-    await assert.rejects(serveHttp({ gateway: fakeGateway(), doors: [door] }), { code: "BAD_OPTION", message: /Two doors want \/mcp/ });
+    await assert.rejects(serveHttp({ gateway: fakeGateway(), endpoints: [door] }), {
+      code: "BAD_OPTION",
+      message: /Two endpoints want \/mcp/,
+    });
   });
 });
 
@@ -346,7 +349,7 @@ describe("mounted handlers", () => {
       {},
       {
         limits: { bodyBytes: 100 },
-        doors: [
+        endpoints: [
           {
             path: "/packets",
             verbs: ["POST", "GET"],
@@ -615,7 +618,7 @@ describe("an unreadable request after another one", () => {
   it("does not change an answer if it is a CONNECT", async () => {
     const quick = { path: "/quick", handle: () => ({ status: 200, body: "{}" }) };
     const text = head("GET /quick HTTP/1.1", "host: 127.0.0.1") + head("CONNECT elsewhere:1 HTTP/1.1", "host: elsewhere:1");
-    assert.deepEqual(await sent(text, { doors: [quick] }), ["200"]);
+    assert.deepEqual(await sent(text, { endpoints: [quick] }), ["200"]);
   });
 
   it("waits for a pending answer, whatever was answered before and after it", async () => {

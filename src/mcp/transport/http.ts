@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { boundsOf, checkOptions, FUNCTION, type OptionTable, systemClock, systemEntropy } from "../../core/contract/index.ts";
 import { type FaultKind, refusal } from "../gateway/index.ts";
 import { AUTH, challengeContext, refuseUnaddressed } from "./auth/index.ts";
-import { authority, endRefused, isLoopback, listenAt, refuseOpenDoor } from "./listen.ts";
+import { authority, endRefused, isLoopback, listenAt, refuseOpenListener } from "./listen.ts";
 import { lastAnswer } from "./http-answer.ts";
 import { BodyRequest, createServer } from "./http-body.ts";
 import { HttpCore } from "./http-core.ts";
@@ -17,7 +17,7 @@ import { checkPath, routes } from "./http-routes.ts";
 import { UploadBudget, ConnectionsPerPeer } from "./budgets.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { rateLimitedLog, withTimeout } from "../../core/contract/internal.ts";
-import type { WebSocketDoor } from "./websocket.ts";
+import type { WebSocketEndpoints } from "./websocket.ts";
 
 const OPTIONS: OptionTable<HttpOptions> = {
   gateway: true,
@@ -31,7 +31,7 @@ const OPTIONS: OptionTable<HttpOptions> = {
   sse: true,
   ready: FUNCTION,
   limits: boundsOf(HTTP_LIMITS),
-  doors: true,
+  endpoints: true,
   upgrades: true,
   clock: true,
   entropy: true,
@@ -60,19 +60,19 @@ function unreadable(code: string | undefined): string {
  * everything limited in size and time. Throws `TroupeError` (`DOOR_…`) if it cannot listen.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
-  const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, doors = [], upgrades = [], clock = systemClock } = options;
+  const { gateway, host = "127.0.0.1", port = 0, path = "/mcp", auth, endpoints = [], upgrades = [], clock = systemClock } = options;
   checkOptions("serveHttp", options, OPTIONS);
   const log = rateLimitedLog(options.log, clock);
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   const limits = { ...HTTP_LIMITS, ...options.limits };
-  refuseOpenDoor("HTTP", host, auth !== undefined, options.insecure ?? false);
+  refuseOpenListener("HTTP", host, auth !== undefined, options.insecure ?? false);
   const everywhere = host === "0.0.0.0" || host === "::";
   // A loopback audience would accept tokens that were made for another server on the client's machine.
   if (everywhere) refuseUnaddressed(`HTTP on ${host}`, auth);
   checkPath(path, "the endpoint's path");
 
   // Loaded on demand, since few servers need it, and before the server listens.
-  const Sockets = upgrades.length === 0 ? undefined : (await import("./websocket.ts")).WebSocketDoor;
+  const Sockets = upgrades.length === 0 ? undefined : (await import("./websocket.ts")).WebSocketEndpoints;
 
   const server = createServer<typeof BodyRequest>({
     IncomingMessage: BodyRequest,
@@ -102,16 +102,16 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     bytes: limits.arrivingBytes,
     longest: limits.bodyBytes,
     clock,
-    onFull: () => log?.("warning", { event: "inflow-full", door: "http" }),
+    onFull: () => log?.("warning", { event: "inflow-full", transport: "http" }),
   });
   const challenge = challengeContext(auth, resource);
 
   const { allowedHosts = [], allowedOrigins = [] } = options;
   const guard = httpGuard({ host, allowedHosts, allowedOrigins, resource: auth?.resource });
-  const served = { gateway, path, mounted: false, doors, auth, resource, sse };
+  const served = { gateway, path, mounted: false, endpoints, auth, resource, sse };
   const closing = (): boolean => handler.closing;
   let core: HttpCore;
-  let sockets: WebSocketDoor | undefined;
+  let sockets: WebSocketEndpoints | undefined;
   try {
     const table = routes({ ...served, closing, ready: options.ready ?? (() => true) });
     const rules = {
@@ -128,8 +128,8 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       clock,
       log,
     };
-    core = new HttpCore({ ...rules, door: "http" });
-    const socketCore = new HttpCore({ ...rules, door: "websocket" });
+    core = new HttpCore({ ...rules, transport: "http" });
+    const socketCore = new HttpCore({ ...rules, transport: "websocket" });
     sockets = Sockets && new Sockets({ upgrades, core: socketCore, streams, uploads, limits, clock, log });
   } catch (error) {
     server.close();
@@ -145,10 +145,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
     silent.delete(this);
     peers.leave(this);
   };
-  server.on("drop", () => log?.("warning", { event: "connection-refused", door: "http", reason: "connections" }));
+  server.on("drop", () => log?.("warning", { event: "connection-refused", transport: "http", reason: "connections" }));
   server.on("connection", (socket: Socket) => {
     if (!peers.enter(socket)) {
-      log?.("warning", { event: "connection-refused", door: "http", reason: "connections-per-peer" });
+      log?.("warning", { event: "connection-refused", transport: "http", reason: "connections-per-peer" });
       socket.destroy();
       return;
     }
@@ -178,7 +178,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       return;
     }
     endRefused(socket, clock, unreadable(code));
-    log?.("notice", { event: "request-unreadable", door: "http", code });
+    log?.("notice", { event: "request-unreadable", transport: "http", code });
   };
   // Tunnels are not supported, and node:http does not manage the connection any more.
   server.on("connect", ({ socket }) => {
@@ -204,10 +204,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpListener> {
       else handler.whenIdle(socket, () => refuseUnreadable(code, socket));
     });
   });
-  server.on("error", (error) => log?.("error", { event: "listen-failed", door: "http", name: error.name }));
+  server.on("error", (error) => log?.("error", { event: "listen-failed", transport: "http", name: error.name }));
 
-  if (auth === undefined && !isLoopback(host)) log?.("warning", { event: "open-door", door: "http", url });
-  log?.("info", { event: "listening", door: "http", url });
+  if (auth === undefined && !isLoopback(host)) log?.("warning", { event: "open-listener", transport: "http", url });
+  log?.("info", { event: "listening", transport: "http", url });
 
   let closed: Promise<void> | undefined;
   const shut = async (graceMs: number): Promise<void> => {

@@ -43,11 +43,11 @@ export function listenAt(server: Server, host: string, port: number): Promise<nu
 }
 
 /** Throws `UNSAFE_LISTENER` for a server without authentication that other machines can reach. */
-export function refuseOpenDoor(door: string, host: string, authenticated: boolean, insecure: boolean): void {
+export function refuseOpenListener(listener: string, host: string, authenticated: boolean, insecure: boolean): void {
   if (authenticated || insecure || isLoopback(host)) return;
   throw new TroupeError(
     "UNSAFE_LISTENER",
-    `${door} on ${host} would be open to everybody who reaches this machine: give it authentication ` +
+    `${listener} on ${host} would be open to everybody who reaches this machine: give it authentication ` +
       "(API keys or an issuer: `auth`, or --api-keys, or --jwks and --issuer on the command line), listen on 127.0.0.1, or say `insecure: true` " +
       "(--insecure on the command line) when something in front of it authenticates.",
   );

@@ -6,7 +6,7 @@ import { type Answer, Cancellation, type CancelSignal, type Channel, type Clock,
 import { hasOwn } from "../../core/contract/internal.ts";
 import type { Verdict, Verified } from "./auth/index.ts";
 import type { UploadBudget } from "./budgets.ts";
-import { EventStream, LineStream, type StreamDoor } from "./event-stream.ts";
+import { EventStream, LineStream, type StreamOptions } from "./event-stream.ts";
 import { refuseUpload, writeAnswer } from "./http-answer.ts";
 import type { BodyRequest } from "./http-body.ts";
 import { headersOf, pathOf } from "./http-checks.ts";
@@ -60,7 +60,7 @@ export class NodeHttpHandler {
   /** Connections that end with an answer that was written. What still arrives on them is discarded, since it is ambiguous. */
   readonly #ending = new Set<Socket>();
   /** Shared by all streams. */
-  readonly #streamDoor: StreamDoor;
+  readonly #streamOptions: StreamOptions;
   readonly #received: TickBatcher<Received>;
   readonly #answered: TickBatcher<Answered>;
   #closing = false;
@@ -69,7 +69,7 @@ export class NodeHttpHandler {
     this.#options = options;
     this.#core = options.core;
     const { limits, clock, log } = options;
-    const onDrop = (reason: string): void => log?.("warning", { event: "client-dropped", door: "http", reason });
+    const onDrop = (reason: string): void => log?.("warning", { event: "client-dropped", transport: "http", reason });
     this.#pending = new PendingResponses({ clock, blockedMs: limits.blockedMs, unreadBytes: limits.unreadBytes, onDrop });
     this.#answered = new TickBatcher(clock, (answered) => this.#finish(answered));
     this.#received = new TickBatcher(
@@ -77,7 +77,7 @@ export class NodeHttpHandler {
       (received) => this.#dispatch(received),
       () => this.#answered.flush(),
     );
-    this.#streamDoor = {
+    this.#streamOptions = {
       limits,
       clock,
       onDrop,
@@ -259,7 +259,9 @@ export class NodeHttpHandler {
     response.writeHead(200, head);
     response.flushHeaders();
     const stream =
-      framing === "events" ? new EventStream(response, chunked, this.#streamDoor) : new LineStream(response, chunked, this.#streamDoor);
+      framing === "events"
+        ? new EventStream(response, chunked, this.#streamOptions)
+        : new LineStream(response, chunked, this.#streamOptions);
     this.#pending.beginBackground(this.#pending.of(request.socket));
     this.#core.streamOpened(exchange, stream, lease);
     return stream;

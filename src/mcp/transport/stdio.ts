@@ -120,7 +120,7 @@ export function serveStdio(options: StdioOptions): StdioListener {
         },
         destroy: () => end(),
       },
-      { limits: { queuedBytes }, clock, onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "stdio", reason }) },
+      { limits: { queuedBytes }, clock, onDrop: (reason) => log?.("warning", { event: "client-dropped", transport: "stdio", reason }) },
     ),
     end: () => end(),
   });
@@ -133,7 +133,7 @@ export function serveStdio(options: StdioOptions): StdioListener {
     lineBytes: () => lineBytes,
     onLine: (line) => connection.receive(line),
     onTooLong: () => {
-      log?.("warning", { event: "line-too-long", door: "stdio", lineBytes });
+      log?.("warning", { event: "line-too-long", transport: "stdio", lineBytes });
       channel.send(refusalText("TOO_LARGE", `A message may have at most ${lineBytes} bytes: send less at once.`));
     },
     onEnd: () => end(),
@@ -159,7 +159,7 @@ export function serveStdio(options: StdioOptions): StdioListener {
   async function finish(ms: number): Promise<void> {
     // The clock's timers do not keep the process alive; this one does, until the last answers are written.
     const stay = setInterval(() => {}, 60_000);
-    const ran = connection.close(ms).catch(() => log?.("error", { event: "close-failed", door: "stdio" }));
+    const ran = connection.close(ms).catch(() => log?.("error", { event: "close-failed", transport: "stdio" }));
     await withTimeout(clock, ms + LAST_REPLIES_MS, ran, () => undefined);
     // The last answers are written at the end of this tick.
     await new Promise<void>((done) => {

@@ -16,7 +16,7 @@ const TWICE = "A message has one token in one place: send it once.";
 
 export interface TcpConnectionOptions {
   readonly socket: Socket;
-  readonly door: { readonly [K in "gateway" | "auth" | "refusal" | "tokenPlace"]: TcpOptions[K] };
+  readonly served: { readonly [K in "gateway" | "auth" | "refusal" | "tokenPlace"]: TcpOptions[K] };
   /** The audience of tokens. */
   readonly resource: string;
   /** The caller, as far as its address is known. */
@@ -41,9 +41,9 @@ const beginsJson = (line: Line): boolean => /^[ \t]*[{[]/.test(typeof line === "
 
 /** One client on a socket: first its token, then its messages. */
 export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
-  const { socket, door, limits, uploads, unread, batch, reads, clock, log, onEnd } = options;
-  const refusalIn = door.refusal ?? refusalText;
-  const { tokenPlace = `params._meta["${AUTHORIZATION_KEY}"] of the first request` } = door;
+  const { socket, served, limits, uploads, unread, batch, reads, clock, log, onEnd } = options;
+  const refusalIn = served.refusal ?? refusalText;
+  const { tokenPlace = `params._meta["${AUTHORIZATION_KEY}"] of the first request` } = served;
   const undo: (() => void)[] = [];
   const held: Line[] = [];
   let connection: Connection | undefined;
@@ -75,7 +75,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
         },
         destroy: () => void socket.destroy(),
       },
-      { limits, clock, onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "tcp", reason }) },
+      { limits, clock, onDrop: (reason) => log?.("warning", { event: "client-dropped", transport: "tcp", reason }) },
     ),
     batch,
     end: () => {
@@ -89,14 +89,14 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   const refuse = (kind: FaultKind, message: string, id: string | number | null = null): void => {
     if (over) return;
     refused = true;
-    log?.("notice", { event: "client-refused", door: "tcp", why: kind });
+    log?.("notice", { event: "client-refused", transport: "tcp", why: kind });
     stopReading();
     channel.send(refusalIn(kind, message, id));
     end();
   };
 
   const admit = (caller: Caller, expiresAt?: number): void => {
-    connection = door.gateway.connect(channel, { ...options.caller, ...caller });
+    connection = served.gateway.connect(channel, { ...options.caller, ...caller });
     if (expiresAt !== undefined) {
       undo.push(clock.after(expiresAt - clock.now(), () => refuse("TOKEN", "The token has expired: connect again with a fresh one.")));
     }
@@ -104,12 +104,12 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   };
 
   const checkToken = async (line: Line): Promise<void> => {
-    if (door.auth === undefined) return;
+    if (served.auth === undefined) return;
     checking = true;
     const first = takeToken(line);
     if (first === undefined) return refuse("PARSE", "The first line is not a JSON-RPC request in UTF-8.");
     if (first === "twice") return refuse("PARSE", TWICE);
-    const verdict = await door.auth.check(first.authorization, options.resource, options.caller.peer);
+    const verdict = await served.auth.check(first.authorization, options.resource, options.caller.peer);
     undoToken?.();
     if (over) return;
     if (hasOwn(verdict, "refused")) {
@@ -124,7 +124,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     if (over) return;
     // A web page can make a browser speak HTTP to this port: its body would be lines like any other.
     if (!begun && !beginsJson(line))
-      return refuse("PARSE", "The first line is no JSON: speak one JSON-RPC message a line here, or use the HTTP door.");
+      return refuse("PARSE", "The first line is no JSON: speak one JSON-RPC message a line here, or use HTTP.");
     begun = true;
     if (connection === undefined) {
       // What is pipelined behind the first request waits; how much is bounded by the pause below.
@@ -137,7 +137,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
       }
       return;
     }
-    if (door.auth === undefined || !mayHoldToken(line)) return connection.receive(line);
+    if (served.auth === undefined || !mayHoldToken(line)) return connection.receive(line);
     // Parsed here, before the gateway has looked at it.
     const excess = tooManyValues(line, VALUE_LIMITS);
     if (excess !== undefined) return channel.send(refusalIn("TOO_LARGE", `${excess}; send less at once.`, null));
@@ -179,7 +179,7 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
     // Discarded, not left unread: unread bytes would reset the socket and lose the last answer.
     socket.resume();
     const ran = connection === undefined ? Promise.resolve() : connection.close();
-    void ran.catch(() => log?.("error", { event: "close-failed", door: "tcp" })).then(() => channel.close());
+    void ran.catch(() => log?.("error", { event: "close-failed", transport: "tcp" })).then(() => channel.close());
   }
 
   socket.on("error", () => {});
@@ -193,14 +193,14 @@ export function tcpConnection(options: TcpConnectionOptions): TcpConnection {
   });
 
   const undoToken =
-    door.auth === undefined
+    served.auth === undefined
       ? undefined
       : clock.after(limits.tokenMs, () => {
           if (connection === undefined)
             refuse("TOKEN", `No token came within ${limits.tokenMs} ms: send it in ${tokenPlace} ("Bearer …").`);
         });
   if (undoToken !== undefined) undo.push(undoToken);
-  if (door.auth === undefined) admit(options.caller);
+  if (served.auth === undefined) admit(options.caller);
   watchIdle();
 
   const destroy = (): void => {

@@ -16,7 +16,7 @@ import type { FaultKind } from "../gateway/index.ts";
 import { AUTH, type Authenticator, refuseUnaddressed } from "./auth/index.ts";
 import { UploadBudget, ConnectionsPerPeer, UnreadBudget } from "./budgets.ts";
 import type { LineChannel } from "./lines.ts";
-import { authority, isLoopback, listenAt, listenAtPath, refuseOpenDoor } from "./listen.ts";
+import { authority, isLoopback, listenAt, listenAtPath, refuseOpenListener } from "./listen.ts";
 import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { rateLimitedLog } from "../../core/contract/internal.ts";
 import { TickBatcher } from "./pending-responses.ts";
@@ -119,7 +119,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpListener> {
   const limits = { ...TCP_LIMITS, ...options.limits };
   // Only its owner may open a Unix socket, so no token is needed.
   const auth = path === undefined ? options.auth : undefined;
-  if (path === undefined) refuseOpenDoor("TCP", host, auth !== undefined, options.insecure ?? false);
+  if (path === undefined) refuseOpenListener("TCP", host, auth !== undefined, options.insecure ?? false);
   refuseUnaddressed("TCP", auth);
 
   const open = new Set<TcpConnection>();
@@ -127,9 +127,11 @@ export async function serveTcp(options: TcpOptions): Promise<TcpListener> {
     bytes: limits.arrivingBytes,
     longest: limits.lineBytes,
     clock,
-    onFull: () => log?.("warning", { event: "inflow-full", door: "tcp" }),
+    onFull: () => log?.("warning", { event: "inflow-full", transport: "tcp" }),
   });
-  const unread = new UnreadBudget(limits.unreadBytes, () => log?.("warning", { event: "client-dropped", door: "tcp", reason: "unread" }));
+  const unread = new UnreadBudget(limits.unreadBytes, () =>
+    log?.("warning", { event: "client-dropped", transport: "tcp", reason: "unread" }),
+  );
   const peers = new ConnectionsPerPeer(limits.connectionsPerPeer);
   const batch = new TickBatcher<LineChannel>(clock, (channel) => channel.flush());
   const reads = new TickBatcher<() => void>(
@@ -140,11 +142,11 @@ export async function serveTcp(options: TcpOptions): Promise<TcpListener> {
   let closing = false;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: false });
   server.maxConnections = limits.connections;
-  server.on("drop", () => log?.("warning", { event: "connection-refused", door: "tcp", reason: "connections" }));
+  server.on("drop", () => log?.("warning", { event: "connection-refused", transport: "tcp", reason: "connections" }));
   server.on("connection", (socket) => {
     const peer = socket.remoteAddress;
     if (closing || !peers.enter(socket)) {
-      log?.("warning", { event: "connection-refused", door: "tcp", reason: closing ? "closing" : "connections-per-peer" });
+      log?.("warning", { event: "connection-refused", transport: "tcp", reason: closing ? "closing" : "connections-per-peer" });
       socket.destroy();
       return;
     }
@@ -152,7 +154,7 @@ export async function serveTcp(options: TcpOptions): Promise<TcpListener> {
       path === undefined ? { scopes: [], ...(peer === undefined ? {} : { peer }) } : { principal: as, scopes, peer: "unix" };
     const connection = tcpConnection({
       socket,
-      door: { gateway, refusal, tokenPlace, auth },
+      served: { gateway, refusal, tokenPlace, auth },
       resource: auth?.resource ?? "",
       caller,
       limits,
@@ -172,9 +174,9 @@ export async function serveTcp(options: TcpOptions): Promise<TcpListener> {
 
   const at = path === undefined ? await listenAt(server, host, port) : 0;
   const url = path === undefined ? `tcp://${authority(host, at)}` : `unix:${await listenAtPath(server, path)}`;
-  server.on("error", (error) => log?.("error", { event: "listen-failed", door: "tcp", name: error.name }));
-  if (path === undefined && auth === undefined && !isLoopback(host)) log?.("warning", { event: "open-door", door: "tcp", url });
-  log?.("info", { event: "listening", door: "tcp", url });
+  server.on("error", (error) => log?.("error", { event: "listen-failed", transport: "tcp", name: error.name }));
+  if (path === undefined && auth === undefined && !isLoopback(host)) log?.("warning", { event: "open-listener", transport: "tcp", url });
+  log?.("info", { event: "listening", transport: "tcp", url });
 
   const close = async ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => {
     if (closing) return closed;

@@ -154,7 +154,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     socket,
     limits,
     clock,
-    onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "websocket", reason }),
+    onDrop: (reason) => log?.("warning", { event: "client-dropped", transport: "websocket", reason }),
   });
 
   // A client that does not answer the close frame would hold the socket.
@@ -171,7 +171,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
 
   const refuse = (code: number, why: string): void => {
     if (!listening) return;
-    log?.("notice", { event: "client-refused", door: "websocket", why });
+    log?.("notice", { event: "client-refused", transport: "websocket", why });
     closeWith(code, why);
   };
 
@@ -218,7 +218,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
     if (ws.isPaused || !listening) return;
     if (inbound.tooSlow(clock.now())) return refuse(POLICY, "A message was begun and did not end in time.");
     if (silent) {
-      log?.("notice", { event: "client-dropped", door: "websocket", reason: "silent" });
+      log?.("notice", { event: "client-dropped", transport: "websocket", reason: "silent" });
       return ws.terminate();
     }
     if (channel.queued > 0) return;
@@ -235,7 +235,8 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   });
   // Too large, not UTF-8, not masked: the library closes with the right code, and only needs a listener.
   ws.on("error", (error) => {
-    if (listening) log?.("notice", { event: "client-refused", door: "websocket", why: "code" in error ? String(error.code) : error.name });
+    if (listening)
+      log?.("notice", { event: "client-refused", transport: "websocket", why: "code" in error ? String(error.code) : error.name });
     listening = false;
     giveUp();
   });
@@ -253,7 +254,7 @@ export function webSocketConnection(options: WebSocketConnectionOptions): WebSoc
   const connection = options.connect(channel);
   let closing: Promise<void> | undefined;
   const closed = (): Promise<void> =>
-    (closing ??= connection.close().catch(() => log?.("error", { event: "close-failed", door: "websocket" })));
+    (closing ??= connection.close().catch(() => log?.("error", { event: "close-failed", transport: "websocket" })));
 
   if (expiresAt !== undefined) {
     undo.push(clock.after(expiresAt - clock.now(), () => refuse(POLICY, "The token has expired: connect again with a fresh one.")));

@@ -139,14 +139,14 @@ describe("WebSocket", () => {
     assert.equal(await status(handshake()), "101");
     const gateway = fakeGateway();
     const upgrade: SocketMount = { path: "/socket", connect: (channel, caller) => gateway.connect(channel, caller) };
-    await assert.rejects(serveHttp({ gateway, upgrades: [upgrade, upgrade] }), { code: "BAD_OPTION", message: /Two WebSocket doors/ });
+    await assert.rejects(serveHttp({ gateway, upgrades: [upgrade, upgrade] }), { code: "BAD_OPTION", message: /Two WebSocket endpoints/ });
     await assert.rejects(serveHttp({ gateway, upgrades: [{ ...upgrade, path: "socket" }] }), { code: "BAD_OPTION" });
   });
 
   it("is not opened behind a request without an answer, which is still answered", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using server = await serve({
-      doors: [{ path: "/slow", handle: () => promise.then(() => ({ status: 200, body: "{}" })) }],
+      endpoints: [{ path: "/slow", handle: () => promise.then(() => ({ status: 200, body: "{}" })) }],
     });
     await using client = await rawSocket(server.port);
     client.write(head("GET /slow HTTP/1.1", "host: 127.0.0.1") + handshake());

@@ -43,7 +43,7 @@ interface UpgradeRequest {
  * Checks each upgrade like any other HTTP request: head, version, token, number of streams, in this order. A refused client gets an
  * HTTP answer and never a frame.
  */
-export class WebSocketDoor {
+export class WebSocketEndpoints {
   readonly #options: WebSocketEndpointOptions;
   readonly #mounts = new Map<string, { readonly mount: SocketMount; readonly server: WebSocketServer }>();
   readonly #open = new Set<WebSocketConnection>();
@@ -58,7 +58,7 @@ export class WebSocketDoor {
     for (const mount of options.upgrades) {
       checkPath(mount.path, "a WebSocket's path");
       if (this.#mounts.has(mount.path))
-        throw new TroupeError("BAD_OPTION", `Two WebSocket doors want ${mount.path}: mount one of them elsewhere.`);
+        throw new TroupeError("BAD_OPTION", `Two WebSocket endpoints want ${mount.path}: mount one of them elsewhere.`);
       this.#mounts.set(mount.path, { mount, server: upgrader(mount, options.limits.bodyBytes, options.clock) });
     }
   }

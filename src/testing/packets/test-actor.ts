@@ -46,7 +46,7 @@ export const asCapability = (given: Capability | ActorKind): Capability => ("doe
 
 const idOf = (which: string | Capability | ActorKind): string => (typeof which === "string" ? which : asCapability(which).id);
 
-/** Starts actors, each for its user, and sends them what a door would have read. */
+/** Starts actors, each for its user, and sends them what a transport would have read. */
 export function testActors(flow: PacketFlow, engine: Engine, defaultUser: string) {
   let started = 0;
 
@@ -95,7 +95,7 @@ const viewerOf = (principal: string): Viewer => ({ principal, scopes: [] });
 
 const optionsOf = ({ actor_options }: RequestPacket) => (actor_options === undefined ? {} : { options: actor_options });
 
-// What no packet can carry is refused as a door refuses it, and nothing is shared between a test and an actor.
+// What no packet can carry is refused as a transport refuses it, and nothing is shared between a test and an actor.
 function read({ capability_id, actor_id, options }: Omit<TestActor, "state">, payload: JsonObject, context: PacketContext): RequestPacket {
   const packet = readPacket(
     JSON.stringify({

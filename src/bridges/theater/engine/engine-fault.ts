@@ -27,7 +27,7 @@ const CODES: Readonly<Partial<Record<string, StageCode>>> = {
 
 const codeFor = (code: string): StageCode => getOwn(CODES, code) ?? (code.startsWith("STORE_") ? "StoreError" : "ActorError");
 
-/** Where the engine's own sentence speaks of what nobody has at these doors. */
+/** Where the engine's own sentence speaks of what nobody has here. */
 const SAID: Readonly<Partial<Record<string, string>>> = {
   NO_ACTOR: "There is no such actor: list_actors tells who is there.",
   ACTOR_STOPPED: "The actor has stopped: start_actor begins another.",

@@ -11,7 +11,7 @@ export interface Said {
 const SHAPE = 'JSON text {"action": "tools/look", "args": {…}}';
 const text = new TextDecoder("utf-8", { fatal: true });
 
-/** Messages are bytes at Theater's door and JSON inside: to actors that are no guests they are JSON text of an action and its arguments. */
+/** Messages are bytes in Theater's protocol and JSON inside: to actors that are no guests they are JSON text of an action and its arguments. */
 export function said(data: Uint8Array): Said {
   const excess = tooManyValues(data, VALUE_LIMITS);
   if (excess !== undefined) throw new StageError("InvalidRequest", `${excess}: send less at once.`);

@@ -53,7 +53,7 @@ export const FACE_LIMITS: FaceLimits = {
 /** Besides the arguments that are bounded: a request's frame, ids, names. */
 const REST_BYTES = 65_536;
 
-/** What a gateway and its doors have to take at once so that a call may be as long as these limits let it, in bytes. */
+/** What a gateway and its listeners have to take at once so that a call may be as long as these limits let it, in bytes. */
 export const faceMessageBytes = (limits: Partial<FaceLimits> = {}): number => {
   const { componentBytes, messageBytes, manifestLength } = { ...FACE_LIMITS, ...limits };
   // A component and a message are base64; in a manifest each line's end takes two bytes.

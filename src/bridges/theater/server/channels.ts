@@ -60,7 +60,7 @@ export class Channels {
     const left = Array.from(this.#open).filter(([, { line }]) => line.client === client);
     for (const [id] of left) this.#forget(id);
     const closed = await Promise.allSettled(left.map(([, { channel }]) => channel.close()));
-    if (closed.some(({ status }) => status === "rejected")) this.#log?.("warning", { event: "channel-close-failed", door: "theater" });
+    if (closed.some(({ status }) => status === "rejected")) this.#log?.("warning", { event: "channel-close-failed", transport: "theater" });
   }
 
   #known(id: string): Open {

@@ -38,7 +38,9 @@ export class Connection implements Client {
     this.#house = house;
     this.#reader = new WireReader(limits, clock);
     this.#speech = new Speech(this.#reader, limits);
-    this.#outlet = new Outlet(socket, limits, clock, (reason) => log?.("warning", { event: "client-dropped", door: "theater", reason }));
+    this.#outlet = new Outlet(socket, limits, clock, (reason) =>
+      log?.("warning", { event: "client-dropped", transport: "theater", reason }),
+    );
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 60_000);
     socket.on("data", (chunk: Buffer) => this.#take(chunk));
@@ -54,12 +56,12 @@ export class Connection implements Client {
   push(push: Push): void {
     if (this.#gone.signal.aborted) return;
     const frames = this.#speech.frames(push);
-    if (frames === undefined) this.#house.log?.("warning", { event: "push-too-long", door: "theater", is: push.is });
+    if (frames === undefined) this.#house.log?.("warning", { event: "push-too-long", transport: "theater", is: push.is });
     else this.#outlet.push(frames);
   }
 
   drop(reason: string): void {
-    this.#house.log?.("warning", { event: "client-dropped", door: "theater", reason });
+    this.#house.log?.("warning", { event: "client-dropped", transport: "theater", reason });
     this.#socket.destroy();
   }
 

@@ -6,7 +6,7 @@ import { Channels } from "./channels.ts";
 import { Connection } from "./connection.ts";
 import type { House } from "./house.ts";
 import { THEATER_LIMITS } from "./limits.ts";
-import { refuseOpenDoor } from "./open-door.ts";
+import { refuseOpenListener } from "./open-listener.ts";
 import type { TheaterListener, TheaterOptions } from "./options.ts";
 import { Subscriptions } from "./subscriptions.ts";
 
@@ -22,7 +22,7 @@ export async function serveTheater(options: TheaterOptions): Promise<TheaterList
   const { stage, host = "127.0.0.1", port = 0, path, insecure = false, clock = systemClock, entropy = systemEntropy } = options;
   const log = rateLimitedLog(options.log, clock);
   const limits = { ...THEATER_LIMITS, ...options.limits };
-  if (path === undefined) refuseOpenDoor(host, insecure);
+  if (path === undefined) refuseOpenListener(host, insecure);
   const house: House = {
     stage,
     limits,
@@ -37,7 +37,7 @@ export async function serveTheater(options: TheaterOptions): Promise<TheaterList
   // A client that has said all it wants to say still wants its answers.
   const server = createServer({ allowHalfOpen: true });
   server.maxConnections = limits.connections;
-  server.on("drop", () => log?.("warning", { event: "connection-refused", door: "theater", reason: "connections" }));
+  server.on("drop", () => log?.("warning", { event: "connection-refused", transport: "theater", reason: "connections" }));
   server.on("connection", (socket) => {
     if (closing) {
       socket.destroy();
@@ -49,9 +49,9 @@ export async function serveTheater(options: TheaterOptions): Promise<TheaterList
   });
 
   const at = path === undefined ? await atPort(server, host, port) : { url: `unix:${await listenAtPath(server, path)}`, port: 0 };
-  server.on("error", (error) => log?.("error", { event: "listen-failed", door: "theater", name: error.name }));
-  if (path === undefined && !isLoopback(host)) log?.("warning", { event: "open-door", door: "theater", url: at.url });
-  log?.("info", { event: "listening", door: "theater", url: at.url });
+  server.on("error", (error) => log?.("error", { event: "listen-failed", transport: "theater", name: error.name }));
+  if (path === undefined && !isLoopback(host)) log?.("warning", { event: "open-listener", transport: "theater", url: at.url });
+  log?.("info", { event: "listening", transport: "theater", url: at.url });
 
   const closed = Promise.withResolvers<void>();
   const close = async ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}): Promise<void> => {

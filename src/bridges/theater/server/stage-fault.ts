@@ -7,6 +7,6 @@ export function faultOf(error: unknown, log: Log | undefined): Fault {
   if (error instanceof StageError) return { code: error.code, message: error.message };
   if (error instanceof WireError) return { code: "InvalidRequest", message: error.message };
   const { name, message } = error instanceof Error ? error : { name: "unknown", message: String(error) };
-  log?.("error", { event: "command-failed", door: "theater", name, message });
+  log?.("error", { event: "command-failed", transport: "theater", name, message });
   return { code: "InternalError", message: "The server failed at this command: its log says of what." };
 }

@@ -25,7 +25,12 @@ export async function startActor(command: Start, client: Client, house: House): 
   // It was started, which is what the client asked: that it may have ended since cannot make that an error.
   const following = await subscriptions.follow(client, id, interest).catch((error: unknown) => {
     subscriptions.release(client);
-    house.log?.("warning", { event: "follow-failed", door: "theater", actor: id, message: error instanceof Error ? error.message : "" });
+    house.log?.("warning", {
+      event: "follow-failed",
+      transport: "theater",
+      actor: id,
+      message: error instanceof Error ? error.message : "",
+    });
   });
   const before = subscribe ? await stage.chain(id).catch((): readonly TheaterEvent[] => []) : [];
   const held = following?.held ?? new HeldPushes(client);

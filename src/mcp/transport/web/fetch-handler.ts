@@ -144,7 +144,7 @@ export class FetchHandler {
     const stream = new WebStream({
       limits,
       clock,
-      onDrop: (reason) => log?.("warning", { event: "client-dropped", door: "web", reason }),
+      onDrop: (reason) => log?.("warning", { event: "client-dropped", transport: "web", reason }),
       onEnd: () => this.#core.streamClosed(stream),
     });
     this.#core.streamOpened(exchange, stream, lease);

@@ -198,7 +198,7 @@ describe("a server mounted in an application", () => {
     channel.send("x".repeat(70_000));
     await clock.advance(30_000);
     assert.equal(channel.disconnected.aborted, true);
-    assert.deepEqual(dropped, [{ event: "client-dropped", door: "web", reason: "blocked" }]);
+    assert.deepEqual(dropped, [{ event: "client-dropped", transport: "web", reason: "blocked" }]);
   });
 
   it("notifies of a client that aborts its request or its stream", async () => {
@@ -301,7 +301,7 @@ describe("a server mounted in an application", () => {
     const answer = await door.fetch(post());
     assert.equal(answer.status, 500);
     assert.ok(!(await answer.text()).includes("secret"));
-    assert.deepEqual(logged, [{ event: "exchange-failed", door: "web", name: "Error" }]);
+    assert.deepEqual(logged, [{ event: "exchange-failed", transport: "web", name: "Error" }]);
   });
 });
 

@@ -53,15 +53,15 @@ export function webHandler(options: WebOptions): WebHandler {
     bytes: limits.arrivingBytes,
     longest: limits.bodyBytes,
     clock,
-    onFull: () => log?.("warning", { event: "inflow-full", door: "web" }),
+    onFull: () => log?.("warning", { event: "inflow-full", transport: "web" }),
   });
   const sse = options.sse === true ? new HttpSse(gateway, options.entropy ?? systemEntropy) : undefined;
   let closing = false;
   // Without a configured address there is no metadata document, and no token is made for this server.
   const resource = auth?.resource ?? "";
   const core = new HttpCore({
-    door: "web",
-    routes: routes({ gateway, path, mounted: true, doors: [], auth, resource, closing: () => closing, ready, sse }),
+    transport: "web",
+    routes: routes({ gateway, path, mounted: true, endpoints: [], auth, resource, closing: () => closing, ready, sse }),
     path,
     guard: httpGuard({ host: "127.0.0.1", allowedHosts, allowedOrigins, resource: auth?.resource }),
     streams,
@@ -95,7 +95,7 @@ export function webHandler(options: WebOptions): WebHandler {
         answer.then((whole) => writeOut(whole, response)),
       );
     } catch (error) {
-      log?.("error", { event: "exchange-failed", door: "web", name: error instanceof Error ? error.name : typeof error });
+      log?.("error", { event: "exchange-failed", transport: "web", name: error instanceof Error ? error.name : typeof error });
       giveUpOn(response);
     }
   };

@@ -11,7 +11,7 @@ export interface PacketEndpointsOptions extends PacketConnectionOptions, PacketM
 
 /** The ways in to a system of capabilities, for whoever opens the ports. */
 export interface PacketEndpoints {
-  /** Of `HttpOptions.doors`. */
+  /** Of `HttpOptions.endpoints`. */
   readonly http: HttpMount;
   /** Of `HttpOptions.upgrades`, at the same path. */
   readonly webSocket: SocketMount;

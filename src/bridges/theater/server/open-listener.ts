@@ -2,7 +2,7 @@ import { TroupeError } from "../../../core/contract/index.ts";
 import { isLoopback } from "../../../mcp/transport/listen.ts";
 
 /** The protocol knows no authentication: beyond loopback nobody is let in unasked. */
-export function refuseOpenDoor(host: string, insecure: boolean): void {
+export function refuseOpenListener(host: string, insecure: boolean): void {
   if (insecure || isLoopback(host)) return;
   throw new TroupeError(
     "UNSAFE_LISTENER",

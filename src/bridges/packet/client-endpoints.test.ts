@@ -7,7 +7,7 @@ import { until } from "troupe/testing";
 import { authenticator, hashApiKey, serveHttp, serveTcp } from "troupe/transport";
 import { PacketClientError } from "./client-error.ts";
 import { packetClient } from "./client.ts";
-import { packetEndpoints } from "./doors.ts";
+import { packetEndpoints } from "./endpoints.ts";
 import { actorCapability, Capabilities, capability, PacketError, PacketFlow } from "./index.ts";
 import { capabilitySource } from "./source.ts";
 
@@ -58,7 +58,7 @@ async function served() {
   flow.tunnelTo(gateway);
   const doors = packetEndpoints(flow);
   const auth = await authenticator({ keys: [{ name: "ada", sha256: hashApiKey(KEY), scopes: [] }] });
-  const http = await serveHttp({ gateway, doors: [doors.http], upgrades: [doors.webSocket], auth });
+  const http = await serveHttp({ gateway, endpoints: [doors.http], upgrades: [doors.webSocket], auth });
   const tcp = await serveTcp({ ...doors.tcp, auth });
   return {
     urls: [`http://127.0.0.1:${http.port}`, `ws://127.0.0.1:${http.port}`, `tcp://127.0.0.1:${tcp.port}`],

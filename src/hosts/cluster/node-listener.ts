@@ -4,7 +4,7 @@ import { Incoming, type IncomingEvents } from "./incoming.ts";
 import type { Settings } from "./options.ts";
 
 /** Where other nodes come in: strangers until they have shown that they know the secret. */
-export class Door {
+export class NodeListener {
   readonly #settings: Settings;
   readonly #events: IncomingEvents;
   readonly #strangers = new Set<Incoming>();

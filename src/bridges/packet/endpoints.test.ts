@@ -14,7 +14,7 @@ import {
   serveTcp,
   type TcpOptions,
 } from "../../mcp/transport/index.ts";
-import { packetEndpoints, type PacketEndpointsOptions } from "./doors.ts";
+import { packetEndpoints, type PacketEndpointsOptions } from "./endpoints.ts";
 import { fakeFlow, packet, told } from "./fake-flow.fixture.ts";
 
 const KEY = "a-key-of-at-least-sixteen-characters";
@@ -23,7 +23,7 @@ const auth = (): Promise<Authenticator> => authenticator({ keys: [{ name: "ada",
 async function serve(options: PacketEndpointsOptions = {}, http: Partial<HttpOptions> = {}) {
   const flow = fakeFlow();
   const doors = packetEndpoints(flow, options);
-  const door = await serveHttp({ gateway: fakeGateway(), doors: [doors.http], upgrades: [doors.webSocket], ...http });
+  const door = await serveHttp({ gateway: fakeGateway(), endpoints: [doors.http], upgrades: [doors.webSocket], ...http });
   const url = `http://127.0.0.1:${door.port}/packets`;
   return { flow, door, port: door.port, url, [Symbol.asyncDispose]: () => door.close({ graceMs: 0 }) };
 }
@@ -194,7 +194,7 @@ describe("POST /packets", () => {
     client.write(post(body, { "content-type": LINES }, "/packets"));
     await eventually(() => server.flow.sessions[0]?.closed === true);
     assert.ok((server.flow.sessions[0]?.received.length ?? 400) < 400);
-    assert.deepEqual(logged.at(-1), { event: "client-dropped", door: "http", reason: "blocked" });
+    assert.deepEqual(logged.at(-1), { event: "client-dropped", transport: "http", reason: "blocked" });
   });
 });
 

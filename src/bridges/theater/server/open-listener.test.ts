@@ -24,7 +24,7 @@ void test("beyond loopback it opens only where that is said to be known, and war
   await assert.rejects(serveTheater({ stage, host: "192.0.2.1" }), refusedAs("UNSAFE_LISTENER"));
   const logged: Json[] = [];
   await using door = await serveTheater({ stage, host: "0.0.0.0", insecure: true, log: (level, data) => logged.push([level, data]) });
-  assert.match(JSON.stringify(logged), /"warning",\{"event":"open-door"/);
+  assert.match(JSON.stringify(logged), /"warning",\{"event":"open-listener"/);
   assert.ok(door.port > 0);
 });
 

@@ -66,7 +66,7 @@ describe("incomplete bodies over HTTP", () => {
     assert.equal(statusOf(await asked(server.port)), 503);
     assert.deepEqual(
       server.logged.filter((entry) => JSON.stringify(entry).includes("inflow-full")),
-      [{ event: "inflow-full", door: "http" }],
+      [{ event: "inflow-full", transport: "http" }],
     );
     assert.equal(statusOf(await asked(server.port, post(x(16_384)))), 200);
     first.write(x(SIZE - BEGUN));

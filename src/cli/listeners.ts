@@ -34,7 +34,7 @@ export interface DoorsOptions {
   readonly httpAuth: Authenticator | undefined;
 }
 
-interface Door {
+interface Listener {
   close(how: { readonly graceMs: number }): Promise<void>;
 }
 
@@ -45,15 +45,15 @@ const withoutAddresses =
     if (!isJsonObject(data) || data["event"] !== "listening") log(level, data, logger);
   };
 
-// Each door by its own file: the folder's index would load them all.
+// Each listener by its own file: the folder's index would load them all.
 const serveTcp = async (options: TcpOptions): Promise<TcpListener> => (await import("../mcp/transport/tcp.ts")).serveTcp(options);
 
-/** Without a door that is named, there is HTTP. */
-export const hasOtherDoor = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
+/** Without an address, there is HTTP. */
+export const hasOtherListener = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
   stdio === true || tcp !== undefined || (theaterTcp !== undefined && theater !== true);
 
 const httpAddress = (options: ServeOptions): HostPort | undefined => {
-  const at = options.http ?? (hasOtherDoor(options) ? undefined : { host: "127.0.0.1", port: 3000 });
+  const at = options.http ?? (hasOtherListener(options) ? undefined : { host: "127.0.0.1", port: 3000 });
   if (options.sse === true && at === undefined) throw usage("--sse is beside MCP's HTTP: give --http, too.");
   return at;
 };
@@ -71,8 +71,8 @@ export const checkAddresses = async (options: ServeOptions, authenticated: boole
   await using open = new AsyncDisposableStack();
   for (const { name, at } of listeners) {
     if (typeof at !== "object" || !("port" in at)) continue;
-    const { listenAt, refuseOpenDoor } = await import("../mcp/transport/listen.ts");
-    if (name !== undefined) refuseOpenDoor(name, at.host, authenticated, insecure);
+    const { listenAt, refuseOpenListener } = await import("../mcp/transport/listen.ts");
+    if (name !== undefined) refuseOpenListener(name, at.host, authenticated, insecure);
     const server = createServer((socket) => socket.destroy());
     await listenAt(server, at.host, at.port);
     // Until all are known to be free: two may be the same.
@@ -81,10 +81,10 @@ export const checkAddresses = async (options: ServeOptions, authenticated: boole
 };
 
 /** The ways in to what is served; Theater's protocol has its own. */
-export class Doors {
+export class Listeners {
   readonly #served: Served;
   readonly #how: DoorsOptions;
-  readonly #open: Door[] = [];
+  readonly #open: Listener[] = [];
   #addresses: Addresses = {};
   #closing = false;
 
@@ -103,9 +103,9 @@ export class Doors {
     const { options, log, auth, httpAuth } = this.#how;
     const { gateway, ground, packets, theater } = this.#served;
     const theaterMount = theater?.mount();
-    const packetDoor = options.packets === undefined ? undefined : packets?.doors();
-    const doorLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
-    const common = { gateway, log: doorLog, insecure: options.insecure ?? false, ...omitUndefined({ auth }) };
+    const packetEndpoints = options.packets === undefined ? undefined : packets?.endpoints();
+    const listenerLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
+    const common = { gateway, log: listenerLog, insecure: options.insecure ?? false, ...omitUndefined({ auth }) };
     const at = httpAddress(options);
     const perPeer = omitUndefined({ connectionsPerPeer: options.connectionsPerPeer });
     if (at !== undefined) {
@@ -118,8 +118,11 @@ export class Doors {
           sse: options.sse ?? false,
           ready: () => !this.#closing && (ground.fault?.message ?? true),
           ...omitUndefined({ allowedHosts: options.allowHost, allowedOrigins: options.allowOrigin }),
-          doors: [...(packetDoor === undefined ? [] : [packetDoor.http]), ...(theaterMount === undefined ? [] : [theaterMount])],
-          ...(packetDoor === undefined ? {} : { upgrades: [packetDoor.webSocket] }),
+          endpoints: [
+            ...(packetEndpoints === undefined ? [] : [packetEndpoints.http]),
+            ...(theaterMount === undefined ? [] : [theaterMount]),
+          ],
+          ...(packetEndpoints === undefined ? {} : { upgrades: [packetEndpoints.webSocket] }),
           // One server takes bodies for all: what is too long for the actors' gateway, that refuses.
           limits: { ...perPeer, ...(theater === undefined || theaterMount === undefined ? {} : { bodyBytes: theater.messageBytes }) },
         }),
@@ -128,12 +131,14 @@ export class Doors {
         http: url,
         meta: `${url}/meta`,
         ...(options.sse === true ? { sse: new URL("/sse", url).href } : {}),
-        ...(packetDoor === undefined ? {} : { packets: new URL(packetDoor.http.path, url).href }),
+        ...(packetEndpoints === undefined ? {} : { packets: new URL(packetEndpoints.http.path, url).href }),
         ...(theaterMount === undefined ? {} : { theater: new URL(theaterMount.path, url).href }),
       });
     }
-    if (packetDoor !== undefined && typeof options.packets === "object")
-      this.#add({ packetsTcp: this.#opened(await serveTcp({ ...common, ...options.packets, ...packetDoor.tcp, limits: perPeer })).url });
+    if (packetEndpoints !== undefined && typeof options.packets === "object")
+      this.#add({
+        packetsTcp: this.#opened(await serveTcp({ ...common, ...options.packets, ...packetEndpoints.tcp, limits: perPeer })).url,
+      });
     if (options.tcp !== undefined)
       this.#add({
         tcp: this.#opened(
@@ -147,16 +152,16 @@ export class Doors {
     const { options, log } = this.#how;
     const { serveStdio } = await import("../mcp/transport/stdio.ts");
     before();
-    const door = serveStdio({
+    const listener = serveStdio({
       gateway: this.#served.gateway,
       log: forLog(log),
       graceMs: options.grace,
       ...omitUndefined({ as: options.as, scopes: options.scope }),
     });
     // In its own grace.
-    this.#open.push({ close: () => door.close() });
+    this.#open.push({ close: () => listener.close() });
     this.#add({ stdio: true });
-    return door;
+    return listener;
   }
 
   /** Whoever asks is told that it is not ready any more. */
@@ -165,12 +170,12 @@ export class Doors {
   }
 
   async close(graceMs: number): Promise<void> {
-    await Promise.all(this.#open.map((door) => door.close({ graceMs })));
+    await Promise.all(this.#open.map((listener) => listener.close({ graceMs })));
   }
 
-  #opened<D extends Door>(door: D): D {
-    this.#open.push(door);
-    return door;
+  #opened<D extends Listener>(listener: D): D {
+    this.#open.push(listener);
+    return listener;
   }
 
   #add(addresses: Addresses): void {

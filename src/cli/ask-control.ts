@@ -40,6 +40,14 @@ export const askControl = async (path: string, op: string, args: JsonObject): Pr
   }
 };
 
+/** Whether a server takes commands at `path`. */
+export const isListening = async (path: string): Promise<boolean> => {
+  if (!isSocket(path)) return false;
+  const socket = await byShortPath(path, listening);
+  socket?.destroy();
+  return socket !== undefined;
+};
+
 const gone = (): CommandError =>
   new CommandError(EXIT.unavailable, "SERVER_GONE", "The running server closed its socket before it answered; look at its log.");
 

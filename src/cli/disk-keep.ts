@@ -7,6 +7,7 @@ import { sqliteStore } from "../core/store/sqlite.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { forLog } from "./log.ts";
 import type { GroundOptions } from "./ground.ts";
+import { openWhenFree } from "./open-when-free.ts";
 
 /** A data directory that is this process's. */
 export interface DiskKeep {
@@ -17,7 +18,7 @@ export interface DiskKeep {
   readonly taskStore: TaskStore;
 }
 
-export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log">): DiskKeep => {
+export const openDisk = async ({ options, log }: Pick<GroundOptions, "options" | "log">): Promise<DiskKeep> => {
   const directory = new DataDirectory(options.data);
   directory.create();
   if (directory.isOpenToOthers)
@@ -27,10 +28,7 @@ export const openDisk = ({ options, log }: Pick<GroundOptions, "options" | "log"
     });
   directory.refuseLoss();
   const isNew = !existsSync(directory.actors);
-  const store = sqliteStore({
-    directory: directory.path,
-    ...storeHooks(forLog(log)),
-  });
+  const store = await openWhenFree(() => sqliteStore({ directory: directory.path, ...storeHooks(forLog(log)) }), directory.control);
   if (!isNew && !directory.holdsSessions)
     log("warn", "sessions-missing", { path: directory.sessions, what: "Clients begin new sessions; actors are all there." });
   const stores = mendedSessionStores({

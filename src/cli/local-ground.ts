@@ -49,7 +49,7 @@ export class LocalGround implements Ground {
   static async open(loaded: Loaded, how: GroundOptions): Promise<LocalGround> {
     // Memory actors alone leave nothing behind, so they need no directory either, nor what reads and writes one.
     const isKept = how.dev !== undefined || keepsFiles(loaded.parts);
-    return new LocalGround(isKept ? (await import("./disk-keep.ts")).openDisk(how) : undefined, how);
+    return new LocalGround(isKept ? await (await import("./disk-keep.ts")).openDisk(how) : undefined, how);
   }
 
   get data(): string | undefined {

@@ -7,6 +7,7 @@ import { faultFields } from "./fault-fields.ts";
 import { indexesOf } from "./load.ts";
 import { notesLoss } from "./noted-loss.ts";
 import { operate } from "./operate.ts";
+import { openWhenFree } from "./open-when-free.ts";
 import type { Common } from "./options.ts";
 import { withModules } from "./with-modules.ts";
 
@@ -28,7 +29,7 @@ export const writeHere = (
   args: JsonObject,
 ): Promise<Json> =>
   withModules(modules, options, async (loaded) => {
-    await using store = sqliteStore({ directory: directory.path, ...notesLoss });
+    await using store = await openWhenFree(() => sqliteStore({ directory: directory.path, ...notesLoss }), directory.control);
     let thrown: unknown;
     const kinds = loaded.parts.flatMap((part) => part.kinds);
     await using engine = await LocalEngine.start({

@@ -3,6 +3,7 @@ import { askControl } from "./ask-control.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
 import { notesLoss } from "./noted-loss.ts";
+import { isHeld, openWhenFree } from "./open-when-free.ts";
 import { visible } from "./output.ts";
 import type { Writing } from "./cluster-place.ts";
 import { transferOf } from "./transfer-options.ts";
@@ -21,6 +22,19 @@ export const write = async (options: Writing, op: string, args: JsonObject): Pro
   directory.refuseLoss();
   // Only what may begin an actor may make the directory.
   if (!isThere && args["start"] === undefined) throw directory.noActors();
+  try {
+    return await perform(directory, options, op, args);
+  } catch (error) {
+    if (!isHeld(error)) throw error;
+    // Nothing was done. A server that was starting takes commands now.
+    const started = await askControl(directory.control, op, args);
+    if (started === undefined) throw error;
+    return started.ok;
+  }
+};
+
+/** By this process, since no server runs. */
+const perform = async (directory: DataDirectory, options: Writing, op: string, args: JsonObject): Promise<Json> => {
   if (isOfGuests(op, args)) return await (await import("./guests-here.ts")).guestsHere(directory, op, args);
   if (needsNoModule(op, args)) return await (await import("./store-here.ts")).storeHere(directory, op, args);
   const served = options.module ?? (await trustedModules(directory));
@@ -45,7 +59,7 @@ const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? tex
 /** A program of one's own has no socket: that it runs is known by its lock alone. Throws `STORE_LOCKED`. */
 const refuseHeld = async (directory: DataDirectory): Promise<void> => {
   const { sqliteStore } = await import("../core/store/index.ts");
-  await using _ = sqliteStore({ directory: directory.path, ...notesLoss });
+  await using _ = await openWhenFree(() => sqliteStore({ directory: directory.path, ...notesLoss }), directory.control);
 };
 
 const ON_STORE = new Set(["letter", "fork", "revert", "checkpoint"]);

@@ -128,7 +128,7 @@ export class Refusal extends Error {
  *       description: "Pay from it.",
  *       input: z.object({ amount: z.number().positive() }),
  *       run({ state, args }) {
- *         if (args.amount > state.balance) refuse(`Only ${state.balance} left.`, { code: "TOO_LITTLE" });
+ *         if (args.amount > state.balance) refuse(`Only ${state.balance} left.`);
  *         state.balance -= args.amount;
  *         return state.balance;
  *       },

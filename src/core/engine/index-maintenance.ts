@@ -346,10 +346,9 @@ export class Indexes implements IndexOperations {
   async #repair(declared: Declared): Promise<boolean> {
     const store = this.#host.store?.indexes;
     for (;;) {
-      if (this.#isClosed) throw faults.draining();
       const left = await fromStore(store?.repair(declared.index.name, this.#rowOf(declared), BUILD_PAGE));
       if (left === undefined || left === 0) return left === 0;
-      await nextRound();
+      await this.#pause();
     }
   }
 
@@ -360,17 +359,22 @@ export class Indexes implements IndexOperations {
     const of = await fromStore(store.count({ kind }));
     let actors = 0;
     for (let after: ActorId | undefined; ;) {
-      if (this.#isClosed) throw faults.draining();
       const page = await fromStore(store.indexes.build(name, this.#rowOf(declared), BUILD_PAGE, after));
       const before = actors;
       actors += page.actors;
       after = page.next;
       if (after === undefined) break;
       if (Math.floor(actors / REPORT_EVERY) > Math.floor(before / REPORT_EVERY)) this.#report({ index: name, actors, of, isDone: false });
-      await nextRound();
+      await this.#pause();
     }
     if (actors > 0) this.#report({ index: name, actors, of: actors, isDone: true });
     return actors;
+  }
+
+  /** Between two pages. The first one is always computed, so that a small index is complete after any command, however short. */
+  async #pause(): Promise<void> {
+    await nextRound();
+    if (this.#isClosed) throw faults.draining();
   }
 
   #report(progress: IndexProgress): void {

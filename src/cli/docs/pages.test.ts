@@ -29,6 +29,17 @@ void test("text for people has no marks and no rules of tables", () => {
   assert.equal(plainText("| `a` | **b** |\n|---|:-:|\n| [c](d.md) | e |"), "a b c e");
 });
 
+void test("code keeps its marks, also within a table", () => {
+  assert.equal(plainText("**Now** `advance(14 * 86_400_000)`, then ``a ` b``."), "Now advance(14 * 86_400_000), then a ` b.");
+  assert.equal(plainText("| `a \\| b` | *c* |"), "a | b c");
+  assert.equal(plainText("one ` alone * here"), "one alone here");
+});
+
+void test("an excerpt shows code as the page does", () => {
+  const search = searchIn([pageFrom("guide/a", "# Clocks\n\nMove the clock with `advance(14 * 86_400_000)` in a test.")]);
+  assert.equal(search("move the clock", 1)[0]?.excerpt, "Move the clock with advance(14 * 86_400_000) in a test.");
+});
+
 void test("every page of the documentation has a title and a summary", () => {
   const pages = readPages();
   assert.ok(pages.length > 30);

@@ -39,12 +39,15 @@ const sectionsOf = (text: string): readonly Section[] => {
   return sections.map(({ level, heading, lines }) => ({ level, heading, text: lines.join("\n").trim() }));
 };
 
-/** Without the marks and addresses of Markdown. */
+/** A code span or block, or one of the marks outside of code. */
+const CODE_OR_MARK = /(`+)([^]*?)\1|[`*|]/g;
+
+/** Without the marks and addresses of Markdown. Code stays as it is: there `*` and `|` mean something. */
 export const plainText = (markdown: string): string =>
   markdown
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
     .replaceAll(/^\s*\|?[\s:|-]+\|?\s*$/gm, "")
-    .replaceAll(/[`*|]/g, " ")
+    .replaceAll(CODE_OR_MARK, (_found, _fence, code: string | undefined) => code?.replaceAll("\\|", "|") ?? " ")
     .replaceAll(/\s+/g, " ")
     .trim();
 

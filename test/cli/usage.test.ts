@@ -8,6 +8,7 @@ test("with --json a wrong command line is one JSON line on standard error, like 
     [["diff", "counter/main", "0", "1"], "USAGE", 2, /from 1 on/],
     [["letters", "replay"], "USAGE", 2, /missing required argument 'id'/],
     [["nonsense"], "USAGE", 2, /unknown command/],
+    [["docs", "nginx"], "USAGE", 2, /is an MCP server, and its tool search answers questions/],
     [["state", "counter/main", "--data", "examples/nowhere"], "NOT_FOUND", 4, /nowhere/],
   ] as const) {
     const ran = await troupe(...args, "--json");

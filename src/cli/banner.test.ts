@@ -50,7 +50,7 @@ or have its settings changed (cursor, vscode, claude-desktop, codex, goose, gemi
 or write into them yourself:
   {"mcpServers":{"the-keep":{"type":"http","url":"http://127.0.0.1:3000/mcp"}}}
 or look at it:
-  npx @modelcontextprotocol/inspector@2 --cli http://127.0.0.1:3000/mcp --method tools/list
+  npx --yes @modelcontextprotocol/inspector@2 --cli http://127.0.0.1:3000/mcp --method tools/list
 
 Ctrl-C stops it.`,
   );

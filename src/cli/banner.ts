@@ -80,7 +80,7 @@ export const connecting = ({ name, files, addresses: { http, stdio }, data, byKe
       `  ${JSON.stringify({ mcpServers: { [short]: server } })}`,
       "or look at it:",
       // It guesses the transport of addresses that end so, and of no other.
-      `  npx @modelcontextprotocol/inspector@2 --cli ${http}${http.endsWith("/mcp") ? "" : " --transport http"} --method tools/list${key}`,
+      `  npx --yes @modelcontextprotocol/inspector@2 --cli ${http}${http.endsWith("/mcp") ? "" : " --transport http"} --method tools/list${key}`,
       "",
     );
   }

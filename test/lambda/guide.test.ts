@@ -99,7 +99,7 @@ describe("the guide's instructions", () => {
   test("the server works with the Inspector's commands and official clients", async () => {
     await using running = await project.start("serve.ts", { PORT: "0" });
     const inspect = async (part: string): Promise<string> => {
-      const [, words = ""] = lineWith("first-server.md", part).split("npx @modelcontextprotocol/inspector@2 ");
+      const [, words = ""] = lineWith("first-server.md", part).split("npx --yes @modelcontextprotocol/inspector@2 ");
       const args = words.replace("http://127.0.0.1:3000/mcp", running.url).split(" ");
       return (await run(process.execPath, [join(installJudges(), LAUNCHER), ...args], { env: { ...process.env, HOME: project.folder } }))
         .stdout;

@@ -117,7 +117,7 @@ describe("a reader who follows the pages", () => {
     const commands = shown
       .replaceAll("127.0.0.1:3000", address)
       .replace("sleep 5", "until npx troupe state me/ann | grep -q party; do sleep 1; done");
-    const npx = `npx() { case "$1" in troupe) shift; node ${root}/bin/troupe.js "$@";; *) shift; node ${inspector} "$@";; esac; }`;
+    const npx = `npx() { case "$1" in troupe) shift; node ${root}/bin/troupe.js "$@";; *) shift 2; node ${inspector} "$@";; esac; }`;
     // A reader's terminal keeps what an earlier command exported.
     const script = ["exec 2>&1", "if [ -f ../exported ]; then . ../exported; fi", npx, commands, "export -p > ../exported"];
     const { stdout } = await run("bash", ["-c", script.join("\n")], { cwd: folder, env: environment });

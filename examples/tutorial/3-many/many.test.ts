@@ -4,7 +4,7 @@ import { assertRefused, assertToolResult, testServer } from "troupe/testing";
 import { home, list, me, open } from "./index.ts";
 
 test("there are many lists, and each call names one", async () => {
-  await using server = await testServer([home, list, me], { indexes: [open] });
+  await using server = await testServer([home, list, me]);
   const ann = server.client({ principal: "ann" });
   assertToolResult(await ann.tools.open_list({ list: "party", shop: "market" }), "The list party is open.");
   await ann.tools.open_list({ list: "week", shop: "corner" });

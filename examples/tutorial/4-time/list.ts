@@ -1,7 +1,7 @@
 import { actor, hasClaim, index, refuse } from "troupe";
 import * as z from "zod";
-import { me } from "./me.ts";
-import { priceOf } from "./prices.ts";
+import { me } from "./me.ts"; // new
+import { priceOf } from "./prices.ts"; // new
 
 const State = z.object({
   items: z.array(z.string()).default([]),
@@ -49,6 +49,7 @@ export const list = actor("list", {
         state.addedBy = {};
       },
     },
+    // new
     remind: {
       description: "Remind me of this list in some minutes.",
       input: z.object({ minutes: z.number().positive() }),
@@ -58,6 +59,7 @@ export const list = actor("list", {
         wake(`remind ${user}`, { afterMs: args.minutes * 60_000, message: messages.remind({ user }) });
       },
     },
+    // new
     repeat: {
       description: "Put an item on the list every Saturday at nine.",
       input: z.object({ item: z.string().min(1).max(100) }),
@@ -65,6 +67,7 @@ export const list = actor("list", {
         wake(`repeat ${args.item}`, { cron: "0 9 * * 6", timeZone: "Europe/Berlin", message: messages.put(args) });
       },
     },
+    // new
     prices: {
       description: "Look up what everything on the list costs.",
       task: "optional",
@@ -82,6 +85,7 @@ export const list = actor("list", {
       view: ({ state }) => state.items.map((item) => `${item} (${state.addedBy[item] ?? "somebody"})`).join(", ") || "The list is empty.",
     },
   },
+  // new
   messages: {
     remind: {
       input: z.object({ user: z.string() }),

@@ -163,7 +163,7 @@ describe("troupe theater", { concurrency: 3 }, () => {
       [["theater", "--manifests", join(place.path, "none")], /there is no folder/],
       [["theater", "--address", "nowhere"], /--address takes \[host:\]port/],
       [["serve", "examples/counter", "--manifests", "examples/wasm"], /give --theater or --theater-tcp/],
-      [["serve", "examples/counter", "--theater", "--stdio"], /--theater is an operator's door/],
+      [["serve", "examples/counter", "--theater", "--stdio"], /--theater is for operators/],
       [["serve", "examples/counter", "--theater", "--no-auth", "--stdio"], /name --http too/],
       [["serve", "examples/counter", "--theater", "--no-auth", "--insecure", "--http", "0.0.0.0:0"], /does not go with --insecure/],
       [["theater-mcp", "--codec", "morse"], /auto, raw, fragmenting/],
@@ -353,7 +353,7 @@ describe("troupe serve --theater", { concurrency: 3 }, () => {
   test("without tokens it is refused, and with --no-auth taken on loopback, where the Inspector reads and calls", async () => {
     const refused = await troupe("serve", "examples/counter", "--theater", "--http", "127.0.0.1:0", "--json");
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /"code":"USAGE".*operator's door.*--api-keys or --jwks.*troupe:operate.*--no-auth/);
+    assert.match(refused.stderr, /"code":"USAGE".*for operators.*--api-keys or --jwks.*troupe:operate.*--no-auth/);
     using place = folder();
     const server = await started("serve", "examples/counter", "--http", "127.0.0.1:0", "--data", place.data, "--theater", "--no-auth");
     await using _closing = server;

@@ -1,4 +1,5 @@
 // What clients send and servers say, in both eras.
+import manifest from "../package.json" with { type: "json" };
 import type { Answers } from "./answers.ts";
 import { Counted } from "./answers.ts";
 import type { Started } from "./child.ts";
@@ -84,7 +85,7 @@ const inModern = (result: object, version: string): object => ({
 });
 
 /** What examples/counter says in 2026-07-28. */
-export const saidModern = (count: number): object => inModern({ ...said(count), structuredContent: count }, "0.1.0");
+export const saidModern = (count: number): object => inModern({ ...said(count), structuredContent: count }, manifest.version);
 
 export const countedModern = (): Answers => new Counted(saidModern);
 

@@ -22,7 +22,6 @@ const rules = z.strictObject({
     .array(
       z.strictObject({
         registryType: z.literal("npm"),
-        registryBaseUrl: z.literal("https://registry.npmjs.org"),
         identifier: z.string(),
         version: z.string().regex(/^\d+\.\d+\.\d+/),
         runtimeHint: z.literal("npx"),

@@ -77,7 +77,6 @@ export const describeServer = (project: Project, { registryName, env: variables 
             packages: [
               {
                 registryType: "npm",
-                registryBaseUrl: "https://registry.npmjs.org",
                 identifier,
                 version: typeof own === "string" ? own : version,
                 runtimeHint: "npx",

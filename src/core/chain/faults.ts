@@ -53,8 +53,11 @@ export const cancelled = (id: ActorId, applied = false): EngineError =>
   });
 /** Ends a message that was forwarded for a caller that has left. It is not tried again. */
 export const callerLeft = (id: ActorId): EngineError =>
-  fault("CANCELLED", `The caller left before ${id} applied the call.`, { applied: false, data: { left: true } });
-export const isCallerLeft = ({ code, data }: EngineError): boolean => code === "CANCELLED" && isJsonObject(data) && data["left"] === true;
+  fault("CANCELLED", `The caller left before ${id} applied the call.`, { applied: false, data: CALLER_LEFT });
+/** Tells it from a refusal of an author, or of a guest, with the same code. */
+export const CALLER_LEFT = { "troupe/callerLeft": true };
+export const isCallerLeft = ({ code, data }: { readonly code: string; readonly data?: Json }): boolean =>
+  code === "CANCELLED" && isJsonObject(data) && data["troupe/callerLeft"] === true;
 export const workTimeout = (id: ActorId, workMs: number): EngineError =>
   fault(
     "WORK_TIMEOUT",

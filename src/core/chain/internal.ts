@@ -10,6 +10,7 @@ export { pastOf } from "./past.ts";
 export {
   answerMessage,
   askerOf,
+  callerLeftRefusal,
   cancelledWith,
   deadLetterAnswer,
   finalRefusal,

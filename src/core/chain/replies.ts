@@ -24,7 +24,7 @@ import {
   SETTLED_ACTION,
 } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
-import { isCallerLeft, mailboxFull } from "./faults.ts";
+import { CALLER_LEFT, isCallerLeft, mailboxFull } from "./faults.ts";
 import { type Allowance, DEFAULT_BOUND, isJson, isObject, notJson } from "./json-check.ts";
 import type { Base, CallKey, Circumstances, Incoming } from "./turn.ts";
 
@@ -91,8 +91,9 @@ export const askerOf = ({ from, replyAs }: Message): ActorId | undefined => (rep
 export function finalRefusal(message: Message, fault: EngineError): Reply | undefined {
   // What waits only until a message is applied does not read its reply: its failure must stay visible as a dead letter.
   if (askerOf(message) === undefined || message.replyAs === SETTLED_ACTION) return undefined;
+  if (isCallerLeft(fault)) return callerLeftRefusal(fault);
   const { code, message: why } = fault;
-  return code === "DEADLINE" || isCallerLeft(fault) ? { refused: { code, message: why } } : missingActorRefusal(fault);
+  return code === "DEADLINE" ? { refused: { code, message: why } } : missingActorRefusal(fault);
 }
 
 /** Where a requested reply goes. */
@@ -153,8 +154,11 @@ export const cancelledWith = (message: Partial<ReplyAddress>): string | undefine
 /** C4: a question is no outcome, and neither is that the caller has left: it may call again under the same key. */
 const isOutcome = (reply: Reply): boolean => !hasOwn(reply, "needs") && !isCancelledReply(reply);
 
+/** The refusal of a message that ends because its caller has left, or because its time is over. */
+export const callerLeftRefusal = ({ code, message }: EngineError): Reply => ({ refused: { code, message, data: CALLER_LEFT } });
+
 /** The caller left before the actor that its call was forwarded to had applied it. */
-export const isCancelledReply = (reply: Reply): boolean => hasOwn(reply, "refused") && reply.refused.code === "CANCELLED";
+export const isCancelledReply = (reply: Reply): boolean => hasOwn(reply, "refused") && isCallerLeft(reply.refused);
 
 // ── pending replies ─────────────────────────────────────────────────────────
 // A message whose turn returned "later" stays in the row until it is answered, so it survives the process.

@@ -5,6 +5,7 @@ import {
   answerMessage,
   askerOf,
   atMostBytes,
+  callerLeftRefusal,
   cancelledWith,
   deadLetterAnswer,
   faults,
@@ -46,8 +47,6 @@ interface Channel {
   behind: number;
   busy: boolean;
 }
-
-const refusalOf = ({ code, message }: EngineError): Reply => ({ refused: { code, message } });
 
 const channelKey = (from: string | undefined, to: string): string => `${from ?? ""} ${to}`;
 
@@ -258,7 +257,7 @@ export class Outbox {
     const call = cancelledWith(item.message);
     const job = new Job(item.message, this.#host.listeners(firstCall(item.message)));
     const left = call === undefined ? undefined : this.#host.forwarded.begin(call, job);
-    if (left !== undefined) return this.#track(this.#finish(channel, item, refusalOf(left)));
+    if (left !== undefined) return this.#track(this.#finish(channel, item, callerLeftRefusal(left)));
     job.bounded = false;
     if (item.stored) job.consumed = item.message.id;
     job.onEnd = (reply, error) => {
@@ -271,7 +270,7 @@ export class Outbox {
   #ended(channel: Channel, item: OutboxMessage, job: Job, reply: Reply | undefined, error: EngineError | undefined): void {
     if (this.#closed && !job.dequeued) return;
     if (error !== undefined) {
-      if (job.abandoned) return this.#track(this.#finish(channel, item, refusalOf(error)));
+      if (job.abandoned) return this.#track(this.#finish(channel, item, callerLeftRefusal(error)));
       if (error.code === "STORE_CONFLICT" && item.stored) return this.#track(this.#disputed(channel, item));
       if (faults.isPassing(error)) return this.#again(channel, this.#host.retryMs / 2);
       const final = finalRefusal(item.message, error);
@@ -328,7 +327,8 @@ export class Outbox {
       return;
     }
     // A caller that waits for the reply must not wait forever.
-    const answer = deadLetterAnswer(message, refusalOf(error), this.#host.clock.now());
+    const refused = { refused: { code: error.code, message: error.message } };
+    const answer = deadLetterAnswer(message, refused, this.#host.clock.now());
     if (item.stored) {
       if (!(await this.#settle(item, "dead", answer === undefined ? { why } : { why, answer }))) return;
     } else {

@@ -57,7 +57,7 @@ test("C4 a repeated call whose first caller left is made again, as another invoc
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(nth === 1 ? { later: "first" } : { reply: { ok: "done" } }));
   });
-  const cancelled = { refused: { code: "CANCELLED", message: "The caller left." } };
+  const cancelled = { refused: { code: "CANCELLED", message: "The caller left.", data: { "troupe/callerLeft": true } } };
   const calls = new Calls({
     names: new Names(),
     ingress: new Ingress({ base: server.base, clock, patienceMs: 10_000 }),

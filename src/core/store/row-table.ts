@@ -1,0 +1,272 @@
+// Owns: the rows of one index on SQLite: their table and SQL indexes, how a turn changes a row, and how a query reads a page.
+// Does not own: which indexes there are (index-tables.ts), their words (word-table.ts).
+//
+// The names of tables and columns are made of numbers, so nothing that an author or client chose is part of a statement.
+
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
+import type { ActorId, FoundRows, IndexChange, IndexColumn, IndexedRow, IndexShape, RowQuery } from "../contract/index.ts";
+import { Lru } from "../contract/internal.ts";
+import { int, split, text } from "./faults.ts";
+import { isThere, type Search, type Term, WordTable } from "./word-table.ts";
+
+/** Stands for null: it follows all numbers and texts, and unlike NULL it can be compared. */
+const NOTHING = Uint8Array.of(0);
+/** The smallest value after all texts, as SQL. */
+const AFTER_TEXTS = "x''";
+/** Statements differ by their conditions, of which clients choose the combination. */
+const MAX_STATEMENTS = 128;
+/** Fewer rows than this are read and sorted; of more, the first in order are looked for by reading the index in its order. */
+const FEW = 4_000;
+
+const bound = (value: IndexColumn): SQLInputValue => value ?? NOTHING;
+
+/** What a table of rows needs of the actor whose row is written. */
+export interface IndexedActor {
+  readonly pk: number;
+  readonly id: ActorId;
+  readonly owner: string | undefined;
+}
+
+/** The rows of one index. */
+export class RowTable {
+  readonly #database: DatabaseSync;
+  readonly #name: string;
+  readonly #kind: string;
+  readonly #columns: readonly string[];
+  readonly #order: string | undefined;
+  /** The SQL index that begins with a column. */
+  readonly #indexOf: ReadonlyMap<string, string>;
+  readonly #updates = new Map<number, StatementSync>();
+  readonly #queries = new Lru<string, StatementSync>(MAX_STATEMENTS);
+  readonly #put: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #get: StatementSync;
+  readonly #size: StatementSync;
+  /** Undefined: the index has no full text. */
+  readonly #words: WordTable | undefined;
+
+  constructor(database: DatabaseSync, id: number, { kind, fields, order, text: searched }: IndexShape) {
+    this.#database = database;
+    this.#name = `index_rows_${id}`;
+    this.#kind = kind;
+    this.#columns = fields.map((_, n) => `c${n}`);
+    this.#order = order === undefined ? undefined : this.#columns[fields.indexOf(order)];
+    const inOrder = [this.#order ?? "key", ...this.#columns.filter((column) => column !== this.#order)];
+    this.#indexOf = new Map([...inOrder.entries()].map(([n, column]) => [column, `${this.#name}_${n}`]));
+    // The schema may change while a statement is prepared, so the table is created first.
+    if (!isThere(database, this.#name)) this.#create();
+    this.#words = searched && new WordTable(database, `index_words_${id}`);
+    const all = ["actor", "key", "owner", "data", ...this.#columns];
+    this.#put = database.prepare(`INSERT OR REPLACE INTO ${this.#name}(${all.join(", ")}) VALUES(${all.map(() => "?").join(", ")})`);
+    this.#delete = database.prepare(`DELETE FROM ${this.#name} WHERE actor = ?`);
+    this.#get = database.prepare(`SELECT data FROM ${this.#name} WHERE actor = ?`);
+    this.#size = database.prepare(`SELECT count(*) AS n FROM ${this.#name}`);
+  }
+
+  #create(): void {
+    const inOrder = this.#order === undefined ? ["key"] : [this.#order, "key"];
+    this.#database.exec(
+      [
+        `CREATE TABLE ${this.#name}(actor INTEGER PRIMARY KEY, key TEXT NOT NULL, owner TEXT, data TEXT NOT NULL, ${this.#columns.join(", ")})`,
+        ...[...this.#indexOf].map(([column, name]) => {
+          const columns = column === inOrder[0] ? inOrder : [column, ...inOrder];
+          return `CREATE INDEX ${name} ON ${this.#name}(${columns.join(", ")})`;
+        }),
+        `CREATE INDEX ${this.#name}_owner ON ${this.#name}(owner, ${inOrder.join(", ")}) WHERE owner IS NOT NULL`,
+      ].join("; "),
+    );
+  }
+
+  drop(): void {
+    this.#database.exec(`DROP TABLE ${this.#name}`);
+    this.#words?.drop();
+  }
+
+  clear(): void {
+    this.#database.exec(`DELETE FROM ${this.#name}`);
+    this.#words?.clear();
+  }
+
+  get size(): number {
+    return int(this.#size.get()?.["n"]);
+  }
+
+  /** What is stored of a row, to compare it. */
+  get(pk: number): Pick<IndexedRow, "data" | "text"> | undefined {
+    const found = this.#get.get(pk);
+    return found && { data: text(found["data"]), text: this.#words?.get(pk) };
+  }
+
+  /** Undefined deletes the row. */
+  set({ pk, id, owner }: IndexedActor, row: IndexedRow | undefined): void {
+    if (row === undefined) this.#delete.run(pk);
+    else this.#put.run(pk, split(id)[1], owner ?? null, row.data, ...row.columns.map(bound));
+    this.#words?.set(pk, row?.text);
+  }
+
+  /** Writes only the columns that differ, so that SQLite changes only their indexes. */
+  change(actor: IndexedActor, { before, after, hasSameText }: Omit<IndexChange, "index">): void {
+    if (before === undefined || after === undefined) return this.set(actor, after);
+    let mask = 0;
+    const values: SQLInputValue[] = [after.data];
+    for (const [n, value] of after.columns.entries()) {
+      if (value === before.columns[n]) continue;
+      mask |= 1 << n;
+      values.push(bound(value));
+    }
+    // A row that is not there: the index is being built, and has not come to this actor.
+    if (this.#update(mask).run(...values, actor.pk).changes === 0) this.set(actor, after);
+    else if (hasSameText !== true) this.#words?.set(actor.pk, after.text);
+  }
+
+  #update(mask: number): StatementSync {
+    const known = this.#updates.get(mask);
+    if (known !== undefined) return known;
+    if (this.#updates.size >= MAX_STATEMENTS) this.#updates.clear();
+    const changed = this.#columns.filter((_, n) => (mask & (1 << n)) !== 0);
+    const statement = this.#database.prepare(
+      `UPDATE ${this.#name} SET ${["data", ...changed].map((column) => `${column} = ?`).join(", ")} WHERE actor = ?`,
+    );
+    this.#updates.set(mask, statement);
+    return statement;
+  }
+
+  query(query: RowQuery): FoundRows {
+    const terms = this.#terms(query);
+    const search = query.terms && this.#words?.search(query.terms);
+    const few = this.#few(terms, search);
+    // Of many rows with the words, the first in order are found by reading their texts.
+    const inOrder = { from: this.#from(this.#ordered(terms)), terms: search === undefined ? terms : [...terms, search.contains] };
+    const rows = this.#page(query, few ?? inOrder);
+    if (!query.count) return { rows };
+    const all = few ?? this.#all(terms, search);
+    const counted = this.#prepare(`SELECT count(*) AS n FROM ${all.from}${whereAll(all.terms)}`).get(...valuesOf(all.terms));
+    return { rows, count: int(counted?.["n"]) };
+  }
+
+  /** How to count many rows. */
+  #all(terms: readonly Term[], search: Search | undefined): Access {
+    if (search === undefined) return { from: this.#name, terms };
+    return terms.length === 0 ? { from: search.words, terms: [search.matches] } : this.#matching(search, terms);
+  }
+
+  #page({ after, descending, limit }: RowQuery, { from, terms }: Access): FoundRows["rows"] {
+    const [comparison, direction] = descending ? ["<", "DESC"] : [">", "ASC"];
+    const order = this.#order === undefined ? ["key"] : [this.#order, "key"];
+    const behind: readonly Term[] =
+      after === undefined
+        ? []
+        : this.#order === undefined
+          ? [{ sql: `key ${comparison} ?`, values: [after.key] }]
+          : [{ sql: `(${order.join(", ")}) ${comparison} (?, ?)`, values: [bound(after.value), after.key] }];
+    const all = [...terms, ...behind];
+    const sql = `SELECT key, data, ${this.#order ?? "NULL"} AS value FROM ${from}${whereAll(all)}
+      ORDER BY ${order.map((column) => `${column} ${direction}`).join(", ")} LIMIT ?`;
+    return this.#prepare(sql)
+      .all(...valuesOf(all), limit)
+      .map(({ key, data, value }) => ({ key: text(key), data: text(data), value: columnIn(value) }));
+  }
+
+  /** Undefined: SQLite chooses the SQL index. */
+  #from(index: string | undefined): string {
+    return index === undefined ? this.#name : `${this.#name} INDEXED BY ${index}`;
+  }
+
+  /** The words first, then the row of each. */
+  #matching({ words, matches }: Search, terms: readonly Term[]): Access {
+    return { from: `${words} CROSS JOIN ${this.#name} NOT INDEXED ON actor = ${words}.rowid`, terms: [matches, ...terms] };
+  }
+
+  /**
+   * How to read the rows of the condition that has the fewest, if those are few enough to sort them. SQLite does not know how many rows
+   * meet a condition: by itself it would sort all rows of a range, and pass over all that have a common value to find the few of a range.
+   * So ranges, words, and conditions of which there are several, are counted first, up to `FEW`.
+   */
+  #few(terms: readonly Term[], search: Search | undefined): Access | undefined {
+    const found = terms.flatMap(({ index, ...term }) => (index === undefined ? [] : [{ ...term, index }]));
+    // The rows of one value are in order.
+    if (search === undefined && (found.length === 0 || (found.length === 1 && found[0]?.isPoint))) return undefined;
+    let least = FEW;
+    let few: Access | undefined;
+    const count = (from: string, term: Term, access: () => Access): void => {
+      const counted = this.#prepare(`SELECT count(*) AS n FROM (SELECT 1 FROM ${from} WHERE ${term.sql} LIMIT ${FEW})`);
+      const n = int(counted.get(...term.values)?.["n"]);
+      if (n < least) [least, few] = [n, access()];
+    };
+    const others = search === undefined ? terms : [...terms, search.contains];
+    for (const term of found) count(this.#from(term.index), term, () => ({ from: this.#from(term.index), terms: others }));
+    if (search !== undefined) count(search.words, search.matches, () => this.#matching(search, terms));
+    return few;
+  }
+
+  /** The SQL index that has the rows in order. Undefined: SQLite finds those of an owner and of an actor by itself. */
+  #ordered(terms: readonly Term[]): string | undefined {
+    if (terms.some(({ index, isOrder }) => index === undefined && !isOrder)) return undefined;
+    return terms.find(({ isPoint }) => isPoint)?.index ?? this.#indexOf.get(this.#order ?? "key");
+  }
+
+  #terms({ conditions, owner }: RowQuery): readonly Term[] {
+    return [...(owner === undefined ? [] : [this.#ownerTerm(owner)]), ...conditions.map((condition) => this.#term(condition))];
+  }
+
+  #ownerTerm({ principal, key }: NonNullable<RowQuery["owner"]>): Term {
+    const isActor = "actor = (SELECT id FROM actor WHERE kind = ? AND key = ?)";
+    if (principal === undefined) return { sql: isActor, values: [this.#kind, key ?? null] };
+    if (key !== undefined) return { sql: `(owner = ? OR ${isActor})`, values: [principal, this.#kind, key] };
+    return { sql: "owner = ?", values: [principal], index: `${this.#name}_owner`, isPoint: true };
+  }
+
+  #term(condition: RowQuery["conditions"][number]): Term {
+    const column = `c${condition.column}`;
+    const isPoint = "in" in condition;
+    const found = column === this.#order ? { isOrder: true } : { index: this.#indexOf.get(column), isPoint };
+    if ("in" in condition) {
+      const values = condition.in.map(bound);
+      return { ...found, sql: values.length === 1 ? `${column} = ?` : `${column} IN (${values.map(() => "?").join(", ")})`, values };
+    }
+    if ("prefix" in condition) {
+      const { prefix } = condition;
+      const end = endOfPrefix(prefix);
+      const upTo = end === undefined ? `${column} < ${AFTER_TEXTS}` : `${column} < ?`;
+      return { ...found, sql: `${column} >= ? AND ${upTo}`, values: end === undefined ? [prefix] : [prefix, end] };
+    }
+    const { gte, lte } = condition;
+    const isText = typeof (gte ?? lte) === "string";
+    const from = gte === undefined ? (isText ? [`${column} >= ''`] : []) : [`${column} >= ?`];
+    const upTo = lte === undefined ? `${column} < ${isText ? AFTER_TEXTS : "''"}` : `${column} <= ?`;
+    return { ...found, sql: [...from, upTo].join(" AND "), values: [gte, lte].filter((value) => value !== undefined) };
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#queries.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    this.#queries.set(sql, statement);
+    return statement;
+  }
+}
+
+/** How to read rows. */
+interface Access {
+  readonly from: string;
+  readonly terms: readonly Term[];
+}
+
+const whereAll = (terms: readonly Term[]): string => (terms.length === 0 ? "" : ` WHERE ${terms.map(({ sql }) => sql).join(" AND ")}`);
+
+const valuesOf = (terms: readonly Term[]): readonly SQLInputValue[] => terms.flatMap(({ values }) => values);
+
+const columnIn = (value: SQLOutputValue | undefined): IndexColumn =>
+  typeof value === "string" || typeof value === "number" ? value : null;
+
+/** The smallest text after all that begin with this prefix. Undefined: there is none. */
+function endOfPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix);
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    const point = last.codePointAt(0) ?? 0;
+    if (point === 0x10_ff_ff) continue;
+    // No text has a surrogate alone.
+    return points.join("") + String.fromCodePoint(point === 0xd7_ff ? 0xe0_00 : point + 1);
+  }
+  return undefined;
+}

@@ -31,7 +31,7 @@ const WIDTH = 760;
 const ROW = 34;
 const TOP = 46;
 const LEFT = 310;
-/** Leaves room for the longest figure beside the longest bar. */
+/** Leaves room for the longest figure next to the longest bar. */
 const LONGEST = WIDTH - LEFT - 80;
 
 /** Throws if the baseline lacks a row. */

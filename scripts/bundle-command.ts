@@ -35,7 +35,7 @@ const withoutFacades: Plugin = {
     }),
 };
 
-/** Packages that only the command needs: whoever installs Troupe does not install them. Commander is CommonJS, which Node loads slowly. */
+/** Packages that only the command needs. They are bundled, so they are not installed with Troupe. Commander is CommonJS, which Node loads slowly. */
 const BUNDLED = ["commander", "diff", "fflate", "jsonc-parser", "minisearch"];
 
 const licenceOf = (name: string): string => {

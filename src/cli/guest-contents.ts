@@ -16,4 +16,4 @@ export const besideExport = async (directory: DataDirectory, kind?: string): Pro
 
 /** For people. */
 export const besideText = (beside: readonly string[]): string =>
-  beside.length === 0 ? "" : ` What guests keep is not in it: copy ${beside.join(" and ")} too (docs/guide/backup.md).`;
+  beside.length === 0 ? "" : ` What guests store is not in it: copy ${beside.join(" and ")} too (docs/guide/backup.md).`;

@@ -41,7 +41,7 @@ export function openTheater(options: ServeOptions, known: boolean, log: Log): Th
   if (engine !== undefined) throw usage("Guests run in one process: leave --engine away, or --theater.");
   if (theater === true && !known && auth)
     throw usage(
-      `--theater is for operators: give --api-keys or --jwks, whose tokens carry the scope ${OPERATE}, or say --no-auth, which takes whoever reaches this machine's loopback.`,
+      `--theater is for operators: give --api-keys or --jwks, whose tokens carry the scope ${OPERATE}, or say --no-auth, which lets in every caller on this machine's loopback.`,
     );
   if (!auth && insecure === true)
     throw usage("--no-auth takes operators from this machine alone, and does not go with --insecure: give --api-keys or --jwks beyond it.");

@@ -78,7 +78,7 @@ const noRoom = (): PacketError =>
     reset: 1,
   });
 
-/** Capabilities behind packets. Throws `BAD_DEFINITION` where the engine does not know a kind of theirs. Transports open a session for whoever comes; MCP is a source made of the same. */
+/** Capabilities behind packets. Throws `BAD_DEFINITION` where the engine does not know a kind of theirs. Transports open a session for each caller; MCP is a source made of the same. */
 export class PacketFlow implements Closable {
   readonly capabilities: Capabilities;
   readonly actors: Actors;

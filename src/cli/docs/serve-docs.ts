@@ -16,7 +16,7 @@ export interface DocsOptions {
 
 const GRACE_MS = 1_000;
 
-/** Serves the documentation until it is told to stop, or its client on standard input has gone. */
+/** Serves the documentation until it is stopped, or its client closes standard input. */
 export const serveDocs = async ({ http, stdio, json = false }: DocsOptions, version: string): Promise<void> => {
   bearGoneReaders(process.stdout);
   const overStdio = stdio === true || http === undefined;

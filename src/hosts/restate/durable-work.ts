@@ -132,7 +132,7 @@ async function fenced(
   outside.addEventListener("abort", cut, { once: true });
   const forwardedFor = cancelledWith(message);
   const unregister = forwardedFor === undefined ? undefined : host.forwarded(forwardedFor, () => end(faults.callerLeft(to)));
-  // Of a forwarded message nobody withdraws the invocation when its caller's deadline passes.
+  // The invocation of a forwarded message is not withdrawn when its caller's deadline passes.
   const leftMs = deadline === undefined ? workMs : deadline - host.now();
   undo = host.after(Math.min(workMs, Math.max(0, leftMs)), () =>
     end(leftMs < workMs ? faults.deadline(to, false, true) : faults.workTimeout(to, workMs)),

@@ -32,7 +32,7 @@ export class Laters {
     this.#host = host;
   }
 
-  /** Whoever leaves, or has waited long enough, is told that the call has been applied. `onLeft` runs when the caller leaves. */
+  /** The error for a caller that leaves, or has waited long enough, says that the call has been applied. `onLeft` runs when it leaves. */
   async wait(
     to: ActorId,
     messageId: string,

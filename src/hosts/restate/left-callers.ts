@@ -4,7 +4,7 @@ import type { Peers } from "../../core/contract/index.ts";
 import { MultiMap } from "../../core/contract/internal.ts";
 
 const TOPIC = "left";
-/** The oldest are forgotten: work that begins for them later runs although nobody waits for it. */
+/** The oldest are forgotten: work that begins for them later runs although no caller waits for it. */
 const MAX_LEFT = 10_000;
 
 export class LeftCallers {

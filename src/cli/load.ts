@@ -64,7 +64,7 @@ const isCapability = (value: unknown): value is Capability =>
 const INDEX = ["index.ts", "index.mts", "index.js", "index.mjs"];
 
 /** A file, or the index of a folder. */
-const locate = (path: string): string => {
+export const locateModule = (path: string): string => {
   const absolute = resolve(path);
   if (!existsSync(absolute))
     throw usage(`There is no ${path}: name a TypeScript or JavaScript file, a folder with an index.ts, or a world (.yaml).`);
@@ -145,7 +145,7 @@ export const release = ({ parts }: Loaded, kept?: Loaded): void => {
 const isDisposable = (value: object): value is Disposable => Symbol.dispose in value && typeof value[Symbol.dispose] === "function";
 
 /** `shop=./shop.ts`; a path that has an equals sign needs a slash before it. */
-const splitPrefix = (module: string): { readonly prefix?: string; readonly path: string } => {
+export const splitPrefix = (module: string): { readonly prefix?: string; readonly path: string } => {
   const match = /^([A-Za-z][\w-]*)=(.+)$/.exec(module);
   return match?.[1] !== undefined && match[2] !== undefined ? { prefix: match[1], path: match[2] } : { path: module };
 };
@@ -165,7 +165,7 @@ export const load = async (modules: readonly string[], round = 0, services: Serv
   let name: string | undefined;
   for (const named of modules) {
     const { prefix, path } = splitPrefix(named);
-    const file = locate(path);
+    const file = locateModule(path);
     files.push(file);
     const module = /\.ya?ml$/.test(extname(file)) ? await importWorld(file) : await importModule(file, round);
     const cast: Behaviour[] = [];

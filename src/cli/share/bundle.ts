@@ -10,7 +10,7 @@ import type { JsonObject } from "../../core/contract/index.ts";
 import { isTexts } from "../../core/contract/internal.ts";
 import { CommandError, EXIT, usage } from "../exit-code.ts";
 import { holdOutput } from "../hold-output.ts";
-import { load, release } from "../load.ts";
+import { load, locateModule, release, splitPrefix } from "../load.ts";
 import { optionalPackage } from "../optional-package.ts";
 import { oneLine, output, paint } from "../output.ts";
 import { PROGRAM } from "../program.ts";
@@ -40,22 +40,6 @@ const TROUPE = dirname(dirname(PROGRAM));
 
 /** By their path in the archive. */
 type Files = Map<string, Uint8Array>;
-
-/** `shop=./shop.ts`. */
-const split = (module: string): readonly [prefix: string, path: string] => {
-  const match = /^([A-Za-z][\w-]*=)(.+)$/.exec(module);
-  return match?.[1] !== undefined && match[2] !== undefined ? [match[1], match[2]] : ["", module];
-};
-
-/** A folder means its index. */
-const fileOf = (path: string): string => {
-  if (!existsSync(path)) throw usage(`There is no ${path}: name the module that exports the actors.`);
-  const file = statSync(path).isDirectory()
-    ? ["index.ts", "index.mts", "index.js", "index.mjs"].map((name) => join(path, name)).find((one) => existsSync(one))
-    : path;
-  if (file === undefined) throw usage(`The folder ${path} has no index.ts: name the file that exports the actors.`);
-  return realpathSync(file);
-};
 
 const tooLarge = (): CommandError =>
   new CommandError(
@@ -172,6 +156,8 @@ const archive = (files: Files): Uint8Array => {
   return zipSync(entries);
 };
 
+const prefixOf = (part: { readonly prefix?: string } | undefined): string => (part?.prefix === undefined ? "" : `${part.prefix}=`);
+
 /** The client replaces `__dirname` by where it unpacked the bundle. */
 const inside = (path: string): string => `\${__dirname}/${path}`;
 
@@ -183,8 +169,8 @@ export const bundle = async (module: string | undefined, options: BundleOptions)
   const { out: _, include: __, env: ___, json: ____, ...given } = options;
   const project = await readProject({ ...given, ...(module === undefined ? {} : { module }) }, true);
   const { folder, name, settings } = project;
-  const parts = project.modules.map((one) => split(one));
-  const modules = parts.map(([, path]) => fileOf(path));
+  const parts = project.modules.map((one) => splitPrefix(one));
+  const modules = parts.map(({ path }) => realpathSync(locateModule(path)));
   const included = includedFiles(include, folder, project.apiKeys);
   out.note("Loading the modules …");
   const loaded = await loadedFiles(project);
@@ -206,7 +192,7 @@ export const bundle = async (module: string | undefined, options: BundleOptions)
     args: [
       inside("node_modules/troupe/bin/troupe.js"),
       "serve",
-      ...places.map((path, index) => `${parts[index]?.[0] ?? ""}${inside(path)}`),
+      ...places.map((path, index) => `${prefixOf(parts[index])}${inside(path)}`),
       "--no-config",
       "--stdio",
       // Outside of the bundle, which the client replaces with the next version.

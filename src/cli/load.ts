@@ -7,6 +7,7 @@ import type { Capability } from "../bridges/packet/index.ts";
 import type { NameStyle } from "../mcp/source/index.ts";
 import { CommandError, EXIT, usage } from "./exit-code.ts";
 import { loadFailure, noteScripts } from "./load-failure.ts";
+import { splitPrefix } from "./module-file.ts";
 
 /** What one module exports. */
 export interface Part {
@@ -143,12 +144,6 @@ export const release = ({ parts }: Loaded, kept?: Loaded): void => {
 };
 
 const isDisposable = (value: object): value is Disposable => Symbol.dispose in value && typeof value[Symbol.dispose] === "function";
-
-/** `shop=./shop.ts`; a path that has an equals sign needs a slash before it. */
-export const splitPrefix = (module: string): { readonly prefix?: string; readonly path: string } => {
-  const match = /^([A-Za-z][\w-]*)=(.+)$/.exec(module);
-  return match?.[1] !== undefined && match[2] !== undefined ? { prefix: match[1], path: match[2] } : { path: module };
-};
 
 /** The actors of capabilities. */
 export const behindCapabilities = (capabilities: readonly Capability[]): readonly Behaviour[] =>

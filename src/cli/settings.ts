@@ -6,6 +6,7 @@ import { closestMatch, isTexts } from "../core/contract/internal.ts";
 import { authority } from "../mcp/transport/listen.ts";
 import { type ConfigFile, findConfig, readConfig } from "./config-file.ts";
 import { CommandError, usage } from "./exit-code.ts";
+import { withPath } from "./module-file.ts";
 
 /** Where a setting comes from, the strongest first. */
 type SettingSource = "flag" | "environment" | "file" | "default";
@@ -120,19 +121,13 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
   if (shape === "texts" || shape === "paths") {
     const list = shape === "paths" && typeof value === "string" ? [value] : value;
     if (!isTexts(list)) throw wrong();
-    return shape === "texts" ? list : list.map((path) => moduleAt(folder, path));
+    return shape === "texts" ? list : list.map((module) => withPath(module, (path) => resolve(folder, path)));
   }
   const text = (shape === "address" || shape === "flag or address") && typeof value === "number" ? String(value) : value;
   if (typeof text !== "string") throw wrong();
   if (shape === "path" || (shape === "address" && isAddressOfSocket(text))) return [text === "" ? text : resolve(folder, text)];
   if (shape === "url or path" && !/^https?:/.test(text)) return [resolve(folder, text)];
   return [text];
-};
-
-/** `shop=./shop.ts` keeps its prefix. */
-const moduleAt = (folder: string, module: string): string => {
-  const match = /^([A-Za-z][\w-]*=)(.+)$/.exec(module);
-  return match?.[1] !== undefined && match[2] !== undefined ? `${match[1]}${resolve(folder, match[2])}` : resolve(folder, module);
 };
 
 const parsed = (option: Option, texts: readonly string[]): unknown => {

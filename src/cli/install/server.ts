@@ -7,6 +7,7 @@ import { isTexts } from "../../core/contract/internal.ts";
 import { authority } from "../../mcp/transport/listen.ts";
 import { parseHostPort } from "../address.ts";
 import { usage } from "../exit-code.ts";
+import { withPath } from "../module-file.ts";
 import type { Client, Scope, Server } from "./clients.ts";
 
 /** What was typed, and the project's settings. */
@@ -118,12 +119,6 @@ const remote = (options: ServerOptions, url: string, { env }: Place): Server => 
   return { how: "http", url: checkedUrl(url), token: { variable: tokenEnv, ...(value === undefined ? {} : { value }) } };
 };
 
-/** `shop=./shop.ts` keeps its prefix. */
-const moduleAt = (module: string, place: (path: string) => string): string => {
-  const match = /^([A-Za-z][\w-]*=)(.+)$/.exec(module);
-  return match?.[1] !== undefined && match[2] !== undefined ? match[1] + place(match[2]) : place(module);
-};
-
 const existing = (path: string): string => {
   if (existsSync(path)) return path;
   throw usage(`There is no ${path}: name a module, as for troupe serve, or the address of a server.`);
@@ -141,7 +136,7 @@ const local = (options: ServerOptions, client: Client, place: Place): Server => 
     );
   const serve = (at: (path: string) => string): readonly string[] => [
     "serve",
-    ...modules.map((module) => moduleAt(module, (path) => at(existing(resolve(place.cwd, path))))),
+    ...modules.map((module) => withPath(module, (path) => at(existing(resolve(place.cwd, path))))),
     ...(config === undefined ? ["--no-config", "--data", at(resolve(place.cwd, ".troupe"))] : ["--config", at(config.path)]),
     "--stdio",
   ];

@@ -10,7 +10,8 @@ import type { JsonObject } from "../../core/contract/index.ts";
 import { isTexts } from "../../core/contract/internal.ts";
 import { CommandError, EXIT, usage } from "../exit-code.ts";
 import { holdOutput } from "../hold-output.ts";
-import { load, locateModule, release, splitPrefix } from "../load.ts";
+import { load, locateModule, release } from "../load.ts";
+import { splitPrefix, withPath } from "../module-file.ts";
 import { optionalPackage } from "../optional-package.ts";
 import { oneLine, output, paint } from "../output.ts";
 import { PROGRAM } from "../program.ts";
@@ -156,8 +157,6 @@ const archive = (files: Files): Uint8Array => {
   return zipSync(entries);
 };
 
-const prefixOf = (part: { readonly prefix?: string } | undefined): string => (part?.prefix === undefined ? "" : `${part.prefix}=`);
-
 /** The client replaces `__dirname` by where it unpacked the bundle. */
 const inside = (path: string): string => `\${__dirname}/${path}`;
 
@@ -169,8 +168,7 @@ export const bundle = async (module: string | undefined, options: BundleOptions)
   const { out: _, include: __, env: ___, json: ____, ...given } = options;
   const project = await readProject({ ...given, ...(module === undefined ? {} : { module }) }, true);
   const { folder, name, settings } = project;
-  const parts = project.modules.map((one) => splitPrefix(one));
-  const modules = parts.map(({ path }) => realpathSync(locateModule(path)));
+  const modules = project.modules.map((one) => realpathSync(locateModule(splitPrefix(one).path)));
   const included = includedFiles(include, folder, project.apiKeys);
   out.note("Loading the modules …");
   const loaded = await loadedFiles(project);
@@ -192,7 +190,7 @@ export const bundle = async (module: string | undefined, options: BundleOptions)
     args: [
       inside("node_modules/troupe/bin/troupe.js"),
       "serve",
-      ...places.map((path, index) => `${prefixOf(parts[index])}${inside(path)}`),
+      ...places.map((path, index) => withPath(project.modules[index] ?? "", () => inside(path))),
       "--no-config",
       "--stdio",
       // Outside of the bundle, which the client replaces with the next version.

@@ -1,0 +1,64 @@
+// Owns: `GET /`: what this server is, and what the console can show of it.
+
+import { omitUndefined } from "../../core/contract/internal.ts";
+import type { ConsoleData } from "./data.ts";
+import type { ConsoleRoute } from "./routes.ts";
+import type { About, Ability, KindShape } from "./shapes.ts";
+
+export const aboutRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+  {
+    verb: "GET",
+    path: "/",
+    summary: "What this server is, which kinds of actors it has, and what the console can show of it.",
+    answers: "About",
+    handle: async (_, data) => await about(data),
+  },
+];
+
+async function about(data: ConsoleData): Promise<About> {
+  const { about: own, running, operate, reader } = data;
+  const can: Ability[] = [];
+  const cannot: Partial<Record<Ability, string>> = {};
+  const say = (ability: Ability, present: boolean, why: string): void => {
+    if (present) can.push(ability);
+    else cannot[ability] = why;
+  };
+  const offline = "Nothing runs here: this is a history that is only read.";
+  say("run", running !== undefined, offline);
+  say(
+    "rewrite",
+    operate !== undefined && own.engine !== "restate",
+    operate === undefined ? offline : "On a cluster, turns alone write chains.",
+  );
+  say("letters", reader.letters !== undefined, "This engine does not list its dead letters.");
+  say("timers", reader.due !== undefined, "This engine does not list its timers.");
+  say("outbox", reader.undelivered !== undefined, "This engine does not list what it has yet to deliver.");
+  say("indexes", running?.().engine.query !== undefined, running === undefined ? offline : "This engine has no indexes.");
+  say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as somebody else.');
+  return {
+    ...own,
+    mode: running === undefined ? "offline" : "live",
+    can,
+    cannot,
+    kinds: await kindsOf(data),
+  };
+}
+
+async function kindsOf({ running }: ConsoleData): Promise<readonly KindShape[]> {
+  const now = running?.();
+  if (now === undefined) return [];
+  const { engine, kinds, indexes } = now;
+  return await Promise.all(
+    kinds.map(async ({ kind, version, per, policy }) => ({
+      kind,
+      version,
+      ...omitUndefined({ per }),
+      persistence: policy.persistence,
+      actors: await engine.count({ kind, live: true }),
+      served: true,
+      indexes: indexes
+        .filter((index) => index.kind === kind)
+        .map(({ name, fields, order, text }) => ({ name, fields, ...omitUndefined({ order }), text: text !== undefined })),
+    })),
+  );
+}

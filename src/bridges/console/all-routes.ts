@@ -1,0 +1,7 @@
+// Owns: the list of the API's routes. Does not own: any of them.
+
+import { aboutRoutes } from "./about-routes.ts";
+import type { ConsoleData } from "./data.ts";
+import type { ConsoleRoute } from "./routes.ts";
+
+export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [...aboutRoutes];

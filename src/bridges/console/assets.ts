@@ -1,0 +1,40 @@
+// Owns: the page's built files. Does not own: building them (console/).
+
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface ConsoleAsset {
+  readonly type: string;
+  readonly body: Uint8Array;
+  /** Its name has a hash of its contents. */
+  readonly immutable: boolean;
+}
+
+export interface ConsoleAssets {
+  /** By the path below the console's own, such as `/assets/main-1a2b.js`. Pages of the application are all its `index.html`. */
+  find(path: string): ConsoleAsset | undefined;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  json: "application/json",
+  woff2: "font/woff2",
+};
+
+/** Reads all files of a folder, once: requests then touch no path of the disk. Throws where there is no index.html. */
+export async function readAssets(folder: string): Promise<ConsoleAssets> {
+  const files = new Map<string, ConsoleAsset>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = join(entry.parentPath, entry.name);
+    const path = file.slice(folder.length).replaceAll("\\", "/");
+    const type = TYPES[entry.name.slice(entry.name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
+    files.set(path, { type, body: await readFile(file), immutable: path.startsWith("/assets/") });
+  }
+  const index = files.get("/index.html");
+  if (index === undefined) throw new Error(`There is no index.html in ${folder}: run "npm run console:build".`);
+  return { find: (path) => files.get(path) ?? (path.startsWith("/assets/") ? undefined : index) };
+}

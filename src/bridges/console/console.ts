@@ -1,0 +1,172 @@
+// Owns: the console's HTTP endpoints: the page, and its API behind the access check. Does not own: what the API's routes answer.
+
+import { sameBytes, sha256Hex, utf8Of } from "../../core/platform/index.ts";
+import {
+  type Answer,
+  type HttpMount,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type MountRequest,
+  TroupeError,
+} from "../../core/contract/index.ts";
+import { tryParseJson } from "../../core/contract/internal.ts";
+import { ALL_ROUTES } from "./all-routes.ts";
+import type { ConsoleAssets } from "./assets.ts";
+import type { ConsoleData } from "./data.ts";
+import { type FoundRoute, RequestError, routeFinder } from "./routes.ts";
+
+export interface ConsoleOptions extends ConsoleData {
+  /** Default `/console`. */
+  readonly path?: string;
+  /** The page's files. Absent: there is only the API. */
+  readonly assets?: ConsoleAssets;
+  /**
+   * Who may use it. `token`: whoever sends it as a bearer token; for servers on loopback that authenticate nobody. Absent: callers whom
+   * the server has authenticated, and who have the scope `troupe:operate`.
+   */
+  readonly token?: string;
+}
+
+/** The scope that it needs where the server authenticates callers. */
+const OPERATE = "troupe:operate";
+const MAX_DEPTH = 64;
+
+// Nothing is loaded from another host or sent to one; no inline scripts or styles; no frames, in either direction.
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const SAFE_HEADERS = {
+  "content-security-policy": POLICY,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "permissions-policy": "camera=(), geolocation=(), microphone=()",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+/** Of the engine's refusals that are no conflict (409) with the state of an actor. */
+const STATUS: Readonly<Record<string, number>> = { NO_ACTOR: 404, UNKNOWN_INDEX: 404, BAD_ID: 400, BAD_QUERY: 400 };
+
+/**
+ * The console, to be mounted beside MCP: `serveHttp({ gateway, endpoints: consoleFor({ … }) })`. The page's own files need no token, and
+ * have no data.
+ */
+export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
+  const { path = "/console", assets, token } = options;
+  const finder = routeFinder(ALL_ROUTES);
+  const api: HttpMount = {
+    path: `${path}/api`,
+    verbs: ["GET", "POST", "DELETE"],
+    open: token !== undefined,
+    async handle(request) {
+      try {
+        refuseStranger(request, token);
+        return await answerApi(finder, options, request, request.path.slice(path.length + "/api".length));
+      } catch (error) {
+        return failure(error);
+      }
+    },
+  };
+  if (assets === undefined) return [api];
+  const page: HttpMount = {
+    path,
+    verbs: ["GET"],
+    open: true,
+    handle: (request) => answerPage(assets, request.path.slice(path.length)),
+  };
+  return [api, page];
+}
+
+const digest = (text: string): Uint8Array => utf8Of(sha256Hex(text));
+
+/** Throws `UNAUTHENTICATED`, `SCOPE`. */
+function refuseStranger(request: MountRequest, token: string | undefined): void {
+  if (token === undefined) {
+    if (request.caller.scopes.includes(OPERATE)) return;
+    throw new RequestError(403, "SCOPE", `The console needs the scope ${OPERATE}: sign in with a key or token that has it.`);
+  }
+  const given = /^Bearer (.+)$/i.exec(request.header("authorization") ?? "")?.[1];
+  // Digests of equal length, so that neither the token's length nor its beginning can be measured.
+  if (given === undefined || !sameBytes(digest(given), digest(token)))
+    throw new RequestError(
+      401,
+      "UNAUTHENTICATED",
+      "Open the console with the link that the server printed: it has the token of this start.",
+    );
+}
+
+type Finder = ReturnType<typeof routeFinder<ConsoleData>>;
+
+async function answerApi(finder: Finder, data: ConsoleData, request: MountRequest, path: string): Promise<Answer> {
+  const found = finder.find(request.verb, path === "" ? "/" : path);
+  if (found === undefined) throw new RequestError(404, "NOT_FOUND", "There is nothing at this path: /console/api/openapi.json lists all.");
+  if ("verbs" in found) throw new RequestError(405, "METHOD", `This path takes ${found.verbs.join(" and ")}.`);
+  return await runRoute(found, data, request);
+}
+
+async function runRoute({ route, params }: FoundRoute<ConsoleData>, data: ConsoleData, request: MountRequest): Promise<Answer> {
+  const body = route.verb === "POST" ? bodyOf(request) : {};
+  const channel = route.streams === true ? request.stream({ ...SAFE_HEADERS, "cache-control": "no-store" }) : undefined;
+  const send = (event: string, value: object | Json): boolean => {
+    channel?.send(JSON.stringify(value), undefined, undefined, event);
+    return channel?.ready ?? false;
+  };
+  try {
+    const answer = await route.handle(
+      { params, query: new URLSearchParams(request.query), body, caller: request.caller, disconnected: request.disconnected, emit: send },
+      data,
+    );
+    if (channel === undefined)
+      return { status: 200, headers: { ...SAFE_HEADERS, "cache-control": "no-store" }, body: JSON.stringify(answer) };
+    if (answer !== null) send("done", answer);
+  } catch (error) {
+    if (channel === undefined) throw error;
+    send("failed", describe(error));
+  }
+  channel.close();
+  return { status: 200 };
+}
+
+/** Throws `BAD_REQUEST`. A media type that a form of another site cannot send. */
+function bodyOf(request: MountRequest): JsonObject {
+  if (!/^application\/json\b/i.test(request.header("content-type") ?? ""))
+    throw new RequestError(400, "BAD_REQUEST", "Send the header Content-Type: application/json.");
+  const text = new TextDecoder().decode(request.body ?? new Uint8Array());
+  const value = text === "" ? {} : tryParseJson(text);
+  if (!isJsonObject(value) || depthOf(value) > MAX_DEPTH)
+    throw new RequestError(400, "BAD_REQUEST", `The body must be a JSON object of at most ${MAX_DEPTH} levels.`);
+  return value;
+}
+
+function depthOf(value: Json, depth = 0): number {
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return depth;
+  return Math.max(depth, ...Object.values(value).map((member) => depthOf(member, depth + 1)));
+}
+
+const describe = (error: unknown): { readonly error: { readonly code: string; readonly message: string } } => ({
+  error:
+    error instanceof TroupeError || error instanceof RequestError
+      ? { code: error.code, message: error.message }
+      : { code: "INTERNAL", message: "The console failed: the server's log says why." },
+});
+
+function failure(error: unknown): Answer {
+  const status = error instanceof RequestError ? error.status : error instanceof TroupeError ? (STATUS[error.code] ?? 409) : 500;
+  return { status, headers: { ...SAFE_HEADERS, "cache-control": "no-store" }, body: JSON.stringify(describe(error)) };
+}
+
+function answerPage(assets: ConsoleAssets, path: string): Answer {
+  const asset = assets.find(path);
+  if (asset === undefined)
+    return { status: 404, headers: { ...SAFE_HEADERS, "content-type": "text/plain; charset=utf-8" }, body: "There is no such file." };
+  return {
+    status: 200,
+    headers: {
+      ...SAFE_HEADERS,
+      "content-type": asset.type,
+      "cache-control": asset.immutable ? "public, max-age=31536000, immutable" : "no-cache",
+    },
+    body: asset.body,
+  };
+}

@@ -1,0 +1,100 @@
+// Owns: how a route of the console's API is declared and found, and what its handler receives. Does not own: the routes themselves.
+
+import type { Caller, CancelSignal, Json, JsonObject } from "../../core/contract/index.ts";
+
+/** A parameter in the query of a request. */
+export interface QueryParameter {
+  readonly description: string;
+  /** JSON Schema. Default: a text. */
+  readonly schema?: JsonObject;
+}
+
+/** One operation of the API. Its entry in the OpenAPI document is made of it. */
+export interface ConsoleRoute<Data> {
+  readonly verb: "GET" | "POST" | "DELETE";
+  /** Below `/console/api`: `/actors/:kind/:key/state`. */
+  readonly path: string;
+  /** One sentence. */
+  readonly summary: string;
+  readonly query?: Readonly<Record<string, QueryParameter>>;
+  /** JSON Schema of the body of a POST. Arguments are checked by it before `handle` is called. */
+  readonly body?: JsonObject;
+  /** The name of what it answers, in shapes.ts. */
+  readonly answers: string;
+  /** Answers with server-sent events: `progress`, then `done`; `GET /stream`: as its description says. */
+  readonly streams?: true;
+  /** Throws `TroupeError`; its code decides the status. */
+  handle(request: ConsoleRequest, data: Data): Promise<object | null>;
+}
+
+export interface ConsoleRequest {
+  /** Those of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly body: JsonObject;
+  readonly caller: Caller;
+  /** Aborted when the client has left. */
+  readonly disconnected: CancelSignal;
+  /** Only for routes that `streams`: sends one server-sent event. False: the client does not read now, so it may be left out. */
+  emit(event: string, data: Json | object): boolean;
+}
+
+export interface FoundRoute<Data> {
+  readonly route: ConsoleRoute<Data>;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** Finds the route of a path. There are few, so they are tried in order. */
+export const routeFinder = <Data>(routes: readonly ConsoleRoute<Data>[]) => {
+  const compiled = routes.map((route) => ({ route, parts: route.path.split("/") }));
+  return {
+    /** Undefined: there is none. `verbs`: those of the path, where it has no route for this verb. */
+    find(verb: string, path: string): FoundRoute<Data> | { readonly verbs: readonly string[] } | undefined {
+      const parts = path.split("/");
+      const verbs: string[] = [];
+      for (const { route, parts: pattern } of compiled) {
+        const params = match(pattern, parts);
+        if (params === undefined) continue;
+        if (route.verb === verb) return { route, params };
+        verbs.push(route.verb);
+      }
+      return verbs.length > 0 ? { verbs } : undefined;
+    },
+  };
+};
+
+function match(pattern: readonly string[], parts: readonly string[]): Readonly<Record<string, string>> | undefined {
+  if (pattern.length !== parts.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [at, expected] of pattern.entries()) {
+    const given = parts[at] ?? "";
+    if (!expected.startsWith(":")) {
+      if (expected !== given) return undefined;
+      continue;
+    }
+    const value = decodePart(given);
+    if (value === undefined || value === "") return undefined;
+    params[expected.slice(1)] = value;
+  }
+  return params;
+}
+
+function decodePart(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A request that the console itself refuses. */
+export class RequestError extends Error {
+  readonly status: number;
+  readonly code: "UNAUTHENTICATED" | "SCOPE" | "NOT_FOUND" | "BAD_REQUEST" | "METHOD" | "NOT_AVAILABLE";
+
+  constructor(status: number, code: RequestError["code"], message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}

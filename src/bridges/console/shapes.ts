@@ -1,0 +1,485 @@
+// Owns: the JSON of the console's API, which the page, `curl` and the command line's --json share. Does not own: making it (the other
+// files of this folder).
+//
+// Times are milliseconds since 1970. A page of a list ends with `next`, the value of `after` for the following page; absent: no more.
+
+import type { ActorId, IndexValue, Json, JsonObject, ListName, OfferRef, Policy, Status } from "../../core/contract/index.ts";
+
+export interface PageOf<T> {
+  readonly items: readonly T[];
+  readonly next?: string;
+}
+
+/** What is not there for every engine or server; a page about the rest says why it is missing. */
+export type Ability =
+  /** Actors run here: they can be called, stopped and restarted, and their surfaces are known. */
+  | "run"
+  /** `fork`, `revert`, `checkpoint`. */
+  | "rewrite"
+  /** `edit`. */
+  | "edit"
+  | "timers"
+  | "outbox"
+  | "letters"
+  | "indexes"
+  | "traffic"
+  | "sessions"
+  | "tasks"
+  | "packets"
+  | "guests"
+  /** Calls as any principal, with any scopes. */
+  | "act-as";
+
+/** `GET /` */
+export interface About {
+  readonly name: string;
+  readonly version: string;
+  readonly engine: "memory" | "sqlite" | "restate";
+  /** `offline`: a data directory or an exported history is read, and nothing runs. */
+  readonly mode: "live" | "offline";
+  /** Of `troupe dev`. */
+  readonly development: boolean;
+  /** A data directory, or a server's address. */
+  readonly place?: string;
+  readonly can: readonly Ability[];
+  /** What is missing, and why. */
+  readonly cannot: Readonly<Partial<Record<Ability, string>>>;
+  readonly kinds: readonly KindShape[];
+  /** Where MCP is served, for the playground and for `curl`: a path of this host. */
+  readonly mcp?: string;
+  readonly docs: string;
+}
+
+export interface KindShape {
+  readonly kind: string;
+  readonly description?: string;
+  readonly version: number;
+  readonly per?: "shared" | "user" | "handle" | "link";
+  readonly persistence: Policy["persistence"];
+  /** Actors that have not stopped. */
+  readonly actors: number;
+  /** False: there are such actors, but no served module defines the kind. */
+  readonly served: boolean;
+  readonly indexes: readonly IndexShape[];
+}
+
+export interface IndexShape {
+  readonly name: string;
+  readonly fields: readonly string[];
+  readonly order?: string;
+  readonly text: boolean;
+}
+
+/** `GET /overview`, and the event `figures` of `GET /stream`, once a second. */
+export interface Overview {
+  readonly at: number;
+  readonly uptimeMs: number;
+  readonly actors: { readonly total: number; readonly live: number; readonly failed: number; readonly inMemory: number };
+  readonly byKind: Readonly<Record<string, { readonly live: number; readonly failed: number; readonly stopped: number }>>;
+  /** Committed turns in the last second. */
+  readonly turnsPerSecond: number;
+  readonly requestsPerSecond: number;
+  /** Of requests answered in the last minute, in milliseconds. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number; readonly max: number; readonly count: number };
+  readonly outbox?: number;
+  readonly letters?: number;
+  readonly timers?: { readonly due: number; readonly next?: number };
+  readonly sessions?: number;
+  readonly streams?: number;
+  readonly connections?: number;
+  readonly running?: number;
+  /** Sessions and streams, by client and revision. */
+  readonly clients: readonly ClientShape[];
+  readonly faults: number;
+  readonly slowTurns: number;
+  readonly disk?: { readonly bytes: number; readonly backlogPages?: number };
+  readonly memory: { readonly heapBytes: number; readonly rssBytes: number };
+  /** The longest time that the server's event loop was blocked in the last minute. */
+  readonly loopMs: number;
+  /** What needs attention, worst first. */
+  readonly attention: readonly Finding[];
+}
+
+export interface ClientShape {
+  /** Name and version, as the client says. */
+  readonly client: string;
+  readonly revision: string;
+  readonly sessions: number;
+  readonly streams: number;
+  /** Its requests of the last minute. */
+  readonly requests: number;
+  readonly errors: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+/** `GET /doctor`, and `Overview.attention`. */
+export interface Finding {
+  readonly level: "error" | "warning" | "note";
+  /** Stable: of an error, or of a check. */
+  readonly code: string;
+  readonly title: string;
+  /** What to do about it. */
+  readonly advice: string;
+  /** A page of the documentation. */
+  readonly docs?: string;
+  /** A page of the console: `/actors/counter/main`. */
+  readonly page?: string;
+  readonly count?: number;
+  readonly lastAt?: number;
+}
+
+/** One row of `GET /actors`: `kind`, `status`, `search` (in ids), `index` with `where` (JSON), `text`, `order`, `after`, `limit`. */
+export interface ActorRow {
+  readonly id: ActorId;
+  readonly kind: string;
+  /** Decoded. */
+  readonly key: string;
+  readonly status: Status;
+  readonly seq: number;
+  readonly lastAt?: number;
+  /** Of the index that was asked. */
+  readonly fields?: Readonly<Record<string, Json>>;
+}
+
+export type IndexWhere = Readonly<
+  Record<
+    string,
+    | IndexValue
+    | { readonly in: readonly IndexValue[] }
+    | { readonly gte?: IndexValue; readonly lte?: IndexValue }
+    | { readonly prefix: string }
+  >
+>;
+
+export interface ActorPage extends PageOf<ActorRow> {
+  /** Counted only where that is cheap. */
+  readonly total?: number;
+  /** The key came from an id search that ended early: it looked at so many actors. */
+  readonly examined?: number;
+}
+
+/** `GET /actors/:kind/:key` */
+export interface ActorDetail extends ActorRow {
+  readonly uid: string;
+  readonly head: string;
+  /** Of the state. */
+  readonly version: number;
+  readonly createdAt: number;
+  readonly lastMessageAt: number;
+  readonly messageCount: number;
+  readonly persistence: Policy["persistence"];
+  readonly owner?: string;
+  readonly parent?: ActorId;
+  readonly children: readonly ActorId[];
+  /** A fork: what it sends is recorded, never delivered. */
+  readonly muted?: true;
+  readonly state: Json;
+  readonly stateBytes: number;
+  /** Messages that wait in its mailbox. Absent: unknown. */
+  readonly queued?: number;
+  readonly timers: readonly TimerRow[];
+  /** Replies it owes. */
+  readonly pending: number;
+  /** Why it failed. */
+  readonly failure?: { readonly code: string; readonly message: string; readonly at?: number; readonly seq?: number };
+  /** Prefix → the actor that a surface of `viewer` links to. */
+  readonly links: Readonly<Record<string, ActorId>>;
+}
+
+/** `GET /actors/:kind/:key/surface?principal=&scopes=a,b&claims={…}&lists=dynamic|static` */
+export interface SurfaceShape {
+  readonly viewer: ViewerShape;
+  readonly lists: "dynamic" | "static";
+  readonly seq: number;
+  readonly offers: readonly OfferShape[];
+  readonly links: readonly LinkShape[];
+}
+
+/** Whom a surface is shown to, or a call is made as. */
+export interface ViewerShape {
+  readonly principal?: string;
+  readonly scopes: readonly string[];
+  readonly claims?: JsonObject;
+}
+
+export interface OfferShape {
+  readonly ref: OfferRef;
+  readonly list: ListName;
+  readonly name: string;
+  /** As MCP lists it. */
+  readonly definition: JsonObject;
+  readonly readOnly: boolean;
+  readonly on: boolean;
+  /** Why it is off. Absent, and `on` false: the author gave no reason, so clients see no such offer. */
+  readonly reason?: string;
+  /** Which rule it is off by: the author's `enabled` or `allow`, a scope, or that the actor is out of order. */
+  readonly by?: "enabled" | "allow" | "scope" | "failed" | "link";
+  /** The scopes that it needs. */
+  readonly scopes?: readonly string[];
+  /** Whether this viewer's list shows it, in that list mode. */
+  readonly listed: boolean;
+  /** Argument → values allowed now. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>;
+  /** Through which link it comes. */
+  readonly link?: string;
+}
+
+export interface LinkShape {
+  readonly prefix: string;
+  readonly to?: ActorId;
+  /** Keys that may be addressed; true: of all such actors. */
+  readonly keys?: readonly string[] | true;
+  readonly reason?: string;
+}
+
+/** `POST /actors/:kind/:key/call`. As the viewer it needs the ability `act-as`; without `as`, as the operator who asks. */
+export interface CallInput {
+  readonly offer: OfferRef;
+  readonly arguments?: JsonObject;
+  readonly as?: ViewerShape;
+  /** Idempotency (C4). */
+  readonly key?: string;
+}
+
+export interface CallOutcome {
+  /** `ok`, `refused` or `needs`, as the engine replied. */
+  readonly reply: Json;
+  readonly ms: number;
+  /** What was committed. Absent: nothing. */
+  readonly receipt?: { readonly actor: string; readonly seq: number; readonly head: string };
+}
+
+/** One row of a chain. `GET /actors/:kind/:key/events?after=&before=&limit=&type=&principal=&search=&order=desc` */
+export interface EventRow {
+  readonly id: string;
+  readonly actor: ActorId;
+  readonly seq: number;
+  readonly at: number;
+  /** The action, or `start`, `stop`, `checkpoint`, `fork`, `revert`, `import`. */
+  readonly type: string;
+  readonly life: string;
+  readonly cause?: string;
+  /** The principal that it was done for. */
+  readonly principal?: string;
+  /** The actor that sent the message. */
+  readonly from?: ActorId;
+  readonly args?: Json;
+  readonly reply?: Json;
+  readonly sent: number;
+  /** Paths of the state that it changed; at most 20. */
+  readonly changed: readonly string[];
+  /** From acceptance to commit, where it is known. */
+  readonly ms?: number;
+  readonly erased?: true;
+}
+
+/** `GET /events/:id` */
+export interface EventDetail extends EventRow {
+  /** The text that was hashed, so that the page can check it. */
+  readonly header: string;
+  readonly body?: string;
+  readonly sentIds: readonly string[];
+  readonly record?: Json;
+  readonly version?: number;
+}
+
+/** `GET /actors/:kind/:key/state?at=` */
+export interface StateAt {
+  readonly actor: ActorId;
+  readonly seq: number;
+  readonly version: number;
+  readonly state: Json;
+}
+
+/** `GET /actors/:kind/:key/diff?from=&to=` */
+export interface StateDiff {
+  readonly actor: ActorId;
+  readonly from: number;
+  readonly to: number;
+  readonly differences: readonly { readonly path: string; readonly before?: Json; readonly after?: Json }[];
+}
+
+/** Events of `POST /actors/:kind/:key/verify` (server-sent: `progress`, then `done`). */
+export interface Verified {
+  readonly actor: ActorId;
+  readonly events: number;
+  readonly ok: boolean;
+  readonly flaws: readonly { readonly seq: number; readonly code: string; readonly message: string }[];
+  readonly erasedBodies: number;
+  readonly head: string;
+}
+
+/** `POST /receipts/check`: whether the chain has what a receipt says. */
+export interface ReceiptCheck {
+  readonly ok: boolean;
+  readonly what: string;
+  readonly event?: EventRow;
+}
+
+/** Events of `POST /actors/:kind/:key/replay` (server-sent: `progress`, then `done`): re-run with the code that is served now. */
+export interface Replayed {
+  readonly actor: ActorId;
+  readonly seq: number;
+  readonly run: number;
+  readonly differ: number;
+  readonly taken: JsonObject;
+  readonly mismatches: readonly { readonly seq: number; readonly what: string; readonly recorded: Json; readonly now: Json }[];
+}
+
+/** `GET /events/:id/causes`: the whole tree that the event is part of. */
+export interface CauseGraph {
+  /** The event that was asked about. */
+  readonly of: string;
+  readonly root: string;
+  readonly nodes: readonly CauseNode[];
+  /** From an event to one it caused. `message`: what was sent. */
+  readonly edges: readonly { readonly from: string; readonly to: string; readonly message?: string; readonly waitedMs: number }[];
+  /** There are more than are listed. */
+  readonly cut: boolean;
+}
+
+export interface CauseNode extends EventRow {
+  readonly depth: number;
+  /** How often its message failed before, where that is known. */
+  readonly attempts?: number;
+  /** A dead letter: it has no event. Its id takes the place of an event's. */
+  readonly letter?: { readonly why: string; readonly action: string; readonly to: ActorId };
+}
+
+/** `GET /letters` */
+export interface LetterRow {
+  readonly id: string;
+  readonly to: ActorId;
+  readonly action: string;
+  readonly args: Json;
+  readonly from?: ActorId;
+  readonly principal?: string;
+  /** The event that sent it. */
+  readonly cause?: string;
+  /** The request that started it all. */
+  readonly root?: EventRow;
+  readonly why: string;
+  readonly at: number;
+  readonly replays: number;
+}
+
+/** `GET /timers?kind=&after=&limit=`, soonest first. */
+export interface TimerRow {
+  readonly actor: ActorId;
+  /** Empty: the actor's expiry. */
+  readonly name: string;
+  readonly at: number;
+  readonly action?: string;
+  readonly args?: Json;
+  readonly everyMs?: number;
+  readonly cron?: string;
+  readonly timeZone?: string;
+  /** The event that set it. */
+  readonly cause?: string;
+}
+
+/** `GET /outbox` */
+export interface OutboxRow {
+  readonly id: string;
+  readonly to: ActorId;
+  readonly action: string;
+  readonly from?: ActorId;
+  readonly at: number;
+  readonly failures: number;
+}
+
+/** `GET /sessions` */
+export interface SessionRow {
+  /** Not the session's id, which is a secret. */
+  readonly name: string;
+  readonly client?: string;
+  readonly revision: string;
+  readonly principal?: string;
+  readonly peer?: string;
+  readonly startedAt: number;
+  readonly lastAt: number;
+  readonly streams: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly subscriptions: readonly string[];
+}
+
+/** `GET /tasks` */
+export interface TaskRow {
+  readonly id: string;
+  readonly principal?: string;
+  readonly tool?: string;
+  readonly status: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly message?: string;
+}
+
+/** One request, notification or response: `GET /traffic?after=&method=&session=&search=`, and the event `traffic` of the stream. */
+export interface TrafficRow {
+  /** Grows; the newest 2,000 are kept. */
+  readonly n: number;
+  readonly at: number;
+  readonly transport: "http" | "stdio" | "tcp" | "packets" | "memory";
+  readonly era: "legacy" | "modern";
+  readonly direction: "in" | "out";
+  readonly session?: string;
+  readonly client?: string;
+  readonly principal?: string;
+  readonly peer?: string;
+  readonly method: string;
+  /** The tool, prompt or URI. */
+  readonly name?: string;
+  /** Absent while it runs, and of notifications. */
+  readonly ms?: number;
+  readonly requestBytes: number;
+  readonly responseBytes?: number;
+  readonly status: "running" | "ok" | "error" | "tool-error" | "cancelled" | "notification";
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+/** `GET /traffic/:n` */
+export interface TrafficDetail extends TrafficRow {
+  /** Secrets are replaced by `[hidden]`. */
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  readonly request: string;
+  readonly responseStatus?: number;
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  /** Messages in the order in which they were sent; a long one is cut. */
+  readonly responses: readonly { readonly at: number; readonly text: string; readonly cut?: true }[];
+}
+
+/** `POST /batch`, answered by server-sent events: `progress`, then `done`. */
+export interface BatchInput {
+  readonly operation: "stop" | "restart" | "replay-letter" | "drop-letter";
+  /** Of actors, or of letters; at most 10,000. */
+  readonly ids: readonly string[];
+  /** Of `stop`. */
+  readonly reason?: string;
+}
+
+export interface BatchOutcome {
+  readonly done: number;
+  readonly failed: readonly { readonly id: string; readonly code: string; readonly message: string }[];
+}
+
+/** The event `progress` of every long operation. */
+export interface ProgressShape {
+  readonly done: number;
+  readonly total?: number;
+}
+
+/** The event `change` of `GET /stream`: which actors changed since the last, each once, at most 500. */
+export interface Changes {
+  readonly items: readonly { readonly id: ActorId; readonly seq: number; readonly status: Status }[];
+  /** Others that changed, too. */
+  readonly more: number;
+}
+
+/** Every answer that is not 2xx. */
+export interface Failure {
+  readonly error: { readonly code: string; readonly message: string };
+}

@@ -71,7 +71,7 @@ test("CONTRIBUTING.md names only files that exist", () => {
   );
 });
 
-test("nothing compiles at install, and what npm ci brings stays under 400 MB #repository.no-compiler #repository.size", () => {
+test("nothing compiles at install, and what npm ci brings stays under 420 MB #repository.no-compiler #repository.size", () => {
   const scripted = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript === true);
   // Its script takes a Node that is built already.
   assert.deepEqual(
@@ -89,7 +89,7 @@ test("nothing compiles at install, and what npm ci brings stays under 400 MB #re
     files.set(ino, size);
   }
   const bytes = [...files.values()].reduce((sum, size) => sum + size, 0);
-  assert.ok(bytes < 400 * 1_000_000, `${bytes} bytes`);
+  assert.ok(bytes < 420 * 1_000_000, `${bytes} bytes`);
 });
 
 test("what only some tests, benches and the documentation need has a package.json of its own, and npm ci does not bring it #repository.apart", () => {

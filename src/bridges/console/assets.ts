@@ -24,17 +24,24 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-/** Reads all files of a folder, once: requests then touch no path of the disk. Throws where there is no index.html. */
-export async function readAssets(folder: string): Promise<ConsoleAssets> {
+/**
+ * Reads all files of a folder, once: requests then touch no path of the disk. Throws where there is no index.html. `path`: where the
+ * console is served.
+ */
+export async function readAssets(folder: string, path = "/console"): Promise<ConsoleAssets> {
   const files = new Map<string, ConsoleAsset>();
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = join(entry.parentPath, entry.name);
-    const path = file.slice(folder.length).replaceAll("\\", "/");
+    const name = file.slice(folder.length).replaceAll("\\", "/");
     const type = TYPES[entry.name.slice(entry.name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-    files.set(path, { type, body: await readFile(file), immutable: path.startsWith("/assets/") });
+    files.set(name, { type, body: await readFile(file), immutable: name.startsWith("/assets/") });
   }
-  const index = files.get("/index.html");
-  if (index === undefined) throw new Error(`There is no index.html in ${folder}: run "npm run console:build".`);
-  return { find: (path) => files.get(path) ?? (path.startsWith("/assets/") ? undefined : index) };
+  const built = files.get("/index.html");
+  if (built === undefined) throw new Error(`There is no index.html in ${folder}: run "npm run console:build".`);
+  // Its links are relative, but it is served at every path of the application.
+  const text = new TextDecoder().decode(built.body).replaceAll('="./', `="${path}/`);
+  const index = { ...built, body: new TextEncoder().encode(text) };
+  files.set("/index.html", index);
+  return { find: (name) => files.get(name) ?? (name.startsWith("/assets/") ? undefined : index) };
 }

@@ -1,0 +1,10 @@
+// Owns: what the server said it is, once for all pages. Does not own: the shape (src/bridges/console/shapes.ts).
+import { signal } from "@preact/signals";
+import type { Ability, About } from "../../src/bridges/console/shapes.ts";
+
+export const about = signal<About | undefined>(undefined);
+
+export const can = (ability: Ability): boolean => about.value?.can.includes(ability) ?? false;
+
+/** Why the server cannot do that. */
+export const whyNot = (ability: Ability): string => about.value?.cannot[ability] ?? "This server does not offer it.";

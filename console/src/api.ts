@@ -1,0 +1,114 @@
+// Owns: requests to the console's API. Does not own: the shapes of answers (src/bridges/console/shapes.ts).
+import type { Failure, ProgressShape } from "../../src/bridges/console/shapes.ts";
+import { BASE } from "./base-path.ts";
+import { token } from "./session.ts";
+
+/** An answer that is not 2xx, or none at all. `code` is the API's, or `OFFLINE`. */
+export class ApiError extends Error {
+  readonly code: string;
+  readonly status: number;
+
+  constructor(code: string, message: string, status: number) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** A query's members; those that are undefined or empty are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export const queryText = (query: Query = {}): string => {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== "") params.set(name, String(value));
+  const text = params.toString();
+  return text === "" ? "" : `?${text}`;
+};
+
+/** `/actors/counter/main`: the parts of an id are encoded already. */
+export const actorPath = (id: string): string => `/actors/${id}`;
+
+async function request(method: string, path: string, body: unknown, signal: AbortSignal | undefined): Promise<Response> {
+  const headers: Record<string, string> = { accept: method === "GET" ? "application/json, text/event-stream" : "*/*" };
+  if (token.value !== undefined) headers["authorization"] = `Bearer ${token.value}`;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(`${BASE}/api${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError("OFFLINE", "The server does not answer. It may have stopped or be restarting.", 0);
+  }
+  if (response.ok) return response;
+  const failed: unknown = await response.json().catch(() => undefined);
+  throw isFailure(failed)
+    ? new ApiError(failed.error.code, failed.error.message, response.status)
+    : new ApiError("HTTP", `The server answered ${response.status}.`, response.status);
+}
+
+const isFailure = (value: unknown): value is Failure =>
+  typeof value === "object" && value !== null && "error" in value && typeof value.error === "object" && value.error !== null;
+
+/** The caller names the shape: the server's tests hold each answer to it. */
+export async function get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+  const response = await request("GET", path + queryText(query), undefined, signal);
+  return await response.json();
+}
+
+export async function post<T>(path: string, body: object = {}, signal?: AbortSignal): Promise<T> {
+  const response = await request("POST", path, body, signal);
+  return await response.json();
+}
+
+export interface ServerEvent {
+  readonly event: string;
+  /** JSON. */
+  readonly data: string;
+}
+
+/** The server-sent events of a response. Ends when the server ends the stream. Throws `ApiError`; an abort of `signal` ends it, too. */
+export async function* events(
+  path: string,
+  {
+    method = "GET",
+    body,
+    query,
+    signal,
+  }: { readonly method?: "GET" | "POST"; readonly body?: object; readonly query?: Query; readonly signal?: AbortSignal } = {},
+): AsyncGenerator<ServerEvent, void, undefined> {
+  const response = await request(method, path + queryText(query), body, signal);
+  if (response.body === null) return;
+  let event = "message";
+  let data = "";
+  let rest = "";
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split(/\r?\n/);
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line === "") {
+        if (data !== "") yield { event, data };
+        event = "message";
+        data = "";
+      } else if (line.startsWith("event:")) event = line.slice(6).trim();
+      else if (line.startsWith("data:")) data += line.slice(5).trimStart();
+    }
+  }
+}
+
+/** A long operation: reports its progress, returns what it ends with. Throws `ApiError`. */
+export async function run<T>(path: string, body: object, onProgress: (progress: ProgressShape) => void, signal?: AbortSignal): Promise<T> {
+  for await (const { event, data } of events(path, { method: "POST", body, ...(signal === undefined ? {} : { signal }) })) {
+    if (event === "progress") onProgress(JSON.parse(data));
+    if (event === "done") return JSON.parse(data);
+    if (event === "failed") {
+      const { error }: Failure = JSON.parse(data);
+      throw new ApiError(error.code, error.message, 200);
+    }
+  }
+  throw new ApiError("OFFLINE", "The server ended before the operation did.", 0);
+}

@@ -1,0 +1,90 @@
+// Owns: the frame of the console: navigation, sign-in, and which page a path leads to. Does not own: the pages.
+import type { ComponentType } from "preact";
+import { lazy, Suspense } from "preact/compat";
+import { useEffect } from "preact/hooks";
+import { Link, Route, Router, Switch, useLocation } from "wouter-preact";
+import type { About } from "../../src/bridges/console/shapes.ts";
+import { about } from "./about.ts";
+import { get } from "./api.ts";
+import { BASE } from "./base-path.ts";
+import { NAVIGATION } from "./navigation.ts";
+import { useResource } from "./resource.ts";
+import { token } from "./session.ts";
+import { SignIn } from "./sign-in.tsx";
+import { cycleTheme, theme } from "./theme.ts";
+import { ErrorNote, Loading } from "./ui/states.tsx";
+import { Toasts } from "./ui/toasts.tsx";
+
+export function App() {
+  return (
+    <Router base={BASE}>
+      <Inside key={token.value ?? ""} />
+      <Toasts />
+    </Router>
+  );
+}
+
+function Inside() {
+  const { data, error } = useResource<About>("about", async (signal) => (about.value = await get<About>("/", undefined, signal)));
+  if (error.value !== undefined && (error.value.status === 401 || error.value.status === 403)) return <SignIn error={error.value} />;
+  if (error.value !== undefined && data.value === undefined) return <ErrorNote error={error.value} />;
+  if (data.value === undefined) return <Loading what="the console" />;
+  return <Frame about={data.value} />;
+}
+
+function Frame({ about: { name, mode, development } }: { readonly about: About }) {
+  const [path] = useLocation();
+  useEffect(() => {
+    const page = NAVIGATION.find((item) => item.path === path)?.label;
+    document.title = `${page === undefined ? "" : `${page} · `}${name} · Troupe console`;
+  }, [path, name]);
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="top">
+        <Link href="/" class="brand">
+          <img src={`${BASE}/icon.svg`} alt="" width="22" height="22" /> {name}
+        </Link>
+        {mode === "offline" ? <span class="badge warning">read only</span> : development ? <span class="badge">dev</span> : null}
+        <span class="grow" />
+        <button type="button" class="quiet" onClick={cycleTheme} title="Theme: system, light, dark">
+          {theme.value === "system" ? "Theme: system" : theme.value === "light" ? "Theme: light" : "Theme: dark"}
+        </button>
+      </header>
+      <nav class="side" aria-label="Pages">
+        {NAVIGATION.map(({ path: to, label }) => (
+          <Link key={to} href={to} class={isAt(path, to) ? "here" : ""} aria-current={isAt(path, to) ? "page" : undefined}>
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <main id="main" tabIndex={-1}>
+        <Suspense fallback={<Loading what="the page" />}>
+          <Switch>
+            {PAGES.map(([at, Page]) => (
+              <Route key={at} path={at}>
+                <Page />
+              </Route>
+            ))}
+            <Route>
+              <h1>There is no such page</h1>
+              <p>
+                Go to <Link href="/">the overview</Link>.
+              </p>
+            </Route>
+          </Switch>
+        </Suspense>
+      </main>
+    </div>
+  );
+}
+
+const isAt = (path: string, to: string): boolean => (to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`));
+
+// Each page is a file of its own in the bundle, loaded when it is opened first.
+const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
+  ["/", lazy(async () => (await import("./pages/overview.tsx")).Overview)],
+  ["/actors", lazy(async () => (await import("./pages/actors.tsx")).Actors)],
+];

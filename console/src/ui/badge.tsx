@@ -1,0 +1,18 @@
+// Owns: small coloured words for a status. The word says it, not the colour alone.
+
+const LEVELS: Readonly<Record<string, string>> = {
+  live: "good",
+  ok: "good",
+  on: "good",
+  verified: "good",
+  failed: "bad",
+  error: "bad",
+  "tool-error": "bad",
+  stopped: "dim",
+  off: "dim",
+  cancelled: "dim",
+  warning: "warning",
+  running: "warning",
+};
+
+export const Badge = ({ word }: { readonly word: string }) => <span class={`badge ${LEVELS[word] ?? ""}`}>{word}</span>;

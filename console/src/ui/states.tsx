@@ -1,0 +1,34 @@
+// Owns: what stands where data is not there: loading, failed, empty, unavailable.
+import type { ComponentChildren } from "preact";
+import type { Ability } from "../../../src/bridges/console/shapes.ts";
+import { whyNot } from "../about.ts";
+import type { ApiError } from "../api.ts";
+
+export const Loading = ({ what }: { readonly what: string }) => (
+  <p class="state dim" role="status">
+    Loading {what} …
+  </p>
+);
+
+export function ErrorNote({ error, retry }: { readonly error: ApiError; readonly retry?: () => void }) {
+  return (
+    <div class="state error" role="alert">
+      <strong>{error.message}</strong> <code>{error.code}</code>
+      {retry === undefined ? null : (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Nothing to show yet: says what would fill it. */
+export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
+  <div class="state empty">
+    <strong>{title}</strong>
+    {children}
+  </div>
+);
+
+export const Unavailable = ({ ability }: { readonly ability: Ability }) => <Empty title="Not available here">{whyNot(ability)}</Empty>;

@@ -1,0 +1,39 @@
+// Owns: times as people read them: the local time, the exact one on hover.
+
+const SHORT = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const LONG = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const DAY_MS = 86_400_000;
+
+/** Today's times without the date. */
+export function Time({ at }: { readonly at: number }) {
+  const date = new Date(at);
+  const text = Math.abs(Date.now() - at) < DAY_MS / 2 ? SHORT.format(date) : LONG.format(date);
+  return (
+    <time dateTime={date.toISOString()} title={date.toISOString()}>
+      {text}
+    </time>
+  );
+}
+
+/** `0.4 ms`, `12 ms`, `3.2 s`, `5 min`. */
+export function duration(ms: number): string {
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  return `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
+/** `812 B`, `3.4 KiB`, `1.2 MiB`. */
+export function bytes(count: number): string {
+  if (count < 1_024) return `${count} B`;
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let value = count;
+  let unit = "B";
+  for (const next of units) {
+    if (value < 1_024) break;
+    value /= 1_024;
+    unit = next;
+  }
+  return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
+}

@@ -141,6 +141,6 @@ export const registerChainCommands = (program: Command): void => {
     program
       .command("causes")
       .description("What an event came from, and what followed from it on other actors.")
-      .argument("<event>", "an event's id"),
+      .argument("<event>", "an event's id, an actor's event such as counter/main#7, or an actor: its last event"),
   ).action(async (event: string, options: Place) => (await import("./print-causes.ts")).printCauses(event, options));
 };

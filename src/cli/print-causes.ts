@@ -1,8 +1,9 @@
-import { causeTree, type Cause, rootCause } from "../core/chain/index.ts";
-import { notFound } from "./exit-code.ts";
+import { causeTree, type Cause, readHeader, rootCause } from "../core/chain/index.ts";
+import { noActor, notFound, usage } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
+import { namedActor } from "./named-actor.ts";
 import { oneLine, output, paint } from "./output.ts";
-import { openToRead } from "./reading.ts";
+import { openToRead, type Reader } from "./reading.ts";
 
 const causeLines = (cause: Cause, depth = 0): readonly string[] => [
   `${"  ".repeat(depth)}${cause.header.actor} #${cause.header.seq} ${oneLine(cause.header.type)} ${paint("dim", cause.id.slice(0, 12))}`,
@@ -10,11 +11,30 @@ const causeLines = (cause: Cause, depth = 0): readonly string[] => [
   ...(cause.cut ? [`${"  ".repeat(depth + 1)}…`] : []),
 ];
 
-export const printCauses = async (event: string, options: Place): Promise<void> => {
+/** An event by its id, as `counter/main#7`, or as `counter/main`, the actor's last. */
+const namedEvent = async (text: string, store: Reader): Promise<string> => {
+  if (!text.includes("/")) return text;
+  const [actor = "", number] = text.split("#");
+  const id = await namedActor(actor);
+  const state = await store.state(id);
+  if (state === undefined) throw noActor(id, store.place);
+  if (number === undefined) return state.head;
+  const seq = Number(number);
+  if (!Number.isSafeInteger(seq) || seq < 1) throw usage(`${JSON.stringify(number)} is not the number of an event: write ${id}#7.`);
+  const [event] = await store.events(id, seq - 1, 1);
+  if (event === undefined || readHeader(event).seq !== seq)
+    throw notFound(`${id} has ${state.seq} events, and none with the number ${seq}.`);
+  return event.id;
+};
+
+export const printCauses = async (named: string, options: Place): Promise<void> => {
   const { store } = await openToRead(options);
   await using _ = store;
-  const root = await rootCause(event, store);
+  const root = await rootCause(await namedEvent(named, store), store);
   const tree = root === undefined ? undefined : await causeTree(root, store);
-  if (tree === undefined) throw notFound(`There is no event ${event}; "troupe chain <actor> --json" prints ids.`);
+  if (tree === undefined)
+    throw notFound(
+      `There is no event ${named}: name an event's id, an actor (its last event), or an actor's event such as counter/main#7.`,
+    );
   output(options).show(tree, () => causeLines(tree).join("\n"));
 };

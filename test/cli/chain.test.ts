@@ -128,6 +128,11 @@ describe("the chain from the command line", () => {
     assert.ok(isJsonObject(event));
     const causes = await on("causes", String(event["id"]));
     assert.match(causes.stdout, /counter\/main #2 tools\/add[\s\S]*counter\/copy #1 fork/);
+    for (const named of ["counter/copy", "counter/copy#1", "counter/main#2"])
+      assert.equal((await on("causes", named)).stdout, causes.stdout, named);
+    assert.match((await on("causes", "counter/copy#9")).stderr, /has 1 events?, and none with the number 9/);
+    assert.match((await on("causes", "counter/none")).stderr, /counter\/none/);
+    assert.equal((await on("causes", "counter/copy#x")).code, 2);
   });
 
   test("revert appends an event that restores an earlier state, with its reason #cli.revert", async () => {

@@ -2,7 +2,8 @@
 // made of it (the routes).
 
 import type { ActorId, Behaviour, Engine, Index, Json, JsonObject, Snapshot, Source, Store } from "../../core/contract/index.ts";
-import type { About } from "./shapes.ts";
+import type { LiveRecorder } from "./live.ts";
+import type { About, Overview } from "./shapes.ts";
 
 /** Actors and their chains, to read. */
 export interface ActorReader extends Pick<Store, "list" | "events" | "event" | "caused"> {
@@ -36,5 +37,27 @@ export interface ConsoleData {
   readonly running?: () => RunningServer;
   /** Absent: nothing may be changed. */
   readonly operate?: Operate;
+  /** Absent: traffic, sessions and tasks are not known. */
+  readonly live?: LiveRecorder;
+  /** How the server was started, for the doctor. Absent: nothing is said of it. */
+  readonly settings?: ServerSettings;
+  /** Kinds that have actors in the data directory, and no served module. */
+  readonly unserved?: () => readonly { readonly kind: string; readonly actors: number }[];
+  /** What the data directory takes. Measured at most every few seconds. */
+  readonly disk?: () => Promise<NonNullable<Overview["disk"]>>;
   readonly now: () => number;
+}
+
+/** What is unwise in production, where it is so. */
+export interface ServerSettings {
+  /** `--insecure`: it listens beyond loopback, and authenticates nobody. */
+  readonly insecure: boolean;
+  /** Callers need a key or a token. */
+  readonly authenticated: boolean;
+  /** Something listens beyond loopback. */
+  readonly exposed: boolean;
+  /** False: there is no rate limit. */
+  readonly rateLimited: boolean;
+  /** Actors and sessions outlive the process. */
+  readonly durable: boolean;
 }

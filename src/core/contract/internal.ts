@@ -57,6 +57,7 @@ export {
 } from "./json.ts";
 export { InFlightMemoryBudget, isLarge, isLocal, peerOf, RateLimitedLines, rateLimitedLog } from "./client-limits.ts";
 export { Listeners, notify, safeCall } from "./listeners.ts";
+export { observers } from "./observer.ts";
 export {
   capabilityNeeded,
   checkHeaderParameters,

@@ -43,7 +43,8 @@ export interface Observation {
  * refuses unread, and `subscriptions/listen`, which does not end. An observer's errors reach no client.
  */
 export interface Observer {
-  begun(request: ObservedRequest): Observation;
+  /** Absent: it observes figures only, and requests cost nothing more. */
+  begun?(request: ObservedRequest): Observation;
   /** Offers a function that returns the current figures, to be called as often as needed. Returns its undo. */
   shows?(figures: () => Figures): () => void;
 }
@@ -66,3 +67,38 @@ export type Figure =
   | "slowTurns";
 
 export type Figures = Readonly<Partial<Record<Figure, number>>>;
+
+/** One observer for several. Each sees every request, and the first that has a trace passes it to the actors. */
+export function observers(...all: readonly (Observer | undefined)[]): Observer | undefined {
+  const [first, second, ...rest] = all.filter((one) => one !== undefined);
+  if (first === undefined || second === undefined) return first;
+  const others = observers(second, ...rest) ?? second;
+  return { ...begunBy(first, others), shows: (figures) => undoBoth(first.shows?.(figures), others.shows?.(figures)) };
+}
+
+const undoBoth = (one: (() => void) | undefined, other: (() => void) | undefined) => (): void => {
+  one?.();
+  other?.();
+};
+
+function begunBy(one: Observer, other: Observer): Pick<Observer, "begun"> {
+  if (one.begun === undefined) return other.begun === undefined ? {} : { begun: other.begun.bind(other) };
+  if (other.begun === undefined) return { begun: one.begun.bind(one) };
+  const [first, second] = [one.begun.bind(one), other.begun.bind(other)];
+  return { begun: (request) => both(first(request), second(request)) };
+}
+
+function both(one: Observation, other: Observation): Observation {
+  const trace = one.trace ?? other.trace;
+  return {
+    ...(trace === undefined ? undefined : { trace }),
+    during: (act) => one.during(() => other.during(act)),
+    ended(failure) {
+      try {
+        one.ended(failure);
+      } finally {
+        other.ended(failure);
+      }
+    },
+  };
+}

@@ -15,7 +15,7 @@ const BOUNDARIES = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0
  *
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
  */
-export function openTelemetry(api: OpenTelemetryApi): Observer {
+export function openTelemetry(api: OpenTelemetryApi): Required<Observer> {
   const meter = api.metrics.getMeter(NAME);
   const gauges = new Gauges(meter);
   observeEventLoop(meter);

@@ -33,7 +33,7 @@ export const UNOBSERVED: RequestObserver = {
 /** `session`: undefined for a request of 2026-07-28, and for initialize. */
 export function observe(core: Core, request: Request, era: Era, caller: Caller, session: ObservedSession | undefined): RequestObserver {
   const { observer } = core.settings;
-  if (observer === undefined) return UNOBSERVED;
+  if (observer?.begun === undefined) return UNOBSERVED;
   try {
     return new Reported(core, observer.begun(describe(request, era, caller, session)), request, era);
   } catch (error) {

@@ -3,5 +3,6 @@
 import { aboutRoutes } from "./about-routes.ts";
 import type { ConsoleData } from "./data.ts";
 import type { ConsoleRoute } from "./routes.ts";
+import { textRoutes } from "./text-routes.ts";
 
-export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [...aboutRoutes];
+export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [...aboutRoutes, ...textRoutes];

@@ -284,6 +284,17 @@ export interface EventDetail extends EventRow {
   readonly version?: number;
 }
 
+/** `GET /actors/:kind/:key/texts?after=&limit=`, oldest first: what is hashed, so that a client can verify a chain by itself. */
+export interface EventTexts {
+  readonly seq: number;
+  /** The SHA-256 of `header`. */
+  readonly id: string;
+  /** It names the event before, and the SHA-256 of `body`. */
+  readonly header: string;
+  /** Absent: it was erased. */
+  readonly body?: string;
+}
+
 /** `GET /actors/:kind/:key/state?at=` */
 export interface StateAt {
   readonly actor: ActorId;

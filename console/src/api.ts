@@ -1,6 +1,7 @@
 // Owns: requests to the console's API. Does not own: the shapes of answers (src/bridges/console/shapes.ts).
 import type { Failure, ProgressShape } from "../../src/bridges/console/shapes.ts";
 import { BASE } from "./base-path.ts";
+import { readEvents, type ServerEvent } from "./server-events.ts";
 import { token } from "./session.ts";
 
 /** An answer that is not 2xx, or none at all. `code` is the API's, or `OFFLINE`. */
@@ -65,12 +66,6 @@ export async function post<T>(path: string, body: object = {}, signal?: AbortSig
   return await response.json();
 }
 
-export interface ServerEvent {
-  readonly event: string;
-  /** JSON. */
-  readonly data: string;
-}
-
 /** The server-sent events of a response. Ends when the server ends the stream. Throws `ApiError`; an abort of `signal` ends it, too. */
 export async function* events(
   path: string,
@@ -83,21 +78,7 @@ export async function* events(
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const response = await request(method, path + queryText(query), body, signal);
   if (response.body === null) return;
-  let event = "message";
-  let data = "";
-  let rest = "";
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + chunk).split(/\r?\n/);
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
-      if (line === "") {
-        if (data !== "") yield { event, data };
-        event = "message";
-        data = "";
-      } else if (line.startsWith("event:")) event = line.slice(6).trim();
-      else if (line.startsWith("data:")) data += line.slice(5).trimStart();
-    }
-  }
+  yield* readEvents(response.body);
 }
 
 /** A long operation: reports its progress, returns what it ends with. Throws `ApiError`. */

@@ -87,4 +87,5 @@ const isAt = (path: string, to: string): boolean => (to === "/" ? path === "/" :
 const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/", lazy(async () => (await import("./pages/overview.tsx")).Overview)],
   ["/actors", lazy(async () => (await import("./pages/actors.tsx")).Actors)],
+  ["/actors/:kind/:key", lazy(async () => (await import("./pages/actor.tsx")).Actor)],
 ];

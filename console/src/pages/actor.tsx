@@ -1,0 +1,59 @@
+// Owns: the page of one actor: its header and its tabs. Does not own: what a tab shows (actor/).
+import { Suspense } from "preact/compat";
+import { useEffect } from "preact/hooks";
+import { Link } from "wouter-preact";
+import type { ActorDetail } from "../../../src/bridges/console/shapes.ts";
+import { actorPath, get } from "../api.ts";
+import { useActorId, useParameter } from "../page-state.ts";
+import { useResource } from "../resource.ts";
+import { readable } from "../ui/actor-link.tsx";
+import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { Tabs } from "../ui/tabs.tsx";
+import { Header } from "./actor/header.tsx";
+import { ACTOR_TABS } from "./actor/tabs.ts";
+import "./actor/actor.css";
+
+export function Actor() {
+  const id = useActorId();
+  // Nothing of one actor may stay when the next is opened.
+  return <One key={id} id={id} />;
+}
+
+function One({ id }: { readonly id: string }) {
+  const [tab, setTab] = useParameter("tab", "state");
+  const actor = useResource<ActorDetail>(id, (signal) => get(actorPath(id), {}, signal));
+  useEffect(() => {
+    document.title = `${readable(id)} · Troupe console`;
+  }, [id]);
+  const detail = actor.data.value;
+  const error = actor.error.value;
+  if (detail === undefined) {
+    if (error === undefined) return <Loading what={readable(id)} />;
+    return (
+      <>
+        <h1>{readable(id)}</h1>
+        {error.status === 404 ? (
+          <Empty title="There is no such actor">
+            <span>
+              It may not have been called yet. <Link href="/actors">See all actors</Link>.
+            </span>
+          </Empty>
+        ) : (
+          <ErrorNote error={error} retry={actor.reload} />
+        )}
+      </>
+    );
+  }
+  const here = ACTOR_TABS.find((one) => one.id === tab) ?? ACTOR_TABS[0];
+  return (
+    <>
+      <Header actor={detail} />
+      {error === undefined ? null : <ErrorNote error={error} retry={actor.reload} />}
+      <Tabs label="Views of this actor" tabs={ACTOR_TABS} value={here.id} onChange={setTab}>
+        <Suspense fallback={<Loading what="the view" />}>
+          <here.View key={here.id} actor={detail} reload={actor.reload} />
+        </Suspense>
+      </Tabs>
+    </>
+  );
+}

@@ -6,7 +6,8 @@ import { actorId } from "./actor-id.ts";
 import { type Place, placed } from "./cluster-place.ts";
 import { wholeNumber } from "./options.ts";
 import { type Output, output, table } from "./output.ts";
-import { actorsOf, eventsOf, openToRead, type Reader, type Which } from "./reading.ts";
+import { actorsOf, eventsOf, type Which } from "../bridges/operate/paging.ts";
+import { openToRead, type Reader } from "./reading.ts";
 
 /** A table is held in memory until its columns are known. */
 const TABLE_ROWS = 10_000;

@@ -1,3 +1,4 @@
+import { clusterReader } from "../bridges/operate/index.ts";
 import { RestateOperator, type TransferOptions } from "../hosts/restate/index.ts";
 import { RestateAdmin } from "./cluster/restate-admin.ts";
 import { notFound } from "./exit-code.ts";
@@ -16,17 +17,13 @@ export const openOperator = async (place: TransferOptions): Promise<RestateOpera
 };
 
 /** Asks the nodes, whichever they are. */
-export const clusterReader = async (place: TransferOptions): Promise<Reader> => {
+export const readCluster = async (place: TransferOptions): Promise<Reader> => {
   const operator = await openOperator(place);
   return {
-    place: place.ingress,
-    list: (query) => operator.list(query),
-    events: (id, after, limit) => operator.events(id, after, limit),
-    event: (id) => operator.event(id),
-    caused: (id) => operator.caused(id),
+    ...clusterReader(operator),
     letters: (limit, damaged) => operator.letters(limit, damaged),
+    place: place.ingress,
     load: (id) => operator.read(id),
-    state: (id) => operator.read(id),
     [Symbol.asyncDispose]: async () => undefined,
   };
 };

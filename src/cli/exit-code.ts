@@ -1,3 +1,4 @@
+import { OperationError, type OperationCode } from "../bridges/operate/operation-error.ts";
 import { TroupeError } from "../core/contract/index.ts";
 
 /** What the process tells its caller; documented in docs/guide/cli.md. */
@@ -46,8 +47,21 @@ const byCode: Readonly<Record<string, ExitCode>> = {
   UNSAFE_LISTENER: EXIT.usage,
 };
 
+const byOperation: Readonly<Record<OperationCode, ExitCode>> = {
+  USAGE: EXIT.usage,
+  NOT_FOUND: EXIT.notFound,
+  SENT: EXIT.refused,
+  CHANGED: EXIT.unavailable,
+};
+
 export const describeFailure = (error: unknown): { readonly exit: ExitCode; readonly code: string; readonly message: string } => {
   if (error instanceof CommandError) return { exit: error.exit, code: error.code, message: error.message };
+  if (error instanceof OperationError)
+    return {
+      exit: byOperation[error.code],
+      code: error.code,
+      message: error.missing === undefined ? error.message : noActor(error.missing).message,
+    };
   if (error instanceof TroupeError) return { exit: byCode[error.code] ?? EXIT.failed, code: error.code, message: error.message };
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "FAILED";

@@ -1,6 +1,7 @@
 import { GUEST } from "../bridges/wasm/guest-state.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import { actorsOf, openToRead } from "./reading.ts";
+import { actorsOf } from "../bridges/operate/paging.ts";
+import { openToRead } from "./reading.ts";
 
 /** What guests hold besides their chains, in a data directory: an export is of chains. */
 const BESIDE = ["content.db", "guests"];

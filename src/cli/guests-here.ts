@@ -17,7 +17,7 @@ export const guestsHere = async (directory: DataDirectory, op: string, args: Jso
     (await operate({
       directory: directory.path,
       engine,
-      kinds: new Set([house.guests.kind.kind]),
+      kinds: [house.guests.kind],
       store,
       erased: () => directory.dropSearch(),
     })(op, args))

@@ -29,7 +29,7 @@ export class LocalGround implements Ground {
   readonly #how: GroundOptions;
   readonly #disk: DiskKeep | undefined;
   #engine: LocalEngine | undefined;
-  #kinds: ReadonlySet<string> = new Set();
+  #kinds: readonly Behaviour[] = [];
   #closeControl: (() => PromiseLike<void> | void) | undefined;
 
   private constructor(disk: DiskKeep | undefined, how: GroundOptions) {
@@ -66,7 +66,7 @@ export class LocalGround implements Ground {
     const store = this.#disk?.store;
     const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
     const kinds = parts.flatMap((part) => part.kinds.map(prepare));
-    this.#kinds = new Set(kinds.map(({ kind }) => kind));
+    this.#kinds = kinds;
     this.#engine = await LocalEngine.start({
       kinds,
       indexes: indexesOf(loaded),

@@ -6,7 +6,8 @@ import { namedActor } from "./named-actor.ts";
 import { noActor } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
 import { oneLine, paint, printLine, short } from "./output.ts";
-import { eventsOf, openToRead } from "./reading.ts";
+import { eventsOf } from "../bridges/operate/paging.ts";
+import { openToRead } from "./reading.ts";
 
 const FOLLOW_MS = 250;
 

@@ -1,4 +1,5 @@
-import { diffStates, type Mismatch, readBody, Reexecuting, stateAt } from "../core/chain/index.ts";
+import { replayChain, stateAfter } from "../bridges/operate/index.ts";
+import { diffStates } from "../core/chain/index.ts";
 import type { ActorId, Behaviour, Json } from "../core/contract/index.ts";
 import { kindOf } from "../core/contract/internal.ts";
 import { namedActor } from "./named-actor.ts";
@@ -6,8 +7,7 @@ import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import type { Loaded } from "./load.ts";
 import type { Place } from "./cluster-place.ts";
 import { counted, output, replayText, short, table, visible } from "./output.ts";
-import { eventsOfState } from "./events-of-state.ts";
-import { eventsOf, openToRead, type Reader } from "./reading.ts";
+import { openToRead, type Reader } from "./reading.ts";
 import { withModules } from "./with-modules.ts";
 
 const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): Behaviour => {
@@ -17,14 +17,16 @@ const behaviourIn = (loaded: Loaded, id: ActorId, modules: readonly string[]): B
   return found;
 };
 
-/** More are counted only: of code that has changed every turn may differ, and a chain may have a million. */
-const MOST_MISMATCHES = 1_000;
-
 /** Why events of other versions were not run again, and what would run them. */
-const otherVersions = (kind: string, written: ReadonlySet<number>, version: number): string =>
+const versionsText = (kind: string, written: ReadonlySet<number>, version: number): string =>
   `The module has version ${version} of ${kind}, and only the code that wrote an event can give the same result. To check events of ${written.size === 1 ? "version" : "versions"} ${[...written].toSorted((one, other) => one - other).join(", ")}, name a module of that version with --module.`;
 
-const lengthIn = (store: Reader, id: ActorId) => async (): Promise<number | undefined> => (await store.state(id))?.seq;
+/** How many events it has. Throws `NOT_FOUND`. */
+const lengthOf = async (store: Reader, id: ActorId): Promise<number> => {
+  const found = await store.state(id);
+  if (found === undefined) throw noActor(id, store.place);
+  return found.seq;
+};
 
 export const replay = async (
   actor: string,
@@ -35,39 +37,21 @@ export const replay = async (
   await using _ = store;
   const out = output(options);
   const { module, to } = options;
+  const length = await lengthOf(store, id);
+  const seq = to ?? length;
+  const { state, version } = await stateAfter(store, id, seq);
   if (module === undefined) {
-    const length = lengthIn(store, id);
-    const seq = to ?? (await length()) ?? 1;
-    const { state, version } = stateAt(await eventsOfState(store, id, seq, length), seq);
     out.show({ actor: id, seq, version, state }, () => visible(JSON.stringify(state, null, 2)));
     return;
   }
-  const length = lengthIn(store, id);
-  const seq = to ?? (await length());
-  if (seq === undefined) throw noActor(id, store.place);
-  const { state, version } = stateAt(await eventsOfState(store, id, seq, length), seq);
-  const mismatches: Mismatch[] = [];
-  let differ = 0;
-  const otherWriters = new Set<number>();
-  const { run, taken, moduleVersion } = await withModules(module, options, async (loaded) => {
+  const { run, taken, differ, mismatches, otherVersions, moduleVersion } = await withModules(module, options, async (loaded) => {
     const behaviour = behaviourIn(loaded, id, module);
-    const running = new Reexecuting(behaviour);
-    let left = seq;
-    for await (const event of eventsOf(store, id)) {
-      if (left === 0) break;
-      left -= 1;
-      const writer = readBody(event)?.version;
-      if (writer !== undefined && writer !== behaviour.version) otherWriters.add(writer);
-      const found = running.next(event);
-      if (found.length > 0) differ += 1;
-      for (const mismatch of found) if (mismatches.length < MOST_MISMATCHES) mismatches.push(mismatch);
-    }
-    return { run: running.run, taken: running.taken, moduleVersion: behaviour.version };
+    return { ...(await replayChain(store, id, behaviour, { to: seq })), moduleVersion: behaviour.version };
   });
   out.show({ actor: id, seq, version, state, run, taken, differ, mismatches }, () =>
     [
       replayText("turn", { run, differ, taken }),
-      ...(taken.version > 0 ? [otherVersions(kindOf(id), otherWriters, moduleVersion)] : []),
+      ...(taken.version > 0 ? [versionsText(kindOf(id), otherVersions, moduleVersion)] : []),
       ...mismatches.slice(0, 50).map((one) => `  event ${one.seq}: ${one.what} was ${short(one.recorded)}, is ${short(one.now)}`),
     ].join("\n"),
   );
@@ -83,7 +67,8 @@ export const diff = async (actor: string, from: number, to: number, options: Pla
   const id = await namedActor(actor);
   const { store } = await openToRead(options);
   await using _ = store;
-  const stateOf = async (seq: number): Promise<Json> => stateAt(await eventsOfState(store, id, seq, lengthIn(store, id)), seq).state;
+  await lengthOf(store, id);
+  const stateOf = async (seq: number): Promise<Json> => (await stateAfter(store, id, seq)).state;
   // The later one first: what is wrong about it is told.
   const later = await stateOf(Math.max(from, to));
   const earlier = await stateOf(Math.min(from, to));

@@ -8,9 +8,10 @@ import { namedActor } from "./named-actor.ts";
 import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import type { Place } from "./cluster-place.ts";
 import { counted, oneLine, output, paint } from "./output.ts";
-import { actorsOf, openToRead } from "./reading.ts";
+import { actorsOf } from "../bridges/operate/paging.ts";
+import { openToRead } from "./reading.ts";
 import { readTextFile } from "./text-file.ts";
-import { isThere, verdictOn } from "./verdict.ts";
+import { isThere, verdictOn } from "../bridges/operate/index.ts";
 
 const publicKeyIn = (path: string): KeyObject => {
   const pem = readTextFile(path, "--public-key");

@@ -44,7 +44,7 @@ export const writeHere = (
       return await operate({
         directory: directory.path,
         engine,
-        kinds: new Set(kinds.map(({ kind }) => kind)),
+        kinds,
         store,
         erased: () => directory.dropSearch(),
       })(op, args);

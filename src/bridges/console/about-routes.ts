@@ -30,6 +30,14 @@ async function about(data: ConsoleData): Promise<About> {
     operate !== undefined && own.engine !== "restate",
     operate === undefined ? offline : "On a cluster, turns alone write chains.",
   );
+  const editable = own.development || data.edit === true;
+  say(
+    "edit",
+    operate !== undefined && own.engine === "sqlite" && editable,
+    editable
+      ? "Only the states of actors on disk can be edited."
+      : 'Outside "troupe dev", states are edited only where the server allows it.',
+  );
   say("letters", reader.letters !== undefined, "This engine does not list its dead letters.");
   say("timers", reader.due !== undefined, "This engine does not list its timers.");
   say("outbox", reader.undelivered !== undefined, "This engine does not list what it has yet to deliver.");

@@ -1,22 +1,12 @@
 // Owns: where the console's data comes from: interfaces that a server, or a folder that is only read, fills in. Does not own: what is
 // made of it (the routes).
 
-import type { ActorId, Behaviour, Engine, Index, Json, JsonObject, Snapshot, Source, Store } from "../../core/contract/index.ts";
+import type { Behaviour, Engine, Index, Source } from "../../core/contract/index.ts";
+import type { ActorReader, Operate } from "../operate/index.ts";
 import type { LiveRecorder } from "./live.ts";
 import type { About, Overview } from "./shapes.ts";
 
-/** Actors and their chains, to read. */
-export interface ActorReader extends Pick<Store, "list" | "events" | "event" | "caused"> {
-  /** Undefined: there is no such actor. */
-  state(id: ActorId): Promise<Omit<Snapshot, "id" | "emit" | "owner" | "persistence"> | undefined>;
-  readonly letters?: Store["letters"];
-  /** What a store has and an engine may not. */
-  readonly load?: Store["load"];
-  readonly children?: Store["children"];
-  readonly due?: Store["due"];
-  readonly undelivered?: Store["undelivered"];
-  readonly count?: Store["count"];
-}
+export type { ActorReader, Operate } from "../operate/index.ts";
 
 /** What runs. In development it is replaced when a module changes, so it is asked for each time. */
 export interface RunningServer {
@@ -27,15 +17,12 @@ export interface RunningServer {
   readonly source: Source;
 }
 
-/** `stop`, `restart`, `call`, `fork`, `revert`, `checkpoint`, `letter`, `index-rebuild`, `index-verify`: as the command line asks for them. */
-export type Operate = (operation: string, args: JsonObject) => Promise<Json>;
-
 export interface ConsoleData {
   readonly about: Pick<About, "name" | "version" | "engine" | "development" | "docs"> & Partial<Pick<About, "place" | "mcp">>;
   readonly reader: ActorReader;
   /** Undefined: nothing runs. */
   readonly running?: () => RunningServer;
-  /** Absent: nothing may be changed. */
+  /** `stop`, `restart`, `call`, `fork`, `revert`, `checkpoint`, `edit`, `letter` …: as commands ask for them. Absent: nothing may be changed. */
   readonly operate?: Operate;
   /** Absent: traffic, sessions and tasks are not known. */
   readonly live?: LiveRecorder;
@@ -45,6 +32,8 @@ export interface ConsoleData {
   readonly unserved?: () => readonly { readonly kind: string; readonly actors: number }[];
   /** What the data directory takes. Measured at most every few seconds. */
   readonly disk?: () => Promise<NonNullable<Overview["disk"]>>;
+  /** States may be edited outside development too. */
+  readonly edit?: boolean;
   readonly now: () => number;
 }
 

@@ -1,6 +1,15 @@
 export { type ConsoleAsset, type ConsoleAssets, readAssets } from "./assets.ts";
 export { consoleFor, type ConsoleOptions } from "./console.ts";
-export type { ActorReader, ConsoleData, Operate, RunningServer, ServerSettings } from "./data.ts";
+export {
+  type ActorReader,
+  clusterOperations,
+  clusterReader,
+  engineOperations,
+  engineReader,
+  type Operate,
+  storeReader,
+} from "../operate/index.ts";
+export type { ConsoleData, RunningServer, ServerSettings } from "./data.ts";
 export { type LiveOptions, type LiveRecorder, type Noted, recordLive } from "./live.ts";
 export type { ConsoleRequest, ConsoleRoute, QueryParameter } from "./routes.ts";
 export type * from "./shapes.ts";

@@ -11,6 +11,8 @@ export {
   checkSignature,
   type Difference,
   diffStates,
+  editEntry,
+  type EditOptions,
   forkEntry,
   type ForkOptions,
   signingKey,

@@ -220,6 +220,43 @@ export function revertEntry(
   return { after: head, seq: seq + 1, event, full: true, row: { ...row, version }, out: [] };
 }
 
+// ── edits ───────────────────────────────────────────────────────────────────
+
+/** Who edits a state, and why. */
+export interface EditOptions extends Stamped {
+  /** The new state, and its version. */
+  readonly state: Json;
+  readonly version: number;
+  /** Why, for readers of the chain. */
+  readonly reason: string;
+  readonly principal: string;
+  /** The most that the state may have as JSON, in bytes. */
+  readonly maxBytes: number;
+}
+
+/**
+ * The entry of an operator's edit: another state, the reason, and who did it. It counts as no message and moves no time, and changes no
+ * timers and no pending replies. Throws `STATE_NOT_JSON`, `STATE_TOO_LARGE`.
+ */
+export function editEntry(
+  id: ActorId,
+  { row, seq, head }: Stored,
+  { state, version, reason, principal, maxBytes, messageId, at, seed }: EditOptions,
+): Entry {
+  check(state, "state", maxBytes);
+  const event = seal(
+    { actor: id, life: row.life, seq: seq + 1, parent: head, at, type: "edit" },
+    {
+      message: { id: messageId, to: id, action: "edit", args: { head, reason }, at, seed, viewer: { principal, scopes: [] } },
+      state,
+      version,
+      sent: [],
+      reply: { ok: null },
+    },
+  );
+  return { after: head, seq: seq + 1, event, full: true, row: { ...row, version }, out: [] };
+}
+
 // ── forks ───────────────────────────────────────────────────────────────────
 
 export interface ForkOptions extends Stamped {

@@ -22,6 +22,7 @@ import {
   needsSnapshot,
 } from "../chain/internal.ts";
 import type { ActorId, Clock, EngineError, Entry, Json, Message, Row, Snapshot, Status, Store, Stored } from "../contract/index.ts";
+import { omitUndefined } from "../contract/internal.ts";
 import { LazySnapshot, MemoryEvent } from "./lazy-heads.ts";
 
 const NONE: readonly number[] = [];
@@ -271,6 +272,23 @@ export async function appendToStored(store: Store | undefined, id: ActorId, make
   const entry = make(stored);
   await store.commit(id, entry);
   return entry;
+}
+
+/** The row that an actor in memory would have in a store. */
+export function rowInMemory({ life, version, createdAt, lastMessageAt, messageCount, status, extra }: ActorState): Row {
+  const { uid = life, override, owner, parent, muted, wakes, pending } = extra;
+  return {
+    uid,
+    life,
+    version,
+    createdAt,
+    lastMessageAt,
+    messageCount,
+    status: status === "not-started" ? "live" : status,
+    wakes,
+    pending,
+    ...omitUndefined({ policy: override, owner, parent, muted }),
+  };
 }
 
 /** The state of an actor whose kind is not served here. */

@@ -28,6 +28,7 @@ import {
   type Past,
   type Reply,
   type ReplyWith,
+  type Row,
   type Snapshot,
   type Store,
   type Stored,
@@ -322,6 +323,16 @@ export class LocalEngine implements Engine {
 
   async find(uid: string): Promise<ActorId | undefined> {
     return this.#registry.find(uid) ?? (await fromStore(this.#store?.find(uid)));
+  }
+
+  /** What an actor has beyond its state: timers, pending replies, parent. Undefined: there is no such actor. */
+  row(id: ActorId): Promise<Row | undefined> {
+    return this.#queries.row(id);
+  }
+
+  /** Its children that have not stopped, in the order of their ids. */
+  children(id: ActorId): Promise<readonly ActorId[]> {
+    return this.#queries.children(id);
   }
 
   async event(id: string): Promise<ChainEvent | undefined> {

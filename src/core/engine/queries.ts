@@ -7,12 +7,13 @@ import {
   type Ended,
   type EndedPage,
   type ListQuery,
+  type Row,
   type Snapshot,
   type Store,
   StoreError,
 } from "../contract/index.ts";
 import { compareIds, kindOf } from "../contract/internal.ts";
-import { rawState, storedSnapshot } from "./actor-state.ts";
+import { rawState, rowInMemory, storedSnapshot } from "./actor-state.ts";
 import type { Cell } from "./cell.ts";
 import { fromStore } from "./fault-reports.ts";
 import type { CellDirectory, Registry } from "./registry.ts";
@@ -66,6 +67,20 @@ export class Queries {
     return [...marked.filter(({ id }) => !seen.has(id)), ...here]
       .toSorted((one, other) => compareIds(one.id, other.id))
       .slice(0, query.limit);
+  }
+
+  /** What an actor has beyond its state. Undefined: there is no such actor. */
+  async row(id: ActorId): Promise<Row | undefined> {
+    const known = this.#registry.get(id)?.actor;
+    if (known?.memory === true) return known.seq === 0 ? undefined : rowInMemory(known);
+    keyOf(id);
+    return (await fromStore(this.#store?.load(id)))?.row;
+  }
+
+  /** Those that have not stopped. */
+  async children(id: ActorId): Promise<readonly ActorId[]> {
+    const stored = (await fromStore(this.#store?.children(id))) ?? [];
+    return [...new Set([...stored, ...this.#registry.children(id)])].toSorted(compareIds);
   }
 
   async count(query: Omit<ListQuery, "after" | "limit">): Promise<number> {

@@ -81,9 +81,15 @@ export class Projector {
     const kind = kindOf(header.actor);
     const began = this.#life === header.life ? [] : loaded(header.actor, manifestOf(kind, state));
     if (body === undefined) return [...began, noted(`${header.type} (what it held was erased)`)];
-    if (header.type === "checkpoint" || header.type === "revert") return [...began, noted(header.type)];
+    if (header.type === "checkpoint" || header.type === "revert" || isEdit(header, body)) return [...began, noted(header.type)];
     return [...began, ...(kind === GUEST ? await guestEvents(header, body, state, this.#get) : kindEvents(kind, header, body, state))];
   }
+}
+
+/** Whether an operator edited the state. A kind may have a message of that name: its event names no head. */
+function isEdit({ type, parent }: Header, { message }: Body): boolean {
+  const args = isJsonObject(message) ? message["args"] : undefined;
+  return type === "edit" && isJsonObject(args) && args["head"] === parent;
 }
 
 function manifestOf(kind: string, state: Json | undefined): string {

@@ -1,5 +1,5 @@
-import { Verifier, type Verdict, type VerifyOptions } from "../core/chain/index.ts";
-import { type ActorId, type ChainEvent, isJsonObject, type Store, StoreError } from "../core/contract/index.ts";
+import { Verifier, type Verdict, type VerifyOptions } from "../../core/chain/index.ts";
+import { type ActorId, type ChainEvent, isJsonObject, type Store, StoreError } from "../../core/contract/index.ts";
 
 const PAGE = 1_000;
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor } from "../core/actor/index.ts";
-import { reexecute, verify } from "../core/chain/index.ts";
-import type { ActorId, ChainEvent, Change } from "../core/contract/index.ts";
-import { LocalEngine } from "../core/engine/index.ts";
-import { memoryStore } from "../core/store/index.ts";
+import { actor } from "../../core/actor/index.ts";
+import { reexecute, verify } from "../../core/chain/index.ts";
+import type { ActorId, ChainEvent, Change } from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { memoryStore } from "../../core/store/index.ts";
 import { revert } from "./chain-operations.ts";
 
 const counter = actor("counter", {

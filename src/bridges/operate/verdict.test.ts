@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sqliteStore } from "../core/store/index.ts";
-import { ChainWriter } from "../testing/conformance/index.ts";
+import { sqliteStore } from "../../core/store/index.ts";
+import { ChainWriter } from "../../testing/conformance/index.ts";
 import { isThere, verdictOn } from "./verdict.ts";
 
 test("an event that cannot be read is named by its number, and other chains are verified all the same", async () => {

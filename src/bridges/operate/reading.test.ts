@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stateAt } from "../core/chain/index.ts";
-import type { ActorId } from "../core/contract/index.ts";
-import { LocalEngine } from "../core/engine/index.ts";
-import { memoryStore } from "../core/store/index.ts";
-import { tallyKind } from "../testing/conformance/index.ts";
-import { eventsOfState } from "./events-of-state.ts";
-import { chainOf } from "./reading.ts";
+import { stateAt } from "../../core/chain/index.ts";
+import type { ActorId, ChainEvent } from "../../core/contract/index.ts";
+import { LocalEngine } from "../../core/engine/index.ts";
+import { memoryStore } from "../../core/store/index.ts";
+import { tallyKind } from "../../testing/conformance/index.ts";
+import { eventsOfState } from "./reading.ts";
+import { eventsOf } from "./paging.ts";
 
 const A: ActorId = "tally/a";
 const LENGTH = 5_000;
@@ -24,7 +24,8 @@ test("of a long chain only what tells a state is read for it, whichever it is", 
     },
   };
   const length = async (): Promise<number | undefined> => (await inner.load(A))?.seq;
-  const all = await chainOf(inner, A);
+  const all: ChainEvent[] = [];
+  for await (const event of eventsOf(inner, A)) all.push(event);
   for (const seq of [1, 2, 255, 256, 257, 511, 512, 513, 2_000, 4_999, LENGTH]) {
     read = 0;
     assert.deepEqual(stateAt(await eventsOfState(store, A, seq, length), seq), stateAt(all, seq), `event ${seq}`);

@@ -1,0 +1,196 @@
+// Owns: operations that write events of their own to a chain: fork, revert, checkpoint, edit. Does not own: the form of these events
+// (core/chain), who may ask for them.
+
+import type { KeyObject } from "node:crypto";
+import { createPublicKey } from "node:crypto";
+import { checkpointEntry, editEntry, forkEntry, readBody, readHeader, revertEntry, type Stamped, stateAt } from "../../core/chain/index.ts";
+import {
+  type ActorId,
+  type Clock,
+  type Entropy,
+  type Entry,
+  isJsonObject,
+  type Json,
+  type Snapshot,
+  type Store,
+  type Stored,
+  systemClock,
+  systemEntropy,
+} from "../../core/contract/index.ts";
+import { kindOf } from "../../core/contract/internal.ts";
+import { badUsage, noActor, OperationError } from "./operation-error.ts";
+import { eventsOf } from "./paging.ts";
+import { eventsOfState } from "./reading.ts";
+
+/** `LocalEngine.append`: between two turns, an event made of what the store has then. */
+export interface Appender {
+  append(id: ActorId, make: (stored: Stored) => Entry): Promise<Entry>;
+}
+
+interface Stamping {
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+}
+
+const stamped = ({ clock = systemClock, entropy = systemEntropy }: Stamping): Stamped => ({
+  messageId: entropy.uuid(),
+  at: clock.now(),
+  seed: entropy.hex(16),
+});
+
+/** A muted copy of `from` as it was at event `at` (default: its last), under another key. */
+export async function fork(store: Store, from: ActorId, to: ActorId, at: number | undefined, stamping: Stamping = {}): Promise<Json> {
+  if (kindOf(from) !== kindOf(to)) throw badUsage(`A fork is of the same kind as its origin: name it ${kindOf(from)}/….`);
+  if ((await store.load(to)) !== undefined) throw badUsage(`There is an actor ${to} already: choose another key.`);
+  const length = async (): Promise<number | undefined> => (await store.load(from))?.seq;
+  const events = await eventsOfState(store, from, at ?? (await length()) ?? 1, length);
+  const entry = forkEntry(events, { to, life: (stamping.entropy ?? systemEntropy).uuid(), ...stamped(stamping) });
+  await store.commit(to, entry);
+  return { actor: to, seq: entry.seq, head: entry.event.id };
+}
+
+const LISTED_EVENTS = 10;
+
+interface Senders {
+  readonly head: string;
+  readonly senders: readonly number[];
+  readonly count: number;
+}
+
+/** The events after `to`, up to the present: which of them sent messages, and the last one. Throws if `to` is of an earlier life. */
+async function sendersAfter(store: Store, id: ActorId, to: number, life: string): Promise<Senders> {
+  const senders: number[] = [];
+  let count = 0;
+  let head = "";
+  for await (const event of eventsOf(store, id, to - 1)) {
+    const { seq, life: own } = readHeader(event);
+    if (own !== life) throw badUsage(`Event ${seq} of ${id} is of an earlier life, which has ended: fork that one instead.`);
+    head = event.id;
+    const sent = readBody(event)?.sent;
+    // What an erased body sent is unknown.
+    if (seq === to || sent?.length === 0) continue;
+    count += 1;
+    if (senders.length < LISTED_EVENTS) senders.push(seq);
+  }
+  return { head, senders, count };
+}
+
+/** Turns may be committed while the chain is read. */
+const MOST_TRIES = 5;
+
+/**
+ * Appends an event that restores the state after event `to`. Refused (`SENT`) if a later event sent messages, unless forced: the receivers
+ * have them.
+ */
+export async function revert(
+  engine: Appender,
+  store: Store,
+  id: ActorId,
+  { to, reason, force, ...stamping }: { readonly to: number; readonly reason: string; readonly force: boolean } & Stamping,
+): Promise<Json> {
+  for (let tries = 1; ; tries += 1) {
+    const stored = await store.load(id);
+    if (stored === undefined) throw noActor(id);
+    if (stored.row.status === "stopped") throw badUsage(`${id} has stopped: only a live actor is reverted. Fork it instead.`);
+    if (to < 1 || to >= stored.seq) throw badUsage(`${id} has ${stored.seq} events: name one before the last with --to.`);
+    const past = stateAt(await eventsOfState(store, id, to, () => Promise.resolve(stored.seq)), to);
+    const { head, senders, count } = await sendersAfter(store, id, to, stored.row.life);
+    if (count > 0 && !force)
+      throw new OperationError(
+        "SENT",
+        `Since event ${to}, ${id} has sent messages, or what it sent was erased (${count === 1 ? "event" : "events"} ${senders.join(", ")}${count > senders.length ? ", …" : ""}). They cannot be taken back: correct their receivers, and restore the state all the same with --force.`,
+      );
+    let changed = false;
+    try {
+      const { seq, event } = await engine.append(id, (now) => {
+        changed = now.head !== head;
+        if (changed) throw new Error("The chain has more events than were read.");
+        return revertEntry(id, now, past, { to, reason, ...stamped(stamping) });
+      });
+      return { actor: id, seq, head: event.id, to, sent: count };
+    } catch (error) {
+      if (!changed) throw error;
+      if (tries === MOST_TRIES) throw new OperationError("CHANGED", `${id} keeps changing: stop its callers, or try again.`);
+    }
+  }
+}
+
+/** The checkpoint that is the actor's last event. */
+async function lastCheckpoint(store: Pick<Store, "load">, id: ActorId): Promise<Pick<Entry, "seq" | "event"> | undefined> {
+  const stored = await store.load(id);
+  const event = stored?.tail.at(-1);
+  if (stored === undefined || event === undefined) return undefined;
+  const { type, parent } = readHeader(event);
+  const { state, message = null } = readBody(event) ?? {};
+  const args = isJsonObject(message) ? message["args"] : undefined;
+  // A kind may have a message of that name: its event names no head.
+  const isCheckpoint = type === "checkpoint" && state !== undefined && isJsonObject(args) && args["head"] === parent;
+  return isCheckpoint ? { seq: stored.seq, event } : undefined;
+}
+
+/** Writes the whole state as an event between two turns, signed where there is a key, and erases the bodies before it if asked. */
+export async function checkpoint(
+  engine: Appender,
+  store: Store,
+  id: ActorId,
+  { key, erase, ...stamping }: { readonly key?: KeyObject; readonly erase: boolean } & Stamping,
+): Promise<Json> {
+  // Nothing has come since: another would say the same, and be one more event each time this is asked for.
+  const last = key === undefined ? await lastCheckpoint(store, id) : undefined;
+  const { seq, event } = last ?? (await engine.append(id, (stored) => checkpointEntry(id, stored, stamped(stamping), key)));
+  const erased = erase ? await store.erase(id, seq) : 0;
+  return {
+    actor: id,
+    seq,
+    head: event.id,
+    signed: readBody(event)?.record !== undefined,
+    erased,
+    ...(key === undefined ? {} : { publicKey: createPublicKey(key).export({ type: "spki", format: "pem" }).toString() }),
+  };
+}
+
+/** An operator's edit. */
+export interface Edit extends Stamping {
+  /** The new state, made of the one now. Throws what is wrong about the edit. */
+  readonly change: (state: Json) => Json;
+  readonly reason: string;
+  /** Who edits. */
+  readonly principal: string;
+  /** The event that the editor has seen last. Absent: whichever it is now. */
+  readonly head?: string;
+  readonly maxBytes: number;
+}
+
+type Edited = Pick<Snapshot, "state" | "version" | "head" | "status">;
+
+/** Appends an event with another state. Throws `CHANGED` if the actor has changed since event `head`. */
+export async function edit(
+  engine: Appender,
+  read: (id: ActorId) => Promise<Edited | undefined>,
+  id: ActorId,
+  options: Edit,
+): Promise<Json> {
+  const { change, reason, principal, head, maxBytes } = options;
+  for (let tries = 1; ; tries += 1) {
+    // As the engine has it: migrated to the version of the code that runs.
+    const known = await read(id);
+    if (known === undefined) throw noActor(id);
+    if (known.status === "stopped") throw badUsage(`${id} has stopped: only the state of a live actor can be edited. Fork it instead.`);
+    if (head !== undefined && known.head !== head)
+      throw new OperationError("CHANGED", `${id} has changed since it was read: look at its state again, then edit that.`);
+    const { version } = known;
+    const state = change(known.state);
+    let changed = false;
+    try {
+      const { seq, event } = await engine.append(id, (now) => {
+        changed = now.head !== known.head;
+        if (changed) throw new Error("The chain has more events than were read.");
+        return editEntry(id, now, { state, version, reason, principal, maxBytes, ...stamped(options) });
+      });
+      return { actor: id, seq, head: event.id };
+    } catch (error) {
+      if (!changed) throw error;
+      if (tries === MOST_TRIES) throw new OperationError("CHANGED", `${id} keeps changing: stop its callers, or try again.`);
+    }
+  }
+}

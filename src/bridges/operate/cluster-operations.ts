@@ -1,0 +1,59 @@
+// Owns: what operators may ask of a cluster, by name and arguments. Does not own: how it is reached (hosts/restate).
+
+import type { ActorId, Engine, Json, JsonObject, Outgoing, Reply, Snapshot } from "../../core/contract/index.ts";
+import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import { badUsage, notFound } from "./operation-error.ts";
+import { actorIn, type Operate, refuseUnstarted, scopesIn, textIn } from "./operations.ts";
+
+/** `RestateOperator` is one. */
+export interface OperableCluster extends Pick<Engine, "stop" | "restart"> {
+  /** Those that its nodes serve. */
+  readonly kinds: readonly string[];
+  read(id: ActorId): Promise<Snapshot | undefined>;
+  call(message: Outgoing): Promise<Reply>;
+  letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
+}
+
+/** The operations of a cluster: its nodes do them. */
+export const clusterOperations =
+  (cluster: OperableCluster): Operate =>
+  async (operation, args) => {
+    if (operation === "letter") {
+      const id = textIn(args, "id");
+      if (!(await cluster.letter(id, args["fate"] === "replay" ? "replay" : "drop"))) throw notFound(`There is no dead letter ${id}.`);
+      return null;
+    }
+    return await onActor(cluster, operation, args);
+  };
+
+async function onActor(cluster: OperableCluster, operation: string, args: JsonObject): Promise<Json> {
+  const id = actorIn(args);
+  const kind = kindOf(id);
+  if (!cluster.kinds.includes(kind))
+    throw notFound(`No node that is registered serves the kind "${kind}": there are ${cluster.kinds.join(", ")}.`);
+  // A node that is away is noticed here: what is sent to it would wait for its return.
+  const found = await cluster.read(id);
+  switch (operation) {
+    case "call": {
+      const { start, as } = args;
+      if (start === undefined) refuseUnstarted(id, found);
+      return {
+        ...(await cluster.call({
+          to: id,
+          action: textIn(args, "action"),
+          args: args["args"] ?? {},
+          viewer: { principal: typeof as === "string" ? as : "local", self: id, scopes: scopesIn(args) },
+          ...omitUndefined({ start }),
+        })),
+      };
+    }
+    case "stop":
+      await cluster.stop(id, textIn(args, "reason"));
+      return null;
+    case "restart":
+      await cluster.restart(id);
+      return null;
+    default:
+      throw badUsage(`A cluster has no operation "${operation}".`);
+  }
+}

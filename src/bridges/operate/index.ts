@@ -1,0 +1,17 @@
+/** Reading and operating actors, wherever they run: for the command line and the console. */
+export { type Appender, checkpoint, edit, type Edit, fork, revert } from "./chain-operations.ts";
+export { clusterOperations, type OperableCluster } from "./cluster-operations.ts";
+export { OperationError, type OperationCode } from "./operation-error.ts";
+export {
+  engineOperations,
+  type OperableEngine,
+  type Operate,
+  type OperatingOptions,
+  storeOperations,
+  type StoreOperatingOptions,
+} from "./operations.ts";
+export { actorsOf, eventsOf, type Which } from "./paging.ts";
+export { clusterReader, engineReader, type ReadableCluster, type ReadableEngine, storeReader } from "./readers.ts";
+export { type ActorHealth, type ActorReader, type ActorState, eventsOfState, stateAfter } from "./reading.ts";
+export { type Replay, replayChain, type ReplayOptions } from "./replaying.ts";
+export { isThere, verdictOn } from "./verdict.ts";

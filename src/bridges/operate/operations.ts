@@ -1,0 +1,205 @@
+// Owns: what operators may ask of the process that runs the actors, by name and arguments, as the command line and the console do.
+// Does not own: how each is done (chain-operations.ts, core/engine).
+
+import type { KeyObject } from "node:crypto";
+import {
+  type ActorId,
+  type Behaviour,
+  type Clock,
+  DEFAULT_POLICY,
+  type Engine,
+  EngineError,
+  type Entropy,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Snapshot,
+  type Store,
+} from "../../core/contract/index.ts";
+import { isActorId, isTexts, kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import type { IndexOperations } from "../../core/engine/index.ts";
+import { type Appender, checkpoint, edit, fork, revert } from "./chain-operations.ts";
+import { changeOf } from "./edits.ts";
+import { badUsage, noActor, notFound } from "./operation-error.ts";
+import { storeReader } from "./readers.ts";
+
+/** One operation: what it results in. Throws `OperationError` and `TroupeError`. */
+export type Operate = (operation: string, args: JsonObject) => Promise<Json>;
+
+/** `LocalEngine` is one. */
+export interface OperableEngine extends Pick<Engine, "call" | "stop" | "restart" | "read">, Appender {
+  letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
+  health(id: ActorId): { readonly failure?: string } | undefined;
+  readonly indexes: Pick<IndexOperations, "rebuild" | "verify">;
+}
+
+interface Common {
+  /** Reads the private key that signs checkpoints. Absent: none is signed. */
+  readonly signingKey?: (file: string) => Promise<KeyObject>;
+  /** Bodies of these actors were erased: what was made of their chains is to follow. */
+  readonly erased?: (ids: readonly ActorId[]) => void;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+}
+
+export interface OperatingOptions extends Common {
+  readonly engine: OperableEngine;
+  /** Those that the engine runs. */
+  readonly kinds: readonly Pick<Behaviour, "kind" | "policy">[];
+  /** The one that the engine was started with. Absent: all actors are in memory, and have no chains. */
+  readonly store?: Store;
+}
+
+export interface StoreOperatingOptions extends Common {
+  readonly engine: Appender & Pick<OperableEngine, "letter">;
+  readonly store: Store;
+}
+
+export function textIn(args: JsonObject, name: string): string {
+  const value = args[name];
+  if (typeof value !== "string") throw badUsage(`${name} must be a text.`);
+  return value;
+}
+
+export function actorIn(args: JsonObject, name = "actor"): ActorId {
+  const id = textIn(args, name);
+  if (isActorId(id)) return id;
+  throw badUsage(`An actor is named kind/key, such as counter/main, not "${id}".`);
+}
+
+/** The scopes of a caller. */
+export const scopesIn = ({ scopes }: JsonObject): readonly string[] => (isTexts(scopes) ? scopes : []);
+
+/**
+ * A key that was mistyped must not start an actor, as the first message to a shared one would. Throws `NO_ACTOR`, `ACTOR_STOPPED`.
+ */
+export function refuseUnstarted(id: ActorId, found: Pick<Snapshot, "status"> | undefined): void {
+  if (found === undefined) throw new EngineError("NO_ACTOR", `There is no actor ${id}.`);
+  if (found.status === "stopped") throw new EngineError("ACTOR_STOPPED", `${id} has stopped.`);
+}
+
+/** A restart has something to do: an actor that is stored, one that lives in this process only, or one whose beginning failed here. */
+async function isKnown({ engine, store }: OperatingOptions, id: ActorId): Promise<boolean> {
+  return (await store?.load(id)) !== undefined || engine.health(id)?.failure !== undefined || (await engine.read(id)) !== undefined;
+}
+
+/** The operations of an engine that runs. */
+export const engineOperations =
+  (options: OperatingOptions): Operate =>
+  async (operation, args) => {
+    const { engine, store, kinds } = options;
+    switch (operation) {
+      case "call": {
+        const id = actorIn(args);
+        const principal = typeof args["as"] === "string" ? args["as"] : "local";
+        const { start, claims } = args;
+        if (start === undefined && kinds.some(({ kind }) => kind === kindOf(id))) refuseUnstarted(id, await engine.read(id));
+        const reply = await engine.call({
+          to: id,
+          action: textIn(args, "action"),
+          args: args["args"] ?? {},
+          viewer: { principal, self: id, scopes: scopesIn(args), ...(isJsonObject(claims) ? { claims } : {}) },
+          ...omitUndefined({ start }),
+        });
+        return { ...reply };
+      }
+      case "stop":
+        await engine.stop(actorIn(args), textIn(args, "reason"));
+        return null;
+      case "restart": {
+        const id = actorIn(args);
+        if (!(await isKnown(options, id))) throw noActor(id);
+        await engine.restart(id);
+        return null;
+      }
+      case "index-rebuild":
+        return await engine.indexes.rebuild(textIn(args, "index"));
+      case "index-verify": {
+        const { index, actors, flawed, flaws } = await engine.indexes.verify(textIn(args, "index"));
+        return { index, actors, flawed, flaws: flaws.map(({ id, flaw }) => ({ id, flaw })) };
+      }
+      case "edit": {
+        const id = actorIn(args);
+        const policy = kinds.find(({ kind }) => kind === kindOf(id))?.policy;
+        refuseInMemory(id, await engine.read(id));
+        return await editState(engine, (of) => engine.read(of), id, args, policy?.maxStateBytes ?? DEFAULT_POLICY.maxStateBytes, options);
+      }
+      case "letter":
+        return await settleLetter(engine, args);
+      default: {
+        if (store === undefined) throw withoutStore(operation);
+        if (args["actor"] !== undefined) refuseInMemory(actorIn(args), await engine.read(actorIn(args)));
+        return await storeOperations({ ...options, store })(operation, args);
+      }
+    }
+  };
+
+/** Those that need no code of the actor's kind. */
+export const storeOperations =
+  (options: StoreOperatingOptions): Operate =>
+  async (operation, args) => {
+    const { engine, store, signingKey, erased, ...stamping } = options;
+    switch (operation) {
+      case "letter":
+        return await settleLetter(engine, args);
+      case "fork":
+        return await fork(store, actorIn(args), actorIn(args, "to"), typeof args["at"] === "number" ? args["at"] : undefined, stamping);
+      case "revert":
+        return await revert(engine, store, actorIn(args), {
+          to: typeof args["to"] === "number" ? args["to"] : 0,
+          reason: textIn(args, "reason"),
+          force: args["force"] === true,
+          ...stamping,
+        });
+      case "checkpoint": {
+        const id = actorIn(args);
+        const erase = args["erase"] === true;
+        const { keyFile } = args;
+        if (typeof keyFile === "string" && signingKey === undefined) throw badUsage("No key can be read here: leave it away.");
+        const key = typeof keyFile === "string" ? await signingKey?.(keyFile) : undefined;
+        const done = await checkpoint(engine, store, id, { erase, ...omitUndefined({ key }), ...stamping });
+        if (erase) erased?.([id]);
+        return done;
+      }
+      case "edit":
+        return await editState(engine, storeReader(store).state, actorIn(args), args, DEFAULT_POLICY.maxStateBytes, options);
+      default:
+        throw badUsage(`The server does not know the operation ${operation}: it may be of another version than this command.`);
+    }
+  };
+
+async function settleLetter(engine: Pick<OperableEngine, "letter">, args: JsonObject): Promise<null> {
+  const id = textIn(args, "id");
+  if (!(await engine.letter(id, args["fate"] === "replay" ? "replay" : "drop"))) throw notFound(`There is no dead letter ${id}.`);
+  return null;
+}
+
+function refuseInMemory(id: ActorId, found: Pick<Snapshot, "persistence"> | undefined): void {
+  if (found?.persistence === "memory") throw badUsage(`${id} is in memory only, so it has no chain: give its kind the persistence "disk".`);
+}
+
+const withoutStore = (operation: string) => badUsage(`Actors are in memory only here, so there is no chain for "${operation}".`);
+
+const MAX_REASON = 1_000;
+
+async function editState(
+  engine: Appender,
+  read: (id: ActorId) => Promise<Pick<Snapshot, "state" | "version" | "head" | "status"> | undefined>,
+  id: ActorId,
+  args: JsonObject,
+  maxBytes: number,
+  { clock, entropy }: Common,
+): Promise<Json> {
+  const reason = textIn(args, "reason").trim();
+  if (reason === "" || reason.length > MAX_REASON)
+    throw badUsage(`Say why in "reason", in at most ${MAX_REASON} characters: the chain records it.`);
+  const { head } = args;
+  return await edit(engine, read, id, {
+    change: changeOf(args),
+    reason,
+    principal: typeof args["as"] === "string" ? args["as"] : "operator",
+    maxBytes,
+    ...(typeof head === "string" ? { head } : {}),
+    ...omitUndefined({ clock, entropy }),
+  });
+}

@@ -1,0 +1,41 @@
+// Owns: reading all actors, or all events of one, page by page. Does not own: what is made of them.
+
+import type { ActorId, Change, ChainEvent, Damaged, Store } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
+
+const PAGE = 1_000;
+
+export interface Which {
+  readonly kind?: string;
+  /** Only those that come later in that order. */
+  readonly after?: ActorId;
+  /** How many are read at once. */
+  readonly page?: number;
+  /** Called for those whose rows cannot be read. */
+  readonly damaged?: Damaged;
+}
+
+/** Every actor, page by page, in the order of kinds, then of keys. */
+export async function* actorsOf(
+  store: Pick<Store, "list">,
+  { kind, after, page: size = PAGE, damaged }: Which = {},
+): AsyncGenerator<Change> {
+  for (;;) {
+    const query = { limit: size, ...omitUndefined({ kind, after }) };
+    const page = await store.list(query, damaged);
+    yield* page;
+    after = page.at(-1)?.id;
+    if (page.length < size) return;
+  }
+}
+
+/** Every event after `afterSeq`, page by page. */
+export async function* eventsOf(store: Pick<Store, "events">, id: ActorId, afterSeq = 0): AsyncGenerator<ChainEvent> {
+  let after = afterSeq;
+  for (;;) {
+    const page = await store.events(id, after, PAGE);
+    yield* page;
+    if (page.length < PAGE) return;
+    after += page.length;
+  }
+}

@@ -1,0 +1,53 @@
+// Owns: running the turns of a stored chain again with the code of today, page by page. Does not own: comparing one turn (core/chain).
+
+import { type Mismatch, readBody, Reexecuting, type Reexecution } from "../../core/chain/index.ts";
+import type { ActorId, Behaviour, Store } from "../../core/contract/index.ts";
+
+export interface ReplayOptions {
+  /** How many events, from the first. */
+  readonly to: number;
+  /** Called after each page with the events done so far. False: it ends there. */
+  readonly onPage?: (done: number) => boolean;
+}
+
+export interface Replay extends Reexecution {
+  readonly seq: number;
+  /** Turns that differ. */
+  readonly differ: number;
+  /** Versions of the code that wrote events which could not be run again. */
+  readonly otherVersions: ReadonlySet<number>;
+}
+
+/** More are counted only: of code that has changed every turn may differ, and a chain may have a million. */
+const MOST_MISMATCHES = 1_000;
+
+/** Author's code runs for each event, so pages are small: the event loop turns between them. */
+const PAGE = 100;
+
+/** Runs the turns of events 1 to `to` again, and compares each with what was recorded. */
+export async function replayChain(
+  store: Pick<Store, "events">,
+  id: ActorId,
+  behaviour: Behaviour,
+  { to, onPage }: ReplayOptions,
+): Promise<Replay> {
+  const running = new Reexecuting(behaviour);
+  const mismatches: Mismatch[] = [];
+  const otherVersions = new Set<number>();
+  let differ = 0;
+  let seq = 0;
+  while (seq < to) {
+    const page = await store.events(id, seq, Math.min(PAGE, to - seq));
+    for (const event of page) {
+      const writer = readBody(event)?.version;
+      if (writer !== undefined && writer !== behaviour.version) otherVersions.add(writer);
+      const found = running.next(event);
+      if (found.length > 0) differ += 1;
+      for (const mismatch of found) if (mismatches.length < MOST_MISMATCHES) mismatches.push(mismatch);
+    }
+    seq += page.length;
+    if (page.length === 0 || onPage?.(seq) === false) break;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  return { seq, run: running.run, taken: running.taken, differ, mismatches, otherVersions };
+}

@@ -162,7 +162,7 @@ export const storeOperations =
         return done;
       }
       case "edit":
-        return await editState(engine, storeReader(store).state, actorIn(args), args, DEFAULT_POLICY.maxStateBytes, options);
+        return await editState(engine, (of) => storeReader(store).state(of), actorIn(args), args, DEFAULT_POLICY.maxStateBytes, options);
       default:
         throw badUsage(`The server does not know the operation ${operation}: it may be of another version than this command.`);
     }

@@ -58,7 +58,7 @@ export function storeReader(store: Store): ActorReader {
       if (stored === undefined) return undefined;
       const { seq, head, row, tail } = stored;
       const { uid, status, version, createdAt, lastMessageAt, messageCount, owner } = row;
-      const { state = null } = stateFrom(tail);
+      const { state } = stateFrom(tail);
       const known: ActorState = { uid, seq, head, status, version, createdAt, lastMessageAt, messageCount, state, persistence: "disk" };
       return owner === undefined ? known : { ...known, owner };
     },

@@ -6,8 +6,6 @@ import type { ActorReader, Operate } from "../operate/index.ts";
 import type { LiveRecorder } from "./live.ts";
 import type { About, Overview } from "./shapes.ts";
 
-export type { ActorReader, Operate } from "../operate/index.ts";
-
 /** What runs. In development it is replaced when a module changes, so it is asked for each time. */
 export interface RunningServer {
   readonly engine: Engine;

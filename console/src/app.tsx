@@ -13,6 +13,7 @@ import { token } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 import { cycleTheme, theme } from "./theme.ts";
 import { ErrorNote, Loading } from "./ui/states.tsx";
+import { Confirm } from "./ui/confirm.tsx";
 import { Toasts } from "./ui/toasts.tsx";
 
 export function App() {
@@ -20,6 +21,7 @@ export function App() {
     <Router base={BASE}>
       <Inside key={token.value ?? ""} />
       <Toasts />
+      <Confirm />
     </Router>
   );
 }

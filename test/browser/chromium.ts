@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const here = import.meta.dirname;
@@ -9,12 +9,10 @@ const here = import.meta.dirname;
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
 const isFunction = (value: unknown): value is (...given: readonly unknown[]) => Promise<unknown> => typeof value === "function";
 
-/** Installs the bundler and the browser where they are absent. Throws when that fails: nothing here may be skipped. */
+/** Installs the bundler, the browser and what drives it where they are absent. Throws when that fails: nothing here may be skipped. */
 export const install = (): void => {
-  if (
-    !existsSync(join(here, "node_modules/@sparticuz/chromium/package.json")) ||
-    !existsSync(join(here, "node_modules/esbuild/package.json"))
-  )
+  const needed = ["@sparticuz/chromium", "axe-core", "esbuild", "playwright-core"];
+  if (!needed.every((name) => existsSync(join(here, "node_modules", name, "package.json"))))
     execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: here, stdio: ["ignore", "ignore", "inherit"] });
 };
 
@@ -49,12 +47,25 @@ export const bundle = async (entry: string): Promise<string> => {
   return file["text"];
 };
 
-/** The browser, unpacked into a folder: the package would leave it in the machine's temporary one. */
-async function executable(folder: string): Promise<string> {
+/** The browser, unpacked once: the package would leave it in the machine's temporary folder. */
+export async function executable(): Promise<string> {
+  const folder = join(here, "node_modules/.cache/chromium");
+  if (existsSync(folder)) return join(folder, "chromium");
+  mkdirSync(dirname(folder), { recursive: true });
   const before = process.env["TMPDIR"];
-  process.env["TMPDIR"] = folder;
+  const own = mkdtempSync(`${folder}-`);
+  process.env["TMPDIR"] = own;
   try {
-    return await unpacked();
+    const name = basename(await unpacked());
+    if (name !== "chromium") throw new Error(`The browser is called ${name}.`);
+    // Another test may have done the same meanwhile: theirs is as good.
+    try {
+      renameSync(own, folder);
+    } catch (error) {
+      if (!existsSync(folder)) throw error;
+      rmSync(own, { recursive: true, force: true });
+    }
+    return join(folder, name);
   } finally {
     if (before === undefined) delete process.env["TMPDIR"];
     else process.env["TMPDIR"] = before;
@@ -103,7 +114,7 @@ export class Page implements AsyncDisposable {
       "--remote-debugging-port=0",
       `--user-data-dir=${profile}`,
     ];
-    const child = spawn(await executable(profile), [...flags, "about:blank"], { stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(await executable(), [...flags, "about:blank"], { stdio: ["ignore", "ignore", "pipe"] });
     const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     const close = async (): Promise<void> => {
       child.kill("SIGKILL");

@@ -1,0 +1,203 @@
+// A real server with the console, and its page in a real browser, for the tests of the console's pages.
+import assert from "node:assert/strict";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { globSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import * as z from "zod";
+import { axeScript, type Browser, launchBrowser, type Page, type Tab } from "../browser/playwright.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+/** A busy machine needs a while to start a server or a browser. */
+const PATIENCE_MS = 120_000;
+
+/** Builds the page where that is not done for these sources. Files of tests run beside each other, so one builds and the others wait. */
+async function buildPage(): Promise<void> {
+  const changed = (files: readonly string[]): number => Math.max(0, ...files.map((file) => statSync(join(root, file)).mtimeMs));
+  const isBuilt = (): boolean =>
+    changed(globSync("dist/console/index.html", { cwd: root })) >
+    changed(globSync(["console/**/*.{ts,tsx,css,html,svg}", "package-lock.json"], { cwd: root }));
+  const lock = join(root, "node_modules/.cache/console-build");
+  mkdirSync(join(root, "node_modules/.cache"), { recursive: true });
+  for (const end = Date.now() + PATIENCE_MS; !isBuilt();) {
+    try {
+      mkdirSync(lock);
+    } catch {
+      // Left behind by a test that was killed.
+      if (Date.now() > end) rmSync(lock, { recursive: true, force: true });
+      await new Promise((later) => setTimeout(later, 100));
+      continue;
+    }
+    try {
+      if (!isBuilt()) await promisify(execFile)("npm", ["run", "console:build"], { cwd: root });
+    } finally {
+      rmSync(lock, { recursive: true, force: true });
+    }
+  }
+}
+
+export interface ConsoleOptions {
+  /** Modules below the repository: `examples/incident-desk`. */
+  readonly modules: readonly string[];
+  /** More options of `troupe dev`. */
+  readonly args?: readonly string[];
+}
+
+export interface Look {
+  /** Default: light. */
+  readonly theme?: "light" | "dark";
+  /** Default: 1440. */
+  readonly width?: number;
+  readonly height?: number;
+}
+
+/** `troupe dev` with the console, in a process and a folder of its own, and a browser. */
+export class ConsoleFixture implements AsyncDisposable {
+  /** `http://127.0.0.1:1234` */
+  readonly origin: string;
+  readonly token: string;
+  readonly #server: ChildProcess;
+  readonly #browser: Browser;
+  readonly #folder: string;
+  readonly #clients: Client[] = [];
+
+  private constructor(link: URL, server: ChildProcess, browser: Browser, folder: string) {
+    this.origin = link.origin;
+    this.token = new URLSearchParams(link.hash.slice(1)).get("token") ?? "";
+    this.#server = server;
+    this.#browser = browser;
+    this.#folder = folder;
+  }
+
+  static async start({ modules, args = [] }: ConsoleOptions): Promise<ConsoleFixture> {
+    const folder = mkdtempSync(join(tmpdir(), "troupe-console-"));
+    let server: ChildProcess | undefined;
+    try {
+      await buildPage();
+      const [link, browser] = await Promise.all([
+        new Promise<URL>((found, failed) => {
+          const options = ["--http", "127.0.0.1:0", "--data", join(folder, "data"), ...args];
+          server = spawn(process.execPath, ["bin/troupe.js", "dev", ...modules, ...options], {
+            cwd: root,
+            stdio: ["ignore", "pipe", "pipe"],
+          });
+          let said = "";
+          const read = (chunk: Buffer): void => {
+            said += chunk.toString();
+            const address = /http:\/\/\S+\/console#token=[\w-]+/.exec(said)?.[0];
+            if (address !== undefined) found(new URL(address));
+          };
+          server.stdout?.on("data", read);
+          server.stderr?.on("data", read);
+          server.once("exit", () => failed(new Error(`The server ended: ${said}`)));
+        }),
+        launchBrowser(),
+      ]);
+      if (server === undefined) throw new Error("There is no server.");
+      return new ConsoleFixture(link, server, browser, folder);
+    } catch (error) {
+      server?.kill("SIGKILL");
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
+      throw error;
+    }
+  }
+
+  /** An MCP client of the server, with a session. Closed at the end. */
+  async connect(name = "test-client", headers: Readonly<Record<string, string>> = {}): Promise<Client> {
+    const client = new Client({ name, version: "1.0.0" });
+    // Its types are not written for exactOptionalPropertyTypes.
+    const transport = new StreamableHTTPClientTransport(new URL("/mcp", this.origin), { requestInit: { headers: { ...headers } } });
+    await client.connect(Object.assign(transport, { sessionId: transport.sessionId ?? "" }));
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** What the console's API answers, parsed by `schema`. With a body it is a POST. */
+  async api<T>(path: string, schema: z.ZodType<T>, body?: object): Promise<T> {
+    const response = await fetch(`${this.origin}/console/api${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${this.token}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    assert.ok(response.ok, `${path}: ${response.status} ${text}`);
+    return schema.parse(JSON.parse(text));
+  }
+
+  /** Opens a page of the console: `/actors`. */
+  async open(path = "/", { theme = "light", width = 1440, height = 900 }: Look = {}): Promise<ConsolePage> {
+    const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
+    context.setDefaultTimeout(30_000);
+    const page = await context.newPage();
+    const opened = new ConsolePage(page, context, this.origin);
+    await page.goto(`${this.origin}/console${path === "/" ? "" : path}#token=${this.token}`);
+    await page.locator("main h1").first().waitFor();
+    return opened;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.allSettled(this.#clients.map((client) => client.close()));
+    await this.#browser.close();
+    const ended = new Promise<void>((done) => this.#server.once("exit", () => done()));
+    if (this.#server.exitCode === null && this.#server.kill("SIGTERM")) {
+      const hard = setTimeout(() => this.#server.kill("SIGKILL"), 10_000);
+      await ended;
+      clearTimeout(hard);
+    }
+    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 });
+  }
+}
+
+const violations = z.array(
+  z.object({ id: z.string(), help: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }),
+);
+
+/** A page of the console in a tab. It collects what a page must not do. */
+export class ConsolePage implements AsyncDisposable {
+  readonly page: Page;
+  readonly #context: Tab;
+  readonly #faults: string[] = [];
+
+  constructor(page: Page, context: Tab, origin: string) {
+    this.page = page;
+    this.#context = context;
+    page.on("pageerror", (error) => this.#faults.push(`threw: ${error.stack ?? error.message}`));
+    // A violation of the content security policy is an error in the console, too.
+    page.on("console", (message) => {
+      // Answers that are not 2xx are the page's to show.
+      if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) this.#faults.push(message.text());
+    });
+    page.on("request", (request) => {
+      if (!request.url().startsWith(`${origin}/`) && !/^(?:data|blob):/.test(request.url()))
+        this.#faults.push(`asked for ${request.url()}`);
+    });
+  }
+
+  /** No errors, nothing asked of another host, nothing wider than the window, and no findings of axe. With CONSOLE_SHOTS=dir it saves a picture. */
+  async check(name: string): Promise<void> {
+    const folder = process.env["CONSOLE_SHOTS"];
+    if (folder !== undefined) await this.page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+    assert.deepEqual(this.#faults, [], `${name}: faults`);
+    const wider: unknown = await this.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    assert.equal(wider, 0, `${name} is wider than its window`);
+    assert.deepEqual(await this.#axe(), [], `${name}: axe`);
+  }
+
+  async #axe(): Promise<readonly string[]> {
+    // By the debugging protocol, which the page's content security policy does not bind.
+    await this.page.evaluate(axeScript());
+    const found = violations.parse(
+      await this.page.evaluate("axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)"),
+    );
+    return found.map(
+      ({ id, help, nodes }) => `${id}: ${help}\n${nodes.map(({ html, failureSummary }) => `  ${html} ${failureSummary ?? ""}`).join("\n")}`,
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close();
+  }
+}

@@ -1,5 +1,8 @@
-// Owns: tables of rows: headings, alignment, narrow screens. Does not own: paging (pager.tsx).
+// Owns: tables of rows: headings, alignment, sorting, selection, narrow screens. Does not own: paging (pager.tsx).
 import type { ComponentChildren } from "preact";
+import { useParameter } from "../page-state.ts";
+import type { Selection } from "./selection.ts";
+import "./table.css";
 
 export interface Column<T> {
   readonly head: string;
@@ -7,6 +10,61 @@ export interface Column<T> {
   readonly align?: "right";
   /** Left out on narrow screens. */
   readonly wide?: true;
+  /** Sorts by this when its heading is pressed. Rows without a value come last. */
+  readonly sort?: (row: T) => number | string | undefined;
+  /** Takes the room that is left, and cuts what does not fit. */
+  readonly fill?: true;
+}
+
+export interface TableProps<T> {
+  /** For screen readers. */
+  readonly caption: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  /** With checkboxes. `name`: what a row is called for screen readers. */
+  readonly selection?: Selection;
+  readonly nameOf?: (row: T) => string;
+  /** A click anywhere in a row; a cell has a link or a button that does the same for the keyboard. */
+  readonly onOpen?: (row: T) => void;
+  /** The key of the row that is open. */
+  readonly open?: string | undefined;
+}
+
+/** How a table that sorts is sorted is in the address: `sort=-p99`, by the heading. */
+export function SortedTable<T>({
+  parameter = "sort",
+  otherwise = "",
+  ...props
+}: TableProps<T> & { readonly parameter?: string; readonly otherwise?: string }) {
+  const [sort, setSort] = useParameter(parameter, otherwise);
+  const down = sort.startsWith("-");
+  const by = props.columns.find((column) => slug(column.head) === sort.replace(/^-/, ""));
+  const rows = by?.sort === undefined ? props.rows : sortBy(props.rows, by.sort, down);
+  return (
+    <Table
+      {...props}
+      rows={rows}
+      sorted={{ by: by?.head, down, set: (head, descending) => setSort(`${descending ? "-" : ""}${slug(head)}`) }}
+    />
+  );
+}
+
+const slug = (head: string): string => head.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+
+function sortBy<T>(rows: readonly T[], valueOf: (row: T) => number | string | undefined, down: boolean): readonly T[] {
+  return rows.toSorted((one, other) => {
+    const [a, b] = [valueOf(one), valueOf(other)];
+    if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? 1 : -1;
+    const order = typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true });
+    return down ? -order : order;
+  });
+}
+
+interface Sorted {
+  readonly by: string | undefined;
+  readonly down: boolean;
+  readonly set: (head: string, down: boolean) => void;
 }
 
 export function Table<T>({
@@ -14,14 +72,13 @@ export function Table<T>({
   columns,
   rows,
   keyOf,
-}: {
-  /** For screen readers. */
-  readonly caption: string;
-  readonly columns: readonly Column<T>[];
-  readonly rows: readonly T[];
-  readonly keyOf: (row: T) => string;
-}) {
-  const classOf = ({ align, wide }: Column<T>): string => `${align ?? ""} ${wide === true ? "wide" : ""}`.trim();
+  selection,
+  nameOf,
+  onOpen,
+  open,
+  sorted,
+}: TableProps<T> & { readonly sorted?: Sorted }) {
+  const keys = selection === undefined ? [] : rows.map(keyOf);
   return (
     // It scrolls sideways by itself, so that the page never does.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls must be reachable by keyboard
@@ -29,25 +86,81 @@ export function Table<T>({
       <table>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column.head} scope="col" class={classOf(column)}>
-                {column.head}
+            {selection === undefined ? null : (
+              <th scope="col" class="tick">
+                <input
+                  type="checkbox"
+                  aria-label={`Select all of ${caption.toLowerCase()}`}
+                  checked={keys.length > 0 && keys.every((key) => selection.has(key))}
+                  onChange={(event) => selection.setAll(keys, event.currentTarget.checked)}
+                />
               </th>
+            )}
+            {columns.map((column) => (
+              <Heading key={column.head} column={column} sorted={sorted} />
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map((column) => (
-                <td key={column.head} class={classOf(column)}>
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
+          {rows.map((row) => {
+            const key = keyOf(row);
+            return (
+              // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- a cell has a button
+              <tr
+                key={key}
+                class={`${onOpen === undefined ? "" : "opens"} ${open === key ? "open" : ""} ${selection?.has(key) === true ? "selected" : ""}`.trim()}
+                onClick={onOpen === undefined ? undefined : (event) => isPlain(event) && onOpen(row)}
+              >
+                {selection === undefined ? null : (
+                  <td class="tick">
+                    <input
+                      type="checkbox"
+                      aria-label={`Select ${nameOf?.(row) ?? key}`}
+                      checked={selection.has(key)}
+                      onClick={(event) => selection.set(key, event.currentTarget.checked, event.shiftKey ? keys : undefined)}
+                    />
+                  </td>
+                )}
+                {columns.map((column) => (
+                  <td key={column.head} class={classOf(column)}>
+                    {column.cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** Not on something that does something itself, and not the end of selecting text. */
+const isPlain = (event: MouseEvent): boolean =>
+  event.target instanceof Element &&
+  event.target.closest("a, button, input, select, label") === null &&
+  getSelection()?.isCollapsed !== false;
+
+function classOf<T>({ align, wide, fill }: Column<T>): string {
+  return `${align ?? ""} ${wide === true ? "wide" : ""} ${fill === true ? "fill" : ""}`.trim();
+}
+
+function Heading<T>({ column, sorted }: { readonly column: Column<T>; readonly sorted: Sorted | undefined }) {
+  const { head, sort, align } = column;
+  if (sort === undefined || sorted === undefined)
+    return (
+      <th scope="col" class={classOf(column)}>
+        {head}
+      </th>
+    );
+  const { by, down, set } = sorted;
+  const isBy = by === head;
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={isBy ? (down ? "descending" : "ascending") : "none"}>
+      <button type="button" class="sort" onClick={() => set(head, isBy ? !down : align === "right")}>
+        {head}
+        <span aria-hidden="true">{isBy ? (down ? " ↓" : " ↑") : ""}</span>
+      </button>
+    </th>
   );
 }

@@ -90,4 +90,5 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/", lazy(async () => (await import("./pages/overview.tsx")).Overview)],
   ["/actors", lazy(async () => (await import("./pages/actors.tsx")).Actors)],
   ["/actors/:kind/:key", lazy(async () => (await import("./pages/actor.tsx")).Actor)],
+  ["/playground", lazy(async () => (await import("./pages/playground.tsx")).Playground)],
 ];

@@ -10,4 +10,5 @@ export interface NavigationItem {
 export const NAVIGATION: readonly NavigationItem[] = [
   { path: "/", label: "Overview", what: "What runs, how fast, and what needs attention" },
   { path: "/actors", label: "Actors", what: "Find actors by id, kind, status and contents" },
+  { path: "/playground", label: "Playground", what: "Call tools, read resources and get prompts as an MCP client" },
 ];

@@ -2,6 +2,8 @@
 
 const LEVELS: Readonly<Record<string, string>> = {
   live: "good",
+  connected: "good",
+  lost: "bad",
   ok: "good",
   on: "good",
   verified: "good",

@@ -25,14 +25,15 @@ const THEME = EditorView.theme({
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "color-mix(in srgb, var(--accent) 28%, transparent) !important",
   },
-  ".cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--accent) 22%, transparent) !important" },
+  ".cm-matchingBracket": { backgroundColor: "transparent !important" },
+  "&.cm-focused .cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--accent) 22%, transparent) !important" },
   ".cm-foldPlaceholder": { backgroundColor: "var(--panel)", border: "1px solid var(--line)", color: "var(--dim)" },
 });
 
 const COLOURS = HighlightStyle.define([
-  { tag: tags.propertyName, color: "var(--json-name)" },
-  { tag: tags.string, color: "var(--json-string)" },
-  { tag: [tags.number, tags.bool, tags.null], color: "var(--json-value)" },
+  { tag: tags.propertyName, color: "var(--accent)" },
+  { tag: tags.string, color: "var(--good)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--warning)" },
   { tag: tags.invalid, color: "var(--bad)" },
 ]);
 

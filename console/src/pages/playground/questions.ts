@@ -1,0 +1,41 @@
+// Owns: what servers ask the user while a call runs, one question at a time. Does not own: the dialog (question-dialog.tsx).
+import { computed, signal } from "@preact/signals";
+import type { JsonObject } from "../../../../src/core/contract/index.ts";
+import { objectIn, textIn } from "../../mcp/wire.ts";
+
+export interface UserQuestion {
+  readonly n: number;
+  readonly message: string;
+  /** Of the form; undefined: a page is to be opened. */
+  readonly schema: JsonObject | undefined;
+  readonly url: string | undefined;
+  readonly answer: (result: JsonObject) => void;
+}
+
+const waiting = signal<readonly UserQuestion[]>([]);
+let last = 0;
+
+export const question = computed(() => waiting.value[0]);
+
+/** Rejects what a playground has not: a model, and folders. */
+export function askUser(method: string, params: JsonObject): Promise<JsonObject> {
+  if (method === "sampling/createMessage") return Promise.reject(new Error("The playground has no model: connect a client that has one."));
+  if (method === "roots/list") return Promise.reject(new Error("The playground works in no folders."));
+  if (method !== "elicitation/create") return Promise.reject(new Error(`The playground does not know ${method}.`));
+  return new Promise((resolve) => {
+    last += 1;
+    const n = last;
+    const url = textIn(params, "mode") === "url" ? textIn(params, "url") : undefined;
+    const answer = (result: JsonObject): void => {
+      waiting.value = waiting.value.filter((one) => one.n !== n);
+      resolve(result);
+    };
+    const schema = url === undefined ? objectIn(params, "requestedSchema") : undefined;
+    waiting.value = [...waiting.value, { n, message: textIn(params, "message") ?? "", schema, url, answer }];
+  });
+}
+
+/** The connection is gone: nobody waits for answers. */
+export function dropQuestions(): void {
+  for (const { answer } of waiting.value) answer({ action: "cancel" });
+}

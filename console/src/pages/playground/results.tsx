@@ -1,0 +1,93 @@
+// Owns: what came of the calls of one target, newest first. Does not own: how content is drawn (content.tsx).
+import { objectIn, textIn } from "../../mcp/wire.ts";
+import { ActorLink } from "../../ui/actor-link.tsx";
+import { Badge } from "../../ui/badge.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { JsonTree } from "../../ui/json-tree.tsx";
+import { duration, Time } from "../../ui/time.tsx";
+import { cancel, type CallRow, calls, type Target } from "./calls.ts";
+import { ResultContent } from "./content.tsx";
+
+const SHOWN = 10;
+
+export function Results({ target }: { readonly target: Target }) {
+  const own = calls.value.filter(({ kind, name }) => kind === target.kind && name === target.name).slice(0, SHOWN);
+  const [latest, ...earlier] = own;
+  if (latest === undefined) return null;
+  return (
+    <section aria-label="Results" class="results">
+      <Result key={latest.n} row={latest} />
+      {earlier.map((row) => (
+        <details key={row.n}>
+          <summary>
+            <Badge word={row.status} /> <Time at={row.at} /> <small class="mono dim">{JSON.stringify(row.arguments).slice(0, 80)}</small>
+          </summary>
+          <Result row={row} />
+        </details>
+      ))}
+    </section>
+  );
+}
+
+function Result({ row }: { readonly row: CallRow }) {
+  const { n, status, ms, at, revision, result, error, progress, task } = row;
+  const receipt = objectIn(objectIn(result, "_meta"), "troupe/receipt");
+  const actor = textIn(receipt, "actor");
+  return (
+    <article class={`result ${status}`} aria-live="polite">
+      <header class="row">
+        <Badge word={status} />
+        {ms === undefined ? null : <span class="mono">{duration(ms)}</span>}
+        <span class="dim">
+          <Time at={at} /> · {revision}
+        </span>
+        {actor === undefined ? null : (
+          <span>
+            changed <ActorLink id={actor} tab="history" />
+          </span>
+        )}
+        <span class="grow" />
+        {status === "running" ? (
+          <button type="button" class="small" onClick={() => cancel(n)}>
+            Cancel
+          </button>
+        ) : (
+          <CopyButton what="the result" text={() => JSON.stringify(result ?? error, null, 2)} />
+        )}
+      </header>
+      {progress === undefined || status !== "running" ? null : <Progress progress={progress} />}
+      {task === undefined ? null : (
+        <p class="dim small">
+          Task <code>{textIn(task, "taskId")}</code> {textIn(task, "status")}
+          {textIn(task, "statusMessage") === undefined ? "" : `: ${textIn(task, "statusMessage")}`}
+        </p>
+      )}
+      {error === undefined ? null : (
+        <div class="failure">
+          <strong>{error.message}</strong>
+          {error.code === 0 ? null : <code> {error.code}</code>}
+          {error.data === undefined ? null : <pre>{JSON.stringify(error.data, null, 2)}</pre>}
+        </div>
+      )}
+      {result === undefined ? null : (
+        <>
+          <ResultContent result={result} />
+          <details>
+            <summary>The whole result</summary>
+            <JsonTree label="The whole result" value={result} />
+          </details>
+        </>
+      )}
+    </article>
+  );
+}
+
+function Progress({ progress }: { readonly progress: NonNullable<CallRow["progress"]> }) {
+  const { progress: done, total } = progress;
+  return (
+    <label class="progress">
+      <progress {...(typeof total === "number" ? { max: total, value: Number(done) } : {})} />
+      <span>{textIn(progress, "message") ?? JSON.stringify(done)}</span>
+    </label>
+  );
+}

@@ -1,0 +1,110 @@
+// Owns: choosing as whom to look at an actor: principal, scopes, claims, revision, mode of lists. Does not own: what that viewer sees.
+import { useId } from "preact/hooks";
+import { claimsOf, listModeOf, recentViewers, REVISIONS, type ViewerState } from "../viewer.ts";
+import { TypedInput } from "./typed.tsx";
+import "./viewer-picker.css";
+
+export function ViewerPicker({
+  viewer,
+  principals,
+}: {
+  readonly viewer: ViewerState;
+  /** Names to suggest. */
+  readonly principals: readonly string[];
+}) {
+  const id = useId();
+  const { principal, scopes, claims, revision, lists, set } = viewer;
+  const recent = recentViewers.value;
+  const names = new Set([...recent.map((one) => one.principal), ...principals].filter((name) => name !== ""));
+  const wrongClaims = claimsOf(claims) === undefined;
+  const choose = (name: string): void => {
+    set("principal", name);
+    const known = recent.find((one) => one.principal === name);
+    if (known === undefined) return;
+    set("scopes", known.scopes);
+    set("claims", known.claims);
+  };
+  return (
+    <section class="viewer-picker" aria-label="As whom to look">
+      <label htmlFor={`${id}-principal`}>
+        <span>As principal</span>
+        <TypedInput
+          id={`${id}-principal`}
+          value={principal}
+          onCommit={choose}
+          list={`${id}-names`}
+          placeholder="not signed in"
+          autocomplete="off"
+          spellcheck={false}
+        />
+      </label>
+      <datalist id={`${id}-names`}>
+        {[...names].map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </datalist>
+      <label htmlFor={`${id}-scopes`}>
+        <span>Scopes</span>
+        <TypedInput
+          id={`${id}-scopes`}
+          value={scopes}
+          onCommit={(next) => set("scopes", next)}
+          placeholder="none"
+          autocomplete="off"
+          spellcheck={false}
+        />
+      </label>
+      <label class="claims" htmlFor={`${id}-claims`}>
+        <span>Claims of its token</span>
+        <TypedInput
+          id={`${id}-claims`}
+          value={claims}
+          onCommit={(next) => set("claims", next)}
+          placeholder='{"roles":["…"]}'
+          autocomplete="off"
+          spellcheck={false}
+          class="mono"
+          aria-invalid={wrongClaims}
+          {...(wrongClaims ? { "aria-describedby": `${id}-wrong` } : {})}
+        />
+        {wrongClaims ? (
+          <small id={`${id}-wrong`} class="mistake">
+            This is no JSON object.
+          </small>
+        ) : null}
+      </label>
+      <label>
+        <span>Client of</span>
+        <select value={revision} onChange={({ currentTarget }) => set("revision", currentTarget.value)}>
+          {REVISIONS.map((one) => (
+            <option key={one.revision} value={one.revision}>
+              {one.revision}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        <span>Lists</span>
+        <select value={lists} onChange={({ currentTarget }) => set("lists", currentTarget.value)}>
+          <option value="">{listModeOf({ ...viewer, lists: "" })} (default)</option>
+          <option value="dynamic">dynamic</option>
+          <option value="static">static</option>
+        </select>
+      </label>
+      {names.size === 0 ? null : (
+        <div class="names" role="group" aria-label="Principals seen here">
+          {[...names].slice(0, 8).map((name) => (
+            <button key={name} type="button" class="small" aria-pressed={name === principal} onClick={() => choose(name)}>
+              {name}
+            </button>
+          ))}
+          {principal === "" ? null : (
+            <button type="button" class="small quiet" onClick={() => choose("")}>
+              not signed in
+            </button>
+          )}
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,108 @@
+// Owns: as whom the page looks at an actor: in the address, and those chosen lately in this browser. Does not own: the picker
+// (ui/viewer-picker.tsx).
+import { signal } from "@preact/signals";
+import type { JsonObject } from "../../src/core/contract/index.ts";
+import type { ViewerShape } from "../../src/bridges/console/shapes.ts";
+import { isObject } from "./json-paths.ts";
+import { useParameter } from "./page-state.ts";
+
+/** The revisions of MCP, newest first, and the mode of lists that each has unless the server's options say otherwise. */
+export const REVISIONS = [
+  { revision: "2026-07-28", lists: "static" },
+  { revision: "2025-11-25", lists: "dynamic" },
+  { revision: "2025-06-18", lists: "dynamic" },
+  { revision: "2025-03-26", lists: "dynamic" },
+  { revision: "2024-11-05", lists: "dynamic" },
+] as const;
+
+const NEWEST_SESSIONS = "2025-11-25";
+
+export interface ChosenViewer {
+  /** Empty: somebody who is not signed in. */
+  readonly principal: string;
+  /** Separated by spaces. */
+  readonly scopes: string;
+  /** A JSON object, or empty. */
+  readonly claims: string;
+  readonly revision: string;
+  /** Empty: that of the revision. */
+  readonly lists: string;
+}
+
+export type ViewerPart = keyof ChosenViewer;
+
+export interface ViewerState extends ChosenViewer {
+  readonly set: (part: ViewerPart, value: string) => void;
+}
+
+export function useViewer(): ViewerState {
+  const [principal, setPrincipal] = useParameter("as");
+  const [scopes, setScopes] = useParameter("scopes");
+  const [claims, setClaims] = useParameter("claims");
+  const [revision, setRevision] = useParameter("revision", NEWEST_SESSIONS);
+  const [lists, setLists] = useParameter("lists");
+  const setters = { principal: setPrincipal, scopes: setScopes, claims: setClaims, revision: setRevision, lists: setLists };
+  return { principal, scopes, claims, revision, lists, set: (part, value) => setters[part](value) };
+}
+
+export const listModeOf = ({ lists, revision }: ChosenViewer): "dynamic" | "static" => {
+  if (lists === "static" || lists === "dynamic") return lists;
+  return REVISIONS.find((one) => one.revision === revision)?.lists ?? "dynamic";
+};
+
+export const scopesOf = (text: string): readonly string[] => text.split(/[\s,]+/).filter((scope) => scope !== "");
+
+/** Undefined: it is no JSON object. */
+export function claimsOf(text: string): JsonObject | undefined {
+  if (text.trim() === "") return {};
+  try {
+    const value = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** As the API takes it. Claims that are no JSON are left out. */
+export function viewerShape({ principal, scopes, claims }: ChosenViewer): ViewerShape {
+  const parsed = claimsOf(claims) ?? {};
+  return {
+    ...(principal === "" ? {} : { principal }),
+    scopes: scopesOf(scopes),
+    ...(Object.keys(parsed).length === 0 ? {} : { claims: parsed }),
+  };
+}
+
+type Recent = Pick<ChosenViewer, "principal" | "scopes" | "claims">;
+
+const NAME = "troupe-console-viewers";
+const MOST = 8;
+
+const isRecent = (value: unknown): value is Recent =>
+  typeof value === "object" &&
+  value !== null &&
+  "principal" in value &&
+  typeof value.principal === "string" &&
+  "scopes" in value &&
+  typeof value.scopes === "string" &&
+  "claims" in value &&
+  typeof value.claims === "string";
+
+function read(): readonly Recent[] {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(NAME) ?? "[]");
+    return Array.isArray(stored) ? stored.filter(isRecent).slice(0, MOST) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The latest first. */
+export const recentViewers = signal(read());
+
+export function remember({ principal, scopes, claims }: Recent): void {
+  if (principal === "" && scopes === "" && claims === "") return;
+  const others = recentViewers.value.filter((one) => one.principal !== principal);
+  recentViewers.value = [{ principal, scopes, claims }, ...others].slice(0, MOST);
+  localStorage.setItem(NAME, JSON.stringify(recentViewers.value));
+}

@@ -20,4 +20,5 @@ interface ActorTab {
 // Each is a file of its own in the bundle, loaded when it is opened first.
 export const ACTOR_TABS: readonly [ActorTab, ...ActorTab[]] = [
   { id: "state", label: "State", View: lazy(async () => (await import("./state.tsx")).StateTab) },
+  { id: "offers", label: "Offers", View: lazy(async () => (await import("./offers.tsx")).OffersTab) },
 ];

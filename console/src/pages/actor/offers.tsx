@@ -1,0 +1,158 @@
+// Owns: the tab with an actor's tools, resources and prompts as a viewer sees them, and why some are off. Does not own: calls
+// (offer-panel.tsx).
+import { useEffect } from "preact/hooks";
+import type { EventRow, OfferShape, PageOf, SurfaceShape } from "../../../../src/bridges/console/shapes.ts";
+import { can } from "../../about.ts";
+import { actorPath, get } from "../../api.ts";
+import { useParameter } from "../../page-state.ts";
+import { useResource } from "../../resource.ts";
+import { Empty, ErrorNote, Loading, Unavailable } from "../../ui/states.tsx";
+import { TypedInput } from "../../ui/typed.tsx";
+import { ViewerPicker } from "../../ui/viewer-picker.tsx";
+import { listModeOf, remember, useViewer, viewerShape } from "../../viewer.ts";
+import { OfferPanel } from "./offer-panel.tsx";
+import { describeOff } from "./why-off.ts";
+import type { ActorTabProps } from "./tabs.ts";
+import "./offers.css";
+
+const LISTS = [
+  ["tools", "Tools"],
+  ["resources", "Resources"],
+  ["prompts", "Prompts"],
+] as const;
+
+const SHOW = [
+  ["", "All"],
+  ["on", "On"],
+  ["off", "Off"],
+] as const;
+
+export function OffersTab({ actor, reload }: ActorTabProps) {
+  return can("run") ? <Offers actor={actor} reload={reload} /> : <Unavailable ability="run" />;
+}
+
+function Offers({ actor, reload }: ActorTabProps) {
+  const { id, seq, owner } = actor;
+  const viewer = useViewer();
+  const [search, setSearch] = useParameter("q");
+  const [show, setShow] = useParameter("show");
+  const [chosen, setChosen] = useParameter("offer");
+  const { principal, scopes, claims } = viewer;
+  const lists = listModeOf(viewer);
+  const query = {
+    principal,
+    scopes: viewerShape(viewer).scopes.join(","),
+    claims: viewerShape(viewer).claims === undefined ? "" : claims,
+    lists,
+  };
+  const surface = useResource<SurfaceShape>(`${JSON.stringify(query)} ${seq}`, (signal) => get(`${actorPath(id)}/surface`, query, signal));
+  const principals = usePrincipals(id, owner);
+  useEffect(() => remember({ principal, scopes, claims }), [principal, scopes, claims]);
+
+  const offers = surface.data.value?.offers;
+  const error = surface.error.value;
+  if (offers === undefined)
+    return error === undefined ? <Loading what="what it offers" /> : <ErrorNote error={error} retry={surface.reload} />;
+  const matching = offers.filter((offer) => fits(offer, search) && (show === "" || (show === "on") === offer.on));
+  const selected = offers.find(({ ref }) => ref === chosen) ?? (matching.length === 1 ? matching[0] : undefined);
+  const counts = { "": offers.length, on: offers.filter(({ on }) => on).length, off: offers.filter(({ on }) => !on).length };
+  return (
+    <>
+      <ViewerPicker viewer={viewer} principals={principals} />
+      {error === undefined ? null : <ErrorNote error={error} retry={surface.reload} />}
+      <div class="row offers-bar">
+        <TypedInput
+          type="search"
+          aria-label="Search offers"
+          placeholder="Search names, descriptions and reasons"
+          value={search}
+          onCommit={setSearch}
+        />
+        <div class="segments" role="group" aria-label="Which offers to list">
+          {SHOW.map(([value, label]) => (
+            <button key={value} type="button" class="small" aria-pressed={show === value} onClick={() => setShow(value)}>
+              {label} <span class="dim">{counts[value]}</span>
+            </button>
+          ))}
+        </div>
+      </div>
+      <div class="offers">
+        <div class="offers-list">
+          {matching.length === 0 ? (
+            <Empty title={offers.length === 0 ? "It offers nothing" : "Nothing matches"}>
+              {offers.length === 0 ? "Its kind defines no tools, resources or prompts." : "Search for something else, or list all."}
+            </Empty>
+          ) : null}
+          {LISTS.map(([list, label]) => {
+            const own = matching.filter((offer) => offer.list === list);
+            if (own.length === 0) return null;
+            return (
+              <section key={list} aria-label={label}>
+                <h2>
+                  {label} <span class="dim">{own.length}</span>
+                </h2>
+                <ul>
+                  {own.map((offer) => (
+                    <li key={offer.ref}>
+                      <OfferRow offer={offer} selected={offer.ref === selected?.ref} choose={() => setChosen(offer.ref)} />
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            );
+          })}
+        </div>
+        <div class={`offers-panel ${selected === undefined ? "none" : ""}`}>
+          {selected === undefined ? (
+            <Empty title="Choose an offer">Its rule, its form and its definition appear here.</Empty>
+          ) : (
+            <OfferPanel key={selected.ref} actor={actor} offer={selected} viewer={viewer} reload={reload} />
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function fits({ name, ref, definition, reason = "" }: OfferShape, search: string): boolean {
+  const { title, description } = definition;
+  const text = [name, ref, title, description, reason]
+    .filter((part) => typeof part === "string")
+    .join(" ")
+    .toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+function OfferRow({ offer, selected, choose }: { readonly offer: OfferShape; readonly selected: boolean; readonly choose: () => void }) {
+  const { name, on, reason, definition, link, listed } = offer;
+  const { description } = definition;
+  return (
+    <button type="button" class={`offer ${on ? "on" : "off"}`} aria-current={selected ? "true" : undefined} onClick={choose}>
+      <span class="offer-name">
+        <span class="mono">{name}</span>
+        {link === undefined ? null : <span class="dim">via {link}</span>}
+        <span class="grow" />
+        {listed ? null : <span class="badge dim">not listed</span>}
+        <span class={`badge ${on ? "good" : "dim"}`}>{on ? "on" : "off"}</span>
+      </span>
+      {on ? null : (
+        <span class="offer-why">
+          <strong>{reason ?? "No reason given."}</strong> <span>{describeOff(offer)}</span>
+        </span>
+      )}
+      {typeof description === "string" ? <span class="dim">{description}</span> : null}
+    </button>
+  );
+}
+
+/** Who did something here lately, and whose it is. Only to be suggested: without an answer there are fewer names. */
+function usePrincipals(id: string, owner: string | undefined): readonly string[] {
+  const rows = useResource<PageOf<EventRow>>(`principals ${id}`, (signal) =>
+    get(`${actorPath(id)}/events`, { order: "desc", limit: 100 }, signal),
+  );
+  const names = (rows.data.value?.items ?? []).flatMap(({ principal }) => (principal === undefined ? [] : [principal]));
+  return [...new Set([...(owner === undefined ? [] : [owner]), ...names])];
+}

@@ -5,7 +5,9 @@ import { Link } from "wouter-preact";
 import type { ActorDetail } from "../../../src/bridges/console/shapes.ts";
 import { actorPath, get } from "../api.ts";
 import { useActorId, useParameter } from "../page-state.ts";
+import { useRefresh } from "../refresh.ts";
 import { useResource } from "../resource.ts";
+import { useStream } from "../stream.ts";
 import { readable } from "../ui/actor-link.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { Tabs } from "../ui/tabs.tsx";
@@ -22,6 +24,14 @@ export function Actor() {
 function One({ id }: { readonly id: string }) {
   const [tab, setTab] = useParameter("tab", "state");
   const actor = useResource<ActorDetail>(id, (signal) => get(actorPath(id), {}, signal));
+  const refresh = useRefresh(actor);
+  useStream(
+    "change",
+    ({ items, more }) => {
+      if (more > 0 || items.some((item) => item.id === id && item.seq !== actor.data.value?.seq)) refresh();
+    },
+    { actor: id, missed: refresh },
+  );
   useEffect(() => {
     document.title = `${readable(id)} · Troupe console`;
   }, [id]);
@@ -47,7 +57,7 @@ function One({ id }: { readonly id: string }) {
   const here = ACTOR_TABS.find((one) => one.id === tab) ?? ACTOR_TABS[0];
   return (
     <>
-      <Header actor={detail} />
+      <Header actor={detail} reload={actor.reload} />
       {error === undefined ? null : <ErrorNote error={error} retry={actor.reload} />}
       <Tabs label="Views of this actor" tabs={ACTOR_TABS} value={here.id} onChange={setTab}>
         <Suspense fallback={<Loading what="the view" />}>

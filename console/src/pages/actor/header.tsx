@@ -5,10 +5,11 @@ import type { ActorDetail } from "../../../../src/bridges/console/shapes.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { bytes, Time } from "../../ui/time.tsx";
+import { Operations } from "./operations.tsx";
 
 const PLACES = { memory: "in memory only", disk: "on disk", distributed: "on the cluster" } as const;
 
-export function Header({ actor }: { readonly actor: ActorDetail }) {
+export function Header({ actor, reload }: { readonly actor: ActorDetail; readonly reload: () => void }) {
   const { id, kind, key, status, failure, parent, owner, lastAt, seq, stateBytes, persistence, muted } = actor;
   return (
     <header class="actor-header">
@@ -25,6 +26,8 @@ export function Header({ actor }: { readonly actor: ActorDetail }) {
             muted fork
           </span>
         ) : null}
+        <span class="grow" />
+        <Operations actor={actor} reload={reload} />
       </div>
       <dl class="facts">
         <Fact name="Event" value={<span class="number">{seq.toLocaleString()}</span>} />

@@ -21,4 +21,5 @@ interface ActorTab {
 export const ACTOR_TABS: readonly [ActorTab, ...ActorTab[]] = [
   { id: "state", label: "State", View: lazy(async () => (await import("./state.tsx")).StateTab) },
   { id: "offers", label: "Offers", View: lazy(async () => (await import("./offers.tsx")).OffersTab) },
+  { id: "relations", label: "Relations", View: lazy(async () => (await import("./relations.tsx")).RelationsTab) },
 ];

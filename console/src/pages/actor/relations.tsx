@@ -1,0 +1,116 @@
+// Owns: the tab with what an actor is connected to: parent, children, links, timers, mailbox. Does not own: those actors.
+import type { ComponentChildren } from "preact";
+import type { TimerRow } from "../../../../src/bridges/console/shapes.ts";
+import { ActorLink, EventLink } from "../../ui/actor-link.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { duration, Time } from "../../ui/time.tsx";
+import { useSignal } from "@preact/signals";
+import type { ActorTabProps } from "./tabs.ts";
+
+const MOST_CHILDREN = 100;
+
+export function RelationsTab({ actor }: ActorTabProps) {
+  const { kind, parent, children, links, timers, queued, pending, owner, uid, head, createdAt, lastMessageAt, messageCount } = actor;
+  const all = useSignal(false);
+  const listed = all.value ? children : children.slice(0, MOST_CHILDREN);
+  const linked = Object.entries(links);
+  return (
+    <div class="relations">
+      <section>
+        <h2>Supervision</h2>
+        <dl class="pairs">
+          <Pair name="Parent">{parent === undefined ? <span class="dim">none: a caller started it</span> : <ActorLink id={parent} />}</Pair>
+          <Pair name="Owner">{owner === undefined ? <span class="dim">none</span> : <span class="id">{owner}</span>}</Pair>
+          <Pair name={children.length === 1 ? "1 child" : `${children.length.toLocaleString()} children`}>
+            {children.length === 0 ? <span class="dim">none</span> : null}
+            <ul class="plain">
+              {listed.map((id) => (
+                <li key={id}>
+                  <ActorLink id={id} />
+                </li>
+              ))}
+            </ul>
+            {listed.length < children.length ? (
+              <button type="button" class="small" onClick={() => (all.value = true)}>
+                Show all {children.length.toLocaleString()}
+              </button>
+            ) : null}
+          </Pair>
+        </dl>
+      </section>
+      <section>
+        <h2>Mailbox</h2>
+        <dl class="pairs">
+          <Pair name="Waiting">{queued === undefined ? <span class="dim">this engine does not say</span> : count(queued, "message")}</Pair>
+          <Pair name="Replies it owes">{pending.toLocaleString()}</Pair>
+          <Pair name="Handled">{count(messageCount, "message")}</Pair>
+          <Pair name="Last message">
+            <Time at={lastMessageAt} />
+          </Pair>
+          <Pair name="Began">
+            <Time at={createdAt} />
+          </Pair>
+        </dl>
+      </section>
+      <section class="whole">
+        <h2>Links</h2>
+        {linked.length === 0 ? (
+          <Empty title="No links">Its kind links to no other actor now. The tab Offers has those of a chosen viewer.</Empty>
+        ) : (
+          <Table
+            caption="Links"
+            rows={linked}
+            keyOf={([prefix]) => prefix}
+            columns={[
+              { head: "Prefix", cell: ([prefix]) => <code>{prefix === "" ? "(none)" : prefix}</code> },
+              { head: "Actor", cell: ([, to]) => <ActorLink id={to} /> },
+            ]}
+          />
+        )}
+      </section>
+      <section class="whole">
+        <h2>Timers</h2>
+        {timers.length === 0 ? (
+          <Empty title="No timers">It has set none that is still to fire.</Empty>
+        ) : (
+          <Table caption="Timers" rows={timers} keyOf={({ name }) => name} columns={TIMER_COLUMNS} />
+        )}
+      </section>
+      <section class="whole">
+        <h2>Identity</h2>
+        <dl class="pairs">
+          <Pair name="Kind">{kind}</Pair>
+          <Pair name="UUID">
+            <span class="id">{uid}</span>
+          </Pair>
+          <Pair name="Last event">
+            <EventLink id={head} />
+          </Pair>
+        </dl>
+      </section>
+    </div>
+  );
+}
+
+const count = (n: number, what: string): string => `${n.toLocaleString()} ${what}${n === 1 ? "" : "s"}`;
+
+const TIMER_COLUMNS = [
+  { head: "Name", cell: ({ name }: TimerRow) => (name === "" ? <span class="dim">its expiry</span> : <code>{name}</code>) },
+  { head: "Fires", cell: ({ at }: TimerRow) => <Time at={at} /> },
+  { head: "Message", cell: ({ action }: TimerRow) => (action === undefined ? null : <code>{action}</code>) },
+  {
+    head: "Repeats",
+    cell: ({ everyMs, cron, timeZone }: TimerRow) =>
+      everyMs !== undefined ? `every ${duration(everyMs)}` : cron === undefined ? "once" : `${cron}, ${timeZone ?? "UTC"}`,
+    wide: true as const,
+  },
+  { head: "Set by", cell: ({ cause }: TimerRow) => (cause === undefined ? null : <EventLink id={cause} />), wide: true as const },
+];
+
+const Pair = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);

@@ -1,5 +1,6 @@
 // Owns: what the server said it is, once for all pages. Does not own: the shape (src/bridges/console/shapes.ts).
 import { signal } from "@preact/signals";
+import { signOut } from "./session.ts";
 import type { Ability, About } from "../../src/bridges/console/shapes.ts";
 
 export const about = signal<About | undefined>(undefined);
@@ -8,3 +9,10 @@ export const can = (ability: Ability): boolean => about.value?.can.includes(abil
 
 /** Why the server cannot do that. */
 export const whyNot = (ability: Ability): string => about.value?.cannot[ability] ?? "This server does not offer it.";
+
+/** A request was refused with 401 though earlier ones were not. One that never worked is the sign-in's to explain. */
+export function noteRefused(): void {
+  if (about.value === undefined) return;
+  about.value = undefined;
+  signOut("expired");
+}

@@ -1,6 +1,7 @@
 // Owns: requests to the console's API. Does not own: the shapes of answers (src/bridges/console/shapes.ts).
 import type { Failure, ProgressShape } from "../../src/bridges/console/shapes.ts";
 import { BASE } from "./base-path.ts";
+import { noteNoAnswer } from "./reachability.ts";
 import { readEvents, type ServerEvent } from "./server-events.ts";
 import { token } from "./session.ts";
 
@@ -43,6 +44,7 @@ async function request(method: string, path: string, body: unknown, signal: Abor
     });
   } catch (error) {
     if (signal?.aborted === true) throw error;
+    noteNoAnswer();
     throw new ApiError("OFFLINE", "The server does not answer. It may have stopped or be restarting.", 0);
   }
   if (response.ok) return response;

@@ -11,8 +11,9 @@ import { NAVIGATION } from "./navigation.ts";
 import { useResource } from "./resource.ts";
 import { token } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
-import { cycleTheme, theme } from "./theme.ts";
+import { TopBar } from "./top-bar.tsx";
 import { ErrorNote, Loading } from "./ui/states.tsx";
+import { ConnectionBanner } from "./ui/connection-banner.tsx";
 import { Confirm } from "./ui/confirm.tsx";
 import { Toasts } from "./ui/toasts.tsx";
 
@@ -34,7 +35,8 @@ function Inside() {
   return <Frame about={data.value} />;
 }
 
-function Frame({ about: { name, mode, development } }: { readonly about: About }) {
+function Frame({ about: own }: { readonly about: About }) {
+  const { name } = own;
   const [path] = useLocation();
   useEffect(() => {
     const page = NAVIGATION.find((item) => item.path === path)?.label;
@@ -45,16 +47,8 @@ function Frame({ about: { name, mode, development } }: { readonly about: About }
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <header class="top">
-        <Link href="/" class="brand">
-          <img src={`${BASE}/icon.svg`} alt="" width="22" height="22" /> {name}
-        </Link>
-        {mode === "offline" ? <span class="badge warning">read only</span> : development ? <span class="badge">dev</span> : null}
-        <span class="grow" />
-        <button type="button" class="quiet" onClick={cycleTheme} title="Theme: system, light, dark">
-          {theme.value === "system" ? "Theme: system" : theme.value === "light" ? "Theme: light" : "Theme: dark"}
-        </button>
-      </header>
+      <TopBar about={own} />
+      <ConnectionBanner />
       <nav class="side" aria-label="Pages">
         {NAVIGATION.map(({ path: to, label }) => (
           <Link key={to} href={to} class={isAt(path, to) ? "here" : ""} aria-current={isAt(path, to) ? "page" : undefined}>

@@ -1,8 +1,9 @@
 // Owns: data that a page loads, keeps while it loads anew, and drops when it closes. Does not own: requests (api.ts).
 import { useEffect, useRef } from "preact/hooks";
 import { type ReadonlySignal, useSignal } from "@preact/signals";
+import { noteRefused } from "./about.ts";
 import { ApiError } from "./api.ts";
-import { signOut } from "./session.ts";
+import { returns } from "./reachability.ts";
 
 export interface Resource<T> {
   /** The last that was loaded; it stays while newer data is loaded, so that nothing jumps. */
@@ -36,15 +37,17 @@ export function useResource<T>(key: string, load: (signal: AbortSignal) => Promi
       .catch((thrown: unknown) => {
         if (controller.signal.aborted) return;
         error.value = thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0);
-        if (error.value.code === "UNAUTHENTICATED") signOut();
+        if (error.value.status === 401) noteRefused();
       })
       .finally(() => {
         if (running.current === controller) loading.value = false;
       });
   });
+  // After an outage all is loaded anew.
+  const outages = returns.value;
   useEffect(() => {
     reload.current();
     return () => running.current?.abort();
-  }, [key]);
+  }, [key, outages]);
   return { data, error, loading, reload: reload.current };
 }

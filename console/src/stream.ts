@@ -2,8 +2,9 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Changes, Overview, TrafficRow } from "../../src/bridges/console/shapes.ts";
+import { noteRefused } from "./about.ts";
 import { ApiError, events } from "./api.ts";
-import { signOut, token } from "./session.ts";
+import { token } from "./session.ts";
 
 /** What `GET /stream` can watch: the name of the event, and its data. */
 export interface StreamEvents {
@@ -90,8 +91,8 @@ async function connect(query: string, ended: AbortSignal): Promise<void> {
         for (const listener of listeners) if (listener.event === event) listener.take(data);
       }
     } catch (error) {
-      if (error instanceof ApiError && error.code === "UNAUTHENTICATED") {
-        signOut();
+      if (error instanceof ApiError && error.status === 401) {
+        noteRefused();
         return;
       }
     }

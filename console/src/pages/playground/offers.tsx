@@ -1,7 +1,6 @@
 // Owns: the list of what the server offers now, and of saved calls. Does not own: loading it (connection.ts, saved.ts).
 import { Link } from "wouter-preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useSignal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { objectIn, textIn } from "../../mcp/wire.ts";
 import { useParameter } from "../../page-state.ts";
@@ -21,7 +20,7 @@ interface Item {
 
 export function Offers({ chosen }: { readonly chosen: { readonly tool: string; readonly prompt: string; readonly resource: string } }) {
   const [tab, setTab] = useParameter("list", chosen.prompt !== "" ? "prompts" : chosen.resource !== "" ? "resources" : "tools");
-  const search = useSignal("");
+  const [find, setFind] = useParameter("find");
   const { tools, resources, templates, prompts } = lists.value;
   const changed = listChanges.value[tab === "tools" ? "tools" : tab === "prompts" ? "prompts" : "resources"];
   const all =
@@ -32,7 +31,7 @@ export function Offers({ chosen }: { readonly chosen: { readonly tool: string; r
         : tab === "prompts"
           ? promptItems(prompts, chosen.prompt)
           : resourceItems(resources, templates, chosen.resource);
-  const wanted = search.value.toLowerCase();
+  const wanted = find.toLowerCase();
   const found = all?.filter(({ title, what, key }) => `${title} ${what} ${key}`.toLowerCase().includes(wanted));
   return (
     <section class="offers" aria-label="Offers">
@@ -55,8 +54,8 @@ export function Offers({ chosen }: { readonly chosen: { readonly tool: string; r
               type="search"
               aria-label={`Search ${tab}`}
               placeholder={`Search ${tab}`}
-              value={search.value}
-              onInput={(event) => (search.value = event.currentTarget.value)}
+              value={find}
+              onInput={(event) => setFind(event.currentTarget.value)}
             />
             <div class="offers-list" key={tab}>
               {changed === undefined ? null : (

@@ -22,6 +22,7 @@ function Ask({ one: { message, schema = NO_FIELDS, url, answer } }: { readonly o
   return (
     <dialog
       ref={dialog}
+      class="question"
       aria-labelledby="question-title"
       onCancel={(event) => {
         event.preventDefault();

@@ -1,0 +1,103 @@
+// Owns: the commands of the console's palette. Does not own: the list in which they are searched (ui/palette.tsx).
+import { useMemo } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import type { ActorPage } from "../../src/bridges/console/shapes.ts";
+import { about } from "./about.ts";
+import { get } from "./api.ts";
+import { textIn } from "./mcp/wire.ts";
+import { NAVIGATION } from "./navigation.ts";
+import { lists } from "./pages/playground/connection.ts";
+import { callPath, saved } from "./pages/playground/saved.ts";
+import { signOut } from "./session.ts";
+import { letterOf } from "./shortcuts.ts";
+import { theme } from "./theme.ts";
+import { readable } from "./ui/actor-link.tsx";
+import { copyText } from "./ui/copy.tsx";
+import { type Command, Palette } from "./ui/palette.tsx";
+
+const MAX_ACTORS = 8;
+
+export function CommandPalette({ close, help }: { readonly close: () => void; readonly help: () => void }) {
+  const [, go] = useLocation();
+  const commands = useMemo(() => [...pages(go), ...kinds(go), ...tools(go), ...savedCalls(go), ...actions(help)], [go, help]);
+  const search = useMemo(() => (text: string, signal: AbortSignal) => actors(go, text, signal), [go]);
+  return <Palette commands={commands} search={search} close={close} />;
+}
+
+type Go = (path: string) => void;
+
+const pages = (go: Go): readonly Command[] =>
+  NAVIGATION.map(({ path, label, what }) => {
+    const letter = letterOf(path);
+    return {
+      id: `page ${path}`,
+      group: "Pages",
+      label,
+      what,
+      run: () => go(path),
+      ...(letter === undefined ? {} : { keys: ["g", letter] }),
+    };
+  });
+
+const kinds = (go: Go): readonly Command[] =>
+  (about.value?.kinds ?? []).map(({ kind, description, actors: count }) => ({
+    id: `kind ${kind}`,
+    group: "Kinds of actors",
+    label: kind,
+    what: description ?? `${count.toLocaleString()} ${count === 1 ? "actor" : "actors"}`,
+    run: () => go(`/actors?kind=${encodeURIComponent(kind)}`),
+  }));
+
+// Those that the playground has loaded: opening the palette connects to nothing.
+const tools = (go: Go): readonly Command[] =>
+  (lists.value.tools ?? []).map((tool) => {
+    const name = textIn(tool, "name") ?? "";
+    return {
+      id: `tool ${name}`,
+      group: "Tools",
+      label: name,
+      what: textIn(tool, "title") ?? textIn(tool, "description") ?? "",
+      run: () => go(callPath({ kind: "tool", name })),
+    };
+  });
+
+const savedCalls = (go: Go): readonly Command[] =>
+  saved.value.map((call) => ({
+    id: `saved ${call.title}`,
+    group: "Saved calls",
+    label: call.title,
+    what: call.name,
+    run: () => go(callPath(call, call.arguments)),
+  }));
+
+const actions = (help: () => void): readonly Command[] => [
+  ...(["light", "dark", "system"] as const)
+    .filter((one) => one !== theme.value)
+    .map((one) => ({
+      id: `theme ${one}`,
+      group: "Actions",
+      label: one === "system" ? "Theme as the system's" : `Use the ${one} theme`,
+      run: () => (theme.value = one),
+    })),
+  { id: "copy link", group: "Actions", label: "Copy a link to this view", run: () => void copyText(location.href, "the link") },
+  { id: "help", group: "Actions", label: "List the keyboard shortcuts", keys: ["?"], run: help },
+  { id: "sign out", group: "Actions", label: "Sign out", run: () => signOut() },
+];
+
+async function actors(go: Go, text: string, signal: AbortSignal): Promise<readonly Command[]> {
+  const { items } = await get<ActorPage>("/actors", { search: text, limit: MAX_ACTORS }, signal);
+  const found = items.map(({ id, status }): Command => ({
+    id: `actor ${id}`,
+    group: "Actors",
+    label: readable(id),
+    what: status,
+    run: () => go(`/actors/${id}`),
+  }));
+  const inPlayground: Command = {
+    id: "find tool",
+    group: "Playground",
+    label: `Find “${text}” among the tools`,
+    run: () => go(`/playground?find=${encodeURIComponent(text)}`),
+  };
+  return about.value?.mcp === undefined ? found : [...found, inPlayground];
+}

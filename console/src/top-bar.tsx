@@ -1,0 +1,75 @@
+// Owns: the line above all pages: the server's name, search, theme, signing out, and the keys that work everywhere.
+import { lazy, Suspense } from "preact/compat";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { Link, useLocation } from "wouter-preact";
+import type { About } from "../../src/bridges/console/shapes.ts";
+import { BASE } from "./base-path.ts";
+import { signOut } from "./session.ts";
+import { isMac, listenForShortcuts } from "./shortcuts.ts";
+import { cycleTheme, theme } from "./theme.ts";
+import { KeyboardHelp } from "./ui/keyboard-help.tsx";
+
+const CommandPalette = lazy(async () => (await import("./command-palette.tsx")).CommandPalette);
+
+const THEMES = { system: ["◐", "Theme: as the system's"], light: ["☀", "Theme: light"], dark: ["☾", "Theme: dark"] } as const;
+
+export function TopBar({ about: { name, mode, development } }: { readonly about: About }) {
+  const [, go] = useLocation();
+  const open = useSignal<"palette" | "help" | undefined>(undefined);
+  const before = useSignal<HTMLElement | undefined>(undefined);
+  useEffect(() => {
+    const show = (what: "palette" | "help"): void => {
+      if (open.value === undefined) before.value = document.activeElement instanceof HTMLElement ? document.activeElement : undefined;
+      open.value = open.value === what ? undefined : what;
+    };
+    return listenForShortcuts({ open: (path) => go(path), palette: () => show("palette"), help: () => show("help") });
+  }, [go, open, before]);
+  const close = (): void => {
+    open.value = undefined;
+    before.value?.focus();
+  };
+  const [icon, label] = THEMES[theme.value];
+  return (
+    <header class="top">
+      <Link href="/" class="brand">
+        <img src={`${BASE}/icon.svg`} alt="" width="22" height="22" /> <span>{name}</span>
+      </Link>
+      {mode === "offline" ? <span class="badge warning">read only</span> : development ? <span class="badge">dev</span> : null}
+      <span class="grow" />
+      <button
+        type="button"
+        class="open-palette"
+        aria-label="Search and commands"
+        aria-haspopup="dialog"
+        onClick={() => (open.value = "palette")}
+      >
+        <span>Search</span>
+        <kbd class="wide">{isMac ? "⌘" : "Ctrl"}</kbd>
+        <kbd class="wide">K</kbd>
+      </button>
+      <button type="button" class="quiet icon" aria-label={label} title={label} onClick={cycleTheme}>
+        {icon}
+      </button>
+      <button
+        type="button"
+        class="quiet icon wide"
+        aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts"
+        onClick={() => (open.value = "help")}
+      >
+        ?
+      </button>
+      <button type="button" class="quiet wide" onClick={() => signOut()}>
+        Sign out
+      </button>
+      {open.value === "palette" ? (
+        <Suspense fallback={null}>
+          <CommandPalette close={close} help={() => (open.value = "help")} />
+        </Suspense>
+      ) : open.value === "help" ? (
+        <KeyboardHelp close={close} />
+      ) : null}
+    </header>
+  );
+}

@@ -4,10 +4,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { useSignalEffect } from "@preact/signals";
 import type { Resource } from "./resource.ts";
 
+/** Faster changes cannot be followed. */
 const PAUSE_MS = 300;
 
 /** Calls to it are merged. */
-export function useRefresh<T>({ loading, reload }: Resource<T>): () => void {
+export function useRefresh<T>({ loading, reload }: Resource<T>, pauseMs = PAUSE_MS): () => void {
   const due = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const start = useRef(() => {
@@ -16,7 +17,7 @@ export function useRefresh<T>({ loading, reload }: Resource<T>): () => void {
     timer.current = setTimeout(() => {
       timer.current = undefined;
       if (due.current) start.current();
-    }, PAUSE_MS);
+    }, pauseMs);
     reload();
   });
   useSignalEffect(() => {

@@ -1,41 +1,179 @@
-// Owns: finding actors. Does not own: one actor's page.
-import type { ActorPage } from "../../../src/bridges/console/shapes.ts";
+// Owns: finding actors, and operations on many of them. Does not own: one actor's page (actor.tsx).
+import { useSignal } from "@preact/signals";
+import { Link } from "wouter-preact";
+import type { Json } from "../../../src/core/contract/index.ts";
+import type { ActorPage, ActorRow } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
 import { get } from "../api.ts";
-import { useParameter } from "../page-state.ts";
+import { useRefresh } from "../refresh.ts";
 import { useResource } from "../resource.ts";
-import { ActorLink } from "../ui/actor-link.tsx";
+import { useStream } from "../stream.ts";
+import { ActorLink, readable } from "../ui/actor-link.tsx";
 import { Badge } from "../ui/badge.tsx";
+import { Pager, usePages } from "../ui/pager.tsx";
+import { useSelection } from "../ui/selection.ts";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
-import { Table } from "../ui/table.tsx";
+import { type Column, Table } from "../ui/table.tsx";
+import { toast } from "../ui/toasts.tsx";
+import { Time } from "../ui/time.tsx";
+import { BatchBar, MOST_AT_ONCE } from "./actors/batch-bar.tsx";
+import { FilterBar, useFilters } from "./actors/filters.tsx";
+import "./actors/actors.css";
+
+const SIZE = 100;
+const MOST_PER_REQUEST = 1_000;
+/** A list by an index is loaded anew when one of its actors changes: not more often than it can be read. */
+const REFRESH_MS = 2_000;
 
 export function Actors() {
-  const [search, setSearch] = useParameter("search");
-  const page = useResource<ActorPage>(`actors ${search}`, (signal) => get("/actors", { search, limit: 100 }, signal));
-  const rows = page.data.value?.items;
+  const pages = usePages();
+  const selection = useSelection();
+  const filters = useFilters(pages.reset);
+  const { query, index, isFiltered, clear } = filters;
+  const { after } = pages;
+  const list = useResource<ActorPage>(JSON.stringify([query, after]), (signal) => get("/actors", { ...query, after, limit: SIZE }, signal));
+  const rows = useFollowed(list.data.value?.items ?? NONE, useRefresh(list, REFRESH_MS));
+  const { value: page } = list.data;
+
+  const selectAll = async (): Promise<void> => {
+    try {
+      let from: string | undefined = "";
+      let count = 0;
+      while (from !== undefined && count < MOST_AT_ONCE) {
+        const limit = Math.min(MOST_PER_REQUEST, MOST_AT_ONCE - count);
+        const more: ActorPage = await get<ActorPage>("/actors", { ...query, after: from, limit });
+        selection.setAll(
+          more.items.map(({ id }) => id),
+          true,
+        );
+        count += more.items.length;
+        from = more.next;
+      }
+      if (from !== undefined) toast(`The first ${MOST_AT_ONCE.toLocaleString()} are selected: more cannot be changed at once.`);
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error), "failed");
+    }
+  };
+
+  const fields = index === undefined ? [] : fieldsIn(rows, index.fields);
+  const columns: Column<ActorRow>[] = [
+    { head: "Actor", cell: ({ id }) => <ActorLink id={id} /> },
+    ...fields.map((name) => ({ head: name, cell: ({ fields: own }: ActorRow) => <Field value={own?.[name]} /> })),
+    { head: index === undefined ? "Status" : "Actor status", cell: ({ status }) => <Badge word={status} /> },
+    { head: "Events", cell: ({ seq }) => seq.toLocaleString(), align: "right" },
+    ...(rows.some(({ lastAt }) => lastAt !== undefined)
+      ? [
+          {
+            head: "Last message",
+            cell: ({ lastAt }: ActorRow) => (lastAt === undefined ? null : <Time at={lastAt} />),
+            wide: true as const,
+          },
+        ]
+      : []),
+  ];
   return (
     <>
       <h1>Actors</h1>
-      <label class="search">
-        <span>Search ids</span>
-        <input type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
-      </label>
-      {page.error.value === undefined ? null : <ErrorNote error={page.error.value} retry={page.reload} />}
-      {rows === undefined ? (
-        <Loading what="actors" />
+      <FilterBar filters={filters} />
+      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
+      {page === undefined ? (
+        list.error.value === undefined ? (
+          <Loading what="actors" />
+        ) : null
       ) : rows.length === 0 ? (
-        <Empty title="No actors">Actors appear when a client first calls one.</Empty>
+        <Nothing filtered={isFiltered} examined={page.examined} clear={clear} />
       ) : (
-        <Table
-          caption="Actors"
-          rows={rows}
-          keyOf={({ id }) => id}
-          columns={[
-            { head: "Actor", cell: ({ id }) => <ActorLink id={id} /> },
-            { head: "Status", cell: ({ status }) => <Badge word={status} /> },
-            { head: "Events", cell: ({ seq }) => seq, align: "right" },
-          ]}
-        />
+        <div class={list.loading.value ? "loading-anew" : ""} aria-busy={list.loading.value}>
+          <Table
+            caption="Actors"
+            rows={rows}
+            keyOf={({ id }) => id}
+            nameOf={({ id }) => readable(id)}
+            {...(can("run") ? { selection } : {})}
+            columns={columns}
+          />
+        </div>
       )}
+      {page === undefined ? null : (
+        <>
+          {page.examined === undefined || page.next === undefined ? null : (
+            <p class="dim">{page.examined.toLocaleString()} actors were looked through so far: go on with Next.</p>
+          )}
+          <Pager pages={pages} count={rows.length} next={page.next} total={page.total} size={SIZE} />
+        </>
+      )}
+      <BatchBar
+        selection={selection}
+        selectAll={page?.next === undefined && after === "" ? undefined : () => void selectAll()}
+        done={list.reload}
+      />
     </>
   );
+}
+
+const NONE: readonly ActorRow[] = [];
+
+/** The rows, with what has changed since they were loaded. The order stays: nothing moves while it is read. */
+function useFollowed(rows: readonly ActorRow[], refresh: () => void): readonly ActorRow[] {
+  const newer = useSignal<ReadonlyMap<string, Pick<ActorRow, "seq" | "status">>>(new Map());
+  const seen = useSignal(rows);
+  if (seen.peek() !== rows) {
+    seen.value = rows;
+    newer.value = new Map();
+  }
+  useStream(
+    "change",
+    ({ items, more }) => {
+      const mine = new Set(rows.map(({ id }) => id));
+      const changed = items.filter(({ id }) => mine.has(id));
+      if (changed.length > 0)
+        newer.value = new Map([...newer.value, ...changed.map(({ id, seq, status }) => [id, { seq, status }] as const)]);
+      const hasFields = rows.some(({ fields }) => fields !== undefined);
+      if (more > 0 || (hasFields && changed.length > 0)) refresh();
+    },
+    { missed: refresh },
+  );
+  return newer.value.size === 0 ? rows : rows.map((row) => ({ ...row, ...newer.value.get(row.id) }));
+}
+
+function Nothing({
+  filtered,
+  examined,
+  clear,
+}: {
+  readonly filtered: boolean;
+  readonly examined: number | undefined;
+  readonly clear: () => void;
+}) {
+  if (!filtered)
+    return (
+      <Empty title="No actors yet">
+        <span>
+          An actor appears when a client first calls one. Try it in the <Link href="/playground">playground</Link>.
+        </span>
+      </Empty>
+    );
+  return (
+    <Empty title="No actor matches">
+      {examined === undefined ? null : <span>{examined.toLocaleString()} were looked through.</span>}
+      <span>
+        <button type="button" class="small" onClick={clear}>
+          Clear the filters
+        </button>
+      </span>
+    </Empty>
+  );
+}
+
+/** Those of the index, in its order, and others that its rows have. */
+function fieldsIn(rows: readonly ActorRow[], known: readonly string[]): readonly string[] {
+  return [...new Set([...known, ...rows.slice(0, 10).flatMap(({ fields = {} }) => Object.keys(fields))])].slice(0, 12);
+}
+
+const SHORT = 80;
+
+function Field({ value }: { readonly value: Json | undefined }) {
+  if (value === undefined || value === null) return <span class="dim">–</span>;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length <= SHORT ? <>{text}</> : <span title={text.slice(0, 1_000)}>{text.slice(0, SHORT)}…</span>;
 }

@@ -34,7 +34,12 @@ export function Playground() {
         <Offers chosen={{ tool, prompt, resource }} />
         <section class="workbench" aria-label="Call">
           {tool !== "" ? (
-            <ToolPanel key={`${tool} ${args}`} name={tool} tool={lists.value.tools?.find(({ name }) => name === tool)} given={given} />
+            <ToolPanel
+              key={`${tool} ${args} ${lists.value.tools === undefined}`}
+              name={tool}
+              tool={lists.value.tools?.find(({ name }) => name === tool)}
+              given={given}
+            />
           ) : prompt !== "" ? (
             <PromptPanel
               key={`${prompt} ${args}`}

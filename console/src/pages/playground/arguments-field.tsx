@@ -1,41 +1,38 @@
-// Owns: the arguments of a call: as a form made of the schema, or as JSON. Does not own: the form and the editor (ui/).
+// Owns: the arguments of a call while they are filled in, and whether they fit their schema. Does not own: the form (ui/schema-form.tsx).
 import { type Signal, useSignal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
-import { isObject, objectIn } from "../../mcp/wire.ts";
-import { JsonEditor } from "../../ui/json-editor.tsx";
+import { isObject } from "../../mcp/wire.ts";
+import { check, firstValue, type Mistakes, NO_MISTAKES, SchemaForm } from "../../ui/schema-form.tsx";
 
 export interface Fields {
-  readonly text: Signal<string>;
-  /** Undefined: the JSON is none. */
-  readonly value: () => JsonObject | undefined;
+  readonly current: Signal<JsonObject>;
+  readonly mistakes: Signal<Mistakes>;
+  /** Undefined: they do not fit; the form says where. */
+  readonly checked: () => JsonObject | undefined;
 }
 
+/** `given`: values that are known, over those that the schema begins with. */
 export function useArguments(schema: JsonObject, given: JsonObject): Fields {
-  const text = useSignal(Object.keys(given).length > 0 ? pretty(given) : "{}");
-  return { text, value: () => parse(text.value) };
+  const first = firstValue(schema, schema);
+  const current = useSignal<JsonObject>({ ...(isObject(first) ? first : {}), ...given });
+  const mistakes = useSignal(NO_MISTAKES);
+  const checked = (): JsonObject | undefined => {
+    mistakes.value = check(schema, current.value);
+    return mistakes.value.size > 0 ? undefined : current.value;
+  };
+  return { current, mistakes, checked };
 }
 
-const pretty = (value: JsonObject): string => JSON.stringify(value, null, 2);
-
-function parse(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text.trim() === "" ? "{}" : text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export function ArgumentsField({
-  fields,
-  schema,
-  onSubmit,
-}: {
-  readonly fields: Fields;
-  readonly schema: JsonObject;
-  readonly onSubmit: () => void;
-}) {
-  if (Object.keys(objectIn(schema, "properties")).length === 0 && fields.text.value === "{}")
-    return <p class="dim small">It takes no arguments.</p>;
-  return <JsonEditor label="Arguments" value={fields.text.value} onChange={(text) => (fields.text.value = text)} onSubmit={onSubmit} />;
+export function ArgumentsField({ fields, schema }: { readonly fields: Fields; readonly schema: JsonObject }) {
+  return (
+    <SchemaForm
+      schema={schema}
+      value={fields.current.value}
+      mistakes={fields.mistakes.value}
+      onChange={(next) => {
+        fields.current.value = next;
+        if (fields.mistakes.value.size > 0) fields.checked();
+      }}
+    />
+  );
 }

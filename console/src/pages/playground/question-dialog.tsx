@@ -13,10 +13,14 @@ export function QuestionDialog() {
 function Ask({ one: { message, schema = NO_FIELDS, url, answer } }: { readonly one: UserQuestion }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const fields = useArguments(schema, {});
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    dialog.current?.showModal();
+    const field = dialog.current?.querySelector("input, select, textarea");
+    if (field instanceof HTMLElement) field.focus();
+  }, []);
   const accept = (): void => {
     if (url !== undefined) return answer({ action: "accept" });
-    const content = fields.value();
+    const content = fields.checked();
     if (content !== undefined) answer({ action: "accept", content });
   };
   return (
@@ -34,11 +38,12 @@ function Ask({ one: { message, schema = NO_FIELDS, url, answer } }: { readonly o
           event.preventDefault();
           accept();
         }}
+        noValidate
       >
         <p class="dim small">The server asks</p>
         <h2 id="question-title">{message}</h2>
         {url === undefined ? (
-          <ArgumentsField fields={fields} schema={schema} onSubmit={accept} />
+          <ArgumentsField fields={fields} schema={schema} />
         ) : (
           <p>
             It asks you to open this page. Check its address first:

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { objectIn, textIn } from "../../mcp/wire.ts";
+import { isMac } from "../../shortcuts.ts";
 import { JsonTree } from "../../ui/json-tree.tsx";
 import { ArgumentsField, useArguments } from "./arguments-field.tsx";
 import { call } from "./calls.ts";
@@ -21,11 +22,12 @@ export function ToolPanel({
   const schema = objectIn(tool, "inputSchema");
   const fields = useArguments(schema, given);
   const asTask = useSignal(false);
+  const unchecked = useSignal(false);
   const key = useSignal("");
   const annotations = objectIn(tool, "annotations");
   const taskSupport = textIn(objectIn(tool, "execution"), "taskSupport");
   const run = (): void => {
-    const args = fields.value();
+    const args = unchecked.value ? fields.current.value : fields.checked();
     if (args !== undefined) void call({ kind: "tool", name }, args, { asTask: asTask.value, key: key.value });
   };
   const hints = Object.entries(annotations).filter(([, on]) => on === true);
@@ -47,19 +49,30 @@ export function ToolPanel({
           <p class="prose">{textIn(tool, "description")}</p>
         )}
       </header>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a shortcut of the fields in it */}
       <form
         onSubmit={(event) => {
           event.preventDefault();
           run();
         }}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          run();
+        }}
+        noValidate
       >
-        <ArgumentsField fields={fields} schema={schema} onSubmit={run} />
+        <ArgumentsField fields={fields} schema={schema} />
         <details>
           <summary>How it is called</summary>
           <div class="options">
             <label class="field">
               <span>Idempotency key: a second call with it gets the first reply</span>
               <input value={key.value} maxLength={256} onInput={(event) => (key.value = event.currentTarget.value)} />
+            </label>
+            <label class="check">
+              <input type="checkbox" checked={unchecked.value} onChange={(event) => (unchecked.value = event.currentTarget.checked)} />
+              Send also what does not fit the schema, to see what the server says
             </label>
             {client.value?.era === "legacy" ? (
               <label class="check">
@@ -75,10 +88,10 @@ export function ToolPanel({
           <button type="submit" class="primary" disabled={status.value !== "open"}>
             Call
           </button>
-          <SaveCall target={{ kind: "tool", name }} args={fields.value} />
+          <SaveCall target={{ kind: "tool", name }} args={() => fields.current.value} />
           <span class="grow" />
-          <kbd>Ctrl</kbd>
-          <kbd>Enter</kbd>
+          <kbd class="wide">{isMac ? "⌘" : "Ctrl"}</kbd>
+          <kbd class="wide">Enter</kbd>
         </div>
       </form>
       <Results target={{ kind: "tool", name }} />

@@ -25,6 +25,8 @@ export function JsonEditor({ label, hideLabel, value, onChange, onSubmit, readOn
   const loaded = useSignal(false);
   const latest = useRef({ value, onChange, onSubmit });
   latest.current = { value, onChange, onSubmit };
+  // What the editor itself has reported, until it comes back as `value`: by then more may have been typed, which must stay.
+  const reported = useRef<string[]>([]);
   useEffect(() => {
     let closed = false;
     void import("./json-editor/codemirror.ts").then(({ openJsonEditor }) => {
@@ -34,7 +36,10 @@ export function JsonEditor({ label, hideLabel, value, onChange, onSubmit, readOn
         label,
         value: latest.current.value,
         readOnly,
-        onChange: (text) => latest.current.onChange?.(text),
+        onChange(text) {
+          reported.current.push(text);
+          latest.current.onChange?.(text);
+        },
         onSubmit: () => latest.current.onSubmit?.(),
       });
     });
@@ -43,7 +48,11 @@ export function JsonEditor({ label, hideLabel, value, onChange, onSubmit, readOn
       view.current?.close();
     };
   }, [label, readOnly, loaded]);
-  useEffect(() => view.current?.show(value), [value]);
+  useEffect(() => {
+    const at = reported.current.indexOf(value);
+    reported.current = at === -1 ? [] : reported.current.slice(at + 1);
+    if (at === -1) view.current?.show(value);
+  }, [value]);
   const wrong = readOnly || value.trim() === "" ? undefined : jsonError(value);
   const height = { minHeight: `${lines * 1.5 + 1}em` };
   return (

@@ -59,7 +59,7 @@ export function openJsonEditor(host: HTMLElement, { label, value, readOnly, onCh
     foldGutter(),
     drawSelection(),
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+    EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
     Prec.highest(keymap.of([{ key: "Mod-Enter", run: submit }])),
     keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap]),
     EditorView.updateListener.of((update) => {

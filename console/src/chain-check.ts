@@ -13,14 +13,15 @@ export type Digest = (text: string) => Promise<string>;
 
 const encoder = new TextEncoder();
 
-/** The browser's own. Browsers offer it to pages over HTTPS and on loopback only: undefined elsewhere. */
-export const webDigest: Digest | undefined =
-  globalThis.crypto?.subtle === undefined
-    ? undefined
-    : async (text) =>
-        [...new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text)))]
-          .map((byte) => byte.toString(16).padStart(2, "0"))
-          .join("");
+const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The browser's own, which browsers offer over HTTPS and on loopback only; elsewhere one of JavaScript, loaded when it is needed. */
+export const digestHere: Digest = async (text) => {
+  const bytes = encoder.encode(text);
+  if (globalThis.crypto?.subtle !== undefined) return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+  const { sha256 } = await import("@noble/hashes/sha2.js");
+  return hex(sha256(bytes));
+};
 
 interface Header {
   readonly actor: string;

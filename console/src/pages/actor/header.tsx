@@ -40,7 +40,7 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
       {failure === undefined ? null : (
         <div class="state error" role="alert">
           <strong>It failed: {failure.message}</strong> <code>{failure.code}</code>
-          {failure.seq === undefined ? null : <Link href={`/actors/${id}?tab=history&seq=${failure.seq}`}>See event {failure.seq}</Link>}
+          {failure.seq === undefined ? null : <Link href={`/actors/${id}?tab=history&at=${failure.seq}`}>See event {failure.seq}</Link>}
           {failure.at === undefined ? null : <Time at={failure.at} />}
         </div>
       )}

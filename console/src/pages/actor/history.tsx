@@ -1,0 +1,39 @@
+// Owns: the history of an actor: its events, and its state at any of them. Does not own: what each part shows (history/).
+import type { ActorDetail, StateAt, StateDiff } from "../../../../src/bridges/console/shapes.ts";
+import { actorPath, get } from "../../api.ts";
+import { useResource } from "../../resource.ts";
+import { Empty } from "../../ui/states.tsx";
+import { EventList } from "./history/event-list.tsx";
+import { Integrity } from "./history/integrity.tsx";
+import { Moment } from "./history/moment.tsx";
+import { useMoment } from "./history/moment-state.ts";
+import { Rerun } from "./history/rerun.tsx";
+import { Slider } from "./history/slider.tsx";
+import type { ActorTabProps } from "./tabs.ts";
+import "./history/history.css";
+
+export function HistoryTab({ actor, reload }: ActorTabProps) {
+  const { id, seq } = actor;
+  const moment = useMoment(seq);
+  const at = moment.settled;
+  const change = useResource<StateDiff>(`change ${id} ${at}`, async (signal) => await changeAt(id, at, signal));
+  if (seq === 0) return <Empty title="No events yet">Events appear when the actor has handled its first message.</Empty>;
+  return (
+    <div class="history">
+      <Integrity actor={actor} open={moment.set} />
+      <Slider actor={actor} moment={moment} />
+      <div class="split">
+        <EventList actor={actor} at={moment.at} settled={at} open={moment.set} />
+        <Moment actor={actor} at={at} change={change} reload={reload} />
+      </div>
+      <Rerun actor={actor} open={moment.set} />
+    </div>
+  );
+}
+
+/** Before the first event there is no state: all of the first is new. */
+async function changeAt(id: ActorDetail["id"], at: number, signal: AbortSignal): Promise<StateDiff> {
+  if (at > 1) return await get<StateDiff>(`${actorPath(id)}/diff`, { from: at - 1, to: at }, signal);
+  const { state } = await get<StateAt>(`${actorPath(id)}/state`, { at }, signal);
+  return { actor: id, from: 0, to: at, differences: [{ path: "", after: state }] };
+}

@@ -1,0 +1,163 @@
+// Owns: one moment of a history: the event, what it changed, the state after it, and how that differs from now.
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import type { ActorDetail, EventRow, PageOf, StateAt, StateDiff } from "../../../../../src/bridges/console/shapes.ts";
+import { can, whyNot } from "../../../about.ts";
+import { actorPath, get } from "../../../api.ts";
+import { useParameter } from "../../../page-state.ts";
+import { type Resource, useResource } from "../../../resource.ts";
+import { Diff } from "../../../ui/diff.tsx";
+import { JsonTree } from "../../../ui/json-tree.tsx";
+import { ErrorNote, Loading } from "../../../ui/states.tsx";
+import { Tabs } from "../../../ui/tabs.tsx";
+import { duration, Time } from "../../../ui/time.tsx";
+import { Who } from "../../../ui/who.tsx";
+import { ForkDialog, RevertDialog } from "./rewrite.tsx";
+
+export function Moment({
+  actor,
+  at,
+  change,
+  reload,
+}: {
+  readonly actor: ActorDetail;
+  readonly at: number;
+  readonly change: Resource<StateDiff>;
+  readonly reload: () => void;
+}) {
+  const { id, seq } = actor;
+  const [shown, show] = useParameter("show", "change");
+  const event = useResource<EventRow | undefined>(`event ${id} ${at}`, async (signal) => {
+    const { items } = await get<PageOf<EventRow>>(`${actorPath(id)}/events`, { after: at - 1, limit: 1 }, signal);
+    return items[0];
+  });
+  const differences = change.data.value?.differences ?? [];
+  return (
+    <section class="moment" aria-label="The event, and the state after it">
+      {event.error.value === undefined ? null : <ErrorNote error={event.error.value} retry={event.reload} />}
+      {event.data.value === undefined ? <Loading what={`event ${at}`} /> : <Facts row={event.data.value} />}
+      <Operations actor={actor} at={at} reload={reload} />
+      <Tabs
+        label="What to see of this moment"
+        tabs={[
+          { id: "change", label: "Changed", count: differences.length },
+          { id: "state", label: "State" },
+          { id: "now", label: "Compared with now" },
+        ]}
+        value={shown}
+        onChange={show}
+      >
+        {shown === "state" ? (
+          <StateThen id={id} at={at} paths={differences.map(({ path }) => path)} />
+        ) : shown === "now" ? (
+          <ToNow id={id} at={at} seq={seq} />
+        ) : (
+          <>
+            {change.error.value === undefined ? null : <ErrorNote error={change.error.value} retry={change.reload} />}
+            {change.data.value === undefined ? (
+              change.error.value === undefined ? (
+                <Loading what="what it changed" />
+              ) : null
+            ) : (
+              <Diff differences={differences} none="This event changed nothing of the state." />
+            )}
+          </>
+        )}
+      </Tabs>
+    </section>
+  );
+}
+
+function Facts({ row }: { readonly row: EventRow }) {
+  const { seq, type, at, ms, id, args, reply, sent, erased } = row;
+  return (
+    <>
+      <h2>
+        <span class="dim">#{seq.toLocaleString()}</span> {type}
+      </h2>
+      <dl class="facts">
+        <div>
+          <dt>Who</dt>
+          <dd>
+            <Who row={row} />
+          </dd>
+        </div>
+        <div>
+          <dt>When</dt>
+          <dd>
+            <Time at={at} />
+          </dd>
+        </div>
+        {ms === undefined ? null : (
+          <div>
+            <dt>Took</dt>
+            <dd>{duration(ms)}</dd>
+          </div>
+        )}
+        <div>
+          <dt>Sent</dt>
+          <dd>{sent === 0 ? "nothing" : sent === 1 ? "1 message" : `${sent} messages`}</dd>
+        </div>
+      </dl>
+      {erased === true ? <p class="dim">Its body was erased: arguments, reply and changes are no longer known.</p> : null}
+      <Json label="Arguments" value={args} />
+      <Json label="Reply" value={reply} />
+      <p class="links">
+        <Link href={`/events/${id}`}>All about this event</Link>
+        <Link href={`/events/${id}/causes`}>What caused it, and what followed</Link>
+      </p>
+    </>
+  );
+}
+
+const Json = ({ label, value }: { readonly label: string; readonly value: EventRow["args"] }) =>
+  value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0) ? null : (
+    <div class="json-part">
+      <h3>{label}</h3>
+      <JsonTree value={value} label={label.toLowerCase()} />
+    </div>
+  );
+
+function StateThen({ id, at, paths }: { readonly id: string; readonly at: number; readonly paths: readonly string[] }) {
+  const state = useResource<StateAt>(`state ${id} ${at}`, (signal) => get(`${actorPath(id)}/state`, { at }, signal));
+  const { data, error } = state;
+  if (error.value !== undefined) return <ErrorNote error={error.value} retry={state.reload} />;
+  if (data.value === undefined) return <Loading what="the state" />;
+  return (
+    <JsonTree
+      value={data.value.state}
+      label={`the state after event ${data.value.seq}`}
+      changed={paths.includes("") ? undefined : { n: data.value.seq, paths: new Set(paths) }}
+      search
+    />
+  );
+}
+
+function ToNow({ id, at, seq }: { readonly id: string; readonly at: number; readonly seq: number }) {
+  const diff = useResource<StateDiff | undefined>(`now ${id} ${at} ${seq}`, async (signal) =>
+    at === seq ? undefined : await get<StateDiff>(`${actorPath(id)}/diff`, { from: at, to: seq }, signal),
+  );
+  const { data, error } = diff;
+  if (error.value !== undefined) return <ErrorNote error={error.value} retry={diff.reload} />;
+  if (at === seq) return <p class="dim">This is the newest event: the state is that of now.</p>;
+  if (data.value === undefined) return <Loading what="the differences" />;
+  return <Diff differences={data.value.differences} words={["then", "now"]} none="The state is the same now." />;
+}
+
+function Operations({ actor, at, reload }: { readonly actor: ActorDetail; readonly at: number; readonly reload: () => void }) {
+  const [dialog, setDialog] = useState<"fork" | "revert" | undefined>(undefined);
+  const close = (): void => setDialog(undefined);
+  if (!can("rewrite")) return <p class="dim">No fork or revert here: {whyNot("rewrite")}</p>;
+  return (
+    <div class="row operations">
+      <button type="button" onClick={() => setDialog("fork")}>
+        Fork here …
+      </button>
+      <button type="button" class="danger" onClick={() => setDialog("revert")} disabled={at >= actor.seq}>
+        Revert to here …
+      </button>
+      {dialog === "fork" ? <ForkDialog actor={actor} at={at} close={close} /> : null}
+      {dialog === "revert" ? <RevertDialog actor={actor} at={at} close={close} reload={reload} /> : null}
+    </div>
+  );
+}

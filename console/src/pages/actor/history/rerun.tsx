@@ -1,0 +1,88 @@
+// Owns: running a history again with the code that is served now, and what comes out differently. Does not own: running it (the API).
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { ActorDetail, ProgressShape, Replayed } from "../../../../../src/bridges/console/shapes.ts";
+import { can, whyNot } from "../../../about.ts";
+import { actorPath, ApiError, run } from "../../../api.ts";
+import { differences } from "../../../json-paths.ts";
+import { Diff } from "../../../ui/diff.tsx";
+import { Progress } from "../../../ui/progress.tsx";
+import { ErrorNote } from "../../../ui/states.tsx";
+
+export function Rerun({ actor: { id, seq }, open }: { readonly actor: ActorDetail; readonly open: (at: number) => void }) {
+  const [progress, setProgress] = useState<ProgressShape | undefined>(undefined);
+  const [result, setResult] = useState<Replayed | undefined>(undefined);
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const running = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+  const start = (): void => {
+    const controller = new AbortController();
+    running.current = controller;
+    setProgress({ done: 0, total: seq });
+    setError(undefined);
+    void run<Replayed>(`${actorPath(id)}/replay`, {}, (step) => setProgress({ total: seq, ...step }), controller.signal)
+      .then(setResult)
+      .catch((thrown: unknown) => {
+        if (!controller.signal.aborted) setError(thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0));
+      })
+      .finally(() => setProgress(undefined));
+  };
+  return (
+    <section class="rerun" aria-label="Run again with the current code">
+      <h2>Run again with the current code</h2>
+      <p class="dim">Every turn is run again from its recorded message, with the code that is served now. Nothing is changed or sent.</p>
+      {can("run") ? (
+        progress === undefined ? (
+          <button type="button" onClick={start}>
+            Run {seq.toLocaleString()} {seq === 1 ? "event" : "events"} again
+          </button>
+        ) : (
+          <Progress what="Events run" progress={progress} cancel={() => running.current?.abort()} />
+        )
+      ) : (
+        <p class="dim">{whyNot("run")}</p>
+      )}
+      {error === undefined ? null : <ErrorNote error={error} retry={start} />}
+      <div role="status">{result === undefined ? null : <Result result={result} open={open} />}</div>
+    </section>
+  );
+}
+
+function Result({
+  result: { run: count, differ, mismatches, taken },
+  open,
+}: {
+  readonly result: Replayed;
+  readonly open: (at: number) => void;
+}) {
+  const reasons = Object.entries(taken).filter(([, number]) => number !== 0);
+  return (
+    <>
+      <p>
+        {differ === 0 ? <span class="badge good">the same</span> : <span class="badge bad">{differ.toLocaleString()} differ</span>}{" "}
+        {count.toLocaleString()} {count === 1 ? "turn was" : "turns were"} run again
+        {differ === 0 ? ", with the same result each." : "."}
+        {reasons.length === 0 ? null : (
+          <span class="dim">
+            {" "}
+            Taken from the record instead: {reasons.map(([why, number]) => `${JSON.stringify(number)} ${why}`).join(", ")}.
+          </span>
+        )}
+      </p>
+      {mismatches.length === 0 ? null : (
+        <ul class="mismatches">
+          {mismatches.map(({ seq, what, recorded, now }) => (
+            <li key={`${seq} ${what}`}>
+              <p>
+                <button type="button" class="quiet" onClick={() => open(seq)}>
+                  Event {seq.toLocaleString()}
+                </button>{" "}
+                another {what}
+              </p>
+              <Diff differences={differences(recorded, now)} words={["recorded", "now"]} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,169 @@
+// Owns: forking an actor at an event, and going back to one. Does not own: doing it (the API).
+import { useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import type { ActorDetail, EventRow, PageOf } from "../../../../../src/bridges/console/shapes.ts";
+import { actorPath, ApiError, get, post } from "../../../api.ts";
+import { useResource } from "../../../resource.ts";
+import { readable } from "../../../ui/actor-link.tsx";
+import { Dialog } from "../../../ui/dialog.tsx";
+import { ErrorNote, Loading } from "../../../ui/states.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { toast } from "../../../ui/toasts.tsx";
+
+/** What is done, and its failure, which stays in the dialog. */
+function useOperation(): readonly [error: ApiError | undefined, busy: boolean, run: (operation: () => Promise<void>) => void] {
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const [busy, setBusy] = useState(false);
+  const run = (operation: () => Promise<void>): void => {
+    if (busy) return;
+    setBusy(true);
+    setError(undefined);
+    void operation()
+      .catch((thrown: unknown) => setError(thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0)))
+      .finally(() => setBusy(false));
+  };
+  return [error, busy, run];
+}
+
+export function ForkDialog({
+  actor: { id, kind, key },
+  at,
+  close,
+}: {
+  readonly actor: ActorDetail;
+  readonly at: number;
+  readonly close: () => void;
+}) {
+  const [, navigate] = useLocation();
+  const [name, setName] = useState(`${key}-at-${at}`);
+  const [error, busy, run] = useOperation();
+  const to = `${kind}/${encodeURIComponent(name)}`;
+  const fork = (): void =>
+    run(async () => {
+      await post(`${actorPath(id)}/fork`, { to, at });
+      toast(`${readable(to)} begins as ${readable(id)} was at event ${at}.`);
+      close();
+      navigate(actorPath(to));
+    });
+  return (
+    <Dialog title={`Fork ${readable(id)} at event ${at}`} close={close} submit={fork}>
+      <p>
+        A new actor begins with the state and the history up to this event. This one does not change. What a fork sends is recorded, but
+        never delivered.
+      </p>
+      <label class="field">
+        <span>Key of the new actor</span>
+        <input value={name} onInput={(event) => setName(event.currentTarget.value)} required autocomplete="off" spellcheck={false} />
+      </label>
+      {error === undefined ? null : <ErrorNote error={error} />}
+      <div class="row end">
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" disabled={busy || name === ""}>
+          Fork
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** As many are looked through for what they sent. */
+const LOOK = 1_000;
+const NAMED = 8;
+
+interface Sent {
+  readonly rows: readonly EventRow[];
+  readonly messages: number;
+  readonly all: boolean;
+}
+
+async function sentAfter(id: string, at: number, signal: AbortSignal): Promise<Sent> {
+  const { items, next } = await get<PageOf<EventRow>>(`${actorPath(id)}/events`, { after: at, limit: LOOK }, signal);
+  const rows = items.filter(({ sent }) => sent > 0);
+  return { rows, messages: rows.reduce((sum, { sent }) => sum + sent, 0), all: next === undefined };
+}
+
+export function RevertDialog({
+  actor: { id, seq },
+  at,
+  close,
+  reload,
+}: {
+  readonly actor: ActorDetail;
+  readonly at: number;
+  readonly close: () => void;
+  readonly reload: () => void;
+}) {
+  const [reason, setReason] = useState("");
+  const [force, setForce] = useState(false);
+  const [error, busy, run] = useOperation();
+  const sent = useResource<Sent>(`sent ${id} ${at} ${seq}`, async (signal) => await sentAfter(id, at, signal));
+  const some = (sent.data.value?.messages ?? 0) > 0 || error?.code === "SENT";
+  const revert = (): void =>
+    run(async () => {
+      await post(`${actorPath(id)}/revert`, { to: at, reason, ...(force ? { force } : {}) });
+      toast(`${readable(id)} is as it was at event ${at}.`);
+      close();
+      reload();
+    });
+  return (
+    <Dialog title={`Revert ${readable(id)} to event ${at}`} close={close} submit={revert}>
+      <p>
+        The state becomes that of event {at} again, by a new event with your reason. The {(seq - at).toLocaleString()}{" "}
+        {seq - at === 1 ? "event" : "events"} after it stay in the history.
+      </p>
+      {sent.error.value === undefined ? (
+        sent.data.value === undefined ? (
+          <Loading what="what was sent since" />
+        ) : (
+          <SentSince sent={sent.data.value} />
+        )
+      ) : (
+        <ErrorNote error={sent.error.value} retry={sent.reload} />
+      )}
+      <label class="field">
+        <span>Reason</span>
+        <input value={reason} onInput={(event) => setReason(event.currentTarget.value)} required maxLength={1_000} autocomplete="off" />
+      </label>
+      {some ? (
+        <label class="check">
+          <input type="checkbox" checked={force} onChange={(event) => setForce(event.currentTarget.checked)} /> Revert although messages
+          were sent: they are not taken back
+        </label>
+      ) : null}
+      {error === undefined ? null : <ErrorNote error={error} />}
+      <div class="row end">
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+        <button type="submit" class="primary bad" disabled={busy || reason.trim() === "" || (some && !force)}>
+          Revert to event {at}
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function SentSince({ sent: { rows, messages, all } }: { readonly sent: Sent }) {
+  if (messages === 0 && all) return <p class="dim">No message was sent since.</p>;
+  return (
+    <div class="sent-since">
+      <p>
+        <strong>
+          {messages.toLocaleString()}
+          {all ? "" : " or more"} {messages === 1 ? "message was" : "messages were"} sent since
+        </strong>
+        , to other actors. Those have acted on them.
+      </p>
+      <ul>
+        {rows.slice(0, NAMED).map(({ seq, type, at, sent: count }) => (
+          <li key={seq}>
+            #{seq} <strong>{type}</strong> sent {count}, <Time at={at} />
+          </li>
+        ))}
+        {rows.length > NAMED ? <li class="dim">and {rows.length - NAMED} more events</li> : null}
+      </ul>
+    </div>
+  );
+}

@@ -85,4 +85,6 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/actors", lazy(async () => (await import("./pages/actors.tsx")).Actors)],
   ["/actors/:kind/:key", lazy(async () => (await import("./pages/actor.tsx")).Actor)],
   ["/playground", lazy(async () => (await import("./pages/playground.tsx")).Playground)],
+  ["/events/:id", lazy(async () => (await import("./pages/event.tsx")).Event)],
+  ["/events/:id/causes", lazy(async () => (await import("./pages/causes.tsx")).Causes)],
 ];

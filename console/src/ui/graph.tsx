@@ -2,6 +2,7 @@
 // dagre, so import it lazily.
 import { Graph as Layout, layout } from "@dagrejs/dagre";
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { cut } from "./cut.ts";
 import "./graph.css";
 
 export interface GraphNode {
@@ -251,8 +252,6 @@ const DIRECTIONS: Readonly<Record<string, readonly [x: number, y: number]>> = {
 };
 
 const clamp = (scale: number): number => Math.max(LEAST, Math.min(MOST, Number.isFinite(scale) ? scale : 1));
-
-export const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 /** The next node up or down, of those in the same column first. */
 function neighbour({ nodes }: Placed, from: string | undefined, direction: number): string | undefined {

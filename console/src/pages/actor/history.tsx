@@ -1,6 +1,6 @@
 // Owns: the history of an actor: its events, and its state at any of them. Does not own: what each part shows (history/).
-import type { ActorDetail, StateAt, StateDiff } from "../../../../src/bridges/console/shapes.ts";
-import { actorPath, get } from "../../api.ts";
+import type { StateDiff } from "../../../../src/bridges/console/shapes.ts";
+import { changeOf } from "../../chain-api.ts";
 import { useResource } from "../../resource.ts";
 import { Empty } from "../../ui/states.tsx";
 import { EventList } from "./history/event-list.tsx";
@@ -16,7 +16,7 @@ export function HistoryTab({ actor, reload }: ActorTabProps) {
   const { id, seq } = actor;
   const moment = useMoment(seq);
   const at = moment.settled;
-  const change = useResource<StateDiff>(`change ${id} ${at}`, async (signal) => await changeAt(id, at, signal));
+  const change = useResource<StateDiff>(`change ${id} ${at}`, async (signal) => await changeOf(id, at, signal));
   if (seq === 0) return <Empty title="No events yet">Events appear when the actor has handled its first message.</Empty>;
   return (
     <div class="history">
@@ -29,11 +29,4 @@ export function HistoryTab({ actor, reload }: ActorTabProps) {
       <Rerun actor={actor} open={moment.set} />
     </div>
   );
-}
-
-/** Before the first event there is no state: all of the first is new. */
-async function changeAt(id: ActorDetail["id"], at: number, signal: AbortSignal): Promise<StateDiff> {
-  if (at > 1) return await get<StateDiff>(`${actorPath(id)}/diff`, { from: at - 1, to: at }, signal);
-  const { state } = await get<StateAt>(`${actorPath(id)}/state`, { at }, signal);
-  return { actor: id, from: 0, to: at, differences: [{ path: "", after: state }] };
 }

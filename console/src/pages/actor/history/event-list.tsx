@@ -53,7 +53,7 @@ export function EventList({
     setBefore(undefined);
     set(value);
   };
-  const older = page?.next === undefined ? undefined : (rows.at(-1)?.seq ?? Number(page.next));
+  const older = page?.next === undefined ? undefined : Number(page.next);
   return (
     <section class="events" aria-label="Events">
       <div class="row filters">

@@ -1,0 +1,167 @@
+// Owns: causes as a sequence diagram: a lifeline for each actor, an arrow for each message. Does not own: what is selected.
+import { readable } from "../../ui/actor-link.tsx";
+import { Table } from "../../ui/table.tsx";
+import { duration } from "../../ui/time.tsx";
+import { cut } from "../../ui/cut.ts";
+import { whoText } from "../../ui/who.tsx";
+import { type Causes, offset, pathTo, type Step, stepText } from "./model.ts";
+import { useRoving } from "./roving.ts";
+import type { ViewProps } from "./view.ts";
+
+const TIME = 76;
+const LANE = 190;
+const ROW = 46;
+const BAR = 10;
+
+export function Sequence({ causes, selected, select }: ViewProps) {
+  const { steps, actors } = causes;
+  const { box, onKeyDown } = useRoving(steps, selected, select);
+  const path = pathTo(causes.byId.get(selected));
+  const width = TIME + LANE * (actors.length + 1);
+  const height = ROW * steps.length + 12;
+  const laneOf = new Map(actors.map((actor, at) => [actor, TIME + LANE * (at + 1.5)]));
+  return (
+    <div class="sequence" ref={box}>
+      <div class="scroll">
+        <div class="lanes" style={{ width: `${width}px` }} aria-hidden="true">
+          <span class="lane caller" style={{ left: `${TIME}px`, width: `${LANE}px` }}>
+            {cut(callerOf(causes), 24)}
+          </span>
+          {actors.map((actor, at) => (
+            <span key={actor} class="lane" style={{ left: `${TIME + LANE * (at + 1)}px`, width: `${LANE}px` }} title={readable(actor)}>
+              {readable(actor)}
+            </span>
+          ))}
+        </div>
+        <svg width={width} height={height} role="group" aria-label="Sequence diagram: choose an event">
+          <defs>
+            {["", "on", "bad"].map((name) => (
+              <marker
+                key={name}
+                id={`arrow-${name}`}
+                class={`tip ${name}`}
+                viewBox="0 0 8 8"
+                refX="7.5"
+                refY="4"
+                markerWidth="8"
+                markerHeight="8"
+                orient="auto-start-reverse"
+              >
+                <path d="M0 0 8 4 0 8z" />
+              </marker>
+            ))}
+          </defs>
+          <line class="life caller" x1={TIME + LANE / 2} x2={TIME + LANE / 2} y1="0" y2={height} />
+          {actors.map((actor) => (
+            <line key={actor} class="life" x1={laneOf.get(actor)} x2={laneOf.get(actor)} y1="0" y2={height} />
+          ))}
+          {steps.map((step, at) => (
+            <Row
+              key={step.id}
+              step={step}
+              y={ROW * at}
+              width={width}
+              from={step.parent === undefined ? TIME + LANE / 2 : (laneOf.get(step.parent.actor) ?? 0)}
+              to={laneOf.get(step.actor) ?? 0}
+              selected={step.id === selected}
+              onPath={path.has(step.id)}
+              select={select}
+              press={onKeyDown}
+            />
+          ))}
+        </svg>
+      </div>
+    </div>
+  );
+}
+
+const callerOf = ({ root: { node } }: Causes): string => (node.cause === undefined ? whoText(node) : "an earlier event");
+
+function Row({
+  step,
+  y,
+  width,
+  from,
+  to,
+  selected,
+  onPath,
+  select,
+  press,
+}: {
+  readonly step: Step;
+  readonly y: number;
+  readonly width: number;
+  readonly from: number;
+  readonly to: number;
+  readonly selected: boolean;
+  readonly onPath: boolean;
+  readonly select: (id: string) => void;
+  readonly press: (event: KeyboardEvent) => void;
+}) {
+  const { id, title, node, waitedMs } = step;
+  const letter = node.letter !== undefined;
+  const line = y + 30;
+  const level = letter ? "bad" : onPath ? "on" : "";
+  const forward = to >= from;
+  const end = letter ? to : to + (forward ? -BAR / 2 : BAR / 2);
+  const self = from === to;
+  const text = cut(title, 28);
+  return (
+    <g
+      data-step={id}
+      class={`step ${level} ${selected ? "selected" : ""} ${waitedMs >= 1_000 ? "waited" : ""}`}
+      role="button"
+      tabIndex={selected ? 0 : -1}
+      aria-pressed={selected}
+      aria-label={stepText(step)}
+      onClick={() => select(id)}
+      onKeyDown={(event) => {
+        press(event);
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        select(id);
+      }}
+    >
+      <rect class="row-back" x="0" y={y + 4} width={width} height={ROW - 2} rx="4" />
+      <text class="time" x={TIME - 10} y={line + 4} text-anchor="end">
+        {offset(step.fromMs)}
+      </text>
+      {self ? (
+        <>
+          <path class="arrow" d={`M${to + BAR / 2} ${line - 10}h34v14h-${34 - 1}`} markerEnd={`url(#arrow-${level})`} />
+          <text class="label" x={to + 46} y={line}>
+            {text}
+          </text>
+        </>
+      ) : (
+        <>
+          <path class="arrow" d={`M${from} ${line}H${end}`} markerEnd={`url(#arrow-${level})`} />
+          <text class="label" x={(from + to) / 2} y={line - 6} text-anchor="middle">
+            {text}
+          </text>
+        </>
+      )}
+      {letter ? (
+        <path class="cross" d={`M${to - 6} ${line - 6}l12 12m0 -12l-12 12`} />
+      ) : (
+        <rect class="bar" x={to - BAR / 2} y={line - 9} width={BAR} height="20" rx="2" />
+      )}
+    </g>
+  );
+}
+
+export const SequenceTable = ({ causes: { steps } }: { readonly causes: Causes }) => (
+  <Table
+    caption="Messages in order"
+    rows={steps}
+    keyOf={({ id }) => id}
+    columns={[
+      { head: "When", cell: ({ fromMs }) => offset(fromMs), align: "right" },
+      { head: "From", cell: ({ parent, node }) => (parent === undefined ? whoText(node) : readable(parent.actor)) },
+      { head: "To", cell: ({ actor }) => readable(actor) },
+      { head: "Message", cell: ({ title }) => title },
+      { head: "Waited", cell: ({ parent, waitedMs }) => (parent === undefined ? "" : duration(waitedMs)), align: "right" },
+      { head: "Result", cell: ({ node }) => (node.letter === undefined ? "handled" : `dead letter: ${node.letter.why}`) },
+    ]}
+  />
+);

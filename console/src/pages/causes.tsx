@@ -18,6 +18,7 @@ import { type Causes as Model, causesOf, titleText } from "./causes/model.ts";
 import { Sequence, SequenceTable } from "./causes/sequence.tsx";
 import { Timeline, TimelineTable } from "./causes/timeline.tsx";
 import type { ViewProps } from "./causes/view.ts";
+import "./actor/actor.css";
 import "./causes/causes.css";
 
 interface View {

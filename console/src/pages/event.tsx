@@ -13,7 +13,9 @@ import { Diff } from "../ui/diff.tsx";
 import { JsonTree } from "../ui/json-tree.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { duration, Time } from "../ui/time.tsx";
+import { replyOf, ValuePart } from "../ui/value-part.tsx";
 import { Who } from "../ui/who.tsx";
+import "./actor/actor.css";
 import "./event.css";
 
 export function Event() {
@@ -71,11 +73,9 @@ function Body({ event }: { readonly event: EventDetail }) {
       ) : null}
       <div class="columns">
         <div>
-          <Part title="Arguments">
-            {args === undefined || args === null ? <p class="dim">None.</p> : <JsonTree value={args} label="the arguments" />}
-          </Part>
-          <Part title="Reply">
-            {reply === undefined || reply === null ? <p class="dim">None.</p> : <JsonTree value={reply} label="the reply" />}
+          <Part title="Call">
+            <ValuePart label="Arguments" value={args} none="None." />
+            <ValuePart label="Reply" value={replyOf(reply)} none="None." />
           </Part>
         </div>
         <div>

@@ -56,7 +56,18 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): Placed
       const { x, y } = graph.node(node.id);
       return { ...node, x, y };
     }),
-    edges: edges.flatMap((edge) => (graph.hasEdge(edge.from, edge.to) ? [{ ...edge, points: graph.edge(edge.from, edge.to).points }] : [])),
+    edges: edges.flatMap((edge) => {
+      if (!graph.hasEdge(edge.from, edge.to)) return [];
+      const [from, to] = [graph.node(edge.from), graph.node(edge.to)];
+      // From side to side: its own points are where the line between the middles meets the border.
+      const between = graph.edge(edge.from, edge.to).points.slice(1, -1);
+      const points = [
+        { x: from.x + NODE.width / 2, y: from.y },
+        ...(between.length > 1 ? between : []),
+        { x: to.x - NODE.width / 2, y: to.y },
+      ];
+      return [{ ...edge, points }];
+    }),
   };
 }
 
@@ -263,14 +274,11 @@ function neighbour({ nodes }: Placed, from: string | undefined, direction: numbe
 
 const distance = (a: { x: number; y: number }, b: { x: number; y: number }): number => Math.abs(a.x - b.x) * 4 + Math.abs(a.y - b.y);
 
-function curve(points: readonly { readonly x: number; readonly y: number }[]): string {
-  const [start, ...rest] = points;
-  const end = rest.at(-1);
-  if (start === undefined || end === undefined) return "";
-  const middle = rest.slice(0, -1);
+function curve([start, ...rest]: readonly { readonly x: number; readonly y: number }[]): string {
+  if (start === undefined) return "";
   let path = `M${start.x} ${start.y}`;
   let before = start;
-  for (const point of middle.slice(0, -1).concat(end)) {
+  for (const point of rest) {
     const half = (before.x + point.x) / 2;
     path += `C${half} ${before.y} ${half} ${point.y} ${point.x} ${point.y}`;
     before = point;
@@ -279,10 +287,10 @@ function curve(points: readonly { readonly x: number; readonly y: number }[]): s
 }
 
 function EdgeLabel({ points, text }: { readonly points: readonly { readonly x: number; readonly y: number }[]; readonly text: string }) {
-  const middle = points[Math.floor(points.length / 2)];
-  if (middle === undefined) return null;
+  const end = points.at(-1);
+  if (end === undefined) return null;
   return (
-    <text x={middle.x} y={middle.y - 4} text-anchor="middle">
+    <text x={end.x - 8} y={end.y - 5} text-anchor="end">
       {text}
     </text>
   );

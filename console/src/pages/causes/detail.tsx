@@ -3,8 +3,8 @@ import { Link } from "wouter-preact";
 import { actorPath } from "../../api.ts";
 import { ActorLink, readable } from "../../ui/actor-link.tsx";
 import { readablePath } from "../../ui/diff.tsx";
-import { JsonTree } from "../../ui/json-tree.tsx";
 import { duration, Time } from "../../ui/time.tsx";
+import { replyOf, ValuePart } from "../../ui/value-part.tsx";
 import { Who } from "../../ui/who.tsx";
 import type { Step } from "./model.ts";
 
@@ -67,18 +67,8 @@ export function Detail({ step, select }: { readonly step: Step; readonly select:
           Changed <code>{paths.slice(0, MANY).join(", ")}</code>
         </p>
       )}
-      {args === undefined || args === null ? null : (
-        <div class="json-part">
-          <h3>Arguments</h3>
-          <JsonTree value={args} label="the arguments" />
-        </div>
-      )}
-      {reply === undefined || reply === null ? null : (
-        <div class="json-part">
-          <h3>Reply</h3>
-          <JsonTree value={reply} label="the reply" />
-        </div>
-      )}
+      <ValuePart label="Arguments" value={args} />
+      <ValuePart label="Reply" value={replyOf(reply)} />
       <h3>Caused by</h3>
       {parent === undefined ? (
         <p class="dim">

@@ -89,8 +89,14 @@ export function causesOf({ nodes, edges, root: rootId, of: ofId, cut }: CauseGra
 export function titleText(type: string): string {
   const [list, name] = type.split("/", 2);
   if (name === undefined) return type;
-  const words: Readonly<Record<string, string>> = { tools: "tool call", resources: "read of", prompts: "prompt", messages: "message" };
-  return `${words[list ?? ""] ?? list ?? ""} ${name}`;
+  const words: Readonly<Record<string, string>> = {
+    tools: "tool call",
+    resources: "read of",
+    prompts: "prompt",
+    messages: "message",
+    troupe: "",
+  };
+  return `${words[list ?? ""] ?? list ?? ""} ${name}`.trim();
 }
 
 /** For screen readers. */

@@ -8,8 +8,8 @@ import { type Causes, offset, pathTo, type Step, stepText } from "./model.ts";
 import { useRoving } from "./roving.ts";
 import type { ViewProps } from "./view.ts";
 
-const TIME = 76;
-const LANE = 190;
+const TIME = 72;
+const LANE = 164;
 const ROW = 46;
 const BAR = 10;
 
@@ -25,7 +25,7 @@ export function Sequence({ causes, selected, select }: ViewProps) {
       <div class="scroll">
         <div class="lanes" style={{ width: `${width}px` }} aria-hidden="true">
           <span class="lane caller" style={{ left: `${TIME}px`, width: `${LANE}px` }}>
-            {cut(callerOf(causes), 24)}
+            {cut(callerOf(causes), 20)}
           </span>
           {actors.map((actor, at) => (
             <span key={actor} class="lane" style={{ left: `${TIME + LANE * (at + 1)}px`, width: `${LANE}px` }} title={readable(actor)}>
@@ -35,7 +35,7 @@ export function Sequence({ causes, selected, select }: ViewProps) {
         </div>
         <svg width={width} height={height} role="group" aria-label="Sequence diagram: choose an event">
           <defs>
-            {["", "on", "bad"].map((name) => (
+            {["", "on"].map((name) => (
               <marker
                 key={name}
                 id={`arrow-${name}`}
@@ -60,7 +60,6 @@ export function Sequence({ causes, selected, select }: ViewProps) {
               key={step.id}
               step={step}
               y={ROW * at}
-              width={width}
               from={step.parent === undefined ? TIME + LANE / 2 : (laneOf.get(step.parent.actor) ?? 0)}
               to={laneOf.get(step.actor) ?? 0}
               selected={step.id === selected}
@@ -80,7 +79,6 @@ const callerOf = ({ root: { node } }: Causes): string => (node.cause === undefin
 function Row({
   step,
   y,
-  width,
   from,
   to,
   selected,
@@ -90,7 +88,6 @@ function Row({
 }: {
   readonly step: Step;
   readonly y: number;
-  readonly width: number;
   readonly from: number;
   readonly to: number;
   readonly selected: boolean;
@@ -103,9 +100,9 @@ function Row({
   const line = y + 30;
   const level = letter ? "bad" : onPath ? "on" : "";
   const forward = to >= from;
-  const end = letter ? to : to + (forward ? -BAR / 2 : BAR / 2);
+  const end = letter ? to + (forward ? -9 : 9) : to + (forward ? -BAR / 2 : BAR / 2);
   const self = from === to;
-  const text = cut(title, 28);
+  const text = cut(title, 24);
   return (
     <g
       data-step={id}
@@ -122,7 +119,7 @@ function Row({
         select(id);
       }}
     >
-      <rect class="row-back" x="0" y={y + 4} width={width} height={ROW - 2} rx="4" />
+      <rect class="row-back" x="0" y={y + 3} width="100%" height={ROW} />
       <text class="time" x={TIME - 10} y={line + 4} text-anchor="end">
         {offset(step.fromMs)}
       </text>
@@ -135,7 +132,7 @@ function Row({
         </>
       ) : (
         <>
-          <path class="arrow" d={`M${from} ${line}H${end}`} markerEnd={`url(#arrow-${level})`} />
+          <path class="arrow" d={`M${from} ${line}H${end}`} {...(letter ? {} : { markerEnd: `url(#arrow-${level})` })} />
           <text class="label" x={(from + to) / 2} y={line - 6} text-anchor="middle">
             {text}
           </text>

@@ -98,14 +98,8 @@ function Bar({
         ) : (
           <i class="work" style={{ left: percent(from), width: percent(scale.place(toMs) - from) }} />
         )}
-        <span
-          class={`took ${from > 0.7 ? "left" : ""}`}
-          style={from > 0.7 ? { right: percent(1 - Math.min(from, waitFrom)) } : { left: percent(scale.place(toMs)) }}
-        >
-          {letter ? "dead letter" : node.ms === undefined ? offset(fromMs) : duration(node.ms)}
-          {attempts > 0 ? ` · ${attempts} failed` : ""}
-        </span>
       </span>
+      <span class="took">{letter ? (attempts > 0 ? `✕ after ${attempts} tries` : "✕ dead letter") : offset(fromMs)}</span>
     </button>
   );
 }
@@ -119,7 +113,7 @@ interface Scale {
 }
 
 /** Room for the last label. */
-const USED = 0.94;
+const USED = 0.97;
 
 function trueScale({ spanMs }: Causes): Scale {
   const span = Math.max(spanMs, 1);

@@ -1,5 +1,5 @@
 // Owns: the events of an actor as a list: filters and pages, newest first. Does not own: one event (moment.tsx, event.tsx).
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ActorDetail, EventRow, PageOf } from "../../../../../src/bridges/console/shapes.ts";
 import { actorPath, get } from "../../../api.ts";
 import { useParameter } from "../../../page-state.ts";
@@ -7,10 +7,11 @@ import { useResource } from "../../../resource.ts";
 import { readablePath } from "../../../ui/diff.tsx";
 import { Empty, ErrorNote, Loading } from "../../../ui/states.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
-import { argumentsLine } from "../../../ui/value-line.tsx";
+import { argumentsLine } from "../../../ui/value-line.ts";
 import { Who } from "../../../ui/who.tsx";
 
 const SIZE = 50;
+const NONE: readonly string[] = [];
 
 export function EventList({
   actor: { id, seq },
@@ -57,7 +58,13 @@ export function EventList({
   return (
     <section class="events" aria-label="Events">
       <div class="row filters">
-        <Filter label="Event" value={type} set={filter(setType)} placeholder="type" />
+        <Filter
+          label="Type of event"
+          value={type}
+          set={filter(setType)}
+          placeholder="type, as tools/add"
+          suggestions={[...new Set(rows.map((row) => row.type))]}
+        />
         <Filter label="Who" value={who} set={filter(setWho)} placeholder="principal" />
         <Filter label="Text" value={text} set={filter(setText)} placeholder="in arguments, replies, changes" wide />
         {filtered ? (
@@ -143,25 +150,52 @@ function Filter({
   set,
   placeholder,
   wide = false,
+  suggestions = NONE,
 }: {
   readonly label: string;
   readonly value: string;
   readonly set: (value: string) => void;
   readonly placeholder: string;
   readonly wide?: boolean;
+  readonly suggestions?: readonly string[];
 }) {
+  const id = useId();
   return (
     <label class={wide ? "filter long" : "filter"}>
       <span class="visually-hidden">{label}</span>
-      <input type="search" value={value} placeholder={placeholder} onInput={(event) => set(event.currentTarget.value)} />
+      <input
+        type="search"
+        value={value}
+        placeholder={placeholder}
+        onInput={(event) => set(event.currentTarget.value)}
+        {...(suggestions.length > 0 ? { list: id } : {})}
+      />
+      {suggestions.length === 0 ? null : (
+        <datalist id={id}>
+          {suggestions.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </datalist>
+      )}
     </label>
   );
 }
 
 function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly at: number; readonly open: (at: number) => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  const timed = rows.some(({ ms }) => ms !== undefined);
+  // Only the list scrolls: the page must not jump.
+  useEffect(() => {
+    const list = box.current;
+    const row = list?.querySelector("tr.here");
+    if (list === null || !(row instanceof HTMLElement)) return;
+    const [top, bottom] = [row.offsetTop - HEAD_PX, row.offsetTop + row.offsetHeight];
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
+  }, [at, rows]);
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls must be reachable by keyboard
-    <div class="table" tabIndex={0} role="region" aria-label="Events, the newest first">
+    <div class="table" tabIndex={0} role="region" aria-label="Events, the newest first" ref={box}>
       <table>
         <thead>
           <tr>
@@ -169,11 +203,17 @@ function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly
               #
             </th>
             <th scope="col">Event</th>
-            <th scope="col">Who</th>
-            <th scope="col">When</th>
-            <th scope="col" class="right wide">
-              Took
+            <th scope="col" class="wide">
+              Who
             </th>
+            <th scope="col" class="wide">
+              When
+            </th>
+            {timed ? (
+              <th scope="col" class="right wide">
+                Took
+              </th>
+            ) : null}
           </tr>
         </thead>
         <tbody>
@@ -187,15 +227,18 @@ function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly
               </td>
               <td class="what">
                 <strong>{row.type}</strong> <code class="dim">{argumentsLine(row.args, 120)}</code>
+                <small class="dim narrow">
+                  <Who row={row} /> · <Time at={row.at} />
+                </small>
                 <small class="dim">{summaryOf(row)}</small>
               </td>
-              <td>
+              <td class="wide">
                 <Who row={row} />
               </td>
-              <td class="when">
+              <td class="when wide">
                 <Time at={row.at} />
               </td>
-              <td class="right wide">{row.ms === undefined ? "" : duration(row.ms)}</td>
+              {timed ? <td class="right wide">{row.ms === undefined ? "" : duration(row.ms)}</td> : null}
             </tr>
           ))}
         </tbody>
@@ -204,6 +247,8 @@ function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly
   );
 }
 
+/** The headings stay at the top of the list. */
+const HEAD_PX = 36;
 const FEW = 4;
 
 function summaryOf({ changed, sent, erased }: EventRow): string {

@@ -11,6 +11,7 @@ import { JsonTree } from "../../../ui/json-tree.tsx";
 import { ErrorNote, Loading } from "../../../ui/states.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
 import { duration, Time } from "../../../ui/time.tsx";
+import { replyOf, ValuePart } from "../../../ui/value-part.tsx";
 import { Who } from "../../../ui/who.tsx";
 import { ForkDialog, RevertDialog } from "./rewrite.tsx";
 
@@ -100,8 +101,9 @@ function Facts({ row }: { readonly row: EventRow }) {
         </div>
       </dl>
       {erased === true ? <p class="dim">Its body was erased: arguments, reply and changes are no longer known.</p> : null}
-      <Json label="Arguments" value={args} />
-      <Json label="Reply" value={reply} />
+      {cut === true ? <p class="dim">Its arguments or reply are too long for this list: see all about the event.</p> : null}
+      <ValuePart label="Arguments" value={args} />
+      <ValuePart label="Reply" value={replyOf(reply)} />
       <p class="links">
         <Link href={`/events/${id}`}>All about this event</Link>
         <Link href={`/events/${id}/causes`}>What caused it, and what followed</Link>
@@ -109,14 +111,6 @@ function Facts({ row }: { readonly row: EventRow }) {
     </>
   );
 }
-
-const Json = ({ label, value }: { readonly label: string; readonly value: EventRow["args"] }) =>
-  value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0) ? null : (
-    <div class="json-part">
-      <h3>{label}</h3>
-      <JsonTree value={value} label={label.toLowerCase()} />
-    </div>
-  );
 
 function StateThen({ id, at, paths }: { readonly id: string; readonly at: number; readonly paths: readonly string[] }) {
   const state = useResource<StateAt>(`state ${id} ${at}`, (signal) => get(`${actorPath(id)}/state`, { at }, signal));

@@ -1,6 +1,7 @@
 // Owns: moving through all events of an actor: slider, wheel, steps and playing. Does not own: what is shown of one (moment.tsx).
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActorDetail } from "../../../../../src/bridges/console/shapes.ts";
+import { StepIcon } from "../../../ui/step-icon.tsx";
 import { Time } from "../../../ui/time.tsx";
 import type { MomentState } from "./moment-state.ts";
 
@@ -53,19 +54,19 @@ export function Slider({ actor, moment }: { readonly actor: ActorDetail; readonl
       <div class="row">
         <span class="buttons" role="group" aria-label="Steps">
           <button type="button" onClick={() => step(1)} disabled={at <= 1} aria-label="First event" title="First event">
-            ⏮
+            <StepIcon to="first" />
           </button>
           <button type="button" onClick={() => step(at - 1)} disabled={at <= 1} aria-label="Previous event" title="Previous event">
-            ◀
+            <StepIcon to="previous" />
           </button>
           <button type="button" class="play" onClick={play} aria-pressed={playing} disabled={seq < 2}>
             {playing ? "Pause" : "Play"}
           </button>
           <button type="button" onClick={() => step(at + 1)} disabled={at >= seq} aria-label="Next event" title="Next event">
-            ▶
+            <StepIcon to="next" />
           </button>
           <button type="button" onClick={() => step(seq)} disabled={at >= seq} aria-label="Newest event" title="Newest event">
-            ⏭
+            <StepIcon to="last" />
           </button>
         </span>
         <label class="speed">

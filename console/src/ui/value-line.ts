@@ -15,7 +15,7 @@ export function lineOf(value: Json, most = MOST): string {
     left -= text.length;
     return text;
   };
-  const list = <T,>(members: readonly T[], each: (member: T) => string): string => {
+  const list = <T>(members: readonly T[], each: (member: T) => string): string => {
     const parts: string[] = [];
     for (const member of members) {
       left -= 2;
@@ -37,7 +37,3 @@ export function argumentsLine(args: Json | undefined, most = MOST): string {
   const text = lineOf(args, most + 2);
   return text.startsWith("{") && text.endsWith("}") ? text.slice(1, -1) : text === "{}" ? "" : text;
 }
-
-export const ValueLine = ({ value, most = MOST }: { readonly value: Json; readonly most?: number }) => (
-  <code class="value-line">{lineOf(value, most)}</code>
-);

@@ -21,6 +21,6 @@ interface ActorTab {
 export const ACTOR_TABS: readonly [ActorTab, ...ActorTab[]] = [
   { id: "state", label: "State", View: lazy(async () => (await import("./state.tsx")).StateTab) },
   { id: "offers", label: "Offers", View: lazy(async () => (await import("./offers.tsx")).OffersTab) },
-  { id: "relations", label: "Relations", View: lazy(async () => (await import("./relations.tsx")).RelationsTab) },
   { id: "history", label: "History", View: lazy(async () => (await import("./history.tsx")).HistoryTab) },
+  { id: "relations", label: "Relations", View: lazy(async () => (await import("./relations.tsx")).RelationsTab) },
 ];

@@ -101,7 +101,6 @@ function Facts({ row }: { readonly row: EventRow }) {
         </div>
       </dl>
       {erased === true ? <p class="dim">Its body was erased: arguments, reply and changes are no longer known.</p> : null}
-      {cut === true ? <p class="dim">Its arguments or reply are too long for this list: see all about the event.</p> : null}
       <ValuePart label="Arguments" value={args} />
       <ValuePart label="Reply" value={replyOf(reply)} />
       <p class="links">

@@ -6,7 +6,7 @@ import "./diff.css";
 
 const WORDS = ["before", "after"] as const;
 /** More are shown on request: a migration may change every path of a large state. */
-const FIRST = 100;
+const FIRST = 40;
 /** Longer values are folded. */
 const SHORT = 160;
 

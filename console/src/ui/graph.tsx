@@ -10,18 +10,20 @@ export interface GraphNode {
   /** What it is, and where. */
   readonly title: string;
   readonly subtitle: string;
+  /** In its corner: a time. */
+  readonly note?: string | undefined;
   readonly level?: "good" | "bad" | "warning" | undefined;
 }
 
 export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  readonly label?: string;
 }
 
 const NODE = { width: 190, height: 46 };
 /** The exact ranking takes seconds for a thousand nodes. */
 const EXACT_UP_TO = 200;
+const LEAST_PX = 240;
 const PAN = 60;
 const ZOOM = 1.25;
 const LEAST = 0.05;
@@ -190,6 +192,7 @@ export function Graph({
       <div
         ref={box}
         class="canvas"
+        style={{ height: `min(60vh, ${Math.max(LEAST_PX, placed.height + 24)}px)` }}
         role="group"
         aria-label={label}
         onKeyDown={onKey}
@@ -211,18 +214,26 @@ export function Graph({
       >
         <svg width="100%" height="100%" role="presentation">
           <defs>
-            <marker id="graph-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
+            <marker
+              id="graph-arrow"
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="9"
+              markerHeight="9"
+              markerUnits="userSpaceOnUse"
+              orient="auto-start-reverse"
+            >
               <path d="M0 0 8 4 0 8z" class="head" />
             </marker>
           </defs>
           <g transform={`translate(${view.x} ${view.y}) scale(${view.scale})`}>
-            {placed.edges.map(({ from, to, points, label: text }) => (
+            {placed.edges.map(({ from, to, points }) => (
               <g key={`${from} ${to}`} class={from === selected || to === selected ? "edge near" : "edge"}>
                 <path d={curve(points)} markerEnd="url(#graph-arrow)" />
-                {text === undefined ? null : <EdgeLabel points={points} text={text} />}
               </g>
             ))}
-            {placed.nodes.map(({ id, title, subtitle, level, x, y }) => (
+            {placed.nodes.map(({ id, title, subtitle, note, level, x, y }) => (
               <g
                 key={id}
                 data-node={id}
@@ -241,8 +252,13 @@ export function Graph({
               >
                 <rect width={NODE.width} height={NODE.height} rx="6" />
                 <text x="10" y="19" class="title">
-                  {cut(title, 25)}
+                  {cut(title, note === undefined ? 25 : 18)}
                 </text>
+                {note === undefined ? null : (
+                  <text x={NODE.width - 10} y="19" text-anchor="end" class="note">
+                    {note}
+                  </text>
+                )}
                 <text x="10" y="36" class="subtitle">
                   {cut(subtitle, 27)}
                 </text>
@@ -284,14 +300,4 @@ function curve([start, ...rest]: readonly { readonly x: number; readonly y: numb
     before = point;
   }
   return path;
-}
-
-function EdgeLabel({ points, text }: { readonly points: readonly { readonly x: number; readonly y: number }[]; readonly text: string }) {
-  const end = points.at(-1);
-  if (end === undefined) return null;
-  return (
-    <text x={end.x - 8} y={end.y - 5} text-anchor="end">
-      {text}
-    </text>
-  );
 }

@@ -8,8 +8,10 @@ import { type Causes, offset, pathTo, type Step, stepText } from "./model.ts";
 import { useRoving } from "./roving.ts";
 import type { ViewProps } from "./view.ts";
 
-const TIME = 72;
-const LANE = 164;
+/** Narrow screens get narrower columns. */
+const isNarrow = matchMedia("(max-width: 720px)").matches;
+const TIME = isNarrow ? 58 : 72;
+const LANE = isNarrow ? 112 : 164;
 const ROW = 46;
 const BAR = 10;
 
@@ -25,7 +27,7 @@ export function Sequence({ causes, selected, select }: ViewProps) {
       <div class="scroll">
         <div class="lanes" style={{ width: `${width}px` }} aria-hidden="true">
           <span class="lane caller" style={{ left: `${TIME}px`, width: `${LANE}px` }}>
-            {cut(callerOf(causes), 20)}
+            {cut(callerOf(causes), isNarrow ? 12 : 20)}
           </span>
           {actors.map((actor, at) => (
             <span key={actor} class="lane" style={{ left: `${TIME + LANE * (at + 1)}px`, width: `${LANE}px` }} title={readable(actor)}>
@@ -43,8 +45,9 @@ export function Sequence({ causes, selected, select }: ViewProps) {
                 viewBox="0 0 8 8"
                 refX="7.5"
                 refY="4"
-                markerWidth="8"
-                markerHeight="8"
+                markerWidth="9"
+                markerHeight="9"
+                markerUnits="userSpaceOnUse"
                 orient="auto-start-reverse"
               >
                 <path d="M0 0 8 4 0 8z" />
@@ -102,7 +105,7 @@ function Row({
   const forward = to >= from;
   const end = letter ? to + (forward ? -9 : 9) : to + (forward ? -BAR / 2 : BAR / 2);
   const self = from === to;
-  const text = cut(title, 24);
+  const text = cut(title, isNarrow ? 16 : 24);
   return (
     <g
       data-step={id}

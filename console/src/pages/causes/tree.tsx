@@ -3,25 +3,20 @@ import { useMemo } from "preact/hooks";
 import { readable } from "../../ui/actor-link.tsx";
 import { Graph } from "../../ui/graph.tsx";
 import { Table } from "../../ui/table.tsx";
-import { duration } from "../../ui/time.tsx";
-import type { Causes } from "./model.ts";
+import { type Causes, offset } from "./model.ts";
 import type { ViewProps } from "./view.ts";
-
-/** Shorter waits are not worth a label. */
-const LABEL_MS = 10;
 
 export function Tree({ causes, selected, select }: ViewProps) {
   const [nodes, edges] = useMemo(
     () => [
-      causes.steps.map(({ id, title, actor, node }) => ({
+      causes.steps.map(({ id, title, actor, node, fromMs }) => ({
         id,
         title,
         subtitle: readable(actor),
+        note: offset(fromMs),
         level: node.letter === undefined ? undefined : ("bad" as const),
       })),
-      causes.steps.flatMap(({ id, parent, waitedMs }) =>
-        parent === undefined ? [] : [{ from: parent.id, to: id, ...(waitedMs >= LABEL_MS ? { label: duration(waitedMs) } : {}) }],
-      ),
+      causes.steps.flatMap(({ id, parent }) => (parent === undefined ? [] : [{ from: parent.id, to: id }])),
     ],
     [causes],
   );

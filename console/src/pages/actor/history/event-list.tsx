@@ -62,7 +62,7 @@ export function EventList({
           label="Type of event"
           value={type}
           set={filter(setType)}
-          placeholder="type, as tools/add"
+          placeholder="event type"
           suggestions={[...new Set(rows.map((row) => row.type))]}
         />
         <Filter label="Who" value={who} set={filter(setWho)} placeholder="principal" />
@@ -190,8 +190,8 @@ function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly
     const row = list?.querySelector("tr.here");
     if (list === null || !(row instanceof HTMLElement)) return;
     const [top, bottom] = [row.offsetTop - HEAD_PX, row.offsetTop + row.offsetHeight];
-    if (top < list.scrollTop) list.scrollTop = top;
-    else if (bottom > list.scrollTop + list.clientHeight) list.scrollTop = bottom - list.clientHeight;
+    const isVisible = top >= list.scrollTop && bottom <= list.scrollTop + list.clientHeight;
+    if (!isVisible) list.scrollTop = (top + bottom - list.clientHeight) / 2;
   }, [at, rows]);
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls must be reachable by keyboard

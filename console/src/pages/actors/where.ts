@@ -38,7 +38,7 @@ function valueOf(typed: string): IndexValue {
 
 function typedOf(value: Json | undefined): string {
   if (typeof value !== "string") return JSON.stringify(value ?? null);
-  return valueOf(value) === value && !value.includes(",") ? value : JSON.stringify(value);
+  return value !== "" && valueOf(value) === value && !/[",]/.test(value) ? value : JSON.stringify(value);
 }
 
 /** Separated by commas, except those in quotes. */

@@ -87,4 +87,11 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/playground", lazy(async () => (await import("./pages/playground.tsx")).Playground)],
   ["/events/:id", lazy(async () => (await import("./pages/event.tsx")).Event)],
   ["/events/:id/causes", lazy(async () => (await import("./pages/causes.tsx")).Causes)],
+  ["/traffic", lazy(async () => (await import("./pages/traffic.tsx")).Traffic)],
+  ["/sessions", lazy(async () => (await import("./pages/sessions.tsx")).Sessions)],
+  ["/letters", lazy(async () => (await import("./pages/letters.tsx")).Letters)],
+  ["/timers", lazy(async () => (await import("./pages/timers.tsx")).Timers)],
+  ["/outbox", lazy(async () => (await import("./pages/outbox.tsx")).Outbox)],
+  ["/tasks", lazy(async () => (await import("./pages/tasks.tsx")).Tasks)],
+  ["/doctor", lazy(async () => (await import("./pages/doctor.tsx")).Doctor)],
 ];

@@ -11,4 +11,11 @@ export const NAVIGATION: readonly NavigationItem[] = [
   { path: "/", label: "Overview", what: "What runs, how fast, and what needs attention" },
   { path: "/actors", label: "Actors", what: "Find actors by id, kind, status and contents" },
   { path: "/playground", label: "Playground", what: "Call tools, read resources and get prompts as an MCP client" },
+  { path: "/traffic", label: "Traffic", what: "Live requests by session, with their messages" },
+  { path: "/sessions", label: "Sessions", what: "Who is connected, and which client is slow" },
+  { path: "/letters", label: "Dead letters", what: "Messages that could not be delivered, and why" },
+  { path: "/timers", label: "Timers", what: "What actors will do by themselves, soonest first" },
+  { path: "/outbox", label: "Outbox", what: "Messages between actors that are on their way" },
+  { path: "/tasks", label: "Tasks", what: "Calls that outlive their reply" },
+  { path: "/doctor", label: "Doctor", what: "What is wrong or unwise, and what to do about it" },
 ];

@@ -129,7 +129,12 @@ export class ConsoleFixture implements AsyncDisposable {
 
   /** Opens a page of the console: `/actors`. */
   async open(path = "/", { theme = "light", width = 1440, height = 900 }: Look = {}): Promise<ConsolePage> {
-    const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
+    const context = await this.#browser.newContext({
+      viewport: { width, height },
+      colorScheme: theme,
+      reducedMotion: "reduce",
+      locale: "en-GB",
+    });
     context.setDefaultTimeout(30_000);
     const page = await context.newPage();
     const opened = new ConsolePage(page, context, this.origin);

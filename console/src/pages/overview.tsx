@@ -1,21 +1,78 @@
-// Owns: the first page. Does not own: the figures (GET /overview).
-import { about } from "../about.ts";
-import { Table } from "../ui/table.tsx";
+// Owns: the first page: what needs attention, the figures and their last five minutes. Does not own: the figures (GET /overview).
+import { lazy, Suspense } from "preact/compat";
+import { Link } from "wouter-preact";
+import type { Overview as Figures } from "../../../src/bridges/console/shapes.ts";
+import { get } from "../api.ts";
+import { record, samples } from "../figures-history.ts";
+import { useResource } from "../resource.ts";
+import { useStream } from "../stream.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Findings } from "../ui/findings.tsx";
+import { LiveState } from "../ui/live-state.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { ErrorNote, Loading } from "../ui/states.tsx";
+import { duration } from "../ui/time.tsx";
+import { Clients } from "./overview/clients.tsx";
+import { FigureCards } from "./overview/figure-cards.tsx";
+import { Kinds } from "./overview/kinds.tsx";
+import "./overview/overview.css";
+
+const Charts = lazy(async () => (await import("./overview/charts.tsx")).Charts);
+const MOST_FINDINGS = 5;
 
 export function Overview() {
-  const kinds = about.value?.kinds ?? [];
+  const first = useResource("overview", async (signal) => {
+    const figures = await get<Figures>("/overview", undefined, signal);
+    record(figures);
+    return figures;
+  });
+  useStream("figures", record, { missed: first.reload });
+  const figures = samples.value.at(-1)?.figures ?? first.data.value;
+  if (figures === undefined)
+    return (
+      <>
+        <PageHead title="Overview" />
+        {first.error.value === undefined ? <Loading what="the figures" /> : <ErrorNote error={first.error.value} retry={first.reload} />}
+      </>
+    );
   return (
     <>
-      <h1>Overview</h1>
-      <Table
-        caption="Kinds of actors"
-        rows={kinds}
-        keyOf={({ kind }) => kind}
-        columns={[
-          { head: "Kind", cell: ({ kind }) => kind },
-          { head: "Actors", cell: ({ actors }) => actors, align: "right" },
-        ]}
-      />
+      <PageHead title="Overview" what={`running for ${duration(figures.uptimeMs)}`}>
+        <LiveState />
+      </PageHead>
+      <Attention findings={figures.attention.filter(({ level }) => level !== "note")} />
+      <FigureCards figures={figures} />
+      <div class="charts">
+        <Suspense fallback={null}>
+          <Charts />
+        </Suspense>
+      </div>
+      <div class="halves">
+        <Kinds figures={figures} />
+        <Clients clients={figures.clients} />
+      </div>
     </>
+  );
+}
+
+function Attention({ findings }: { readonly findings: Figures["attention"] }) {
+  if (findings.length === 0)
+    return (
+      <p class="calm">
+        <Badge word="ok" /> Nothing needs attention.
+      </p>
+    );
+  return (
+    <section aria-labelledby="attention">
+      <h2 id="attention" class="first">
+        Needs attention
+      </h2>
+      <Findings findings={findings.slice(0, MOST_FINDINGS)} />
+      {findings.length > MOST_FINDINGS ? (
+        <p>
+          <Link href="/doctor">{findings.length - MOST_FINDINGS} more in the doctor</Link>
+        </p>
+      ) : null}
+    </section>
   );
 }

@@ -2,7 +2,7 @@
 import { Link } from "wouter-preact";
 
 export const ActorLink = ({ id, tab }: { readonly id: string; readonly tab?: string }) => (
-  <Link href={`/actors/${id}${tab === undefined ? "" : `?tab=${tab}`}`} class="id">
+  <Link href={`/actors/${id}${tab === undefined ? "" : `?tab=${tab}`}`} class="id" title={readable(id)}>
     {readable(id)}
   </Link>
 );

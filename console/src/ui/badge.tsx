@@ -15,6 +15,10 @@ const LEVELS: Readonly<Record<string, string>> = {
   cancelled: "dim",
   warning: "warning",
   running: "warning",
+  working: "warning",
+  input_required: "warning",
+  completed: "good",
+  notification: "dim",
 };
 
 export const Badge = ({ word }: { readonly word: string }) => <span class={`badge ${LEVELS[word] ?? ""}`}>{word}</span>;

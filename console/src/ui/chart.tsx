@@ -1,5 +1,5 @@
 // Owns: charts over time. Does not own: the figures. Loaded only by pages that draw some: uPlot is a file of its own in the bundle.
-import { effect } from "@preact/signals";
+import { effect, useSignal } from "@preact/signals";
 import { useEffect, useId, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -17,44 +17,54 @@ export interface Series {
 const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /**
- * A chart of the last minutes. It stands still while the pointer is over it or it has the focus, so that it can be read; the arrow keys
- * then move along it.
+ * A chart of the last minutes, with the newest values beside its title. It stands still while the pointer is over it or it has the focus,
+ * so that it can be read; the arrow keys then move along it.
  */
 export function Chart({
   title,
   times,
   series,
   format,
-  height = 130,
+  seconds,
+  height = 150,
 }: {
   readonly title: string;
   /** Seconds since 1970. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
+  /** How much time it shows. */
+  readonly seconds: number;
   readonly height?: number;
 }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const held = useRef(false);
+  /** The index that is read. */
+  const at = useSignal<number | undefined>(undefined);
   const id = useId();
-  const data: uPlot.AlignedData = [[...times], ...series.map(({ values }) => [...values])];
-  const latest = useRef(data);
-  latest.current = data;
-  const say = useRef(format);
-  say.current = format;
-
-  const names = series.map(({ label }) => label).join("\n");
+  const latest = useRef<uPlot.AlignedData>([[]]);
+  latest.current = [[...times], ...series.map(({ values }) => [...values])];
   const lines = useRef(series);
   lines.current = series;
+  const axis = useRef(format);
+  axis.current = format;
+  const names = series.map(({ label }) => label).join("\n");
+
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
-    const made = new uPlot(
-      optionsOf(element.clientWidth, height, lines.current, (value) => say.current(value)),
-      latest.current,
-      element,
-    );
+    const options = optionsOf({
+      width: element.clientWidth,
+      height,
+      seconds,
+      series: lines.current,
+      format: (value) => axis.current(value),
+    });
+    const read = (made: uPlot): void => {
+      at.value = made.cursor.idx ?? undefined;
+    };
+    const made = new uPlot({ ...options, hooks: { setCursor: [read] } }, latest.current, element);
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }));
     observer.observe(element);
@@ -72,7 +82,7 @@ export function Chart({
       made.destroy();
       plot.current = undefined;
     };
-  }, [names, height]);
+  }, [names, height, seconds, at]);
 
   useEffect(() => {
     if (!held.current) plot.current?.setData(latest.current);
@@ -80,7 +90,9 @@ export function Chart({
 
   const hold = (now: boolean): void => {
     held.current = now;
-    if (!now) plot.current?.setData(latest.current);
+    if (now) return;
+    plot.current?.setCursor({ left: -10, top: -10 });
+    plot.current?.setData(latest.current);
   };
   const move = (event: KeyboardEvent): void => {
     const made = plot.current;
@@ -88,20 +100,39 @@ export function Chart({
     if (made === undefined || step === 0) return;
     event.preventDefault();
     const last = made.data[0].length - 1;
-    const at = Math.max(0, Math.min(last, (made.cursor.idx ?? last) + step));
-    made.setCursor({ left: made.valToPos(made.data[0][at] ?? 0, "x"), top: 10 });
+    const next = Math.max(0, Math.min(last, (made.cursor.idx ?? last) + step));
+    made.setCursor({ left: made.valToPos(made.data[0][next] ?? 0, "x"), top: 10 });
   };
-  const now = series.map(({ label, values }) => `${label} ${format(values.at(-1) ?? 0)}`).join(", ");
+
+  // While it is held, what is read is what is drawn.
+  const shown = held.current ? plot.current?.data : undefined;
+  const index = shown === undefined ? undefined : at.value;
+  const valueAt = (line: number): number | null | undefined =>
+    index === undefined ? series[line]?.values.at(-1) : shown?.[line + 1]?.[index];
+  const time = index === undefined ? undefined : shown?.[0][index];
+  const say = (value: number | null | undefined): string => (value === null || value === undefined ? "–" : format(value));
   return (
     <figure class="chart" aria-labelledby={id}>
-      <figcaption id={id}>{title}</figcaption>
+      <figcaption>
+        <span id={id}>{title}</span>
+        <span class="chart-time mono">{time === undefined ? "" : CLOCK.format(time * 1_000)}</span>
+        <span class="grow" />
+        {series.map(({ label, color }, line) => (
+          <span key={label} class="chart-value">
+            <span class="chart-mark" style={{ background: `var(${color})` }} />
+            {label} <b>{say(valueAt(line))}</b>
+          </span>
+        ))}
+      </figcaption>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- the same */}
       <div
         ref={place}
+        class="chart-place"
         role="img"
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- the arrow keys read its values
         tabIndex={0}
-        aria-label={`${title}, now: ${now}`}
+        aria-label={`${title}: ${series.map(({ label, values }) => `${label} ${say(values.at(-1))}`).join(", ")}`}
+        style={{ height: `${height}px` }}
         onPointerEnter={() => hold(true)}
         onPointerLeave={() => hold(false)}
         onFocus={() => hold(true)}
@@ -112,7 +143,19 @@ export function Chart({
   );
 }
 
-function optionsOf(width: number, height: number, series: readonly Series[], format: (value: number) => string): uPlot.Options {
+function optionsOf({
+  width,
+  height,
+  seconds,
+  series,
+  format,
+}: {
+  readonly width: number;
+  readonly height: number;
+  readonly seconds: number;
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+}): uPlot.Options {
   const axis = {
     stroke: () => colorOf("--dim"),
     grid: { stroke: () => colorOf("--line"), width: 1 },
@@ -124,24 +167,34 @@ function optionsOf(width: number, height: number, series: readonly Series[], for
     height,
     padding: [8, 8, 0, 0],
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
-    legend: { live: true },
-    scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    legend: { show: false },
+    scales: {
+      x: { range: (_, __, last) => [(last ?? 0) - seconds, last ?? 0] },
+      y: { range: (_, __, most) => [0, most !== null && most > 0 ? most * 1.15 : 1] },
+    },
     axes: [
-      { ...axis, space: 70, size: 22, grid: { show: false }, values: (_, times) => times.map((time) => CLOCK.format(time * 1_000)) },
-      { ...axis, space: 28, size: 52, values: (_, values) => values.map(format) },
+      {
+        ...axis,
+        space: 70,
+        size: 22,
+        incrs: [60, 120, 300],
+        grid: { show: false },
+        values: (_, times) => times.map((time) => MINUTE.format(time * 1_000)),
+      },
+      { ...axis, space: 34, size: 58, values: (_, values) => values.map(format) },
     ],
     series: [
-      { value: (_, time) => (time === null || time === undefined ? "now" : CLOCK.format(time * 1_000)), label: "Time" },
+      {},
       ...series.map(({ label, color, fill }) => ({
         label,
         width: 1.5,
         stroke: () => colorOf(color),
-        ...(fill === true ? { fill: () => `color-mix(in srgb, ${colorOf(color)} 14%, transparent)` } : {}),
+        ...(fill === true ? { fill: () => `color-mix(in srgb, ${colorOf(color)} 12%, transparent)` } : {}),
         points: { show: false },
-        value: (_: uPlot, value: number | null) => (value === null || value === undefined ? "–" : format(value)),
       })),
     ],
   };
 }
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+const MINUTE = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });

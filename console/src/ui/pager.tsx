@@ -1,5 +1,6 @@
 // Owns: going through the pages of a long list, each found by the end of the one before. Does not own: loading them.
 import { useSignal } from "@preact/signals";
+import "./lists.css";
 import { useParameter } from "../page-state.ts";
 
 export interface Pages {

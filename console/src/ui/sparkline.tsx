@@ -1,14 +1,18 @@
 // Owns: small lines beside a number. Does not own: charts with axes (chart.tsx).
+import "./sparkline.css";
 
-/** A line without axes, beside a number that says the same. */
+const WIDTH = 120;
+const HEIGHT = 28;
+
+/** A line without axes, from the least to the most of its values: the number beside it says how much that is. */
 export function Sparkline({ values, color = "--accent" }: { readonly values: readonly number[]; readonly color?: string }) {
-  const WIDTH = 120;
-  const HEIGHT = 28;
-  const most = Math.max(...values, 0) || 1;
-  const points = values.map(
-    (value, at) =>
-      `${((at / Math.max(1, values.length - 1)) * WIDTH).toFixed(1)},${(HEIGHT - 2 - (value / most) * (HEIGHT - 4)).toFixed(1)}`,
-  );
+  const least = Math.min(...values);
+  const range = Math.max(...values) - least;
+  const points = values.map((value, at) => {
+    const x = (at / Math.max(1, values.length - 1)) * WIDTH;
+    const y = range === 0 ? HEIGHT / 2 : HEIGHT - 2 - ((value - least) / range) * (HEIGHT - 4);
+    return `${x.toFixed(1)},${y.toFixed(1)}`;
+  });
   return (
     <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
       {points.length < 2 ? null : (

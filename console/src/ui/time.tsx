@@ -37,3 +37,18 @@ export function bytes(count: number): string {
   }
   return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
 }
+
+/** `in 12 s`, `3 min ago`. */
+export function relative(at: number, now: number): string {
+  const away = Math.abs(at - now);
+  const text = away < 1_000 ? "now" : away < 60_000 ? `${Math.round(away / 1_000)} s` : duration(away);
+  return text === "now" ? text : at > now ? `in ${text}` : `${text} ago`;
+}
+
+/** A time by how far away it is. The exact one on hover. */
+export const Until = ({ at, now = Date.now(), prefix = "" }: { readonly at: number; readonly now?: number; readonly prefix?: string }) => (
+  <time dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()}>
+    {prefix}
+    {relative(at, now)}
+  </time>
+);

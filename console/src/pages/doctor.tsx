@@ -1,0 +1,53 @@
+// Owns: all that the server found wrong or unwise, with what to do about it. Does not own: finding it (GET /doctor).
+import type { Finding, PageOf } from "../../../src/bridges/console/shapes.ts";
+import { get } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Findings } from "../ui/findings.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { ErrorNote, Loading } from "../ui/states.tsx";
+import { Refresh, useRefresh } from "./lists/refresh.tsx";
+
+const GROUPS = [
+  ["error", "Errors", "something does not work"],
+  ["warning", "Warnings", "works, and should be looked at"],
+  ["note", "Notes", "good to know"],
+] as const;
+
+export function Doctor() {
+  const report = useResource("doctor", (signal) => get<PageOf<Finding>>("/doctor", undefined, signal));
+  useRefresh(report.reload, 10_000);
+  const findings = report.data.value?.items;
+  return (
+    <>
+      <PageHead title="Doctor" what="what is wrong or unwise here, and what to do">
+        <Refresh reload={report.reload} />
+      </PageHead>
+      {report.error.value === undefined ? null : <ErrorNote error={report.error.value} retry={report.reload} />}
+      {findings === undefined ? (
+        report.error.value === undefined ? (
+          <Loading what="the findings" />
+        ) : null
+      ) : findings.length === 0 ? (
+        <p class="calm">
+          <Badge word="ok" /> Nothing was found. Errors that occur are explained here.
+        </p>
+      ) : (
+        GROUPS.map(([level, title, what]) => {
+          const some = findings.filter((finding) => finding.level === level);
+          return some.length === 0 ? null : (
+            <section key={level} aria-labelledby={`findings-${level}`}>
+              <h2 id={`findings-${level}`}>
+                {title}{" "}
+                <span class="dim">
+                  {some.length}, {what}
+                </span>
+              </h2>
+              <Findings findings={some} />
+            </section>
+          );
+        })
+      )}
+    </>
+  );
+}

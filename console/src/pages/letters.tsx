@@ -1,0 +1,175 @@
+// Owns: the dead letters: why each was not delivered, what led to it, and what becomes of it. Does not own: one letter (lists/letter.tsx).
+import { useSignal } from "@preact/signals";
+import type { BatchOutcome, LetterRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
+import { ApiError, get, run } from "../api.ts";
+import { useParameter } from "../page-state.ts";
+import { useResource } from "../resource.ts";
+import { ActorLink } from "../ui/actor-link.tsx";
+import { confirm } from "../ui/confirm.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Pager, usePages } from "../ui/pager.tsx";
+import { useSelection } from "../ui/selection.ts";
+import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { type Column, Table } from "../ui/table.tsx";
+import { Time } from "../ui/time.tsx";
+import { toast } from "../ui/toasts.tsx";
+import { useChanged } from "./lists/changed.ts";
+import { Letter } from "./lists/letter.tsx";
+import { Refresh } from "./lists/refresh.tsx";
+
+const SIZE = 100;
+const WHAT = "messages that could not be delivered";
+type Fate = "replay" | "drop";
+
+export function Letters() {
+  return can("letters") ? (
+    <LetterList />
+  ) : (
+    <>
+      <PageHead title="Dead letters" what={WHAT} />
+      <Unavailable ability="letters" />
+    </>
+  );
+}
+
+function LetterList() {
+  const pages = usePages();
+  const [open, setOpen] = useParameter("open");
+  const selection = useSelection();
+  const done = useSignal<number | undefined>(undefined);
+  const list = useResource(`letters ${pages.after}`, (signal) =>
+    get<PageOf<LetterRow>>("/letters", { after: pages.after, limit: SIZE }, signal),
+  );
+  const changed = useChanged((figures) => figures.letters, list.data.value);
+  const rows = list.data.value?.items;
+
+  const decide = async (fate: Fate, ids: readonly string[]): Promise<void> => {
+    const what = ids.length === 1 ? "1 letter" : `${ids.length.toLocaleString()} letters`;
+    const yes = await confirm(
+      fate === "drop"
+        ? {
+            title: `Drop ${what}?`,
+            text: "The messages are deleted and never delivered. This cannot be undone.",
+            action: `Drop ${what}`,
+            danger: true,
+          }
+        : {
+            title: `Replay ${what}?`,
+            text: "Each message is sent to its actor again. One that fails three times comes back here.",
+            action: `Replay ${what}`,
+          },
+    );
+    if (yes === undefined) return;
+    done.value = 0;
+    try {
+      const { done: count, failed } = await run<BatchOutcome>(
+        "/batch",
+        { operation: `${fate}-letter`, ids },
+        (progress) => (done.value = progress.done),
+      );
+      const [first] = failed;
+      if (first !== undefined) toast(`${failed.length} of ${ids.length} failed: ${first.message}`, "failed");
+      if (count > 0)
+        toast(`${fate === "drop" ? "Dropped" : "Replayed"} ${count === 1 ? "1 letter" : `${count.toLocaleString()} letters`}.`);
+    } catch (error) {
+      toast(error instanceof ApiError ? error.message : String(error), "failed");
+    }
+    done.value = undefined;
+    selection.clear();
+    if (ids.includes(open)) setOpen("");
+    list.reload();
+  };
+
+  const chosen = rows?.filter(({ id }) => selection.has(id)).map(({ id }) => id) ?? [];
+  const letter = rows?.find(({ id }) => id === open);
+  const operable = can("run");
+  return (
+    <>
+      <PageHead title="Dead letters" what={WHAT}>
+        <Refresh reload={list.reload} changed={changed} />
+      </PageHead>
+      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
+      {rows === undefined ? (
+        list.error.value === undefined ? (
+          <Loading what="dead letters" />
+        ) : null
+      ) : rows.length === 0 && pages.after === "" ? (
+        <Empty title="No dead letters">A message becomes one after it has failed three times, or when its actor has stopped.</Empty>
+      ) : (
+        <div class={letter === undefined ? "split" : "split two"}>
+          <div>
+            <Table
+              caption="Dead letters"
+              rows={rows}
+              keyOf={({ id }) => id}
+              nameOf={({ to, action }) => `${action} to ${to}`}
+              {...(operable ? { selection } : {})}
+              open={open}
+              onOpen={({ id }) => setOpen(id === open ? "" : id)}
+              columns={[
+                { head: "Since", cell: ({ at }) => <Time at={at} /> },
+                { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
+                {
+                  head: "Message",
+                  cell: ({ id, action }) => (
+                    <button type="button" class="link" aria-expanded={id === open} onClick={() => setOpen(id === open ? "" : id)}>
+                      {action}
+                    </button>
+                  ),
+                },
+                { head: "Why", fill: true, cell: ({ why }) => <span title={why}>{why}</span> },
+                ...(letter === undefined ? SENDER : []),
+              ]}
+            />
+            <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
+            {chosen.length === 0 && done.value === undefined ? null : (
+              <div class="batch row" role="group" aria-label="Selected letters">
+                {done.value === undefined ? (
+                  <>
+                    <span>{chosen.length} selected</span>
+                    <span class="grow" />
+                    <button type="button" onClick={() => void decide("replay", chosen)}>
+                      Replay
+                    </button>
+                    <button type="button" class="danger" onClick={() => void decide("drop", chosen)}>
+                      Drop
+                    </button>
+                    <button type="button" class="quiet" onClick={selection.clear}>
+                      Clear
+                    </button>
+                  </>
+                ) : (
+                  <label class="row grow">
+                    <span>
+                      {done.value} of {Math.max(chosen.length, 1)}
+                    </span>
+                    <progress max={Math.max(chosen.length, 1)} value={done.value} />
+                  </label>
+                )}
+              </div>
+            )}
+          </div>
+          {letter === undefined ? null : (
+            <Letter letter={letter} onClose={() => setOpen("")} decide={operable ? (fate) => void decide(fate, [letter.id]) : undefined} />
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+// Left out beside the details, which say the same.
+const SENDER: readonly Column<LetterRow>[] = [
+  {
+    head: "Sent by",
+    wide: true,
+    cell: ({ from, principal }) => (from === undefined ? (principal ?? <span class="dim">a client</span>) : <ActorLink id={from} />),
+  },
+  {
+    head: "Replayed",
+    align: "right",
+    wide: true,
+    cell: ({ replays }) => (replays === 0 ? <span class="dim">0</span> : replays),
+  },
+];

@@ -1,0 +1,84 @@
+// Owns: one dead letter: why, what was sent, and the call that led to it.
+import { Link } from "wouter-preact";
+import type { LetterRow } from "../../../../src/bridges/console/shapes.ts";
+import { ActorLink, EventLink, readable } from "../../ui/actor-link.tsx";
+import { JsonTree } from "../../ui/json-tree.tsx";
+import { Facts, Panel } from "../../ui/panel.tsx";
+import { Time } from "../../ui/time.tsx";
+
+export function Letter({
+  letter,
+  onClose,
+  decide,
+}: {
+  readonly letter: LetterRow;
+  readonly onClose: () => void;
+  /** Undefined: nothing may be changed here. */
+  readonly decide: ((fate: "replay" | "drop") => void) | undefined;
+}) {
+  const { to, action, args, from, principal, cause, root, why, at, replays } = letter;
+  return (
+    <Panel
+      title={
+        <>
+          {action} <span class="dim">to</span> {readable(to)}
+        </>
+      }
+      label="Dead letter"
+      onClose={onClose}
+    >
+      <h3>Why it was not delivered</h3>
+      <p class="why">{why}</p>
+      <h3>What led to it</h3>
+      {root === undefined ? (
+        <p class="dim">The request that started it is not in a chain here.</p>
+      ) : (
+        <p>
+          <strong>{root.type}</strong> on <ActorLink id={root.actor} />
+          {root.principal === undefined ? null : (
+            <>
+              {" "}
+              by <strong>{root.principal}</strong>
+            </>
+          )}
+          , <Time at={root.at} /> <span class="dim">(event {root.seq})</span>
+        </p>
+      )}
+      {cause === undefined ? null : (
+        <p>
+          <Link class="button small" href={`/events/${cause}/causes`}>
+            See what caused it
+          </Link>
+        </p>
+      )}
+      {root?.args === undefined ? null : (
+        <details>
+          <summary>Arguments of that call</summary>
+          <JsonTree value={root.args} label="arguments of the call" />
+        </details>
+      )}
+      <h3>The message</h3>
+      <Facts
+        facts={[
+          ["To", <ActorLink key="to" id={to} />],
+          ["From", from === undefined ? "a client" : <ActorLink key="from" id={from} />],
+          ["Principal", principal],
+          ["Since", <Time key="at" at={at} />],
+          ["Replayed", replays === 0 ? "never" : replays === 1 ? "once" : `${replays} times`],
+          ["Sent by event", cause === undefined ? undefined : <EventLink key="cause" id={cause} />],
+        ]}
+      />
+      <JsonTree value={args} label="arguments of the message" />
+      {decide === undefined ? null : (
+        <div class="row panel-actions">
+          <button type="button" class="primary" onClick={() => decide("replay")}>
+            Replay
+          </button>
+          <button type="button" class="danger" onClick={() => decide("drop")}>
+            Drop
+          </button>
+        </div>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,75 @@
+// Owns: messages that are committed and not yet delivered. Does not own: those that never will be (letters.tsx).
+import type { OutboxRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
+import { get } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { ActorLink } from "../ui/actor-link.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Pager, usePages } from "../ui/pager.tsx";
+import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { Until } from "../ui/time.tsx";
+import { Refresh, useRefresh } from "./lists/refresh.tsx";
+
+const SIZE = 100;
+const WHAT = "messages between actors that are on their way";
+
+export function Outbox() {
+  return can("outbox") ? (
+    <OutboxList />
+  ) : (
+    <>
+      <PageHead title="Outbox" what={WHAT} />
+      <Unavailable ability="outbox" />
+    </>
+  );
+}
+
+function OutboxList() {
+  const pages = usePages();
+  const list = useResource(`outbox ${pages.after}`, (signal) =>
+    get<PageOf<OutboxRow>>("/outbox", { after: pages.after, limit: SIZE }, signal),
+  );
+  useRefresh(list.reload);
+  const rows = list.data.value?.items;
+  return (
+    <>
+      <PageHead title="Outbox" what={WHAT}>
+        <Refresh reload={list.reload} />
+      </PageHead>
+      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
+      {rows === undefined ? (
+        list.error.value === undefined ? (
+          <Loading what="the outbox" />
+        ) : null
+      ) : rows.length === 0 && pages.after === "" ? (
+        <Empty title="All messages are delivered">Those that wait for a busy actor, or are tried again, are listed here.</Empty>
+      ) : (
+        <>
+          <Table
+            caption="Outbox"
+            rows={rows}
+            keyOf={({ id }) => id}
+            columns={[
+              { head: "Sent", cell: ({ at }) => <Until at={at} /> },
+              { head: "From", wide: true, cell: ({ from }) => (from === undefined ? <span class="dim">–</span> : <ActorLink id={from} />) },
+              { head: "To", cell: ({ to }) => <ActorLink id={to} /> },
+              { head: "Message", cell: ({ action }) => action },
+              {
+                head: "Failed",
+                align: "right",
+                cell: ({ failures }) =>
+                  failures === 0 ? (
+                    <span class="dim">0</span>
+                  ) : (
+                    <span class="badge warning">{failures === 1 ? "once" : `${failures} times`}</span>
+                  ),
+              },
+            ]}
+          />
+          <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+// Owns: which clients there are, and which of them is slow, at a glance.
+import { Link } from "wouter-preact";
+import type { ClientShape } from "../../../../src/bridges/console/shapes.ts";
+import { SlowBar } from "../../ui/slow-bar.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+
+export function Clients({ clients }: { readonly clients: readonly ClientShape[] }) {
+  const most = Math.max(0, ...clients.map(({ p99Ms }) => p99Ms));
+  const rows = clients.toSorted((one, other) => other.p99Ms - one.p99Ms);
+  return (
+    <section aria-labelledby="clients">
+      <h2 id="clients">Clients, slowest first</h2>
+      {rows.length === 0 ? (
+        <Empty title="No clients">
+          <span>
+            Connect one to this server, or open the <Link href="/playground">playground</Link>.
+          </span>
+        </Empty>
+      ) : (
+        <Table
+          caption="Clients by revision"
+          rows={rows}
+          keyOf={({ client, revision }) => `${client} ${revision}`}
+          columns={[
+            {
+              head: "Client",
+              cell: ({ client }) => (
+                <Link href={`/sessions?search=${encodeURIComponent(client)}`}>{client === "" ? "unnamed" : client}</Link>
+              ),
+            },
+            { head: "Revision", cell: ({ revision }) => <span class="mono">{revision}</span> },
+            {
+              head: "Slowest 1 %",
+              align: "right",
+              cell: ({ p99Ms, requests }) => <SlowBar ms={p99Ms} most={most} none={requests === 0} />,
+            },
+            {
+              head: "Requests/min",
+              align: "right",
+              cell: ({ requests, errors }) => (
+                <>
+                  {requests.toLocaleString()}
+                  {errors === 0 ? null : <span class="bad-text"> {errors === 1 ? "1 error" : `${errors.toLocaleString()} errors`}</span>}
+                </>
+              ),
+            },
+            { head: "Open", align: "right", wide: true, cell: ({ sessions, streams }) => `${sessions} + ${streams}` },
+          ]}
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,99 @@
+// Owns: tasks: calls that outlive their reply. Does not own: running them.
+import type { PageOf, TaskRow } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
+import { ApiError, get, post } from "../api.ts";
+import { useResource } from "../resource.ts";
+import { Badge } from "../ui/badge.tsx";
+import { confirm } from "../ui/confirm.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Pager, usePages } from "../ui/pager.tsx";
+import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { duration, Time } from "../ui/time.tsx";
+import { toast } from "../ui/toasts.tsx";
+import { Refresh, useRefresh } from "./lists/refresh.tsx";
+
+const SIZE = 100;
+const WHAT = "calls that outlive their reply";
+const ENDED = new Set(["completed", "failed", "cancelled"]);
+
+export function Tasks() {
+  return can("tasks") ? (
+    <TaskList />
+  ) : (
+    <>
+      <PageHead title="Tasks" what={WHAT} />
+      <Unavailable ability="tasks" />
+    </>
+  );
+}
+
+function TaskList() {
+  const pages = usePages();
+  const list = useResource(`tasks ${pages.after}`, (signal) => get<PageOf<TaskRow>>("/tasks", { after: pages.after, limit: SIZE }, signal));
+  useRefresh(list.reload, 2_000);
+  const rows = list.data.value?.items;
+  const cancel = async ({ id, tool }: TaskRow): Promise<void> => {
+    const yes = await confirm({
+      title: `Cancel ${tool ?? "this task"}?`,
+      text: "Its work is told to end, and its client sees that it was cancelled. What it has done already stays done.",
+      action: "Cancel the task",
+      danger: true,
+    });
+    if (yes === undefined) return;
+    try {
+      await post(`/tasks/${encodeURIComponent(id)}/cancel`);
+      toast("Cancelled the task.");
+    } catch (error) {
+      toast(error instanceof ApiError ? error.message : String(error), "failed");
+    }
+    list.reload();
+  };
+  return (
+    <>
+      <PageHead title="Tasks" what={WHAT}>
+        <Refresh reload={list.reload} />
+      </PageHead>
+      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
+      {rows === undefined ? (
+        list.error.value === undefined ? (
+          <Loading what="tasks" />
+        ) : null
+      ) : rows.length === 0 && pages.after === "" ? (
+        <Empty title="No tasks">A client starts one by calling a tool as a task, when the tool allows it.</Empty>
+      ) : (
+        <>
+          <Table
+            caption="Tasks"
+            rows={rows}
+            keyOf={({ id }) => id}
+            columns={[
+              { head: "Status", cell: ({ status }) => <Badge word={status} /> },
+              { head: "Tool", cell: ({ tool }) => tool ?? <span class="dim">–</span> },
+              { head: "Principal", cell: ({ principal }) => principal ?? <span class="dim">–</span> },
+              { head: "Message", fill: true, cell: ({ message }) => <span title={message}>{message}</span> },
+              { head: "Started", wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+              {
+                head: "Ran for",
+                align: "right",
+                wide: true,
+                cell: ({ createdAt, updatedAt, status }) => duration(Math.max(0, (ENDED.has(status) ? updatedAt : Date.now()) - createdAt)),
+              },
+              {
+                head: "Actions",
+                align: "right",
+                cell: (row) =>
+                  ENDED.has(row.status) ? null : (
+                    <button type="button" class="small danger" onClick={() => void cancel(row)}>
+                      Cancel
+                    </button>
+                  ),
+              },
+            ]}
+          />
+          <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
+        </>
+      )}
+    </>
+  );
+}

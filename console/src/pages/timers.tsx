@@ -1,0 +1,100 @@
+// Owns: which timers are set, soonest first. Does not own: setting them (actors do).
+import type { PageOf, TimerRow } from "../../../src/bridges/console/shapes.ts";
+import { about, can } from "../about.ts";
+import { get } from "../api.ts";
+import { useParameter } from "../page-state.ts";
+import { useResource } from "../resource.ts";
+import { ActorLink, EventLink } from "../ui/actor-link.tsx";
+import { Choice } from "../ui/choice.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Pager, usePages } from "../ui/pager.tsx";
+import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { duration, Time, Until } from "../ui/time.tsx";
+import { Refresh, useRefresh } from "./lists/refresh.tsx";
+
+const SIZE = 100;
+const WHAT = "what actors will do by themselves, soonest first";
+
+export function Timers() {
+  return can("timers") ? (
+    <TimerList />
+  ) : (
+    <>
+      <PageHead title="Timers" what={WHAT} />
+      <Unavailable ability="timers" />
+    </>
+  );
+}
+
+function TimerList() {
+  const pages = usePages();
+  const [kind, setKind] = useParameter("kind");
+  const list = useResource(`timers ${kind} ${pages.after}`, (signal) =>
+    get<PageOf<TimerRow>>("/timers", { kind, after: pages.after, limit: SIZE }, signal),
+  );
+  useRefresh(list.reload);
+  const rows = list.data.value?.items;
+  return (
+    <>
+      <PageHead title="Timers" what={WHAT}>
+        <Refresh reload={list.reload} />
+      </PageHead>
+      <div class="filters">
+        <Choice
+          label="Kind"
+          value={kind}
+          values={about.value?.kinds.map((one) => one.kind) ?? []}
+          onChange={(value) => {
+            pages.reset();
+            setKind(value);
+          }}
+        />
+      </div>
+      {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
+      {rows === undefined ? (
+        list.error.value === undefined ? (
+          <Loading what="timers" />
+        ) : null
+      ) : rows.length === 0 ? (
+        <Empty title={kind === "" ? "No timers are set" : `No timers of ${kind} are set`}>
+          An actor sets one with a reminder, a schedule or an expiry.
+        </Empty>
+      ) : (
+        <>
+          <Table
+            caption="Timers"
+            rows={rows}
+            keyOf={({ actor, name }) => `${actor} ${name}`}
+            columns={[
+              { head: "Due", cell: ({ at }) => <Due at={at} /> },
+              { head: "At", wide: true, cell: ({ at }) => <Time at={at} /> },
+              { head: "Actor", cell: ({ actor }) => <ActorLink id={actor} /> },
+              { head: "Timer", cell: ({ name }) => (name === "" ? <span class="dim">expiry</span> : name) },
+              { head: "Does", cell: ({ name, action }) => (name === "" ? "stops the actor" : (action ?? "")) },
+              { head: "Repeats", wide: true, cell: repeats },
+              {
+                head: "Set by",
+                wide: true,
+                cell: ({ cause }) => (cause === undefined ? <span class="dim">–</span> : <EventLink id={cause} />),
+              },
+            ]}
+          />
+          <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
+        </>
+      )}
+    </>
+  );
+}
+
+const Due = ({ at }: { readonly at: number }) => (at <= Date.now() ? <span class="badge warning">due</span> : <Until at={at} />);
+
+function repeats({ everyMs, cron, timeZone }: TimerRow) {
+  if (everyMs !== undefined) return `every ${duration(everyMs)}`;
+  if (cron === undefined) return <span class="dim">no</span>;
+  return (
+    <>
+      <code>{cron}</code> {timeZone}
+    </>
+  );
+}

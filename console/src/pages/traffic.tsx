@@ -1,0 +1,213 @@
+// Owns: the live list of requests, its filters, and standing still while it is read. Does not own: one request (traffic/detail.tsx).
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import type { PageOf, TrafficRow } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
+import { get } from "../api.ts";
+import { download } from "../download.ts";
+import { useParameter } from "../page-state.ts";
+import { useResource } from "../resource.ts";
+import { useStream } from "../stream.ts";
+import { Badge } from "../ui/badge.tsx";
+import { LiveState } from "../ui/live-state.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Choice } from "../ui/choice.tsx";
+import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { type Column, Table } from "../ui/table.tsx";
+import { bytes, duration } from "../ui/time.tsx";
+import { Detail } from "./traffic/detail.tsx";
+import { matches, trafficLog } from "./traffic/log.ts";
+import "./traffic/traffic.css";
+
+const STEP = 200;
+const STATUSES = ["running", "ok", "error", "tool-error", "cancelled", "notification"];
+
+export function Traffic() {
+  return can("traffic") ? (
+    <LiveTraffic />
+  ) : (
+    <>
+      <PageHead title="Traffic" />
+      <Unavailable ability="traffic" />
+    </>
+  );
+}
+
+function LiveTraffic() {
+  const log = useMemo(trafficLog, []);
+  const [method, setMethod] = useParameter("method");
+  const [session, setSession] = useParameter("session");
+  const [status, setStatus] = useParameter("status");
+  const [era, setEra] = useParameter("era");
+  const [search, setSearch] = useParameter("search");
+  const [open, setOpen] = useParameter("open");
+  const stopped = useSignal(false);
+  const reading = useSignal(false);
+  const scrolled = useSignal(false);
+  const shown = useSignal(STEP);
+
+  const first = useResource("traffic", async (signal) => {
+    const page = await get<PageOf<TrafficRow>>("/traffic", { limit: 500 }, signal);
+    log.add(page.items);
+    return page;
+  });
+  useStream("traffic", ({ items }) => log.add(items), { missed: first.reload });
+
+  const held = stopped.value || reading.value || scrolled.value || open !== "";
+  useEffect(() => log.hold(held), [log, held]);
+
+  const filter = { method, session, status, era, search };
+  const found = log.rows.value.filter((row) => matches(row, filter));
+  const { value: heldAt } = log.heldAt;
+  const visible = heldAt === undefined ? found : found.filter(({ n }) => n <= heldAt);
+  const more = found.length - visible.length;
+  const values = (of: (row: TrafficRow) => string | undefined): readonly string[] =>
+    [...new Set(log.rows.value.flatMap((row) => of(row) ?? []))].toSorted();
+  const filtered = Object.values(filter).some((value) => value !== "");
+
+  return (
+    <>
+      <PageHead title="Traffic" what="what clients ask, and what they are answered">
+        <LiveState stopped={stopped} />
+        <button type="button" class="small" disabled={visible.length === 0} onClick={() => download("traffic.json", visible)}>
+          Save list
+        </button>
+      </PageHead>
+      <div class="filters">
+        <label class="grow">
+          <span>Text</span>
+          <input
+            type="search"
+            value={search}
+            placeholder="Method, tool, client, error …"
+            onInput={(event) => setSearch(event.currentTarget.value)}
+          />
+        </label>
+        <Choice label="Method" value={method} values={values((row) => row.method)} onChange={setMethod} />
+        <Choice label="Session" value={session} values={values((row) => row.session)} onChange={setSession} />
+        <Choice label="Status" value={status} values={STATUSES} onChange={setStatus} />
+        <Choice label="Era" value={era} values={["legacy", "modern"]} onChange={setEra} />
+      </div>
+      {first.error.value === undefined ? null : <ErrorNote error={first.error.value} retry={first.reload} />}
+      <div class={open === "" ? "split traffic" : "split traffic two"}>
+        <div
+          class="traffic-list"
+          onScrollCapture={(event) => (scrolled.value = event.target instanceof Element && event.target.scrollTop > 4)}
+          onPointerEnter={(event) => (reading.value = event.pointerType === "mouse")}
+          onPointerLeave={() => (reading.value = false)}
+        >
+          <p class="new-rows" role="status">
+            {more === 0 ? (
+              <span class="dim">{held ? "Stands still while you read." : `${found.length.toLocaleString()} of the newest 2,000`}</span>
+            ) : (
+              <button type="button" class="small" onClick={log.catchUp}>
+                {more.toLocaleString()} new
+              </button>
+            )}
+          </p>
+          {visible.length > 0 ? (
+            <Rows rows={visible.slice(0, shown.value)} open={open} onOpen={(n) => setOpen(n === open ? "" : n)} onSession={setSession} />
+          ) : first.data.value === undefined && first.error.value === undefined ? (
+            <Loading what="traffic" />
+          ) : filtered ? (
+            <Empty title="Nothing matches">Change or clear the filters.</Empty>
+          ) : (
+            <Empty title="No traffic yet">Requests appear here as clients send them.</Empty>
+          )}
+          {visible.length > shown.value ? (
+            <button type="button" class="small" onClick={() => (shown.value += STEP)}>
+              Show {Math.min(STEP, visible.length - shown.value)} older
+            </button>
+          ) : null}
+        </div>
+        {open === "" ? null : <Detail n={open} row={log.rows.value.find(({ n }) => String(n) === open)} onClose={() => setOpen("")} />}
+      </div>
+    </>
+  );
+}
+
+// Left out beside the details, which say the same.
+const SIZES: readonly Column<TrafficRow>[] = [
+  { head: "In", align: "right", wide: true, cell: ({ requestBytes }) => bytes(requestBytes) },
+  { head: "Out", align: "right", wide: true, cell: ({ responseBytes }) => (responseBytes === undefined ? "" : bytes(responseBytes)) },
+  { head: "Client", wide: true, cell: ({ client }) => <span class="dim">{client ?? ""}</span> },
+  { head: "Era", wide: true, cell: ({ era }) => <span class="dim">{era}</span> },
+];
+
+const CLOCK = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+  hour12: false,
+});
+
+function Rows({
+  rows,
+  open,
+  onOpen,
+  onSession,
+}: {
+  readonly rows: readonly TrafficRow[];
+  readonly open: string;
+  readonly onOpen: (n: string) => void;
+  readonly onSession: (session: string) => void;
+}) {
+  return (
+    <Table
+      caption="Requests"
+      rows={rows}
+      keyOf={({ n }) => String(n)}
+      open={open}
+      onOpen={({ n }) => onOpen(String(n))}
+      columns={[
+        {
+          head: "Time",
+          cell: ({ at }) => (
+            <time class="mono dim" dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()}>
+              {CLOCK.format(at)}
+            </time>
+          ),
+        },
+        {
+          head: "Session",
+          wide: true,
+          cell: ({ session, client }) =>
+            session === undefined ? (
+              <span class="dim">–</span>
+            ) : (
+              <button type="button" class="link" title={client} onClick={() => onSession(session)}>
+                {session}
+              </button>
+            ),
+        },
+        {
+          head: "Method",
+          fill: true,
+          cell: ({ n, method, name, direction }) => (
+            <button type="button" class="link plain" aria-expanded={String(n) === open} onClick={() => onOpen(String(n))}>
+              <span class="dim" title={direction === "in" ? "From the client" : "From the server"}>
+                {direction === "in" ? "→" : "←"}
+              </span>{" "}
+              {method} {name === undefined ? null : <strong class="mono">{name}</strong>}
+            </button>
+          ),
+        },
+        {
+          head: "Status",
+          cell: ({ status, error }) => (
+            <span title={error?.message}>
+              <Badge word={status} />
+            </span>
+          ),
+        },
+        {
+          head: "Took",
+          align: "right",
+          cell: ({ ms }) => (ms === undefined ? "" : <span class={ms >= 200 ? "bad-text" : ""}>{duration(ms)}</span>),
+        },
+        ...(open === "" ? SIZES : []),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,193 @@
+// Owns: one request with its messages, as they were sent. Does not own: hiding secrets, which the server does.
+import { useSignal } from "@preact/signals";
+import { Link } from "wouter-preact";
+import type { TrafficDetail, TrafficRow } from "../../../../src/bridges/console/shapes.ts";
+import { about } from "../../about.ts";
+import { get } from "../../api.ts";
+import { download } from "../../download.ts";
+import { useResource } from "../../resource.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { copyText } from "../../ui/copy.tsx";
+import { JsonTree } from "../../ui/json-tree.tsx";
+import { Facts, Panel } from "../../ui/panel.tsx";
+import { ErrorNote, Loading } from "../../ui/states.tsx";
+import { bytes, duration, Time } from "../../ui/time.tsx";
+import { asCurl, asPlaygroundPath } from "./curl.ts";
+
+export function Detail({ n, row, onClose }: { readonly n: string; readonly row: TrafficRow | undefined; readonly onClose: () => void }) {
+  // A request that was running is loaded again when it has ended.
+  const { data, error, reload } = useResource(`traffic ${n} ${row?.status ?? ""}`, (signal) =>
+    get<TrafficDetail>(`/traffic/${encodeURIComponent(n)}`, undefined, signal),
+  );
+  const detail = data.value !== undefined && String(data.value.n) === n ? data.value : undefined;
+  return (
+    <Panel title={detail === undefined ? `Request ${n}` : <Title row={detail} />} label="Request" onClose={onClose}>
+      {error.value === undefined ? null : <ErrorNote error={error.value} retry={reload} />}
+      {detail !== undefined ? <Contents detail={detail} /> : error.value === undefined ? <Loading what="the request" /> : null}
+    </Panel>
+  );
+}
+
+const Title = ({ row: { method, name } }: { readonly row: TrafficRow }) => (
+  <>
+    {method} {name === undefined ? null : <span class="mono">{name}</span>}
+  </>
+);
+
+function Contents({ detail }: { readonly detail: TrafficDetail }) {
+  const { at, ms, session, client, principal, peer, transport, era, status, requestBytes, responseBytes, error, responses, direction } =
+    detail;
+  return (
+    <>
+      <Actions detail={detail} />
+      <Facts
+        facts={[
+          ["Status", <Badge key="status" word={status} />],
+          error === undefined ? undefined : ["Error", `${error.message} (${error.code})`],
+          ["When", <Time key="at" at={at} />],
+          ms === undefined ? undefined : ["Took", duration(ms)],
+          ["Size", responseBytes === undefined ? bytes(requestBytes) : `${bytes(requestBytes)} in, ${bytes(responseBytes)} out`],
+          ["From", direction === "in" ? "client to server" : "server to client"],
+          ["Client", client],
+          [
+            "Session",
+            session === undefined ? undefined : (
+              <Link key="session" href={`/traffic?session=${encodeURIComponent(session)}`}>
+                {session}
+              </Link>
+            ),
+          ],
+          ["Principal", principal],
+          [
+            "Over",
+            `${transport}, ${era === "modern" ? "stateless (2026-07-28)" : "with a session"}${peer === undefined ? "" : `, ${peer}`}`,
+          ],
+        ]}
+      />
+      <h3>{direction === "in" ? "Request" : "Message"}</h3>
+      <Message text={detail.request} label="request" open />
+      {responses.length === 0 ? null : <h3>{responses.length === 1 ? "Response" : `${responses.length} messages of the response`}</h3>}
+      <ol class="messages">
+        {responses.map((response, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- messages are only added at the end
+          <li key={index}>
+            {responses.length === 1 ? null : (
+              <span class="message-time mono dim" title={new Date(response.at).toISOString()}>
+                +{duration(Math.max(0, response.at - at))}
+              </span>
+            )}
+            <Message text={response.text} cut={response.cut === true} label={`message ${index + 1}`} open={responses.length < 4} />
+          </li>
+        ))}
+      </ol>
+      <Headers title="Request headers" headers={detail.requestHeaders} />
+      <Headers
+        title={detail.responseStatus === undefined ? "Response headers" : `Response headers, status ${detail.responseStatus}`}
+        headers={detail.responseHeaders}
+      />
+    </>
+  );
+}
+
+function Actions({ detail }: { readonly detail: TrafficDetail }) {
+  const playground = asPlaygroundPath(detail.request);
+  const url = new URL(about.value?.mcp ?? "/mcp", location.origin).href;
+  return (
+    <div class="row actions">
+      {playground === undefined ? null : (
+        <Link class="button small" href={playground}>
+          Repeat in the playground
+        </Link>
+      )}
+      {detail.direction === "in" && detail.transport === "http" ? (
+        <button type="button" class="small" onClick={() => void copyText(asCurl(detail, url), "the curl command")}>
+          Copy as curl
+        </button>
+      ) : null}
+      <button type="button" class="small" onClick={() => download(`request-${detail.n}.json`, detail)}>
+        Save
+      </button>
+    </div>
+  );
+}
+
+function Headers({ title, headers }: { readonly title: string; readonly headers: Readonly<Record<string, string>> }) {
+  const entries = Object.entries(headers).toSorted(([one], [other]) => one.localeCompare(other));
+  if (entries.length === 0) return null;
+  return (
+    <details>
+      <summary>
+        {title} <span class="dim">{entries.length}</span>
+      </summary>
+      <dl class="headers mono">
+        {entries.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class={value === "[hidden]" ? "dim" : ""}>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  );
+}
+
+/** One JSON-RPC message, as a tree or as it was sent. */
+function Message({
+  text,
+  label,
+  cut = false,
+  open,
+}: {
+  readonly text: string;
+  readonly label: string;
+  readonly cut?: boolean;
+  readonly open: boolean;
+}) {
+  const raw = useSignal(false);
+  const value = parse(text);
+  return (
+    <details class="message" open={open}>
+      <summary>{value === undefined ? label : summaryOf(value.json)}</summary>
+      <div class="row end message-tools">
+        <button
+          type="button"
+          class="small quiet"
+          disabled={value === undefined}
+          aria-pressed={raw.value}
+          onClick={() => (raw.value = !raw.value)}
+        >
+          Raw
+        </button>
+        <button type="button" class="small quiet" onClick={() => void copyText(text, `the ${label}`)}>
+          Copy
+        </button>
+      </div>
+      {value === undefined || raw.value ? (
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls
+        <pre class="raw" tabIndex={0}>
+          {text}
+        </pre>
+      ) : (
+        <JsonTree value={value.json} label={label} />
+      )}
+      {cut ? <p class="dim">The rest was too long to be kept.</p> : null}
+    </details>
+  );
+}
+
+function parse(text: string) {
+  try {
+    return { json: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
+
+function summaryOf(value: unknown): string {
+  if (!isRecord(value)) return "message";
+  if (typeof value["method"] === "string") return value["method"];
+  if ("error" in value) return "error";
+  return "result" in value ? "result" : "message";
+}

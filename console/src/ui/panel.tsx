@@ -1,0 +1,54 @@
+// Owns: the panel beside a list, with the details of the row that is open. Escape closes it.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import "./panel.css";
+
+export function Panel({
+  title,
+  label,
+  onClose,
+  children,
+}: {
+  readonly title: ComponentChildren;
+  /** For screen readers. */
+  readonly label: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}) {
+  const close = useRef(onClose);
+  close.current = onClose;
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      // A dialog or a menu that is open is closed first.
+      if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
+      close.current();
+    };
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, []);
+  return (
+    <aside class="panel" aria-label={label}>
+      <div class="panel-head">
+        <h2>{title}</h2>
+        <button type="button" class="small quiet" aria-label="Close the details" onClick={onClose}>
+          ✕
+        </button>
+      </div>
+      <div class="panel-body">{children}</div>
+    </aside>
+  );
+}
+
+/** Names and values, aligned. */
+export const Facts = ({ facts }: { readonly facts: readonly (readonly [name: string, value: ComponentChildren] | undefined)[] }) => (
+  <dl class="facts">
+    {facts.map((fact) =>
+      fact === undefined || fact[1] === undefined ? null : (
+        <div key={fact[0]}>
+          <dt>{fact[0]}</dt>
+          <dd>{fact[1]}</dd>
+        </div>
+      ),
+    )}
+  </dl>
+);

@@ -1,9 +1,22 @@
 // Owns: what the server's owner gives the gateway and the engine so that the console sees clients and figures. Does not own: traffic
 // (traffic.ts), and the routes.
 
-import { type Clock, type Figures, type Gateway, type JsonObject, type Observer, systemClock } from "../../core/contract/index.ts";
+import {
+  type Clock,
+  type Figures,
+  type Gateway,
+  type GatewayReport,
+  type JsonObject,
+  type Observer,
+  systemClock,
+} from "../../core/contract/index.ts";
 import { observers } from "../../core/contract/internal.ts";
+import type { RunningServer } from "./data.ts";
+import { Pulse, type PulseFigures } from "./pulse.ts";
+import { SecretArguments } from "./secret-arguments.ts";
 import type { TrafficRow } from "./shapes.ts";
+import { RecordedGateway } from "./traffic-gateway.ts";
+import { Traffic } from "./traffic.ts";
 
 /** Something that the server wrote to its log. */
 export interface Noted {
@@ -26,39 +39,93 @@ export interface LiveRecorder extends Disposable {
   note(level: Noted["level"], event: string, fields?: JsonObject): void;
   /** The figures of the gateway and the engine, summed. */
   figures(): Figures;
+  readonly traffic: Traffic;
+  /** The newest 500, oldest first. */
+  readonly noted: readonly Noted[];
+  /** Of the gateways. */
+  readonly reports: Iterable<GatewayReport>;
+  readonly pulse: PulseFigures;
 }
 
 export interface LiveOptions {
   readonly clock?: Clock;
+  /** What runs now. Undefined: it has not begun. Also whose secret arguments are hidden. */
+  readonly running: () => RunningServer | undefined;
   /** Another observer, such as telemetry's. */
   readonly beside?: Observer;
 }
 
-const MOST_NOTED = 1_000;
+const MOST_NOTED = 500;
+const BEAT_MS = 1_000;
 
 /** Begins to record. */
-export function recordLive({ clock = systemClock, beside }: LiveOptions = {}): LiveRecorder {
-  const sources = new Set<() => Figures>();
-  const noted: Noted[] = [];
-  const own: Observer = {
-    shows(figures) {
-      sources.add(figures);
-      return () => void sources.delete(figures);
-    },
-  };
-  return {
-    observer: observers(own, beside) ?? own,
-    gateway: (gateway) => gateway,
-    note(level, event, fields = {}) {
-      noted.push({ level, event, fields, at: clock.now() });
-      if (noted.length > MOST_NOTED) noted.shift();
-    },
-    figures: () => sum(Array.from(sources, (figures) => figures())),
-    [Symbol.dispose]() {
-      sources.clear();
-      noted.length = 0;
-    },
-  };
+export function recordLive(options: LiveOptions): LiveRecorder {
+  return new Recorder(options);
+}
+
+class Recorder implements LiveRecorder {
+  readonly observer: Observer;
+  readonly traffic: Traffic;
+  readonly #clock: Clock;
+  readonly #running: LiveOptions["running"];
+  readonly #sources = new Set<() => Figures>();
+  readonly #reports = new Set<GatewayReport>();
+  readonly #noted: Noted[] = [];
+  readonly #pulse: Pulse;
+  #undo: () => void;
+
+  constructor({ clock = systemClock, running, beside }: LiveOptions) {
+    this.#clock = clock;
+    this.#running = running;
+    this.traffic = new Traffic({ clock, secrets: new SecretArguments(() => running()?.kinds ?? []) });
+    this.#pulse = new Pulse(clock);
+    const own: Observer = {
+      shows: (figures) => {
+        this.#sources.add(figures);
+        return () => void this.#sources.delete(figures);
+      },
+    };
+    this.observer = observers(own, beside) ?? own;
+    this.#undo = clock.after(BEAT_MS, () => this.#beat());
+  }
+
+  #beat(): void {
+    this.#pulse.beat(this.#running()?.engine, this.traffic.received);
+    this.#undo = this.#clock.after(BEAT_MS, () => this.#beat());
+  }
+
+  gateway(gateway: Gateway, transport: TrafficRow["transport"]): Gateway {
+    if (gateway.report !== undefined) this.#reports.add(gateway.report);
+    return new RecordedGateway(gateway, this.traffic, transport);
+  }
+
+  note(level: Noted["level"], event: string, fields: JsonObject = {}): void {
+    this.#noted.push({ level, event, fields, at: this.#clock.now() });
+    if (this.#noted.length > MOST_NOTED) this.#noted.shift();
+  }
+
+  get noted(): readonly Noted[] {
+    return this.#noted;
+  }
+
+  get reports(): Iterable<GatewayReport> {
+    return this.#reports;
+  }
+
+  get pulse(): PulseFigures {
+    return this.#pulse.figures();
+  }
+
+  figures(): Figures {
+    return sum(Array.from(this.#sources, (figures) => figures()));
+  }
+
+  [Symbol.dispose](): void {
+    this.#undo();
+    this.#pulse.close();
+    this.traffic.close();
+    this.#sources.clear();
+  }
 }
 
 function sum(all: readonly Figures[]): Figures {

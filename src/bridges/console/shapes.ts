@@ -450,6 +450,21 @@ export interface TrafficRow {
   readonly responseBytes?: number;
   readonly status: "running" | "ok" | "error" | "tool-error" | "cancelled" | "notification";
   readonly error?: { readonly code: number; readonly message: string };
+  /** The stable code of a refusal or fault, such as `NOT_NOW`. */
+  readonly code?: string;
+}
+
+/** `GET /traffic`: newest first. */
+export interface TrafficPage extends PageOf<TrafficRow> {
+  /** Messages since the start that were not recorded: more than 1,000 a second came. */
+  readonly skipped: number;
+}
+
+/** The event `traffic` of the stream: rows that are new or have changed. A row that ends comes again, with the same `n`. */
+export interface TrafficBatch {
+  readonly items: readonly TrafficRow[];
+  /** Others that are new or have changed. */
+  readonly more: number;
 }
 
 /** `GET /traffic/:n` */
@@ -457,6 +472,7 @@ export interface TrafficDetail extends TrafficRow {
   /** Secrets are replaced by `[hidden]`. */
   readonly requestHeaders: Readonly<Record<string, string>>;
   readonly request: string;
+  readonly requestCut?: true;
   readonly responseStatus?: number;
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Messages in the order in which they were sent; a long one is cut. */

@@ -145,6 +145,7 @@ export function compileTool(kind: string, name: string, tool: AnyTool, roles: Ro
       readOnly: isReadOnly,
       ...(tool.input !== undefined && takesMisfits(tool.input) && { checksArguments: "misfits" }),
       ...(tool.task !== undefined && { task: tool.task }),
+      ...(tool.secret !== undefined && { secret: tool.secret }),
     }),
     action: new Action({
       name: ref,

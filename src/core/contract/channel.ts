@@ -52,6 +52,8 @@ export interface Exchange {
   readonly verb: "POST" | "GET" | "DELETE";
   /** Lower-case name. A header that was sent twice counts as absent and `duplicated`. */
   header(name: string): string | undefined;
+  /** The lower-case names of its headers. Absent: they cannot be listed. */
+  readonly headerNames?: readonly string[];
   readonly body?: Uint8Array;
   readonly caller: Caller;
   /** Served at `/mcp/meta`. */
@@ -104,12 +106,53 @@ export interface SocketMount {
   connect(channel: Channel, caller: Caller): Connection;
 }
 
+/** A session over HTTP that is in a gateway's memory. */
+export interface SessionReport {
+  /** Stands for the session's id, which is a secret. */
+  readonly name: string;
+  /** As it introduced itself. */
+  readonly client: JsonObject;
+  readonly revision: string;
+  readonly principal?: string;
+  readonly startedAt: number;
+  readonly seenAt: number;
+  /** Standalone streams: one at most. */
+  readonly streams: number;
+  readonly subscriptions: readonly string[];
+}
+
+/** A task that is in a gateway's memory. */
+export interface TaskReport {
+  readonly id: string;
+  readonly principal?: string;
+  readonly tool?: string;
+  readonly status: string;
+  /** How far it is. */
+  readonly message?: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** What a gateway has in memory, for its operators. */
+export interface GatewayReport {
+  /** By the id that its client sends. */
+  session(id: string): SessionReport | undefined;
+  /** Those used last come last. */
+  sessions(): Iterable<SessionReport>;
+  /** Oldest first. */
+  tasks(): Iterable<TaskReport>;
+  /** Undefined: there is no such task. False: it has ended. */
+  cancelTask(id: string): boolean | undefined;
+}
+
 /** The MCP protocol engine, as the transports see it. */
 export interface Gateway extends AsyncDisposable {
   connect(channel: Channel, caller: Caller): Connection;
   exchange(exchange: Exchange): Answer | Promise<Answer>;
   /** A POST needs to accept only one of the two media types of answers. Absent: both. */
   readonly acceptsEither?: boolean;
+  /** Absent: it has nothing to report. */
+  readonly report?: GatewayReport;
   /** Takes no new work; settles when all requests have ended. After `graceMs` the outcome of those that still run is reported as unknown. */
   drain(graceMs: number): Promise<void>;
 }

@@ -27,7 +27,20 @@ export {
 export { type Body, type ChainEvent, type Header, REDACTED } from "./chain.ts";
 export type { Closable } from "./closable.ts";
 export { Queues } from "./collections.ts";
-export type { Answer, Caller, Channel, Connection, MountRequest, Exchange, Gateway, HttpMount, SocketMount } from "./channel.ts";
+export type {
+  Answer,
+  Caller,
+  Channel,
+  Connection,
+  MountRequest,
+  Exchange,
+  Gateway,
+  GatewayReport,
+  HttpMount,
+  SessionReport,
+  SocketMount,
+  TaskReport,
+} from "./channel.ts";
 export type { Change, Engine, DeadLetter, ListQuery, Member, Members, PeerListener, Peers, Snapshot, Status, Trait } from "./engine.ts";
 export {
   type ListenCode,

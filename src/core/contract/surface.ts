@@ -65,6 +65,8 @@ export interface Offer {
    * clients are refused; "optional": they wait. Absent: all clients wait.
    */
   readonly task?: TaskSupport;
+  /** Arguments that are never stored or shown to operators. Clients do not see which they are. */
+  readonly secret?: readonly string[];
   /**
    * The members of the actor's state that the content of this resource depends on: subscribers are not notified of changes to others.
    * Absent: all members.

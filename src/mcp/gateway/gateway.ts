@@ -9,6 +9,7 @@ import {
   defaultRate,
   type Exchange,
   type Gateway,
+  type GatewayReport,
   type Rate,
   type Source,
   TokenBuckets,
@@ -74,11 +75,19 @@ export function createGateway(options: GatewayOptions): Gateway & Closable {
     connect: (channel: Channel, caller: Caller): Connection => new StreamConnection(core, channel, caller),
     exchange: (request: Exchange): Answer | Promise<Answer> => http.exchange(request),
     acceptsEither: settings.dialect.acceptsEither,
+    report: reportOf(core, legacy),
     drain,
     close,
     [Symbol.asyncDispose]: close,
   };
 }
+
+const reportOf = ({ tasks }: Core, { sessions }: SessionHttp): GatewayReport => ({
+  session: (id) => sessions.live(id)?.report(),
+  sessions: () => sessions.reports(),
+  tasks: () => tasks?.reports() ?? [],
+  cancelTask: (id) => tasks?.cancelByOperator(id),
+});
 
 const overBudget = (): Fault =>
   new Fault("BUSY", "Too much that was sent here is still being worked on; try again in a moment, or send less at once.", {

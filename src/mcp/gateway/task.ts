@@ -1,8 +1,9 @@
 // Owns: the life of one task: its status, questions and result, and its description. Does not own: which tasks there are (tasks.ts).
-import { type JsonObject, Cancellation, isJsonObject, type Json, type Progress } from "../../core/contract/index.ts";
+import { type JsonObject, Cancellation, isJsonObject, type Json, type Progress, type TaskReport } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type Call, type Members, withAnswers } from "./call.ts";
 import { type Fault, type FaultOverrides, wireError } from "./errors.ts";
+import { shortText } from "./json-rpc.ts";
 import { type Question, questionsOf, shapeQuestion } from "./questions.ts";
 
 /** A task's status, and what goes with it. */
@@ -26,6 +27,7 @@ export interface TaskOptions {
 /** How often a client should poll, at most. */
 const POLL_MS = 1_000;
 const LONGEST_MESSAGE = 1_000;
+const LONGEST_NAME = 256;
 
 /** A call that goes on after it was answered (SEP-2663). It is the signal of its own work, which is to end when it is aborted. */
 export class Task extends Cancellation {
@@ -36,6 +38,7 @@ export class Task extends Cancellation {
   /** Dropped at its end, since it may be long. */
   #sent: Call | undefined;
   readonly #length: number;
+  readonly #tool: string | undefined;
   readonly #now: () => number;
   readonly #createdAt: number;
   #updatedAt: number;
@@ -54,6 +57,7 @@ export class Task extends Cancellation {
     this.ttlMs = ttlMs;
     this.#sent = call;
     this.#length = JSON.stringify(call.params).length;
+    this.#tool = shortText(call.params["name"], LONGEST_NAME);
     this.#now = now;
     this.#createdAt = this.#updatedAt = now();
   }
@@ -66,6 +70,17 @@ export class Task extends Cancellation {
 
   get updatedAt(): number {
     return this.#updatedAt;
+  }
+
+  /** For operators: without arguments and results. */
+  report(): TaskReport {
+    return {
+      id: this.id,
+      ...omitUndefined({ principal: this.owner, tool: this.#tool, message: this.#message }),
+      status: this.#stage.status,
+      createdAt: this.#createdAt,
+      updatedAt: this.#updatedAt,
+    };
   }
 
   /** Characters that it holds: the params of its call, and after its end the result. */

@@ -1,6 +1,6 @@
 // Owns: the tasks of this process: beginning, finding, storing and expiring them, and their methods in 2026-07-28. Does not own: the life of
 // one task (task.ts), and the methods of 2025-11-25 (legacy/session-methods.ts).
-import { type JsonObject, type Catalogue, isJsonObject, type Json, type Viewer } from "../../core/contract/index.ts";
+import { type JsonObject, type Catalogue, isJsonObject, type Json, type TaskReport, type Viewer } from "../../core/contract/index.ts";
 import { EXTENSION, hasOwn, isTexts, missingScopes, memoize, getOwn, settledNow } from "../../core/contract/internal.ts";
 import type { PendingReplies, WorkCounter } from "./active-requests.ts";
 import { type Call, type Members, type Method, methodNotFound, type Outcome } from "./call.ts";
@@ -296,6 +296,20 @@ export class Tasks {
   /** All tasks in this process that the viewer may know of, oldest first. */
   owned(viewer: Viewer): readonly Task[] {
     return Array.from(this.#tasks.values()).filter((task) => mayKnow(task, viewer));
+  }
+
+  /** All tasks in this process, oldest first, for operators. */
+  *reports(): Generator<TaskReport> {
+    for (const task of this.#tasks.values()) yield task.report();
+  }
+
+  /** An operator cancels a task. Undefined: there is none. False: it has ended. */
+  cancelByOperator(id: string): boolean | undefined {
+    const task = this.#tasks.get(id);
+    if (task === undefined) return undefined;
+    if (task.over) return false;
+    task.cancel();
+    return true;
   }
 
   /** A task in the shape of 2026-07-28. */

@@ -37,6 +37,10 @@ export class HeaderList {
     return this.#raw.length / 2;
   }
 
+  get names(): readonly string[] {
+    return Object.keys(this.#map);
+  }
+
   /** By its lower-case name; the values of a header that may be repeated are joined by commas. */
   get(name: string): string | undefined {
     const value = this.#map[name];

@@ -259,6 +259,10 @@ export abstract class HttpExchange implements MountRequest {
     return this.#tokenChecked && name === "authorization" ? undefined : this.#head.headers.get(name);
   }
 
+  get headerNames(): readonly string[] {
+    return this.#head.headers.names;
+  }
+
   stream(headers?: Readonly<Record<string, string>>): Channel {
     return this.#open("events", headers);
   }

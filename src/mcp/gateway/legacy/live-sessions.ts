@@ -1,5 +1,5 @@
 // Owns: which HTTP sessions are in memory, to whom they belong, and when they expire. Does not own: what one session does (session.ts).
-import type { Caller, SessionRow, Source } from "../../../core/contract/index.ts";
+import type { Caller, SessionReport, SessionRow, Source } from "../../../core/contract/index.ts";
 import { isLocal, MultiMap, peerOf, settledNow } from "../../../core/contract/internal.ts";
 import { soon } from "../../../core/platform/index.ts";
 import type { Core } from "../core.ts";
@@ -37,6 +37,11 @@ export class Sessions {
   /** The sessions in memory. */
   all(): Iterable<Session> {
     return this.#live.values();
+  }
+
+  /** For operators. */
+  *reports(): Generator<SessionReport> {
+    for (const session of this.#live.values()) yield session.report();
   }
 
   live(id: string): Session | undefined {

@@ -6,13 +6,14 @@ import type {
   Channel,
   Json,
   LogLevel,
+  SessionReport,
   SessionRow,
   Source,
   Viewer,
   ListName,
   Log,
 } from "../../../core/contract/index.ts";
-import { sameClaims } from "../../../core/contract/internal.ts";
+import { omitUndefined, sameClaims } from "../../../core/contract/internal.ts";
 import { sha256Hex } from "../../../core/platform/index.ts";
 import type { ListMode } from "../../source/index.ts";
 import { ActiveRequests } from "../active-requests.ts";
@@ -102,6 +103,21 @@ export class Session implements StreamOwner {
   /** A name for actors, logs and observers, which must not know its id. */
   get name(): string {
     return standIn(this.row.id);
+  }
+
+  /** For operators: without its id. */
+  report(): SessionReport {
+    const { principal, client, subscriptions, createdAt, seenAt } = this.row;
+    return {
+      name: this.name,
+      client,
+      revision: this.revision,
+      ...omitUndefined({ principal }),
+      startedAt: createdAt,
+      seenAt: Math.max(seenAt, this.seenAt),
+      streams: this.standalone === undefined ? 0 : 1,
+      subscriptions,
+    };
   }
 
   get source(): Source {

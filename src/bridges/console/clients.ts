@@ -1,0 +1,136 @@
+// Owns: which clients were seen, and the figures of each. Does not own: their messages (traffic.ts).
+
+import type { Caller, SessionReport } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
+import { clientLabel } from "./json-rpc-text.ts";
+import { LastMinute } from "./minute.ts";
+import type { SessionRow, TrafficRow } from "./shapes.ts";
+import type { RecordedRow } from "./traffic-row.ts";
+import { sessionName } from "./traffic-text.ts";
+
+/** More are forgotten, the one that was silent for longest first. */
+const MOST_CLIENTS = 1_000;
+
+export type Transport = TrafficRow["transport"];
+export type Era = TrafficRow["era"];
+
+/** A session, a connection, or since 2026-07-28 all requests of one client for one principal. */
+export class SeenClient {
+  readonly name: string;
+  readonly transport: Transport;
+  era: Era;
+  client: string | undefined;
+  revision: string | undefined;
+  principal: string | undefined;
+  readonly peer: string | undefined;
+  readonly startedAt: number;
+  lastAt: number;
+  streams = 0;
+  requests = 0;
+  errors = 0;
+  hasEnded = false;
+  readonly minute = new LastMinute();
+  /** Recorded requests that wait for their responses, by id as JSON. */
+  readonly pending = new Map<string, RecordedRow>();
+
+  constructor(name: string, transport: Transport, era: Era, { principal, peer }: Caller, now: number) {
+    this.name = name;
+    this.transport = transport;
+    this.era = era;
+    this.principal = principal;
+    this.peer = peer;
+    this.startedAt = this.lastAt = now;
+  }
+
+  /** What a session of an earlier process said when it began. */
+  learn({ client, revision, principal }: SessionReport): void {
+    this.client ??= clientLabel(client);
+    this.revision ??= revision;
+    this.principal ??= principal;
+  }
+
+  answered(now: number, ms: number, isError: boolean): void {
+    this.requests += 1;
+    if (isError) this.errors += 1;
+    this.minute.add(now, ms, isError);
+  }
+
+  row(now: number, report: SessionReport | undefined): SessionRow {
+    const { latencyMs } = this.minute.figures(now);
+    const { client = clientLabel(report?.client), principal = report?.principal, peer } = this;
+    return {
+      name: this.name,
+      ...omitUndefined({ client, principal, peer }),
+      revision: this.revision ?? report?.revision ?? "",
+      startedAt: report?.startedAt ?? this.startedAt,
+      lastAt: Math.max(this.lastAt, report?.seenAt ?? 0),
+      streams: Math.max(this.streams, report?.streams ?? 0),
+      requests: this.requests,
+      errors: this.errors,
+      p50Ms: latencyMs.p50,
+      p99Ms: latencyMs.p99,
+      subscriptions: report?.subscriptions ?? [],
+    };
+  }
+}
+
+/** All that were seen, by what identifies them: a session's id, a connection's name, or client and principal. Least recently seen first. */
+export class SeenClients {
+  readonly #all = new Map<string, SeenClient>();
+  #connections = 0;
+
+  /** A session over HTTP, by its id, that is known already. */
+  known(id: string): SeenClient | undefined {
+    return this.#all.get(id);
+  }
+
+  /** A session over HTTP, by its id. Only of one that exists: anybody can send an id. */
+  session(id: string, caller: Caller, now: number): SeenClient {
+    return this.#find(id, () => new SeenClient(sessionName(id), "http", "legacy", caller, now));
+  }
+
+  connection(transport: Transport, caller: Caller, now: number): SeenClient {
+    this.#connections += 1;
+    const name = `${transport}|${this.#connections}`;
+    return this.#find(name, () => new SeenClient(name, transport, "legacy", caller, now));
+  }
+
+  /** All requests of 2026-07-28 over HTTP of that client and principal: such clients have no session. */
+  stateless(client: string | undefined, revision: string | undefined, caller: Caller, now: number): SeenClient {
+    const { principal, peer } = caller;
+    const name = `${client ?? "unknown"} | ${principal ?? peer ?? "nobody"}`;
+    return this.#find(`${name} | ${revision ?? ""}`, () => {
+      const made = new SeenClient(name, "http", "modern", caller, now);
+      made.client = client;
+      made.revision = revision;
+      return made;
+    });
+  }
+
+  #find(key: string, make: () => SeenClient): SeenClient {
+    const known = this.#all.get(key);
+    if (known !== undefined) {
+      // Only now and then, since each move costs as much as a look-up.
+      if (this.#all.size >= MOST_CLIENTS) this.#move(key, known);
+      return known;
+    }
+    const made = make();
+    this.#all.set(key, made);
+    if (this.#all.size > MOST_CLIENTS) for (const [oldest] of this.#all) return (this.#all.delete(oldest), made);
+    return made;
+  }
+
+  #move(key: string, client: SeenClient): void {
+    this.#all.delete(key);
+    this.#all.set(key, client);
+  }
+
+  ended(client: SeenClient): void {
+    client.hasEnded = true;
+    for (const [key, one] of this.#all) if (one === client) this.#all.delete(key);
+  }
+
+  all(): Iterable<SeenClient> {
+    return this.#all.values();
+  }
+}

@@ -1,0 +1,161 @@
+// Owns: what the console reads in the text of one JSON-RPC message, which may be cut or malformed. Does not own: answering it
+// (mcp/gateway).
+
+import { isJsonObject, isList, type Json, type JsonObject } from "../../core/contract/index.ts";
+import { cutText, tryParseJson } from "../../core/contract/internal.ts";
+
+const MAX_NAME = 256;
+/** Longer texts are searched, not parsed: parsing takes about 5 ms for each MiB. */
+const MAX_PARSED = 65_536;
+
+export interface MessageText {
+  readonly kind: "request" | "notification" | "response" | "batch" | "unreadable";
+  /** The id as JSON. */
+  readonly id?: string;
+  readonly method?: string;
+  /** The tool, prompt or URI. */
+  readonly name?: string;
+  /** Of the text, if it could be parsed. */
+  readonly value?: Json;
+  /** What a client says of itself in initialize, or in each message since 2026-07-28. */
+  readonly client?: string;
+  readonly revision?: string;
+}
+
+const short = (value: unknown): string | undefined => (typeof value === "string" ? cutText(value, MAX_NAME) : undefined);
+
+const NOTHING: JsonObject = Object.freeze({});
+
+const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : NOTHING);
+
+/** Name and version, as clients say. */
+export function clientLabel(info: unknown): string | undefined {
+  const { name, version } = objectOf(info);
+  const label = [short(name), short(version)].filter((part) => part !== undefined && part !== "").join(" ");
+  return label === "" ? undefined : label;
+}
+
+const META = "io.modelcontextprotocol/";
+
+export function readMessage(text: string, isCut: boolean): MessageText {
+  const value = isCut || text.length > MAX_PARSED ? undefined : tryParseJson(text);
+  if (value === undefined) return searched(text);
+  if (isList(value)) return { kind: "batch", value };
+  if (!isJsonObject(value)) return { kind: "unreadable", value };
+  return read(value);
+}
+
+function read(value: JsonObject): MessageText {
+  const { id, method } = value;
+  const isNamed = typeof id === "string" || typeof id === "number";
+  if (typeof method !== "string")
+    return isNamed || id === null ? { kind: "response", value, ...(isNamed && { id: JSON.stringify(id) }) } : { kind: "unreadable", value };
+  const params = objectOf(value["params"]);
+  const meta = objectOf(params["_meta"]);
+  const begins = method === "initialize";
+  const client = clientLabel(begins ? params["clientInfo"] : meta[`${META}clientInfo`]);
+  const revision = short(begins ? params["protocolVersion"] : meta[`${META}protocolVersion`]);
+  const name = nameIn(method, params);
+  return {
+    kind: isNamed ? "request" : "notification",
+    ...(isNamed && { id: JSON.stringify(id) }),
+    method: cutText(method, MAX_NAME),
+    value,
+    ...(name !== undefined && { name }),
+    ...(client !== undefined && { client }),
+    ...(revision !== undefined && { revision }),
+  };
+}
+
+function nameIn(method: string, params: JsonObject): string | undefined {
+  if (method === "completion/complete") {
+    const { name, uri } = objectOf(params["ref"]);
+    return short(name) ?? short(uri);
+  }
+  return short(params["name"]) ?? short(params["uri"]) ?? short(params["taskId"]);
+}
+
+const METHOD = /"method"\s*:\s*"([^"\\]{1,256})"/;
+const ID = /"id"\s*:\s*("(?:[^"\\]|\\.){0,256}"|-?\d{1,20})/;
+const NAME = /"(?:name|uri)"\s*:\s*"([^"\\]{1,256})"/;
+const HEAD = 4_096;
+
+/** Of a text that cannot be parsed: what its beginning seems to say. */
+function searched(text: string): MessageText {
+  const head = text.slice(0, HEAD);
+  const method = METHOD.exec(head)?.[1];
+  const id = ID.exec(head)?.[1];
+  if (method === undefined) return { kind: id === undefined ? "unreadable" : "response", ...(id !== undefined && { id }) };
+  const name = NAME.exec(head)?.[1];
+  return {
+    kind: id === undefined ? "notification" : "request",
+    method,
+    ...(id !== undefined && { id }),
+    ...(name !== undefined && { name }),
+  };
+}
+
+/** How a request ended, by the text of its response. */
+export interface Outcome {
+  readonly status: "ok" | "error" | "tool-error";
+  readonly error?: { readonly code: number; readonly message: string };
+  /** The stable code of a refusal or fault. */
+  readonly code?: string;
+}
+
+const OK: Outcome = Object.freeze({ status: "ok" });
+const FAILED: Outcome = Object.freeze({ status: "error" });
+const TOOL_FAILED: Outcome = Object.freeze({ status: "tool-error" });
+
+// Of our own gateway's texts, so that most responses need not be parsed: an error follows the id, and a tool's failure its content.
+const ERROR_HEAD = /^\{"jsonrpc":"2\.0","id":(?:null|-?[\d.e+]{1,32}|"(?:[^"\\]|\\.){0,1024}"),"error":/;
+const BARE_ERROR = /^\{"error":/;
+const TOOL_ERROR = /"isError":true[,}]/;
+
+export function readOutcome(text: string, isCut: boolean): Outcome {
+  const isError = ERROR_HEAD.test(text) || BARE_ERROR.test(text);
+  if (!isError && !TOOL_ERROR.test(text)) return OK;
+  const value = isCut || text.length > MAX_PARSED ? undefined : tryParseJson(text);
+  if (!isJsonObject(value)) return isError ? FAILED : TOOL_FAILED;
+  return isError ? errorIn(value) : toolErrorIn(value);
+}
+
+function errorIn(value: JsonObject): Outcome {
+  const { code, message, data } = objectOf(value["error"]);
+  const named = short(objectOf(data)["code"]);
+  return {
+    status: "error",
+    ...(typeof code === "number" && { error: { code, message: short(message) ?? "" } }),
+    ...(named !== undefined && { code: named }),
+  };
+}
+
+function toolErrorIn(value: JsonObject): Outcome {
+  const result = objectOf(value["result"]);
+  if (result["isError"] !== true) return OK;
+  const code = short(objectOf(objectOf(result["_meta"])["troupe/refused"])["code"]);
+  return { status: "tool-error", ...(code !== undefined && { code }) };
+}
+
+const RESPONSE_HEAD = '{"jsonrpc":"2.0","id":';
+
+/**
+ * The id, as JSON, of a response as our gateway writes it. Undefined: another message. Every message of a connection passes here, so it is
+ * not parsed.
+ */
+export function responseId(text: string): string | undefined {
+  if (!text.startsWith(RESPONSE_HEAD)) return undefined;
+  const from = RESPONSE_HEAD.length;
+  const to = text.charCodeAt(from) === 34 ? endOfText(text, from) : text.indexOf(",", from);
+  if (to === -1 || text.startsWith('"method"', to + 1)) return undefined;
+  return text.slice(from, to);
+}
+
+function endOfText(text: string, from: number): number {
+  for (let at = from + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 92) at += 1;
+    else if (code === 34) return at + 1;
+  }
+  return -1;
+}

@@ -1,0 +1,93 @@
+// Owns: counting durations and events of the last minute in bounded memory. Does not own: what is counted.
+
+/** Each is 9 % above the one before, from 10 µs to 2.5 minutes. */
+const BUCKETS = 192;
+const PER_DOUBLING = 8;
+const LEAST_MS = 0.01;
+
+const bucketOf = (ms: number): number => (ms <= LEAST_MS ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms / LEAST_MS) * PER_DOUBLING)));
+
+const upperMs = (bucket: number): number => LEAST_MS * 2 ** (bucket / PER_DOUBLING);
+
+const SLOTS = 6;
+const SLOT_MS = 60_000 / SLOTS;
+
+interface Slot {
+  /** Which ten seconds since 1970 it counts. */
+  of: number;
+  count: number;
+  errors: number;
+  maxMs: number;
+  readonly buckets: Uint32Array;
+}
+
+/** Durations in milliseconds. */
+export interface Latency {
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly count: number;
+}
+
+export interface MinuteFigures {
+  readonly requests: number;
+  readonly errors: number;
+  readonly latencyMs: Latency;
+}
+
+/** The requests of the last minute: six slots of ten seconds, each with a histogram of fixed size. */
+export class LastMinute {
+  readonly #slots: Slot[] = [];
+
+  add(now: number, ms: number, isError: boolean): void {
+    const slot = this.#slotAt(Math.floor(now / SLOT_MS));
+    slot.count += 1;
+    if (isError) slot.errors += 1;
+    if (ms > slot.maxMs) slot.maxMs = ms;
+    const bucket = bucketOf(ms);
+    slot.buckets[bucket] = (slot.buckets[bucket] ?? 0) + 1;
+  }
+
+  #slotAt(of: number): Slot {
+    const at = of % SLOTS;
+    const slot = (this.#slots[at] ??= { of, count: 0, errors: 0, maxMs: 0, buckets: new Uint32Array(BUCKETS) });
+    if (slot.of !== of) {
+      slot.of = of;
+      slot.count = slot.errors = slot.maxMs = 0;
+      slot.buckets.fill(0);
+    }
+    return slot;
+  }
+
+  figures(now: number): MinuteFigures {
+    const newest = Math.floor(now / SLOT_MS);
+    const recent = this.#slots.filter((slot) => slot.of > newest - SLOTS && slot.of <= newest);
+    const count = recent.reduce((sum, slot) => sum + slot.count, 0);
+    const max = recent.reduce((most, slot) => Math.max(most, slot.maxMs), 0);
+    const percentile = (share: number): number => Math.min(max, percentileOf(recent, Math.ceil(count * share)));
+    return {
+      requests: count,
+      errors: recent.reduce((sum, slot) => sum + slot.errors, 0),
+      latencyMs: {
+        p50: rounded(percentile(0.5)),
+        p95: rounded(percentile(0.95)),
+        p99: rounded(percentile(0.99)),
+        max: rounded(max),
+        count,
+      },
+    };
+  }
+}
+
+function percentileOf(slots: readonly Slot[], rank: number): number {
+  if (rank === 0) return 0;
+  let seen = 0;
+  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+    for (const { buckets } of slots) seen += buckets[bucket] ?? 0;
+    if (seen >= rank) return upperMs(bucket);
+  }
+  return upperMs(BUCKETS - 1);
+}
+
+const rounded = (ms: number): number => Math.round(ms * 1_000) / 1_000;

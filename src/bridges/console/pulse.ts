@@ -1,0 +1,79 @@
+// Owns: what is measured once a second: turns, messages, and how long the event loop was blocked. Does not own: the figures that engines
+// and gateways keep themselves.
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Clock, Engine } from "../../core/contract/index.ts";
+
+const KEPT = 60;
+const RESOLUTION_MS = 10;
+const NANOSECONDS = 1e6;
+
+export interface PulseFigures {
+  readonly uptimeMs: number;
+  readonly turnsPerSecond: number;
+  readonly requestsPerSecond: number;
+  /** The longest time that the loop was blocked in the last minute. */
+  readonly loopMs: number;
+}
+
+export class Pulse {
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  readonly #delays: number[] = [];
+  #engine: Engine | undefined;
+  #unwatch: (() => void) | undefined;
+  #turns = 0;
+  #received = 0;
+  #lastAt: number;
+  #turnsPerSecond = 0;
+  #requestsPerSecond = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startedAt = this.#lastAt = clock.elapsed?.() ?? clock.now();
+    this.#delay.enable();
+  }
+
+  #now(): number {
+    return this.#clock.elapsed?.() ?? this.#clock.now();
+  }
+
+  /** Once a second. `received`: messages since the start. In development the engine is another one after each reload. */
+  beat(engine: Engine | undefined, received: number): void {
+    if (engine !== this.#engine) {
+      this.#unwatch?.();
+      this.#engine = engine;
+      this.#unwatch = engine?.watch("*/*", () => void (this.#turns += 1));
+    }
+    const now = this.#now();
+    const seconds = Math.max(0.001, (now - this.#lastAt) / 1_000);
+    this.#turnsPerSecond = Math.round(this.#turns / seconds);
+    this.#requestsPerSecond = Math.round((received - this.#received) / seconds);
+    this.#turns = 0;
+    this.#received = received;
+    this.#lastAt = now;
+    this.#delays.push(this.#blockedMs());
+    if (this.#delays.length > KEPT) this.#delays.shift();
+    this.#delay.reset();
+  }
+
+  // The histogram has the whole time between two looks.
+  #blockedMs(): number {
+    return this.#delay.count === 0 ? 0 : Math.max(0, this.#delay.max / NANOSECONDS - RESOLUTION_MS);
+  }
+
+  figures(): PulseFigures {
+    return {
+      uptimeMs: Math.round(this.#now() - this.#startedAt),
+      turnsPerSecond: this.#turnsPerSecond,
+      requestsPerSecond: this.#requestsPerSecond,
+      loopMs: Math.round(Math.max(this.#blockedMs(), ...this.#delays) * 10) / 10,
+    };
+  }
+
+  close(): void {
+    this.#unwatch?.();
+    this.#delay.disable();
+  }
+}

@@ -1,0 +1,186 @@
+// Owns: a gateway as its transports see it, whose messages are recorded on their way. Does not own: what is recorded (traffic.ts).
+
+import type { Answer, Caller, CancelSignal, Channel, Connection, Exchange, Gateway, GatewayReport } from "../../core/contract/index.ts";
+import { andThenElse } from "../../core/contract/internal.ts";
+import type { SeenClient, Transport } from "./clients.ts";
+import type { RecordedRow } from "./traffic-row.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** Recording is never a reason for a request to fail. */
+function safely(run: () => void): void {
+  try {
+    run();
+  } catch {
+    return;
+  }
+}
+
+export class RecordedGateway implements Gateway {
+  readonly #inner: Gateway;
+  readonly #traffic: Traffic;
+  readonly #transport: Transport;
+  readonly acceptsEither?: boolean;
+  readonly report?: GatewayReport;
+
+  constructor(inner: Gateway, traffic: Traffic, transport: Transport) {
+    this.#inner = inner;
+    this.#traffic = traffic;
+    this.#transport = transport;
+    if (inner.acceptsEither !== undefined) this.acceptsEither = inner.acceptsEither;
+    if (inner.report !== undefined) this.report = inner.report;
+  }
+
+  exchange(exchange: Exchange): Answer | Promise<Answer> {
+    const row = this.#begin(exchange);
+    if (row === undefined) return this.#inner.exchange(exchange);
+    const recorded = new RecordedExchange(exchange, row, this.#traffic);
+    return andThenElse(this.#inner.exchange(recorded), this.#answered, this.#failed, recorded);
+  }
+
+  #begin(exchange: Exchange): RecordedRow | undefined {
+    try {
+      return this.#traffic.request(exchange);
+    } catch {
+      return undefined;
+    }
+  }
+
+  readonly #answered = (answer: Answer, { row, inner }: RecordedExchange): Answer => {
+    safely(() => this.#traffic.answered(row, inner, answer, this.report));
+    return answer;
+  };
+
+  readonly #failed = (error: unknown, { row }: RecordedExchange): never => {
+    safely(() => this.#traffic.streamEnded(row));
+    throw error;
+  };
+
+  connect(channel: Channel, caller: Caller): Connection {
+    const client = this.#traffic.clients.connection(this.#transport, caller, this.#traffic.now());
+    const recorded = new RecordedChannel(channel, (text) => this.#traffic.sent(client, text));
+    channel.disconnected.addEventListener("abort", () => safely(() => this.#traffic.connectionEnded(client)), { once: true });
+    return new RecordedConnection(this.#inner.connect(recorded, caller), client, caller, this.#traffic);
+  }
+
+  drain(graceMs: number): Promise<void> {
+    return this.#inner.drain(graceMs);
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#inner[Symbol.asyncDispose]();
+  }
+}
+
+class RecordedConnection implements Connection {
+  readonly #inner: Connection;
+  readonly #client: SeenClient;
+  readonly #caller: Caller;
+  readonly #traffic: Traffic;
+
+  constructor(inner: Connection, client: SeenClient, caller: Caller, traffic: Traffic) {
+    this.#inner = inner;
+    this.#client = client;
+    this.#caller = caller;
+    this.#traffic = traffic;
+  }
+
+  receive(frame: Uint8Array | string, caller?: Caller): void {
+    // No closure: frames come by the hundred thousand.
+    try {
+      this.#traffic.frame(this.#client, frame, caller ?? this.#caller);
+    } catch {
+      this.#traffic.skipped += 1;
+    }
+    this.#inner.receive(frame, caller);
+  }
+
+  async close(graceMs?: number): Promise<void> {
+    await this.#inner.close(graceMs);
+    safely(() => this.#traffic.connectionEnded(this.#client));
+  }
+}
+
+class RecordedExchange implements Exchange {
+  readonly inner: Exchange;
+  readonly row: RecordedRow;
+  readonly verb: Exchange["verb"];
+  readonly caller: Caller;
+  readonly body?: Uint8Array;
+  readonly posture?: "meta";
+  readonly #traffic: Traffic;
+  #channel: Channel | undefined;
+
+  constructor(inner: Exchange, row: RecordedRow, traffic: Traffic) {
+    const { verb, caller, body, posture } = inner;
+    this.inner = inner;
+    this.row = row;
+    this.verb = verb;
+    this.caller = caller;
+    if (body !== undefined) this.body = body;
+    if (posture !== undefined) this.posture = posture;
+    this.#traffic = traffic;
+  }
+
+  header(name: string): string | undefined {
+    return this.inner.header(name);
+  }
+
+  get disconnected(): CancelSignal {
+    return this.inner.disconnected;
+  }
+
+  stream(headers?: Readonly<Record<string, string>>): Channel {
+    return (this.#channel ??= this.#recorded(this.inner.stream(headers)));
+  }
+
+  #recorded(channel: Channel): Channel {
+    const { row } = this;
+    const ended = (): void => safely(() => this.#traffic.streamEnded(row));
+    channel.disconnected.addEventListener("abort", ended, { once: true });
+    return new RecordedChannel(
+      channel,
+      (text) => this.#traffic.sentFor(row, text),
+      // Other streams end with their answer.
+      () => safely(() => this.#traffic.streamClosed(row)),
+    );
+  }
+}
+
+class RecordedChannel implements Channel {
+  readonly #inner: Channel;
+  readonly #sent: (text: string) => void;
+  readonly #closed: (() => void) | undefined;
+
+  constructor(inner: Channel, sent: (text: string) => void, closed?: () => void) {
+    this.#inner = inner;
+    this.#sent = sent;
+    this.#closed = closed;
+  }
+
+  get ready(): boolean {
+    return this.#inner.ready;
+  }
+
+  get disconnected(): CancelSignal {
+    return this.#inner.disconnected;
+  }
+
+  send(text: string, eventId?: string, retryMs?: number, event?: string): void {
+    this.#inner.send(text, eventId, retryMs, event);
+    if (text === "") return;
+    try {
+      this.#sent(text);
+    } catch {
+      return;
+    }
+  }
+
+  onReady(run: () => void): () => void {
+    return this.#inner.onReady(run);
+  }
+
+  close(): void {
+    this.#inner.close();
+    if (this.#closed !== undefined) this.#closed();
+  }
+}

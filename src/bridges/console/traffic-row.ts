@@ -1,0 +1,155 @@
+// Owns: one recorded message with its responses, and its shapes. Does not own: when it is recorded (traffic.ts).
+
+import { omitUndefined } from "../../core/contract/internal.ts";
+import type { Era, SeenClient, Transport } from "./clients.ts";
+import type { MessageText, Outcome } from "./json-rpc-text.ts";
+import type { TrafficDetail, TrafficRow } from "./shapes.ts";
+import type { KeptText } from "./traffic-text.ts";
+
+/** Responses of one request that are kept: the first and the last are the interesting ones. */
+const MOST_RESPONSES = 50;
+
+export interface RowParts {
+  readonly n: number;
+  readonly at: number;
+  readonly begun: number;
+  readonly transport: Transport;
+  readonly direction: TrafficRow["direction"];
+  readonly era: Era;
+  readonly client: SeenClient;
+  readonly principal: string | undefined;
+  readonly peer: string | undefined;
+  readonly message: MessageText;
+  /** Where there is no message: the HTTP verb. */
+  readonly verb?: string;
+  readonly request: KeptText;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type Response = TrafficDetail["responses"][number];
+
+export class RecordedRow {
+  readonly n: number;
+  /** Of a session that begins, known at its end only. */
+  client: SeenClient;
+  readonly method: string;
+  /** In which order rows changed. */
+  stamp = 0;
+  status: TrafficRow["status"];
+  ms: number | undefined;
+  /** Texts that its responses must not show. */
+  secrets: readonly string[] = [];
+  readonly #parts: RowParts;
+  #error: Outcome["error"];
+  #code: string | undefined;
+  #responseBytes: number | undefined;
+  #responseStatus: number | undefined;
+  #responseHeaders: Readonly<Record<string, string>> = {};
+  readonly #responses: Response[] = [];
+  #last: KeptText | undefined;
+  /** Characters that it holds. */
+  size: number;
+  /** It counts as an open stream of its client. */
+  isStream = false;
+  /** Of its size, how much is counted. */
+  held = 0;
+
+  constructor(parts: RowParts) {
+    const { n, client, message, request, headers, verb } = parts;
+    this.n = n;
+    this.client = client;
+    this.#parts = parts;
+    this.method = message.method ?? verb ?? message.kind;
+    this.status = message.kind === "request" || message.kind === "batch" || verb !== undefined ? "running" : "notification";
+    this.size = request.text.length + JSON.stringify(headers).length;
+  }
+
+  get isRunning(): boolean {
+    return this.status === "running";
+  }
+
+  get begun(): number {
+    return this.#parts.begun;
+  }
+
+  get direction(): TrafficRow["direction"] {
+    return this.#parts.direction;
+  }
+
+  get message(): MessageText {
+    return this.#parts.message;
+  }
+
+  /** The id of the request, as JSON. */
+  get id(): string | undefined {
+    return this.#parts.message.id;
+  }
+
+  /** A message that was sent for it. */
+  responded(at: number, { text, bytes, isCut }: KeptText): void {
+    this.#responseBytes = (this.#responseBytes ?? 0) + bytes;
+    const response = { at, text, ...(isCut && { cut: true as const }) };
+    if (this.#responses.length < MOST_RESPONSES) {
+      this.#responses.push(response);
+      this.size += text.length;
+      return;
+    }
+    const before = this.#responses[MOST_RESPONSES - 1];
+    this.size += text.length - (before?.text.length ?? 0);
+    this.#responses[MOST_RESPONSES - 1] = response;
+  }
+
+  answered(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#responseStatus = status;
+    this.#responseHeaders = headers;
+    this.size += JSON.stringify(headers).length;
+  }
+
+  ended(ms: number, { status, error, code }: Pick<Outcome, "error" | "code"> & { readonly status: TrafficRow["status"] }): void {
+    this.status = status;
+    this.ms = ms;
+    this.#error = error;
+    this.#code = code;
+  }
+
+  row(): TrafficRow {
+    const { n, at, transport, era, direction, principal, peer, message, request } = this.#parts;
+    const { client } = this;
+    return {
+      n,
+      at,
+      transport,
+      era,
+      direction,
+      ...omitUndefined({ session: client.name === "" ? undefined : client.name, client: client.client, principal, peer }),
+      method: this.method,
+      ...omitUndefined({ name: message.name, ms: this.ms }),
+      requestBytes: request.bytes,
+      ...omitUndefined({ responseBytes: this.#responseBytes }),
+      status: this.status,
+      ...omitUndefined({ error: this.#error, code: this.#code }),
+    };
+  }
+
+  detail(): TrafficDetail {
+    const { headers, request } = this.#parts;
+    return {
+      ...this.row(),
+      requestHeaders: headers,
+      request: request.text,
+      ...(request.isCut && { requestCut: true as const }),
+      ...omitUndefined({ responseStatus: this.#responseStatus }),
+      responseHeaders: this.#responseHeaders,
+      responses: this.#responses,
+    };
+  }
+
+  matches(search: string): boolean {
+    const { message, request, principal } = this.#parts;
+    const { client } = this;
+    const texts = [this.method, message.name, client.client, client.name, principal, this.#error?.message, this.#code, request.text];
+    return (
+      texts.some((text) => text?.toLowerCase().includes(search)) || this.#responses.some(({ text }) => text.toLowerCase().includes(search))
+    );
+  }
+}

@@ -1,0 +1,59 @@
+// Owns: what is kept of messages and headers: cut to a bound, and without secrets. Does not own: which arguments are secret
+// (secret-arguments.ts).
+
+import type { Answer, Exchange } from "../../core/contract/index.ts";
+import { cutText } from "../../core/contract/internal.ts";
+import { sha256Hex } from "../../core/platform/index.ts";
+
+export const HIDDEN = "[hidden]";
+/** Characters of one message that are kept. */
+export const MAX_TEXT = 65_536;
+const MAX_HEADERS = 64;
+const MAX_VALUE = 1_024;
+
+/** A text as it is kept. */
+export interface KeptText {
+  readonly text: string;
+  /** In bytes, before it was cut. */
+  readonly bytes: number;
+  readonly isCut: boolean;
+}
+
+const decoder = new TextDecoder();
+
+export function keptText(given: string | Uint8Array): KeptText {
+  if (typeof given === "string") return { text: cutText(given, MAX_TEXT), bytes: Buffer.byteLength(given), isCut: given.length > MAX_TEXT };
+  const bytes = given.byteLength;
+  return { text: decoder.decode(bytes > MAX_TEXT ? given.subarray(0, MAX_TEXT) : given), bytes, isCut: bytes > MAX_TEXT };
+}
+
+/** An answer's body, which may be in pieces. */
+export function keptBody(body: NonNullable<Answer["body"]>): KeptText {
+  if (typeof body === "string" || body instanceof Uint8Array) return keptText(body);
+  let [text, bytes, isCut] = ["", 0, false];
+  for (const piece of body) {
+    const left = MAX_TEXT - text.length;
+    const kept = keptText(piece);
+    bytes += kept.bytes;
+    isCut ||= kept.isCut || kept.text.length > left;
+    if (left > 0) text += cutText(kept.text, left);
+  }
+  return { text, bytes, isCut };
+}
+
+const SECRET_HEADER = /authori[sz]ation|cookie|token|secret|password|api-?key|credential/;
+const SESSION = "mcp-session-id";
+
+/** The name that a gateway gives a session in actors and logs. */
+export const sessionName = (id: string): string => `session|${sha256Hex(id).slice(0, 32)}`;
+
+const shown = (name: string, value: string): string =>
+  SECRET_HEADER.test(name) ? HIDDEN : name === SESSION ? sessionName(value) : cutText(value, MAX_VALUE);
+
+export function requestHeaders(exchange: Exchange): Readonly<Record<string, string>> {
+  const names = (exchange.headerNames ?? [SESSION, "mcp-protocol-version", "accept", "content-type"]).slice(0, MAX_HEADERS);
+  return Object.fromEntries(names.map((name) => [name, shown(name, exchange.header(name) ?? HIDDEN)]));
+}
+
+export const responseHeaders = (headers: Answer["headers"]): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name, shown(name.toLowerCase(), value)]));

@@ -1,0 +1,395 @@
+// Owns: the recorded messages: which are recorded, in bounded memory and time, and what becomes of them. Does not own: where they pass
+// (traffic-gateway.ts), and what is kept of one (traffic-row.ts).
+//
+// A pipelined call takes a few microseconds, and recording one about as long. So not more than a thousand messages a second are recorded;
+// others are counted.
+
+import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
+import { type Era, SeenClient, SeenClients, type Transport } from "./clients.ts";
+import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
+import { LastMinute } from "./minute.ts";
+import { type SecretArguments, withoutTexts } from "./secret-arguments.ts";
+import { HIDDEN, keptBody, keptText, type KeptText, requestHeaders, responseHeaders } from "./traffic-text.ts";
+import { RecordedRow, type RowParts } from "./traffic-row.ts";
+
+const TICK_MS = 250;
+const ROWS_A_TICK = 250;
+const BYTES_A_TICK = 262_144;
+/** Requests of one client that wait for their responses, as far as they are recorded. */
+const MOST_PENDING = 1_000;
+const MOST_CODES = 100;
+
+export interface TrafficOptions {
+  readonly clock: Clock;
+  readonly secrets: SecretArguments;
+  readonly mostRows?: number;
+  readonly mostSize?: number;
+}
+
+/** An error code that clients were sent. */
+export interface SeenCode {
+  readonly code: string;
+  readonly count: number;
+  readonly lastAt: number;
+  /** The message, where the error had one. */
+  readonly message?: string;
+}
+
+const NO_HEADERS = Object.freeze({});
+
+export class Traffic {
+  readonly clients = new SeenClients();
+  /** Requests of all clients. */
+  readonly minute = new LastMinute();
+  /** Messages that came, recorded or not. */
+  received = 0;
+  /** Messages that were not recorded. */
+  skipped = 0;
+  readonly #clock: Clock;
+  readonly #secrets: SecretArguments;
+  readonly #rows: (RecordedRow | undefined)[];
+  readonly #mostSize: number;
+  readonly #codes = new Map<string, SeenCode>();
+  #next = 1;
+  #oldest = 1;
+  #size = 0;
+  #stamp = 0;
+  #rowsLeft = ROWS_A_TICK;
+  #bytesLeft = BYTES_A_TICK;
+  #undoTick: (() => void) | undefined;
+
+  constructor({ clock, secrets, mostRows = 2_000, mostSize = 16 * 1_048_576 }: TrafficOptions) {
+    this.#clock = clock;
+    this.#secrets = secrets;
+    this.#rows = Array.from({ length: mostRows });
+    this.#mostSize = mostSize;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  #elapsed(): number {
+    return this.#clock.elapsed?.() ?? this.#clock.now();
+  }
+
+  /** Grows with each change of a row. */
+  get stamp(): number {
+    return this.#stamp;
+  }
+
+  get codes(): Iterable<SeenCode> {
+    return this.#codes.values();
+  }
+
+  /** Whether another message may be recorded now. */
+  #takes(bytes: number): boolean {
+    if (this.#rowsLeft <= 0 || this.#bytesLeft <= 0) return false;
+    this.#rowsLeft -= 1;
+    this.#bytesLeft -= bytes;
+    this.#undoTick ??= this.#clock.after(TICK_MS, () => {
+      this.#undoTick = undefined;
+      this.#rowsLeft = ROWS_A_TICK;
+      this.#bytesLeft = BYTES_A_TICK;
+    });
+    return true;
+  }
+
+  close(): void {
+    this.#undoTick?.();
+  }
+
+  // ── over HTTP ─────────────────────────────────────────────────────────────
+
+  /** A request over HTTP has come. Undefined: it is not recorded. */
+  request(exchange: Exchange): RecordedRow | undefined {
+    this.received += 1;
+    const { body, verb, caller } = exchange;
+    if (!this.#takes(body?.byteLength ?? 0)) {
+      this.skipped += 1;
+      return undefined;
+    }
+    const request = keptText(body ?? "");
+    const message: MessageText = verb === "POST" ? readMessage(request.text, request.isCut) : { kind: "request", method: verb };
+    const era = eraOf(exchange, message);
+    const row = this.#record({
+      ...this.#parts(caller, message, request),
+      transport: "http",
+      direction: "in",
+      era,
+      client: this.#clientOf(exchange, message, era),
+      headers: requestHeaders(exchange),
+      ...(verb === "POST" ? undefined : { verb }),
+    });
+    if (message.kind === "response") this.#settleAsked(row);
+    return row;
+  }
+
+  #clientOf(exchange: Exchange, message: MessageText, era: Era): SeenClient {
+    const { caller } = exchange;
+    const now = this.now();
+    if (era === "modern") return this.clients.stateless(message.client, message.revision, caller, now);
+    const id = exchange.header("mcp-session-id");
+    const known = id === undefined ? undefined : this.clients.known(id);
+    return known ?? new SeenClient("", "http", "legacy", caller, now);
+  }
+
+  /** It was answered. With `answer.open` it goes on. */
+  answered(row: RecordedRow, exchange: Exchange, answer: Answer, report: GatewayReport | undefined): void {
+    if (row.client.name === "") this.#identify(row, exchange, answer, report);
+    row.answered(answer.status, responseHeaders(answer.headers));
+    const body = answer.body === undefined ? undefined : keptBody(answer.body);
+    if (body !== undefined) row.responded(this.now(), this.#cleaned(row, body));
+    if (answer.open !== true) return this.#end(row, outcomeOf(answer.status, body));
+    if (isLasting(row)) this.#opened(row);
+    this.#changed(row);
+  }
+
+  /** Only an answer shows that a session exists, and its begin. */
+  #identify(row: RecordedRow, exchange: Exchange, { status, headers }: Answer, report: GatewayReport | undefined): void {
+    const given = exchange.header("mcp-session-id");
+    const id = row.method === "initialize" ? headerIn(headers, "mcp-session-id") : given;
+    if (id === undefined || status >= 400) return;
+    const client = this.clients.session(id, exchange.caller, this.now());
+    const { message } = row;
+    if (row.method === "initialize") {
+      client.client = message.client;
+      client.revision = message.revision;
+    }
+    const known = report?.session(id);
+    if (known !== undefined) client.learn(known);
+    row.client = client;
+  }
+
+  /** A message was sent on the stream of an HTTP response. */
+  sentFor(row: RecordedRow, text: string): void {
+    const isReply = row.id !== undefined && responseId(text) === row.id;
+    const takes = this.#takes(text.length);
+    if (!isReply && isLasting(row)) return takes ? this.#sentAlone(row.client, "http", text) : this.#skip();
+    const kept = keptText(text);
+    if (takes) row.responded(this.now(), this.#cleaned(row, kept));
+    if (isReply) this.#end(row, readOutcome(kept.text, kept.isCut));
+    else this.#changed(row);
+  }
+
+  /** An open stream was closed by the server. */
+  streamClosed(row: RecordedRow): void {
+    if (row.isRunning && isLasting(row)) this.#end(row, { status: "ok" });
+  }
+
+  /** The client has left. */
+  streamEnded(row: RecordedRow): void {
+    if (row.isRunning) this.#end(row, { status: isLasting(row) ? "ok" : "cancelled" });
+  }
+
+  // ── on connections ────────────────────────────────────────────────────────
+
+  /** A frame has come on a connection. */
+  frame(client: SeenClient, frame: Uint8Array | string, caller: Caller): void {
+    this.received += 1;
+    if (!this.#takes(frame.length)) return this.#skip();
+    const request = keptText(frame);
+    const message = readMessage(request.text, request.isCut);
+    if (message.client !== undefined) client.client = message.client;
+    if (message.revision !== undefined) {
+      client.revision = message.revision;
+      client.era = message.method === "initialize" ? "legacy" : "modern";
+    }
+    const { transport, era } = client;
+    const row = this.#record({ ...this.#parts(caller, message, request), transport, direction: "in", era, client, headers: NO_HEADERS });
+    if (message.kind === "response") this.#settleAsked(row);
+    else if (message.method === "notifications/cancelled") this.#cancelled(client, message);
+    else if (row.isRunning) this.#await(client, row.id ?? BATCH, row);
+  }
+
+  /** A message was sent on a connection. */
+  sent(client: SeenClient, text: string): void {
+    const { pending } = client;
+    // Most are responses to requests that were not recorded.
+    if (pending.size === 0 && this.#rowsLeft <= 0) return;
+    const id = responseId(text) ?? (text.startsWith("[") ? BATCH : undefined);
+    if (id === undefined) return this.#takes(text.length) ? this.#sentAlone(client, client.transport, text) : this.#skip();
+    const row = pending.get(id);
+    if (row === undefined) return;
+    pending.delete(id);
+    const kept = keptText(text);
+    row.responded(this.now(), this.#cleaned(row, kept));
+    this.#end(row, readOutcome(kept.text, kept.isCut));
+  }
+
+  connectionEnded(client: SeenClient): void {
+    for (const row of client.pending.values()) this.#end(row, { status: isLasting(row) ? "ok" : "cancelled" });
+    client.pending.clear();
+    this.clients.ended(client);
+  }
+
+  #opened(row: RecordedRow): void {
+    if (!row.isRunning) return;
+    row.isStream = true;
+    row.client.streams += 1;
+  }
+
+  #await({ pending }: SeenClient, id: string, row: RecordedRow): void {
+    if (isLasting(row)) this.#opened(row);
+    pending.set(id, row);
+    if (pending.size > MOST_PENDING) for (const [first] of pending) return void pending.delete(first);
+  }
+
+  #cancelled({ pending }: SeenClient, { value }: MessageText): void {
+    const id = requestIdIn(value);
+    const row = id === undefined ? undefined : pending.get(id);
+    if (id === undefined || row === undefined) return;
+    pending.delete(id);
+    this.#end(row, { status: "cancelled" });
+  }
+
+  /** A notification or a request of the server. */
+  #sentAlone(client: SeenClient, transport: Transport, text: string): void {
+    const request = keptText(text);
+    const message = readMessage(request.text, request.isCut);
+    const { principal, peer, era } = client;
+    const caller = { scopes: [], ...(principal === undefined ? undefined : { principal }), ...(peer === undefined ? undefined : { peer }) };
+    const row = this.#record({ ...this.#parts(caller, message, request), transport, direction: "out", era, client, headers: NO_HEADERS });
+    if (row.isRunning) this.#await(client, `asked ${row.id}`, row);
+  }
+
+  /** A client has answered a request of the server. */
+  #settleAsked(row: RecordedRow): void {
+    const { pending } = row.client;
+    const asked = pending.get(`asked ${row.id}`);
+    if (asked === undefined) return;
+    pending.delete(`asked ${row.id}`);
+    const { request } = row.detail();
+    asked.responded(this.now(), keptText(request));
+    this.#end(asked, readOutcome(request, false));
+  }
+
+  // ── rows ──────────────────────────────────────────────────────────────────
+
+  #skip(): void {
+    this.skipped += 1;
+  }
+
+  #parts(caller: Caller, message: MessageText, request: KeptText) {
+    const { principal, peer } = caller;
+    return { n: this.#next, at: this.now(), begun: this.#elapsed(), principal, peer, message, request };
+  }
+
+  #record(parts: RowParts): RecordedRow {
+    const cleaned = this.#withoutSecrets(parts);
+    const row = new RecordedRow(cleaned.parts);
+    row.secrets = cleaned.secrets;
+    row.client.lastAt = parts.at;
+    this.#next += 1;
+    const at = row.n % this.#rows.length;
+    this.#forget(this.#rows[at]);
+    this.#rows[at] = row;
+    this.#size += row.size;
+    row.held = row.size;
+    this.#changed(row);
+    return row;
+  }
+
+  #withoutSecrets(parts: RowParts): { readonly parts: RowParts; readonly secrets: readonly string[] } {
+    const { message, request } = parts;
+    if (message.value === undefined)
+      return { parts: this.#secrets.isUnsafe(request.text) ? { ...parts, request: { ...request, text: HIDDEN } } : parts, secrets: [] };
+    const cleaned = this.#secrets.clean(message.value);
+    if (cleaned === undefined) return { parts, secrets: [] };
+    const safe = { ...request, text: JSON.stringify(cleaned.value) };
+    return { parts: { ...parts, request: safe, message: { ...message, value: cleaned.value } }, secrets: cleaned.secrets };
+  }
+
+  #cleaned(row: RecordedRow, kept: KeptText): KeptText {
+    return row.secrets.length === 0 ? kept : { ...kept, text: withoutTexts(kept.text, row.secrets) };
+  }
+
+  #changed(row: RecordedRow): void {
+    this.#stamp += 1;
+    row.stamp = this.#stamp;
+    if (this.#rows[row.n % this.#rows.length] !== row) return;
+    this.#size += row.size - row.held;
+    row.held = row.size;
+    while (this.#size > this.#mostSize && this.#oldest < row.n) this.#forget(this.#rows[this.#oldest % this.#rows.length]);
+  }
+
+  #forget(row: RecordedRow | undefined): void {
+    this.#oldest = Math.max(this.#oldest + (row === undefined ? 1 : 0), (row?.n ?? 0) + 1);
+    if (row === undefined) return;
+    this.#rows[row.n % this.#rows.length] = undefined;
+    this.#size -= row.held;
+  }
+
+  #end(row: RecordedRow, outcome: Pick<Outcome, "error" | "code"> & { readonly status: RecordedRow["status"] }): void {
+    if (!row.isRunning) return this.#changed(row);
+    const ms = this.#elapsed() - row.begun;
+    row.ended(ms, outcome);
+    if (row.isStream) row.client.streams -= 1;
+    if (row.message.kind === "request" && !isLasting(row) && row.direction === "in") {
+      const isError = outcome.status === "error" || outcome.status === "tool-error";
+      row.client.answered(this.now(), ms, isError);
+      this.minute.add(this.now(), ms, isError);
+      if (isError) this.#count(outcome);
+    }
+    this.#changed(row);
+  }
+
+  #count({ code, error }: Pick<Outcome, "error" | "code">): void {
+    const name = code ?? (error === undefined ? undefined : String(error.code));
+    if (name === undefined) return;
+    const before = this.#codes.get(name);
+    if (before === undefined && this.#codes.size >= MOST_CODES) return;
+    this.#codes.set(name, {
+      code: name,
+      count: (before?.count ?? 0) + 1,
+      lastAt: this.now(),
+      ...(error === undefined ? undefined : { message: error.message }),
+    });
+  }
+
+  // ── to be read ────────────────────────────────────────────────────────────
+
+  find(n: number): RecordedRow | undefined {
+    const row = this.#rows[n % this.#rows.length];
+    return row?.n === n ? row : undefined;
+  }
+
+  /** Newest first. */
+  *newest(): Generator<RecordedRow> {
+    for (let n = this.#next - 1; n >= this.#oldest; n -= 1) {
+      const row = this.find(n);
+      if (row !== undefined) yield row;
+    }
+  }
+}
+
+/** In place of an id: the responses of a batch are one. */
+const BATCH = "[]";
+
+/** Streams stay open: what they carry are messages of their own. */
+const isLasting = ({ method }: RecordedRow): boolean => method === "GET" || method === "subscriptions/listen";
+
+function eraOf(exchange: Exchange, { method, revision }: MessageText): Era {
+  if (method === "initialize" || exchange.header("mcp-session-id") !== undefined) return "legacy";
+  // Revisions are dates: they compare as text.
+  return (revision ?? exchange.header("mcp-protocol-version") ?? "") >= "2026" ? "modern" : "legacy";
+}
+
+function outcomeOf(
+  status: number,
+  body: KeptText | undefined,
+): Pick<Outcome, "error" | "code"> & { readonly status: RecordedRow["status"] } {
+  if (status === 499) return { status: "cancelled" };
+  const outcome: Outcome = body === undefined ? { status: "ok" } : readOutcome(body.text, body.isCut);
+  return status >= 400 && outcome.status === "ok" ? { status: "error", error: { code: status, message: `HTTP ${status}` } } : outcome;
+}
+
+const headerIn = (headers: Answer["headers"], name: string): string | undefined =>
+  Object.entries(headers ?? {}).find(([key]) => key.toLowerCase() === name)?.[1];
+
+function requestIdIn(value: MessageText["value"]): string | undefined {
+  if (typeof value !== "object" || value === null || !("params" in value)) return undefined;
+  const { params } = value;
+  if (typeof params !== "object" || params === null || !("requestId" in params)) return undefined;
+  return JSON.stringify(params["requestId"]);
+}

@@ -16,7 +16,7 @@ export const aboutRoutes: readonly ConsoleRoute<ConsoleData>[] = [
 ];
 
 async function about(data: ConsoleData): Promise<About> {
-  const { about: own, running, operate, reader } = data;
+  const { about: own, running, operate, reader, live } = data;
   const can: Ability[] = [];
   const cannot: Partial<Record<Ability, string>> = {};
   const say = (ability: Ability, present: boolean, why: string): void => {
@@ -42,6 +42,8 @@ async function about(data: ConsoleData): Promise<About> {
   say("timers", reader.due !== undefined, "This engine does not list its timers.");
   say("outbox", reader.undelivered !== undefined, "This engine does not list what it has yet to deliver.");
   say("indexes", running?.().engine.query !== undefined, running === undefined ? offline : "This engine has no indexes.");
+  const unrecorded = running === undefined ? offline : "This server does not record its clients: give the console a recorder (recordLive).";
+  for (const ability of ["traffic", "sessions", "tasks"] as const) say(ability, live !== undefined, unrecorded);
   say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as somebody else.');
   return {
     ...own,

@@ -4,5 +4,6 @@ import { aboutRoutes } from "./about-routes.ts";
 import type { ConsoleData } from "./data.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import { textRoutes } from "./text-routes.ts";
+import { trafficRoutes } from "./traffic-routes.ts";
 
-export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [...aboutRoutes, ...textRoutes];
+export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [...aboutRoutes, ...textRoutes, ...trafficRoutes];

@@ -49,6 +49,11 @@ export class SeenClient {
     this.principal ??= principal;
   }
 
+  /** A session over HTTP, which its gateway knows as long as it lives. */
+  get isSession(): boolean {
+    return this.transport === "http" && this.era === "legacy";
+  }
+
   answered(now: number, ms: number, isError: boolean): void {
     this.requests += 1;
     if (isError) this.errors += 1;

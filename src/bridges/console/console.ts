@@ -55,6 +55,7 @@ const STATUS: Readonly<Record<string, number>> = { NO_ACTOR: 404, UNKNOWN_INDEX:
 export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
   const { path = "/console", assets, token } = options;
   const finder = routeFinder(ALL_ROUTES);
+  if (options.running !== undefined) options.live?.serves(options.running);
   const api: HttpMount = {
     path: `${path}/api`,
     verbs: ["GET", "POST", "DELETE"],

@@ -35,6 +35,8 @@ export interface LiveRecorder extends Disposable {
   readonly observer: Observer;
   /** The same gateway, for one transport: what goes through it is recorded. */
   gateway(gateway: Gateway, transport: TrafficRow["transport"]): Gateway;
+  /** What runs from now on: its turns are counted, and its secret arguments hidden. `consoleFor` says it, before there are clients. */
+  serves(running: () => RunningServer): void;
   /** Takes what is logged: faults, slow turns, indexes. The doctor explains it. */
   note(level: Noted["level"], event: string, fields?: JsonObject): void;
   /** The figures of the gateway and the engine, summed. */
@@ -49,8 +51,6 @@ export interface LiveRecorder extends Disposable {
 
 export interface LiveOptions {
   readonly clock?: Clock;
-  /** What runs now. Undefined: it has not begun. Also whose secret arguments are hidden. */
-  readonly running: () => RunningServer | undefined;
   /** Another observer, such as telemetry's. */
   readonly beside?: Observer;
 }
@@ -59,7 +59,7 @@ const MOST_NOTED = 500;
 const BEAT_MS = 1_000;
 
 /** Begins to record. */
-export function recordLive(options: LiveOptions): LiveRecorder {
+export function recordLive(options: LiveOptions = {}): LiveRecorder {
   return new Recorder(options);
 }
 
@@ -67,17 +67,16 @@ class Recorder implements LiveRecorder {
   readonly observer: Observer;
   readonly traffic: Traffic;
   readonly #clock: Clock;
-  readonly #running: LiveOptions["running"];
+  #running: (() => RunningServer) | undefined;
   readonly #sources = new Set<() => Figures>();
   readonly #reports = new Set<GatewayReport>();
   readonly #noted: Noted[] = [];
   readonly #pulse: Pulse;
   #undo: () => void;
 
-  constructor({ clock = systemClock, running, beside }: LiveOptions) {
+  constructor({ clock = systemClock, beside }: LiveOptions) {
     this.#clock = clock;
-    this.#running = running;
-    this.traffic = new Traffic({ clock, secrets: new SecretArguments(() => running()?.kinds ?? []) });
+    this.traffic = new Traffic({ clock, secrets: new SecretArguments(() => this.#running?.().kinds ?? []) });
     this.#pulse = new Pulse(clock);
     const own: Observer = {
       shows: (figures) => {
@@ -90,8 +89,12 @@ class Recorder implements LiveRecorder {
   }
 
   #beat(): void {
-    this.#pulse.beat(this.#running()?.engine, this.traffic.received);
+    this.#pulse.beat(this.#running?.().engine, this.traffic.received);
     this.#undo = this.#clock.after(BEAT_MS, () => this.#beat());
+  }
+
+  serves(running: () => RunningServer): void {
+    this.#running = running;
   }
 
   gateway(gateway: Gateway, transport: TrafficRow["transport"]): Gateway {

@@ -280,9 +280,9 @@ export class Traffic {
     const row = new RecordedRow(cleaned.parts);
     row.secrets = cleaned.secrets;
     row.client.lastAt = parts.at;
-    this.#next += 1;
     const at = row.n % this.#rows.length;
     this.#forget(this.#rows[at]);
+    this.#next += 1;
     this.#rows[at] = row;
     this.#size += row.size;
     row.held = row.size;
@@ -310,14 +310,14 @@ export class Traffic {
     if (this.#rows[row.n % this.#rows.length] !== row) return;
     this.#size += row.size - row.held;
     row.held = row.size;
-    while (this.#size > this.#mostSize && this.#oldest < row.n) this.#forget(this.#rows[this.#oldest % this.#rows.length]);
+    while (this.#size > this.#mostSize && this.#oldest < row.n) this.#forget(this.find(this.#oldest));
   }
 
   #forget(row: RecordedRow | undefined): void {
-    this.#oldest = Math.max(this.#oldest + (row === undefined ? 1 : 0), (row?.n ?? 0) + 1);
     if (row === undefined) return;
     this.#rows[row.n % this.#rows.length] = undefined;
     this.#size -= row.held;
+    while (this.#oldest < this.#next && this.find(this.#oldest) === undefined) this.#oldest += 1;
   }
 
   #end(row: RecordedRow, outcome: Pick<Outcome, "error" | "code"> & { readonly status: RecordedRow["status"] }): void {

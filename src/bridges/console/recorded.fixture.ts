@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
 import { actor, refuse } from "../../core/actor/index.ts";
-import { type Gateway, isJsonObject, type JsonObject, systemClock } from "../../core/contract/index.ts";
+import { type Gateway, isJsonObject, type Json, type JsonObject, systemClock } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../../core/store/index.ts";
 import { createGateway } from "../../mcp/gateway/index.ts";
@@ -48,6 +48,9 @@ export interface Answered {
   readonly status: number;
   readonly body: JsonObject;
 }
+
+/** A text as it is; other values as JSON. */
+export const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : JSON.stringify(value ?? null));
 
 const object = (value: unknown): JsonObject => (isJsonObject(value) ? value : { value: String(value) });
 

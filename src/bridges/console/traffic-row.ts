@@ -46,7 +46,6 @@ export class RecordedRow {
   #responseStatus: number | undefined;
   #responseHeaders: Readonly<Record<string, string>> = {};
   readonly #responses: Response[] = [];
-  #last: KeptText | undefined;
   /** Characters that it holds. */
   size: number;
   /** It counts as an open stream of its client. */

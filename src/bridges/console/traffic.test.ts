@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
 import { connectInMemory } from "../../mcp/transport/index.ts";
-import { RecordedServer } from "./recorded.fixture.ts";
+import { RecordedServer, textOf } from "./recorded.fixture.ts";
 
 const TASKS = "io.modelcontextprotocol/tasks";
 
 const texts = (detail: JsonObject): readonly string[] =>
-  Array.isArray(detail["responses"]) ? detail["responses"].map((one) => (isJsonObject(one) ? String(one["text"]) : "")) : [];
+  Array.isArray(detail["responses"]) ? detail["responses"].map((one) => (isJsonObject(one) ? textOf(one["text"]) : "")) : [];
 
 test("a session over HTTP: its messages, names, times and results, without the session's id", async () => {
   await using server = await RecordedServer.start();
@@ -32,11 +32,11 @@ test("a session over HTTP: its messages, names, times and results, without the s
   assert.ok(Number(looked?.["ms"]) >= 0 && Number(looked?.["requestBytes"]) > 50 && Number(looked?.["responseBytes"]) > 50);
   assert.equal(new Set(rows.map((row) => row["session"])).size, 1);
   for (const row of rows) {
-    const { body } = await server.api(`/traffic/${String(row["n"])}`);
+    const { body } = await server.api(`/traffic/${textOf(row["n"])}`);
     assert.ok(!JSON.stringify(body).includes(session), `the session's id is in ${JSON.stringify(body)}`);
   }
-  const { body } = await server.api(`/traffic/${String(begun?.["n"])}`);
-  assert.match(String(body["request"]), /"clientInfo"/);
+  const { body } = await server.api(`/traffic/${textOf(begun?.["n"])}`);
+  assert.match(textOf(body["request"]), /"clientInfo"/);
   assert.match(texts(body)[0] ?? "", /"protocolVersion":"2025-11-25"/);
   assert.equal(body["responseStatus"], 200);
 });
@@ -52,7 +52,7 @@ test("secret arguments, also within a call of a meta tool, tokens and cookies ar
     )
   ).text();
   const details = [];
-  for (const { n } of await server.items("/traffic")) details.push((await server.api(`/traffic/${String(n)}`)).body);
+  for (const { n } of await server.items("/traffic")) details.push((await server.api(`/traffic/${textOf(n)}`)).body);
   const all = JSON.stringify(details);
   for (const secret of ["xyzzy", "1234", "abcdef123456", "987654321", "k-1357911"])
     assert.ok(!all.includes(secret), `${secret} is in ${all}`);
@@ -95,7 +95,7 @@ test("a connection: requests and responses are paired, notifications of the serv
     ["notifications/initialized", "notification", "memory|1", "ada", "piped 0"],
     ["initialize", "ok", "memory|1", "ada", "piped 0"],
   ]);
-  const { body } = await server.api(`/traffic/${String(rows.at(-3)?.["n"])}`);
+  const { body } = await server.api(`/traffic/${textOf(rows.at(-3)?.["n"])}`);
   assert.match(texts(body)[0] ?? "", /Opened with \[hidden\]/);
   assert.equal((await server.items("/sessions"))[0]?.["name"], "memory|1");
 });
@@ -140,9 +140,9 @@ test("a message that cannot be read is recorded, cut and served", async () => {
   await server.call("look", { note: "y".repeat(200_000) });
   const [long, bad] = await server.items("/traffic");
   assert.deepEqual([bad?.["method"], bad?.["status"]], ["tools/call", "error"]);
-  const { body } = await server.api(`/traffic/${String(long?.["n"])}`);
+  const { body } = await server.api(`/traffic/${textOf(long?.["n"])}`);
   assert.equal(body["requestCut"], true);
-  assert.ok(String(body["request"]).length <= 65_536 && Number(body["requestBytes"]) > 200_000);
+  assert.ok(textOf(body["request"]).length <= 65_536 && Number(body["requestBytes"]) > 200_000);
 });
 
 test("tasks are listed and cancelled", async () => {
@@ -150,7 +150,7 @@ test("tasks are listed and cancelled", async () => {
   await server.call("wait", {}, { extensions: { [TASKS]: {} } });
   const [task] = await server.items("/tasks");
   assert.deepEqual([task?.["tool"], task?.["status"], task?.["message"]], ["wait", "working", "half"]);
-  const id = String(task?.["id"]);
+  const id = textOf(task?.["id"]);
   const cancelled = await server.api(`/tasks/${id}/cancel`, {});
   assert.deepEqual([cancelled.status, cancelled.body["status"]], [200, "cancelled"]);
   assert.equal((await server.api(`/tasks/${id}/cancel`, {})).status, 409);

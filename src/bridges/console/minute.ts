@@ -22,7 +22,7 @@ interface Slot {
 }
 
 /** Durations in milliseconds. */
-export interface Latency {
+interface Latency {
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;

@@ -7,7 +7,7 @@ import { sha256Hex } from "../../core/platform/index.ts";
 
 export const HIDDEN = "[hidden]";
 /** Characters of one message that are kept. */
-export const MAX_TEXT = 65_536;
+const MAX_TEXT = 65_536;
 const MAX_HEADERS = 64;
 const MAX_VALUE = 1_024;
 

@@ -85,7 +85,7 @@ function Result({ row }: { readonly row: CallRow }) {
 function Progress({ progress }: { readonly progress: NonNullable<CallRow["progress"]> }) {
   const { progress: done, total } = progress;
   return (
-    <label class="progress">
+    <label class="call-progress">
       <progress {...(typeof total === "number" ? { max: total, value: Number(done) } : {})} />
       <span>{textIn(progress, "message") ?? JSON.stringify(done)}</span>
     </label>

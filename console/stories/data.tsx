@@ -1,0 +1,105 @@
+// Owns: stories of parts that show data: tables, trees, charts, pages.
+import { useSignal } from "@preact/signals";
+import type { Json } from "../../src/core/contract/index.ts";
+import { Badge } from "../src/ui/badge.tsx";
+import { Chart } from "../src/ui/chart.tsx";
+import { JsonTree } from "../src/ui/json-tree.tsx";
+import { Pager } from "../src/ui/pager.tsx";
+import { useSelection } from "../src/ui/selection.ts";
+import { Sparkline } from "../src/ui/sparkline.tsx";
+import { SortedTable, Table } from "../src/ui/table.tsx";
+import { Tabs } from "../src/ui/tabs.tsx";
+import { duration } from "../src/ui/time.tsx";
+import type { Stories } from "./main.tsx";
+
+interface Row {
+  readonly name: string;
+  readonly status: string;
+  readonly ms: number;
+}
+
+const ROWS: readonly Row[] = [
+  { name: "<b>not bold</b>", status: "ok", ms: 3 },
+  { name: "report", status: "error", ms: 1_200 },
+  { name: "a-name-without-any-place-to-break-it-".repeat(6), status: "running", ms: 40 },
+];
+const columns = [
+  { head: "Name", cell: ({ name }: Row) => name, sort: ({ name }: Row) => name },
+  { head: "Status", cell: ({ status }: Row) => <Badge word={status} /> },
+  { head: "Time", cell: ({ ms }: Row) => duration(ms), align: "right", sort: ({ ms }: Row) => ms },
+] as const;
+
+const STATE: Json = {
+  title: "The <i>torch</i>",
+  count: 12,
+  open: true,
+  none: null,
+  long: "It goes on and on. ".repeat(40),
+  people: Array.from({ length: 30 }, (_, n) => ({ name: `Person ${n}`, age: n })),
+  nested: { one: { two: { three: { four: [1, 2, [3]] } } } },
+};
+const TIMES = Array.from({ length: 60 }, (_, n) => 1_795_900_000 + n);
+const WAVE = TIMES.map((_, n) => 50 + Math.round(40 * Math.sin(n / 6)));
+
+export const dataStories: Stories = {
+  Table: () => <Table caption="Calls" columns={columns} rows={ROWS} keyOf={({ name }) => name} />,
+  "Table, sorted and selected": function Selected() {
+    const selection = useSelection();
+    return (
+      <SortedTable
+        caption="Calls that can be selected"
+        columns={columns}
+        rows={ROWS}
+        keyOf={({ name }) => name}
+        nameOf={({ name }) => name}
+        selection={selection}
+        otherwise="-time"
+      />
+    );
+  },
+  "Table without rows": () => <Table caption="No calls" columns={columns} rows={[]} keyOf={({ name }) => name} />,
+  Pager: () => (
+    <>
+      <Pager
+        pages={{ after: "", seen: [], open: () => undefined, reset: () => undefined }}
+        count={50}
+        size={50}
+        next="50"
+        total={1_000_000}
+      />
+      <Pager pages={{ after: "", seen: [], open: () => undefined, reset: () => undefined }} count={12} size={50} next={undefined} />
+    </>
+  ),
+  Tabs: function Tabbed() {
+    const at = useSignal("state");
+    return (
+      <Tabs
+        label="An actor"
+        value={at.value}
+        onChange={(id) => (at.value = id)}
+        tabs={[
+          { id: "state", label: "State" },
+          { id: "history", label: "History", count: 1_204 },
+          { id: "relations", label: "Relations" },
+        ]}
+      >
+        {at.value}
+      </Tabs>
+    );
+  },
+  "JSON tree": () => <JsonTree label="A state" value={STATE} search changed={{ n: 1, paths: new Set(["/count", "/people/2/age"]) }} />,
+  "JSON tree of a text": () => <JsonTree label="A text" value="Only a text." />,
+  Chart: () => (
+    <Chart
+      seconds={60}
+      title="Turns per second"
+      times={TIMES}
+      format={(value) => String(value)}
+      series={[{ label: "turns", color: "--accent", values: WAVE, fill: true }]}
+    />
+  ),
+  "Chart without data": () => (
+    <Chart seconds={60} title="Nothing yet" times={[]} format={String} series={[{ label: "turns", color: "--accent", values: [] }]} />
+  ),
+  Sparkline: () => <Sparkline values={WAVE} />,
+};

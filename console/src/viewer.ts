@@ -97,12 +97,14 @@ function read(): readonly Recent[] {
   }
 }
 
-/** The latest first. */
+/** New ones first. One that is chosen again keeps its place: nothing moves under the pointer. */
 export const recentViewers = signal(read());
 
 export function remember({ principal, scopes, claims }: Recent): void {
   if (principal === "" && scopes === "" && claims === "") return;
-  const others = recentViewers.value.filter((one) => one.principal !== principal);
-  recentViewers.value = [{ principal, scopes, claims }, ...others].slice(0, MOST);
+  const own = { principal, scopes, claims };
+  const before = recentViewers.value;
+  const isKnown = before.some((one) => one.principal === principal);
+  recentViewers.value = isKnown ? before.map((one) => (one.principal === principal ? own : one)) : [own, ...before].slice(0, MOST);
   localStorage.setItem(NAME, JSON.stringify(recentViewers.value));
 }

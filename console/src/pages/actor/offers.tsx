@@ -15,6 +15,8 @@ import { describeOff } from "./why-off.ts";
 import type { ActorTabProps } from "./tabs.ts";
 import "./offers.css";
 
+const REMEMBER_MS = 3_000;
+
 const LISTS = [
   ["tools", "Tools"],
   ["resources", "Resources"],
@@ -35,7 +37,7 @@ function Offers({ actor, reload }: ActorTabProps) {
   const { id, seq, owner } = actor;
   const viewer = useViewer();
   const [search, setSearch] = useParameter("q");
-  const [show, setShow] = useParameter("show");
+  const [show, setShow] = useParameter("only");
   const [chosen, setChosen] = useParameter("offer");
   const { principal, scopes, claims } = viewer;
   const lists = listModeOf(viewer);
@@ -47,7 +49,11 @@ function Offers({ actor, reload }: ActorTabProps) {
   };
   const surface = useResource<SurfaceShape>(`${JSON.stringify(query)} ${seq}`, (signal) => get(`${actorPath(id)}/surface`, query, signal));
   const principals = usePrincipals(id, owner);
-  useEffect(() => remember({ principal, scopes, claims }), [principal, scopes, claims]);
+  useEffect(() => {
+    // A name that is still being typed is not remembered.
+    const timer = setTimeout(() => remember({ principal, scopes, claims }), REMEMBER_MS);
+    return () => clearTimeout(timer);
+  }, [principal, scopes, claims]);
 
   const offers = surface.data.value?.offers;
   const error = surface.error.value;

@@ -1,9 +1,19 @@
 // Owns: the list of the API's routes. Does not own: any of them.
 
 import { aboutRoutes } from "./about-routes.ts";
+import { actorRoutes } from "./actor-routes.ts";
+import { chainRoutes } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
+import { operationRoutes } from "./operation-routes.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import { textRoutes } from "./text-routes.ts";
 import { trafficRoutes } from "./traffic-routes.ts";
 
-export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [...aboutRoutes, ...textRoutes, ...trafficRoutes];
+export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [
+  ...aboutRoutes,
+  ...actorRoutes,
+  ...chainRoutes,
+  ...operationRoutes,
+  ...textRoutes,
+  ...trafficRoutes,
+];

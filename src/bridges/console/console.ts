@@ -11,6 +11,7 @@ import {
   TroupeError,
 } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
+import { OperationError } from "../operate/index.ts";
 import { ALL_ROUTES } from "./all-routes.ts";
 import type { ConsoleAssets } from "./assets.ts";
 import type { ConsoleData } from "./data.ts";
@@ -46,7 +47,14 @@ const SAFE_HEADERS = {
 };
 
 /** Of the engine's refusals that are no conflict (409) with the state of an actor. */
-const STATUS: Readonly<Record<string, number>> = { NO_ACTOR: 404, UNKNOWN_INDEX: 404, BAD_ID: 400, BAD_QUERY: 400 };
+const STATUS: Readonly<Record<string, number>> = {
+  NO_ACTOR: 404,
+  UNKNOWN_INDEX: 404,
+  NOT_FOUND: 404,
+  BAD_ID: 400,
+  BAD_QUERY: 400,
+  USAGE: 400,
+};
 
 /**
  * The console, to be mounted beside MCP: `serveHttp({ gateway, endpoints: consoleFor({ … }) })`. The page's own files need no token, and
@@ -147,13 +155,14 @@ function depthOf(value: Json, depth = 0): number {
 
 const describe = (error: unknown): { readonly error: { readonly code: string; readonly message: string } } => ({
   error:
-    error instanceof TroupeError || error instanceof RequestError
-      ? { code: error.code, message: error.message }
+    error instanceof TroupeError || error instanceof RequestError || error instanceof OperationError
+      ? { code: error.code === "USAGE" ? "BAD_REQUEST" : error.code, message: error.message }
       : { code: "INTERNAL", message: "The console failed: the server's log says why." },
 });
 
 function failure(error: unknown): Answer {
-  const status = error instanceof RequestError ? error.status : error instanceof TroupeError ? (STATUS[error.code] ?? 409) : 500;
+  const isKnown = error instanceof TroupeError || error instanceof OperationError;
+  const status = error instanceof RequestError ? error.status : isKnown ? (STATUS[error.code] ?? 409) : 500;
   return { status, headers: { ...SAFE_HEADERS, "cache-control": "no-store" }, body: JSON.stringify(describe(error)) };
 }
 

@@ -175,6 +175,8 @@ export interface ActorDetail extends ActorRow {
   /** A fork: what it sends is recorded, never delivered. */
   readonly muted?: true;
   readonly state: Json;
+  /** It has more than 4 MiB, so it is left out: `state` is null. */
+  readonly stateTooLarge?: true;
   readonly stateBytes: number;
   /** Messages that wait in its mailbox. Absent: unknown. */
   readonly queued?: number;
@@ -271,7 +273,10 @@ export interface EventRow {
   readonly changed: readonly string[];
   /** From acceptance to commit, where it is known. */
   readonly ms?: number;
+  /** The body was erased: what it held is unknown. */
   readonly erased?: true;
+  /** Arguments or reply are too long for a list, and left out: `GET /events/:id` has them, up to 4 MiB. */
+  readonly cut?: true;
 }
 
 /** `GET /events/:id` */
@@ -504,6 +509,23 @@ export interface Changes {
   readonly items: readonly { readonly id: ActorId; readonly seq: number; readonly status: Status }[];
   /** Others that changed, too. */
   readonly more: number;
+}
+
+/** `POST …/stop`, `POST …/restart` */
+export interface Done {
+  readonly ok: true;
+}
+
+/** `POST …/fork`, `…/revert`, `…/checkpoint`, `…/edit`: the event that was written. */
+export interface Written {
+  readonly actor: ActorId;
+  readonly seq: number;
+  readonly head: string;
+  /** Of a revert: how many later events sent messages. */
+  readonly sent?: number;
+  /** Of a checkpoint: how many bodies were erased. */
+  readonly erased?: number;
+  readonly signed?: boolean;
 }
 
 /** Every answer that is not 2xx. */

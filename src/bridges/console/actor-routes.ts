@@ -1,0 +1,219 @@
+// Owns: the list of actors, and one actor in detail. Does not own: its chain (chain-routes.ts), what it offers (surface-routes.ts).
+
+import {
+  type ActorId,
+  type Change,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Row,
+  type Status,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import { encodedKeyOf, isActorId, keyIn, kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import type { ActorState } from "../operate/index.ts";
+import type { ConsoleData } from "./data.ts";
+import {
+  actorOf,
+  badRequest,
+  behaviourOf,
+  choiceIn,
+  MAX_BYTES,
+  notFound,
+  numberIn,
+  objectIn,
+  redactedArgs,
+  serverOf,
+  stateOf,
+  textIn,
+  turn,
+} from "./requests.ts";
+import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import type { ActorDetail, ActorPage, ActorRow, TimerRow } from "./shapes.ts";
+
+const STATUSES = ["live", "failed", "stopped"] as const;
+const ORDERS = ["asc", "desc"] as const;
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1_000;
+
+export const actorRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+  {
+    verb: "GET",
+    path: "/actors",
+    summary: "Lists actors, in the order of kinds, then of keys; or those that an index finds.",
+    query: {
+      kind: { description: "Of this kind only." },
+      status: { description: "Of this status only.", schema: { type: "string", enum: STATUSES } },
+      search: { description: "Text that is in their ids, in any case. At most 20,000 actors are examined: go on with `next`." },
+      index: { description: "The name of an index: its order, `where` and `text` apply." },
+      where: { description: "With `index`: a JSON object of conditions by field." },
+      text: { description: "With `index`: words that the actors' texts must have." },
+      order: { description: "With `index`: of its order.", schema: { type: "string", enum: ORDERS } },
+      after: { description: "`next` of the page before." },
+      limit: { description: "How many.", schema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT } },
+    },
+    answers: "ActorPage",
+    handle: async (request, data) => (textIn(request, "index") === undefined ? await list(request, data) : await query(request, data)),
+  },
+  {
+    verb: "GET",
+    path: "/actors/:kind/:key",
+    summary: "One actor: its state, timers, children, and what is known of it.",
+    answers: "ActorDetail",
+    handle: async (request, data) => await detail(actorOf(request), data),
+  },
+];
+
+const limitOf = (request: ConsoleRequest): number => numberIn(request, "limit", { least: 1, most: MAX_LIMIT }) ?? DEFAULT_LIMIT;
+
+function rowOf(id: ActorId, status: Status, seq: number): ActorRow {
+  return { id, kind: kindOf(id), key: keyIn(id) ?? encodedKeyOf(id), status, seq };
+}
+
+// ── the list ────────────────────────────────────────────────────────────────
+
+const PAGE = 1_000;
+/** A search that finds nothing must end. */
+const MAX_EXAMINED = 20_000;
+
+async function list(request: ConsoleRequest, { reader }: ConsoleData): Promise<ActorPage> {
+  const kind = textIn(request, "kind");
+  const status = choiceIn(request, "status", STATUSES);
+  const search = textIn(request, "search")?.toLowerCase();
+  const limit = limitOf(request);
+  const matches = ({ id, status: own }: Change): boolean =>
+    (status === undefined || own === status) && (search === undefined || isIn(id, search));
+  const isFiltered = status !== undefined || search !== undefined;
+  const pageSize = isFiltered ? PAGE : limit;
+  let after = placeIn(request);
+  const items: ActorRow[] = [];
+  let examined = 0;
+  let next: ActorId | undefined;
+  for (;;) {
+    const live = status === "live" || status === "failed" ? true : undefined;
+    // Rows that cannot be read are skipped here: `verify` reports them.
+    const page = await reader.list({ limit: pageSize, ...omitUndefined({ kind, after, live }) }, () => undefined);
+    for (const change of page) {
+      examined += 1;
+      next = change.id;
+      if (matches(change)) items.push(rowOf(change.id, change.status, change.seq));
+      if (items.length >= limit) break;
+    }
+    if (items.length >= limit) break;
+    if (page.length < pageSize) {
+      next = undefined;
+      break;
+    }
+    if (examined >= MAX_EXAMINED) break;
+    after = next;
+    await turn();
+  }
+  const total = isFiltered ? undefined : await reader.count?.(omitUndefined({ kind }));
+  return { items, ...omitUndefined({ next, total }), ...(isFiltered && next !== undefined && { examined }) };
+}
+
+function placeIn(request: ConsoleRequest): ActorId | undefined {
+  const after = textIn(request, "after");
+  if (after === undefined) return undefined;
+  if (!isActorId(after)) throw badRequest("after must be `next` of the page before.");
+  return after;
+}
+
+/** As people read it: the key decoded. */
+const isIn = (id: ActorId, search: string): boolean =>
+  id.toLowerCase().includes(search) || (id.includes("%") && `${kindOf(id)}/${keyIn(id) ?? ""}`.toLowerCase().includes(search));
+
+// ── by an index ─────────────────────────────────────────────────────────────
+
+/** Actors that an index finds are read one by one. */
+const READ_AT_ONCE = 50;
+
+async function query(request: ConsoleRequest, data: ConsoleData): Promise<ActorPage> {
+  const { engine, indexes } = serverOf(data);
+  const name = textIn(request, "index");
+  const index = indexes.find((one) => one.name === name);
+  if (index === undefined || engine.query === undefined)
+    throw notFound(`There is no index of this name: GET /console/api lists the indexes of each kind.`);
+  const page = await engine.query(index, {
+    limit: limitOf(request),
+    ...omitUndefined({
+      where: objectIn(request, "where"),
+      text: textIn(request, "text"),
+      order: choiceIn(request, "order", ORDERS),
+      cursor: request.query.get("after") ?? undefined,
+    }),
+  });
+  const items: ActorRow[] = [];
+  for (const item of page.items) {
+    const { id } = item;
+    const found = await data.reader.state(id);
+    // It was removed since the index was read.
+    if (found !== undefined) items.push({ ...rowOf(id, found.status, found.seq), lastAt: found.lastMessageAt, fields: fieldsOf(item) });
+    if (items.length % READ_AT_ONCE === 0) await turn();
+  }
+  return { items, ...omitUndefined({ next: page.next }) };
+}
+
+function fieldsOf(item: object): JsonObject {
+  return isJsonObject(item) ? Object.fromEntries(Object.entries(item).filter(([name]) => name !== "id" && name !== "key")) : {};
+}
+
+// ── one actor ───────────────────────────────────────────────────────────────
+
+async function detail(id: ActorId, data: ConsoleData): Promise<ActorDetail> {
+  const { reader } = data;
+  const found = await stateOf(reader, id);
+  const row = await reader.row?.(id);
+  const children = (await reader.children?.(id)) ?? [];
+  const stateBytes = Buffer.byteLength(JSON.stringify(found.state));
+  const failure = reader.health?.(id)?.failure;
+  const { seq, head, status, uid, version, createdAt, lastMessageAt, messageCount } = found;
+  return {
+    ...rowOf(id, status, seq),
+    lastAt: lastMessageAt,
+    uid,
+    head,
+    version,
+    createdAt,
+    lastMessageAt,
+    messageCount,
+    persistence: found.persistence ?? "disk",
+    ...omitUndefined({ owner: found.owner ?? row?.owner, parent: row?.parent, muted: row?.muted }),
+    children,
+    state: stateBytes > MAX_BYTES ? null : found.state,
+    ...(stateBytes > MAX_BYTES && { stateTooLarge: true }),
+    stateBytes,
+    ...omitUndefined({ queued: data.running?.().engine.queued?.(id) }),
+    timers: row === undefined ? [] : timersOf(id, row, data),
+    pending: row === undefined ? 0 : Object.keys(row.pending).length,
+    ...(status === "failed" && {
+      failure: { code: "ACTOR_FAILED", message: failure ?? `${id} has failed: the server's log says why. Restart it to try again.` },
+    }),
+    links: linksOf(id, found, data),
+  };
+}
+
+/** Soonest first. */
+function timersOf(id: ActorId, { wakes, policy, lastMessageAt, status }: Row, data: ConsoleData): readonly TimerRow[] {
+  const timers = Object.entries(wakes).map(([name, wake]): TimerRow => {
+    const { at, action, everyMs, cron, timeZone, cause } = wake;
+    const args: Json | undefined =
+      wake.args === undefined ? undefined : redactedArgs(data, { id: "", to: id, action, args: wake.args, at, seed: "" });
+    return { actor: id, name, at, action, ...omitUndefined({ args, everyMs, cron, timeZone, cause }) };
+  });
+  if (policy?.expireMs !== undefined && status !== "stopped") timers.push({ actor: id, name: "", at: lastMessageAt + policy.expireMs });
+  return timers.toSorted((one, other) => one.at - other.at);
+}
+
+const OPERATOR: Viewer = { principal: "operator", scopes: [] };
+
+/** Of an actor whose code fails there are none: its faults are in the log. */
+function linksOf(id: ActorId, { state, status, version }: ActorState, data: ConsoleData): Readonly<Record<string, ActorId>> {
+  const behaviour = behaviourOf(data, id);
+  if (behaviour?.surface === undefined || status === "stopped" || version !== behaviour.version) return {};
+  try {
+    return behaviour.surface(state, { ...OPERATOR, self: id }).links ?? {};
+  } catch {
+    return {};
+  }
+}

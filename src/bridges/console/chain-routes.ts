@@ -1,0 +1,174 @@
+// Owns: reading an actor's chain: its events, one event, states, differences. Does not own: checking it (verify-routes.ts), what led from
+// one event to another (cause-routes.ts).
+
+import { diffStates, readBody, readHeader } from "../../core/chain/index.ts";
+import type { ActorId, ChainEvent, Json } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
+import { type ActorReader, stateAfter } from "../operate/index.ts";
+import type { ConsoleData } from "./data.ts";
+import { changedBy, eventRow, eventRows } from "./event-rows.ts";
+import { actorOf, badRequest, choiceIn, MAX_BYTES, notAvailable, notFound, numberIn, SEQ, stateOf, textIn, turn } from "./requests.ts";
+import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import type { EventDetail, EventRow, PageOf, StateAt, StateDiff } from "./shapes.ts";
+
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 100;
+const MAX_DIFFERENCES = 1_000;
+const NUMBER = { type: "integer", minimum: 0 };
+
+export const chainRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+  {
+    verb: "GET",
+    path: "/actors/:kind/:key/events",
+    summary: "The events of an actor's chain. With filters, at most 5,000 are examined: go on with `next`.",
+    query: {
+      after: { description: "Only those after this event, by its number.", schema: NUMBER },
+      before: {
+        description: "Only those before this event, by its number. With `order=desc`, `next` is its value for the next page.",
+        schema: NUMBER,
+      },
+      limit: { description: "How many.", schema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT } },
+      type: { description: "Of this type only, such as tools/add." },
+      principal: { description: "Done for this principal only." },
+      search: { description: "Text that is in their arguments, changes or replies, in any case." },
+      order: { description: "Newest first, or oldest first (default).", schema: { type: "string", enum: ["asc", "desc"] } },
+    },
+    answers: "PageOf<EventRow>",
+    handle: async (request, data) => await events(request, data.reader),
+  },
+  {
+    verb: "GET",
+    path: "/events/:id",
+    summary: "One event, with the texts that were hashed.",
+    answers: "EventDetail",
+    handle: async ({ params }, data) => await eventDetail(params["id"] ?? "", data.reader),
+  },
+  {
+    verb: "GET",
+    path: "/actors/:kind/:key/state",
+    summary: "The state of an actor after an event, or now.",
+    query: { at: { description: "The number of the event. Absent: the last one.", schema: NUMBER } },
+    answers: "StateAt",
+    handle: async (request, data) => {
+      const id = actorOf(request);
+      return await stateAt(data.reader, id, numberIn(request, "at", SEQ));
+    },
+  },
+  {
+    verb: "GET",
+    path: "/actors/:kind/:key/diff",
+    summary: "Where the states after two events differ. At most 1,000 places.",
+    query: {
+      from: { description: "The number of an event; 0: before the first.", schema: NUMBER },
+      to: { description: "The number of another. Absent: the last one.", schema: NUMBER },
+    },
+    answers: "StateDiff",
+    handle: async (request, data) => await diff(request, data.reader),
+  },
+];
+
+// ── events ──────────────────────────────────────────────────────────────────
+
+const CHUNK = 200;
+const MAX_EXAMINED = 5_000;
+
+type Filter = (event: ChainEvent) => boolean;
+
+async function events(request: ConsoleRequest, reader: ActorReader): Promise<PageOf<EventRow>> {
+  const id = actorOf(request);
+  const { seq } = await stateOf(reader, id);
+  const limit = numberIn(request, "limit", { least: 1, most: MAX_LIMIT }) ?? DEFAULT_LIMIT;
+  const after = numberIn(request, "after", SEQ) ?? 0;
+  const before = Math.min(numberIn(request, "before", SEQ) ?? seq + 1, seq + 1);
+  const filter = filterIn(request);
+  const found: ChainEvent[] = [];
+  const descending = choiceIn(request, "order", ["asc", "desc"]) === "desc";
+  const size = filter === undefined ? Math.min(limit, CHUNK) : CHUNK;
+  // The numbers between which events have not been examined yet: both excluded.
+  let low = after;
+  let high = before;
+  let examined = 0;
+  while (high - low > 1 && found.length < limit && examined < MAX_EXAMINED) {
+    const from = descending ? Math.max(low, high - 1 - size) : low;
+    const wanted = Math.min(size, high - 1 - from);
+    const page = (await reader.events(id, from, wanted)).filter((event) => readHeader(event).seq < high);
+    for (const event of descending ? page.toReversed() : page) {
+      examined += 1;
+      const place = readHeader(event).seq;
+      if (descending) high = place;
+      else low = place;
+      if (filter?.(event) !== false) found.push(event);
+      if (found.length >= limit) break;
+    }
+    if (found.length >= limit) break;
+    // Events that are not stored, as those of an actor in memory, leave a gap.
+    if (descending) high = from + 1;
+    else low = from + wanted;
+    await turn();
+  }
+  const ordered = descending ? found.toReversed() : found;
+  const rows = await eventRows(reader, ordered);
+  const isMore = high - low > 1;
+  return { items: descending ? rows.toReversed() : rows, ...(isMore && { next: String(descending ? high : low) }) };
+}
+
+function filterIn(request: ConsoleRequest): Filter | undefined {
+  const type = textIn(request, "type");
+  const principal = textIn(request, "principal");
+  const search = textIn(request, "search")?.toLowerCase();
+  if (type === undefined && principal === undefined && search === undefined) return undefined;
+  return (event) =>
+    (type === undefined || readHeader(event).type === type) &&
+    (principal === undefined || eventRow(event, []).principal === principal) &&
+    (search === undefined || textOf(event).includes(search));
+}
+
+const textOf = ({ header, body = "" }: ChainEvent): string => `${header} ${body.length > MAX_BYTES ? "" : body}`.toLowerCase();
+
+const EVENT_ID = /^[0-9a-f]{64}$/;
+
+/** Throws `NOT_FOUND`. */
+async function eventOf(id: string, reader: ActorReader): Promise<ChainEvent> {
+  const event = EVENT_ID.test(id) ? await reader.event(id) : undefined;
+  if (event === undefined) throw notFound("There is no event of this id. Events of actors in memory cannot be found by theirs.");
+  return event;
+}
+
+async function eventDetail(id: string, reader: ActorReader): Promise<EventDetail> {
+  const event = await eventOf(id, reader);
+  const body = readBody(event);
+  const isLarge = (event.body?.length ?? 0) > MAX_BYTES;
+  return {
+    ...eventRow(event, await changedBy(reader, event), !isLarge),
+    header: event.header,
+    ...(!isLarge && omitUndefined({ body: event.body, record: body?.record })),
+    ...(isLarge && { cut: true }),
+    sentIds: body?.sent ?? [],
+    ...omitUndefined({ version: body?.version }),
+  };
+}
+
+// ── states ──────────────────────────────────────────────────────────────────
+
+async function stateAt(reader: ActorReader, actor: ActorId, at: number | undefined): Promise<StateAt> {
+  const now = await stateOf(reader, actor);
+  const isNow = at === undefined || at === now.seq;
+  if (!isNow && now.persistence === "memory")
+    throw notAvailable(`${actor} is in memory only: its earlier states are not stored. Give its kind the persistence "disk" to have them.`);
+  if (at === 0) throw badRequest("at must be the number of an event: the first one is 1.");
+  const { state, version } = isNow ? now : await stateAfter(reader, actor, at);
+  if (Buffer.byteLength(JSON.stringify(state)) > MAX_BYTES)
+    throw notAvailable(`The state of ${actor} is larger than 4 MiB: print it with "troupe replay".`);
+  return { actor, seq: at ?? now.seq, version, state };
+}
+
+async function diff(request: ConsoleRequest, reader: ActorReader): Promise<StateDiff> {
+  const actor = actorOf(request);
+  const now = await stateOf(reader, actor);
+  const from = numberIn(request, "from", SEQ) ?? Math.max(0, now.seq - 1);
+  const to = numberIn(request, "to", SEQ) ?? now.seq;
+  if (now.persistence === "memory") throw notAvailable(`${actor} is in memory only: its earlier states are not stored.`);
+  const stateOfEvent = async (seq: number): Promise<Json> => (seq === 0 ? null : (await stateAfter(reader, actor, seq)).state);
+  const differences = diffStates(await stateOfEvent(from), await stateOfEvent(to), MAX_DIFFERENCES);
+  return { actor, from, to, differences };
+}

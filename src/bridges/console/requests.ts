@@ -1,0 +1,104 @@
+// Owns: reading the parameters of the API's requests, which are hostile until they are checked. Does not own: what they mean.
+
+import {
+  type ActorId,
+  type Behaviour,
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Message,
+  REDACTED,
+} from "../../core/contract/index.ts";
+import { isActorId, kindOf, tryParseJson } from "../../core/contract/internal.ts";
+import type { ActorReader, ActorState } from "../operate/index.ts";
+import type { ConsoleData, RunningServer } from "./data.ts";
+import { type ConsoleRequest, RequestError } from "./routes.ts";
+
+export const badRequest = (message: string): RequestError => new RequestError(400, "BAD_REQUEST", message);
+export const notFound = (message: string): RequestError => new RequestError(404, "NOT_FOUND", message);
+export const notAvailable = (message: string): RequestError => new RequestError(409, "NOT_AVAILABLE", message);
+
+/** The actor in the path. Throws `BAD_REQUEST`. */
+export function actorOf({ params }: ConsoleRequest): ActorId {
+  const { kind = "", key = "" } = params;
+  const id: ActorId = `${kind}/${encodeURIComponent(key)}`;
+  if (isActorId(id)) return id;
+  throw badRequest("An actor is named kind/key: a kind such as counter, and a key of at most 256 bytes.");
+}
+
+/** Its last durable state. Throws `NOT_FOUND`. */
+export async function stateOf(reader: ActorReader, id: ActorId): Promise<ActorState> {
+  const found = await reader.state(id);
+  if (found === undefined) throw notFound(`There is no actor ${id}: GET /console/api/actors lists them.`);
+  return found;
+}
+
+interface Bounds {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** A whole number. Undefined: it is absent. Throws `BAD_REQUEST`. */
+export function numberIn({ query }: ConsoleRequest, name: string, { least, most }: Bounds): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= least && value <= most) return value;
+  throw badRequest(`${name} must be a whole number from ${least} to ${most}.`);
+}
+
+/** The number of an event. */
+export const SEQ: Bounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
+
+/** One of these texts. Undefined: it is absent. Throws `BAD_REQUEST`. */
+export function choiceIn<T extends string>({ query }: ConsoleRequest, name: string, among: readonly T[]): T | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  const found = among.find((one) => one === text);
+  if (found === undefined) throw badRequest(`${name} must be one of ${among.join(", ")}.`);
+  return found;
+}
+
+const MAX_TEXT = 512;
+
+/** A text of at most 512 characters. Undefined: it is absent, or empty. Throws `BAD_REQUEST`. */
+export function textIn({ query }: ConsoleRequest, name: string): string | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  if (text.length > MAX_TEXT) throw badRequest(`${name} must have at most ${MAX_TEXT} characters.`);
+  return text;
+}
+
+/** A JSON object. Undefined: it is absent. Throws `BAD_REQUEST`. */
+export function objectIn({ query }: ConsoleRequest, name: string): JsonObject | undefined {
+  const text = query.get(name);
+  if (text === null || text === "") return undefined;
+  const value = tryParseJson(text);
+  if (isJsonObject(value)) return value;
+  throw badRequest(`${name} must be a JSON object.`);
+}
+
+/** The server that runs. Throws `NOT_AVAILABLE`. */
+export function serverOf({ running }: ConsoleData): RunningServer {
+  if (running === undefined) throw notAvailable("Nothing runs here: this is a history that is only read.");
+  return running();
+}
+
+/** The code of the actor's kind, where it runs. */
+export const behaviourOf = ({ running }: ConsoleData, id: ActorId): Behaviour | undefined =>
+  running?.().kinds.find(({ kind }) => kind === kindOf(id));
+
+/** The arguments of a message that has not run yet, as its event would record them. Without its kind's code it is unknown what is secret. */
+export function redactedArgs(data: ConsoleData, message: Message): Json {
+  const { args } = message;
+  if (args === null || (isJsonObject(args) && Object.keys(args).length === 0)) return args;
+  const behaviour = behaviourOf(data, message.to);
+  if (behaviour === undefined) return REDACTED;
+  return behaviour.redact === undefined ? args : behaviour.redact(message);
+}
+
+/** Lets the event loop turn: stores answer synchronously, and a long read would block it. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A state or body beyond this is left out. */
+export const MAX_BYTES = 4 * 1_048_576;

@@ -77,7 +77,7 @@ export class ConsoleClient {
 
 const answered = async (response: Response): Promise<Answered> => ({ status: response.status, body: object(await response.json()) });
 
-const object = (value: unknown): JsonObject => (isJsonObject(value) ? value : { value: value === null ? null : String(value) });
+const object = (value: unknown): JsonObject => (isJsonObject(value) ? value : assert.fail(`no object: ${JSON.stringify(value)}`));
 
 /** A text of an answer. */
 export function textOf(value: Json | undefined): string {

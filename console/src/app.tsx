@@ -1,5 +1,5 @@
 // Owns: the frame of the console: navigation, sign-in, and which page a path leads to. Does not own: the pages.
-import type { ComponentType } from "preact";
+import { type ComponentType, Fragment } from "preact";
 import { lazy, Suspense } from "preact/compat";
 import { useEffect } from "preact/hooks";
 import { Link, Route, Router, Switch, useLocation } from "wouter-preact";
@@ -50,10 +50,13 @@ function Frame({ about: own }: { readonly about: About }) {
       <TopBar about={own} />
       <ConnectionBanner />
       <nav class="side" aria-label="Pages">
-        {NAVIGATION.map(({ path: to, label }) => (
-          <Link key={to} href={to} class={isAt(path, to) ? "here" : ""} aria-current={isAt(path, to) ? "page" : undefined}>
-            {label}
-          </Link>
+        {NAVIGATION.map(({ path: to, label, group }) => (
+          <Fragment key={to}>
+            {group === undefined ? null : <span class="side-group">{group}</span>}
+            <Link href={to} class={isAt(path, to) ? "here" : ""} aria-current={isAt(path, to) ? "page" : undefined}>
+              {label}
+            </Link>
+          </Fragment>
         ))}
       </nav>
       <main id="main" tabIndex={-1}>

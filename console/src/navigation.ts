@@ -5,17 +5,19 @@ export interface NavigationItem {
   readonly label: string;
   /** One line for the command palette. */
   readonly what: string;
+  /** It begins a group of pages. */
+  readonly group?: string;
 }
 
 export const NAVIGATION: readonly NavigationItem[] = [
   { path: "/", label: "Overview", what: "What runs, how fast, and what needs attention" },
+  { path: "/doctor", label: "Doctor", what: "What is wrong or unwise, and what to do about it" },
   { path: "/actors", label: "Actors", what: "Find actors by id, kind, status and contents" },
   { path: "/playground", label: "Playground", what: "Call tools, read resources and get prompts as an MCP client" },
-  { path: "/traffic", label: "Traffic", what: "Live requests by session, with their messages" },
+  { path: "/traffic", label: "Traffic", what: "Live requests by session, with their messages", group: "Clients" },
   { path: "/sessions", label: "Sessions", what: "Who is connected, and which client is slow" },
-  { path: "/letters", label: "Dead letters", what: "Messages that could not be delivered, and why" },
+  { path: "/tasks", label: "Tasks", what: "Calls that outlive their reply" },
+  { path: "/letters", label: "Dead letters", what: "Messages that could not be delivered, and why", group: "Waiting" },
   { path: "/timers", label: "Timers", what: "What actors will do by themselves, soonest first" },
   { path: "/outbox", label: "Outbox", what: "Messages between actors that are on their way" },
-  { path: "/tasks", label: "Tasks", what: "Calls that outlive their reply" },
-  { path: "/doctor", label: "Doctor", what: "What is wrong or unwise, and what to do about it" },
 ];

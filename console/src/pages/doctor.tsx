@@ -40,7 +40,7 @@ export function Doctor() {
               <h2 id={`findings-${level}`}>
                 {title}{" "}
                 <span class="dim">
-                  {some.length}, {what}
+                  {some.length} · {what}
                 </span>
               </h2>
               <Findings findings={some} />

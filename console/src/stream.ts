@@ -1,7 +1,7 @@
 // Owns: the one connection on which the server tells this tab what happens, and who listens to it. Does not own: requests (api.ts).
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Changes, Overview, TrafficRow } from "../../src/bridges/console/shapes.ts";
+import type { Changes, Overview, TrafficBatch } from "../../src/bridges/console/shapes.ts";
 import { noteRefused } from "./about.ts";
 import { ApiError, events } from "./api.ts";
 import { token } from "./session.ts";
@@ -10,7 +10,7 @@ import { token } from "./session.ts";
 export interface StreamEvents {
   readonly figures: Overview;
   readonly change: Changes;
-  readonly traffic: { readonly items: readonly TrafficRow[] };
+  readonly traffic: TrafficBatch;
 }
 
 /** Of `change`: only this actor, or this kind. */

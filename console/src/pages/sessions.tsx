@@ -29,7 +29,7 @@ export function Sessions() {
 function SessionList() {
   const [search, setSearch] = useParameter("search");
   const [revision, setRevision] = useParameter("revision");
-  const list = useResource("sessions", (signal) => get<PageOf<SessionRow>>("/sessions", { limit: 1_000 }, signal));
+  const list = useResource("sessions", (signal) => get<PageOf<SessionRow>>("/sessions", { limit: 500 }, signal));
   useRefresh(list.reload);
   const all = list.data.value?.items;
   const rows = all?.filter(

@@ -6,14 +6,14 @@ import { useResource } from "../resource.ts";
 import { Badge } from "../ui/badge.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { PageHead } from "../ui/page-head.tsx";
-import { Pager, usePages } from "../ui/pager.tsx";
 import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { duration, Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { Refresh, useRefresh } from "./lists/refresh.tsx";
 
-const SIZE = 100;
+/** The newest; the API has no pages of them. */
+const SIZE = 500;
 const WHAT = "calls that outlive their reply";
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 
@@ -29,8 +29,7 @@ export function Tasks() {
 }
 
 function TaskList() {
-  const pages = usePages();
-  const list = useResource(`tasks ${pages.after}`, (signal) => get<PageOf<TaskRow>>("/tasks", { after: pages.after, limit: SIZE }, signal));
+  const list = useResource("tasks", (signal) => get<PageOf<TaskRow>>("/tasks", { limit: SIZE }, signal));
   useRefresh(list.reload, 2_000);
   const rows = list.data.value?.items;
   const cancel = async ({ id, tool }: TaskRow): Promise<void> => {
@@ -59,7 +58,7 @@ function TaskList() {
         list.error.value === undefined ? (
           <Loading what="tasks" />
         ) : null
-      ) : rows.length === 0 && pages.after === "" ? (
+      ) : rows.length === 0 ? (
         <Empty title="No tasks">A client starts one by calling a tool as a task, when the tool allows it.</Empty>
       ) : (
         <>
@@ -91,7 +90,6 @@ function TaskList() {
               },
             ]}
           />
-          <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
         </>
       )}
     </>

@@ -1,7 +1,7 @@
 // Owns: the live list of requests, its filters, and standing still while it is read. Does not own: one request (traffic/detail.tsx).
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import type { PageOf, TrafficRow } from "../../../src/bridges/console/shapes.ts";
+import type { TrafficPage, TrafficRow } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { download } from "../download.ts";
@@ -20,6 +20,8 @@ import { matches, trafficLog } from "./traffic/log.ts";
 import "./traffic/traffic.css";
 
 const STEP = 200;
+/** Rows of one request. */
+const PAGE = 500;
 const STATUSES = ["running", "ok", "error", "tool-error", "cancelled", "notification"];
 
 export function Traffic() {
@@ -46,21 +48,45 @@ function LiveTraffic() {
   const scrolled = useSignal(false);
   const shown = useSignal(STEP);
 
-  const first = useResource("traffic", async (signal) => {
-    const page = await get<PageOf<TrafficRow>>("/traffic", { limit: 500 }, signal);
+  const older = useSignal<string | undefined>(undefined);
+  const skipped = useSignal(0);
+  const load = async (after?: string, signal?: AbortSignal): Promise<TrafficPage> => {
+    const page = await get<TrafficPage>("/traffic", { limit: PAGE, after }, signal);
     log.add(page.items);
+    older.value = page.next;
+    skipped.value = page.skipped;
     return page;
+  };
+  const first = useResource("traffic", (signal) => load(undefined, signal));
+  useStream(
+    "traffic",
+    ({ items, more }) => {
+      log.add(items);
+      skipped.value += more;
+    },
+    { missed: first.reload },
+  );
+  // What messages say is searched by the server, which has them.
+  const inText = useResource(`traffic ${search}`, async (signal) => {
+    if (search === "") return new Set<number>();
+    await wait(300, signal);
+    const { items } = await get<TrafficPage>("/traffic", { limit: PAGE, search }, signal);
+    log.add(items);
+    return new Set(items.map(({ n }) => n));
   });
-  useStream("traffic", ({ items }) => log.add(items), { missed: first.reload });
 
   const held = stopped.value || reading.value || scrolled.value || open !== "";
   useEffect(() => log.hold(held), [log, held]);
 
   const filter = { method, session, status, era, search };
-  const found = log.rows.value.filter((row) => matches(row, filter));
+  const found = log.rows.value.filter((row) => matches(row, filter, inText.data.value));
   const { value: heldAt } = log.heldAt;
   const visible = heldAt === undefined ? found : found.filter(({ n }) => n <= heldAt);
   const more = found.length - visible.length;
+  const showOlder = (): void => {
+    shown.value += STEP;
+    if (shown.value > visible.length && older.value !== undefined) void load(older.value).catch(first.reload);
+  };
   const values = (of: (row: TrafficRow) => string | undefined): readonly string[] =>
     [...new Set(log.rows.value.flatMap((row) => of(row) ?? []))].toSorted();
   const filtered = Object.values(filter).some((value) => value !== "");
@@ -114,11 +140,12 @@ function LiveTraffic() {
           ) : (
             <Empty title="No traffic yet">Requests appear here as clients send them.</Empty>
           )}
-          {visible.length > shown.value ? (
-            <button type="button" class="small" onClick={() => (shown.value += STEP)}>
-              Show {Math.min(STEP, visible.length - shown.value)} older
+          {visible.length > shown.value || older.value !== undefined ? (
+            <button type="button" class="small" onClick={showOlder}>
+              Show older
             </button>
           ) : null}
+          {skipped.value === 0 ? null : <p class="dim">{skipped.value.toLocaleString()} more came too fast to be listed.</p>}
         </div>
         {open === "" ? null : <Detail n={open} row={log.rows.value.find(({ n }) => String(n) === open)} onClose={() => setOpen("")} />}
       </div>
@@ -133,6 +160,15 @@ const SIZES: readonly Column<TrafficRow>[] = [
   { head: "Client", wide: true, cell: ({ client }) => <span class="dim">{client ?? ""}</span> },
   { head: "Era", wide: true, cell: ({ era }) => <span class="dim">{era}</span> },
 ];
+
+const wait = async (ms: number, ended: AbortSignal): Promise<void> =>
+  await new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    ended.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new Error("A newer search began."));
+    });
+  });
 
 const CLOCK = new Intl.DateTimeFormat(undefined, {
   hour: "2-digit",

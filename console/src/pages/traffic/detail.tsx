@@ -44,6 +44,7 @@ function Contents({ detail }: { readonly detail: TrafficDetail }) {
         facts={[
           ["Status", <Badge key="status" word={status} />],
           error === undefined ? undefined : ["Error", `${error.message} (${error.code})`],
+          ["Code", detail.code === undefined ? undefined : <code key="code">{detail.code}</code>],
           ["When", <Time key="at" at={at} />],
           ms === undefined ? undefined : ["Took", duration(ms)],
           ["Size", responseBytes === undefined ? bytes(requestBytes) : `${bytes(requestBytes)} in, ${bytes(responseBytes)} out`],
@@ -65,7 +66,7 @@ function Contents({ detail }: { readonly detail: TrafficDetail }) {
         ]}
       />
       <h3>{direction === "in" ? "Request" : "Message"}</h3>
-      <Message text={detail.request} label="request" open />
+      <Message text={detail.request} cut={detail.requestCut === true} label="request" open />
       {responses.length === 0 ? null : <h3>{responses.length === 1 ? "Response" : `${responses.length} messages of the response`}</h3>}
       <ol class="messages">
         {responses.map((response, index) => (

@@ -48,12 +48,15 @@ export interface TrafficFilter {
   readonly search: string;
 }
 
-export function matches(row: TrafficRow, { method, session, status, era, search }: TrafficFilter): boolean {
+/** `inText`: the rows whose messages have the text that is searched. */
+export function matches(row: TrafficRow, { method, session, status, era, search }: TrafficFilter, inText?: ReadonlySet<number>): boolean {
   if (method !== "" && row.method !== method) return false;
   if (session !== "" && row.session !== session) return false;
   if (status !== "" && row.status !== status) return false;
   if (era !== "" && row.era !== era) return false;
-  if (search === "") return true;
-  const text = [row.method, row.name, row.session, row.client, row.principal, row.peer, row.error?.message].join("\n").toLowerCase();
+  if (search === "" || inText?.has(row.n) === true) return true;
+  const text = [row.method, row.name, row.session, row.client, row.principal, row.peer, row.error?.message, row.code]
+    .join("\n")
+    .toLowerCase();
   return text.includes(search.toLowerCase());
 }

@@ -40,13 +40,17 @@ export function TopBar({ about: { name, mode, development } }: { readonly about:
       <button
         type="button"
         class="open-palette"
-        aria-label="Search and commands"
+
         aria-haspopup="dialog"
         onClick={() => (open.value = "palette")}
       >
         <span>Search</span>
-        <kbd class="wide">{isMac ? "⌘" : "Ctrl"}</kbd>
-        <kbd class="wide">K</kbd>
+        <kbd class="wide" aria-hidden="true">
+          {isMac ? "⌘" : "Ctrl"}
+        </kbd>
+        <kbd class="wide" aria-hidden="true">
+          K
+        </kbd>
       </button>
       <button type="button" class="quiet icon" aria-label={label} title={label} onClick={cycleTheme}>
         {icon}

@@ -67,6 +67,7 @@ export interface Page extends Pick<Locator, "locator" | "getByRole" | "getByText
 export interface Tab {
   newPage(): Promise<Page>;
   setDefaultTimeout(ms: number): void;
+  setOffline(offline: boolean): Promise<void>;
   grantPermissions(names: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -5,8 +5,7 @@ import { globSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { axeScript, type Browser, launchBrowser, type Page, type Tab } from "../browser/playwright.ts";
 
@@ -108,9 +107,8 @@ export class ConsoleFixture implements AsyncDisposable {
   /** An MCP client of the server, with a session. Closed at the end. */
   async connect(name = "test-client", headers: Readonly<Record<string, string>> = {}): Promise<Client> {
     const client = new Client({ name, version: "1.0.0" });
-    // Its types are not written for exactOptionalPropertyTypes.
     const transport = new StreamableHTTPClientTransport(new URL("/mcp", this.origin), { requestInit: { headers: { ...headers } } });
-    await client.connect(Object.assign(transport, { sessionId: transport.sessionId ?? "" }));
+    await client.connect(transport);
     this.#clients.push(client);
     return client;
   }
@@ -189,6 +187,11 @@ export class ConsolePage implements AsyncDisposable {
     const wider: unknown = await this.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
     assert.equal(wider, 0, `${name} is wider than its window`);
     assert.deepEqual(await this.#axe(), [], `${name}: axe`);
+  }
+
+  /** The server is out of reach. */
+  async setOffline(offline: boolean): Promise<void> {
+    await this.#context.setOffline(offline);
   }
 
   async #axe(): Promise<readonly string[]> {

@@ -242,7 +242,6 @@ export function Graph({
                 role="button"
                 tabIndex={id === first ? 0 : -1}
                 aria-pressed={id === selected}
-                aria-label={`${title}, ${subtitle}`}
                 onClick={() => onSelect(id)}
                 onKeyDown={(event) => {
                   if (event.key !== "Enter" && event.key !== " ") return;

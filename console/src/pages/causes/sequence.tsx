@@ -35,43 +35,62 @@ export function Sequence({ causes, selected, select }: ViewProps) {
             </span>
           ))}
         </div>
-        <svg width={width} height={height} role="group" aria-label="Sequence diagram: choose an event">
-          <defs>
-            {["", "on"].map((name) => (
-              <marker
-                key={name}
-                id={`arrow-${name}`}
-                class={`tip ${name}`}
-                viewBox="0 0 8 8"
-                refX="7.5"
-                refY="4"
-                markerWidth="9"
-                markerHeight="9"
-                markerUnits="userSpaceOnUse"
-                orient="auto-start-reverse"
-              >
-                <path d="M0 0 8 4 0 8z" />
-              </marker>
-            ))}
-          </defs>
-          <line class="life caller" x1={TIME + LANE / 2} x2={TIME + LANE / 2} y1="0" y2={height} />
-          {actors.map((actor) => (
-            <line key={actor} class="life" x1={laneOf.get(actor)} x2={laneOf.get(actor)} y1="0" y2={height} />
-          ))}
+        <div
+          class="drawing"
+          role="group"
+          aria-label="Sequence diagram: choose an event"
+          style={{ height: `${height}px`, width: `${width}px` }}
+        >
           {steps.map((step, at) => (
-            <Row
+            <button
               key={step.id}
-              step={step}
-              y={ROW * at}
-              from={step.parent === undefined ? TIME + LANE / 2 : (laneOf.get(step.parent.actor) ?? 0)}
-              to={laneOf.get(step.actor) ?? 0}
-              selected={step.id === selected}
-              onPath={path.has(step.id)}
-              select={select}
-              press={onKeyDown}
+              type="button"
+              data-step={step.id}
+              class={`hit ${step.id === selected ? "selected" : ""}`}
+              style={{ top: `${ROW * at + 3}px`, height: `${ROW}px` }}
+              tabIndex={step.id === selected ? 0 : -1}
+              aria-pressed={step.id === selected}
+              aria-label={stepText(step)}
+              onClick={() => select(step.id)}
+              onKeyDown={onKeyDown}
             />
           ))}
-        </svg>
+          <svg width={width} height={height} aria-hidden="true">
+            <defs>
+              {["", "on"].map((name) => (
+                <marker
+                  key={name}
+                  id={`arrow-${name}`}
+                  class={`tip ${name}`}
+                  viewBox="0 0 8 8"
+                  refX="7.5"
+                  refY="4"
+                  markerWidth="9"
+                  markerHeight="9"
+                  markerUnits="userSpaceOnUse"
+                  orient="auto-start-reverse"
+                >
+                  <path d="M0 0 8 4 0 8z" />
+                </marker>
+              ))}
+            </defs>
+            <line class="life caller" x1={TIME + LANE / 2} x2={TIME + LANE / 2} y1="0" y2={height} />
+            {actors.map((actor) => (
+              <line key={actor} class="life" x1={laneOf.get(actor)} x2={laneOf.get(actor)} y1="0" y2={height} />
+            ))}
+            {steps.map((step, at) => (
+              <Row
+                key={step.id}
+                step={step}
+                y={ROW * at}
+                from={step.parent === undefined ? TIME + LANE / 2 : (laneOf.get(step.parent.actor) ?? 0)}
+                to={laneOf.get(step.actor) ?? 0}
+                selected={step.id === selected}
+                onPath={path.has(step.id)}
+              />
+            ))}
+          </svg>
+        </div>
       </div>
     </div>
   );
@@ -86,8 +105,6 @@ function Row({
   to,
   selected,
   onPath,
-  select,
-  press,
 }: {
   readonly step: Step;
   readonly y: number;
@@ -95,10 +112,8 @@ function Row({
   readonly to: number;
   readonly selected: boolean;
   readonly onPath: boolean;
-  readonly select: (id: string) => void;
-  readonly press: (event: KeyboardEvent) => void;
 }) {
-  const { id, title, node, waitedMs } = step;
+  const { title, node, waitedMs } = step;
   const letter = node.letter !== undefined;
   const line = y + 30;
   const level = letter ? "bad" : onPath ? "on" : "";
@@ -107,22 +122,7 @@ function Row({
   const self = from === to;
   const text = cut(title, isNarrow ? 16 : 24);
   return (
-    <g
-      data-step={id}
-      class={`step ${level} ${selected ? "selected" : ""} ${waitedMs >= 1_000 ? "waited" : ""}`}
-      role="button"
-      tabIndex={selected ? 0 : -1}
-      aria-pressed={selected}
-      aria-label={stepText(step)}
-      onClick={() => select(id)}
-      onKeyDown={(event) => {
-        press(event);
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        select(id);
-      }}
-    >
-      <rect class="row-back" x="0" y={y + 3} width="100%" height={ROW} />
+    <g class={`step ${level} ${selected ? "selected" : ""} ${waitedMs >= 1_000 ? "waited" : ""}`}>
       <text class="time" x={TIME - 10} y={line + 4} text-anchor="end">
         {offset(step.fromMs)}
       </text>

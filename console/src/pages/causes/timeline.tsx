@@ -4,7 +4,7 @@ import { useParameter } from "../../page-state.ts";
 import { readable } from "../../ui/actor-link.tsx";
 import { Table } from "../../ui/table.tsx";
 import { duration } from "../../ui/time.tsx";
-import { type Causes, offset, type Step, stepText } from "./model.ts";
+import { type Causes, offset, type Step } from "./model.ts";
 import { useRoving } from "./roving.ts";
 import type { ViewProps } from "./view.ts";
 
@@ -79,12 +79,12 @@ function Bar({
       class={`step ${letter ? "bad" : ""} ${selected ? "selected" : ""}`}
       tabIndex={selected ? 0 : -1}
       aria-pressed={selected}
-      aria-label={`${stepText(step)}${attempts > 0 ? `, after ${attempts} failed attempts` : ""}`}
       onClick={() => select(id)}
       onKeyDown={press}
     >
       <span class="name" style={{ paddingLeft: `${Math.min(node.depth, MOST_INDENT) * 12}px` }}>
         <strong>{title}</strong> <small>{readable(actor)}</small>
+        <span class="visually-hidden">{parent === undefined ? "" : `, caused by ${parent.title} on ${readable(parent.actor)}, `}</span>
       </span>
       <span class="track">
         {from > waitFrom ? <i class="wait" style={{ left: percent(waitFrom), width: percent(from - waitFrom) }} /> : null}

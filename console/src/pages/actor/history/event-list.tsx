@@ -2,6 +2,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ActorDetail, EventRow, PageOf } from "../../../../../src/bridges/console/shapes.ts";
 import { actorPath, get } from "../../../api.ts";
+import { isObject } from "../../../json-paths.ts";
 import { useParameter } from "../../../page-state.ts";
 import { useResource } from "../../../resource.ts";
 import { readablePath } from "../../../ui/diff.tsx";
@@ -15,11 +16,14 @@ const NONE: readonly string[] = [];
 
 export function EventList({
   actor: { id, seq },
+  written,
   at,
   settled,
   open,
 }: {
   readonly actor: ActorDetail;
+  /** The number of the last event that was written from this page. */
+  readonly written: number;
   readonly at: number;
   readonly settled: number;
   readonly open: (at: number) => void;
@@ -28,7 +32,8 @@ export function EventList({
   const [who, setWho] = useParameter("who");
   const [text, setText] = useParameter("text");
   // What comes while the list is read is announced, not put into it.
-  const [newest, setNewest] = useState(seq);
+  const [known, setNewest] = useState(seq);
+  const newest = Math.max(known, written);
   const [before, setBefore] = useState<number | undefined>(() => pageOf(settled, seq));
   const [earlier, setEarlier] = useState<readonly (number | undefined)[]>([]);
   const filtered = type !== "" || who !== "" || text !== "";
@@ -251,8 +256,10 @@ function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly
 const HEAD_PX = 36;
 const FEW = 4;
 
-function summaryOf({ changed, sent, erased }: EventRow): string {
+function summaryOf({ changed, sent, erased, args }: EventRow): string {
   const parts: string[] = [];
+  // Of what operators do: the reason comes behind long hashes in the arguments.
+  if (isObject(args) && typeof args["reason"] === "string") parts.push(`“${args["reason"]}”`);
   if (erased === true) parts.push("body erased");
   const paths = [...new Set(changed.map(readablePath))].filter((path) => path !== "");
   if (paths.length > 0)

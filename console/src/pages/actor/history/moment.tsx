@@ -19,12 +19,13 @@ export function Moment({
   actor,
   at,
   change,
-  reload,
+  reverted,
 }: {
   readonly actor: ActorDetail;
   readonly at: number;
   readonly change: Resource<StateDiff>;
-  readonly reload: () => void;
+  /** Its argument is the event that was written. */
+  readonly reverted: (seq: number) => void;
 }) {
   const { id, seq } = actor;
   const [shown, show] = useParameter("show", "change");
@@ -37,7 +38,7 @@ export function Moment({
     <section class="moment" aria-label="The event, and the state after it">
       {event.error.value === undefined ? null : <ErrorNote error={event.error.value} retry={event.reload} />}
       {event.data.value === undefined ? <Loading what={`event ${at}`} /> : <Facts row={event.data.value} />}
-      <Operations actor={actor} at={at} reload={reload} />
+      <Operations actor={actor} at={at} reverted={reverted} />
       <Tabs
         label="What to see of this moment"
         tabs={[
@@ -137,7 +138,15 @@ function ToNow({ id, at, seq }: { readonly id: string; readonly at: number; read
   return <Diff differences={data.value.differences} words={["then", "now"]} none="The state is the same now." />;
 }
 
-function Operations({ actor, at, reload }: { readonly actor: ActorDetail; readonly at: number; readonly reload: () => void }) {
+function Operations({
+  actor,
+  at,
+  reverted,
+}: {
+  readonly actor: ActorDetail;
+  readonly at: number;
+  readonly reverted: (seq: number) => void;
+}) {
   const [dialog, setDialog] = useState<"fork" | "revert" | undefined>(undefined);
   const close = (): void => setDialog(undefined);
   if (!can("rewrite")) return <p class="dim">No fork or revert here: {whyNot("rewrite")}</p>;
@@ -150,7 +159,7 @@ function Operations({ actor, at, reload }: { readonly actor: ActorDetail; readon
         Revert to here …
       </button>
       {dialog === "fork" ? <ForkDialog actor={actor} at={at} close={close} /> : null}
-      {dialog === "revert" ? <RevertDialog actor={actor} at={at} close={close} reload={reload} /> : null}
+      {dialog === "revert" ? <RevertDialog actor={actor} at={at} close={close} reverted={reverted} /> : null}
     </div>
   );
 }

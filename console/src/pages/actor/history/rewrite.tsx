@@ -88,12 +88,12 @@ export function RevertDialog({
   actor: { id, seq },
   at,
   close,
-  reload,
+  reverted,
 }: {
   readonly actor: ActorDetail;
   readonly at: number;
   readonly close: () => void;
-  readonly reload: () => void;
+  readonly reverted: (seq: number) => void;
 }) {
   const [reason, setReason] = useState("");
   const [force, setForce] = useState(false);
@@ -102,10 +102,10 @@ export function RevertDialog({
   const some = (sent.data.value?.messages ?? 0) > 0 || error?.code === "SENT";
   const revert = (): void =>
     run(async () => {
-      await post(`${actorPath(id)}/revert`, { to: at, reason, ...(force ? { force } : {}) });
+      const event = await post<{ readonly seq: number }>(`${actorPath(id)}/revert`, { to: at, reason, ...(force ? { force } : {}) });
       toast(`${readable(id)} is as it was at event ${at}.`);
       close();
-      reload();
+      reverted(event.seq);
     });
   return (
     <Dialog title={`Revert ${readable(id)} to event ${at}`} close={close} submit={revert}>

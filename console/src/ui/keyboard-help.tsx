@@ -16,12 +16,12 @@ export function KeyboardHelp({ close }: { readonly close: () => void }) {
         close();
       }}
     >
-      <header>
+      <div class="help-head">
         <h2 id="keyboard-help">Keyboard</h2>
         <button type="button" onClick={close}>
           Close
         </button>
-      </header>
+      </div>
       <dl>
         <Keys keys={[isMac ? "⌘" : "Ctrl", "K"]} what="Search pages, actors, tools and actions" />
         <Keys keys={["/"]} what="Go to the search field of the page" />

@@ -171,9 +171,17 @@ function fieldsIn(rows: readonly ActorRow[], known: readonly string[]): readonly
 }
 
 const SHORT = 80;
+/** Longer ones may break into lines, but not after each word. */
+const LINE = 12;
 
 function Field({ value }: { readonly value: Json | undefined }) {
   if (value === undefined || value === null) return <span class="dim">–</span>;
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length <= SHORT ? <>{text}</> : <span title={text.slice(0, 1_000)}>{text.slice(0, SHORT)}…</span>;
+  return text.length <= SHORT ? (
+    <span class={text.length > LINE ? "field-text" : ""}>{text}</span>
+  ) : (
+    <span class="field-text" title={text.slice(0, 1_000)}>
+      {text.slice(0, SHORT)}…
+    </span>
+  );
 }

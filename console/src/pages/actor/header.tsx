@@ -31,7 +31,7 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
       </div>
       <dl class="facts">
         <Fact name="Event" value={<span class="number">{seq.toLocaleString()}</span>} />
-        {lastAt === undefined ? null : <Fact name="Last change" value={<Time at={lastAt} />} />}
+        {lastAt === undefined ? null : <Fact name="Last message" value={<Time at={lastAt} />} />}
         <Fact name="State" value={<span class="number">{bytes(stateBytes)}</span>} />
         <Fact name="Stored" value={PLACES[persistence]} />
         {owner === undefined ? null : <Fact name="Owner" value={<span class="id">{owner}</span>} />}

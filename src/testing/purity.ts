@@ -37,6 +37,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
   const view = behaviour.view?.bind(behaviour);
   const surface = behaviour.surface?.bind(behaviour);
   const roles = behaviour.roles?.bind(behaviour);
+  const offBy = behaviour.offBy?.bind(behaviour);
   const redact = behaviour.redact?.bind(behaviour);
   // Spelled out: a behaviour may be an instance of a class, whose methods no spread would find.
   return {
@@ -59,6 +60,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
     ...(surface !== undefined && {
       surface: (state, viewer, onFault) => compared(`${kind}: its surface`, state, (read) => surface(read, viewer, onFault)),
     }),
+    ...(offBy !== undefined && { offBy }),
     ...(roles !== undefined && { roles }),
     ...(redact !== undefined && { redact }),
   };

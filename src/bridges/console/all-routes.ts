@@ -2,17 +2,23 @@
 
 import { aboutRoutes } from "./about-routes.ts";
 import { actorRoutes } from "./actor-routes.ts";
+import { causeRoutes } from "./cause-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
 import { operationRoutes } from "./operation-routes.ts";
 import type { ConsoleRoute } from "./routes.ts";
+import { surfaceRoutes } from "./surface-routes.ts";
 import { textRoutes } from "./text-routes.ts";
 import { trafficRoutes } from "./traffic-routes.ts";
+import { verifyRoutes } from "./verify-routes.ts";
 
 export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [
   ...aboutRoutes,
   ...actorRoutes,
   ...chainRoutes,
+  ...surfaceRoutes,
+  ...verifyRoutes,
+  ...causeRoutes,
   ...operationRoutes,
   ...textRoutes,
   ...trafficRoutes,

@@ -128,7 +128,7 @@ const textOf = ({ header, body = "" }: ChainEvent): string => `${header} ${body.
 const EVENT_ID = /^[0-9a-f]{64}$/;
 
 /** Throws `NOT_FOUND`. */
-async function eventOf(id: string, reader: ActorReader): Promise<ChainEvent> {
+export async function eventOf(id: string, reader: ActorReader): Promise<ChainEvent> {
   const event = EVENT_ID.test(id) ? await reader.event(id) : undefined;
   if (event === undefined) throw notFound("There is no event of this id. Events of actors in memory cannot be found by theirs.");
   return event;

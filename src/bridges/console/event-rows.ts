@@ -138,3 +138,9 @@ function collectStep(step: Json, path: string, paths: string[]): void {
   if (step.length === 2) collect(node, place, paths);
   else paths.push(place);
 }
+
+/** The paths that the event itself tells; none of one that holds a whole state. */
+export function pathsIn(event: ChainEvent): readonly string[] {
+  const patch = readBody(event)?.patch;
+  return patch === undefined ? [] : pathsOf(patch);
+}

@@ -215,8 +215,11 @@ export interface OfferShape {
   readonly on: boolean;
   /** Why it is off. Absent, and `on` false: the author gave no reason, so clients see no such offer. */
   readonly reason?: string;
-  /** Which rule it is off by: the author's `enabled` or `allow`, a scope, or that the actor is out of order. */
-  readonly by?: "enabled" | "allow" | "scope" | "failed" | "link";
+  /**
+   * Which rule it is off by: the author's `enabled` or `allow`, a scope, a link that leads nowhere, or that the actor is out of order, has
+   * stopped, or belongs to another principal.
+   */
+  readonly by?: "enabled" | "allow" | "scope" | "failed" | "link" | "stopped" | "owner";
   /** The scopes that it needs. */
   readonly scopes?: readonly string[];
   /** Whether this viewer's list shows it, in that list mode. */
@@ -242,6 +245,10 @@ export interface CallInput {
   readonly as?: ViewerShape;
   /** Idempotency (C4). */
   readonly key?: string;
+  /** To the questions (`needs`) of an earlier reply. */
+  readonly answers?: JsonObject;
+  /** What the client supports: `elicitation`, `sampling`, `roots`. Tools that ask do so only of clients that do. */
+  readonly can?: readonly string[];
 }
 
 export interface CallOutcome {

@@ -1,7 +1,9 @@
+// Owns: the verdict on a stored chain, damaged files included. Does not own: what a chain proves (core/chain).
+
 import { Verifier, type Verdict, type VerifyOptions } from "../../core/chain/index.ts";
 import { type ActorId, type ChainEvent, isJsonObject, type Store, StoreError } from "../../core/contract/index.ts";
 
-const PAGE = 1_000;
+const PAGE = 500;
 
 const isDamage = (error: unknown): error is StoreError => error instanceof StoreError && error.code === "STORE_CORRUPT";
 
@@ -9,9 +11,15 @@ const isDamage = (error: unknown): error is StoreError => error instanceof Store
 const seqIn = ({ data }: StoreError): number | undefined =>
   isJsonObject(data) && typeof data["seq"] === "number" ? data["seq"] : undefined;
 
+export interface VerdictOptions extends Omit<VerifyOptions, "actor"> {
+  /** Called after each page with the events done so far; the event loop turns between pages. False: it ends there. */
+  readonly onPage?: (done: number) => boolean;
+}
+
 /** The verdict on one chain, also where its file cannot tell all of it: then the flaw is the first event that cannot be read. */
-export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, options: Omit<VerifyOptions, "actor">): Promise<Verdict> => {
-  const verifier = new Verifier({ ...options, actor });
+export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, options: VerdictOptions): Promise<Verdict> => {
+  const { onPage, ...rest } = options;
+  const verifier = new Verifier({ ...rest, actor });
   let limit = PAGE;
   for (let after = 0; ;) {
     let page: readonly ChainEvent[];
@@ -25,8 +33,10 @@ export const verdictOn = async (store: Pick<Store, "events">, actor: ActorId, op
       continue;
     }
     for (const event of page) if (!verifier.add(event)) return verifier.end();
-    if (page.length < limit) return verifier.end();
     after += page.length;
+    if (page.length < limit || onPage?.(after) === false) return verifier.end();
+    // A store that answers synchronously would block the event loop while a long chain is read.
+    if (onPage !== undefined) await new Promise<void>((resolve) => setImmediate(resolve));
   }
 };
 

@@ -5,6 +5,7 @@ import {
   isJsonObject,
   type Json,
   type Message,
+  type OfferRef,
   type Per,
   type Policy,
   REDACTED,
@@ -17,12 +18,13 @@ import { describeIssues } from "../schema/index.ts";
 import { type Addresses, addressesOf } from "./address.ts";
 import { type Action, compileMessage, compilePrompt, compileReply, compileResource, compileTool, compileUndo } from "./actions.ts";
 import { misfitOf } from "./author-errors.ts";
-import { surfaceOf } from "./availability.ts";
+import { offBy, surfaceOf } from "./availability.ts";
 import type { AnyDefinition } from "./any-definition.ts";
 import type { Definition, Kind, KindTypes, MessagesOf } from "./definition.ts";
 import { compileLink, linkArgumentsOf } from "./links.ts";
 import { actorId, checkKind, keyOf } from "./names.ts";
 import { seeded } from "./random.ts";
+import { readOnly } from "./read-only.ts";
 import { receive, view } from "./receive.ts";
 import { actorViewer, Roles, type SeenBy } from "./roles.ts";
 import { type Check, compileCheck } from "./schema.ts";
@@ -137,6 +139,10 @@ export function actor(kind: string, definition: AnyDefinition): object {
     view: (state, action, args, viewer, self, now = 0) =>
       view(actions, frozen(state), action, args, seen(viewer), self === undefined ? "" : keyOf(self), now),
     surface: constant ? markStatic(surfaceNow) : surfaceNow,
+    offBy(state: object, viewer: Viewer, ref: OfferRef) {
+      const action = offered.find((one) => one.ref === ref);
+      return action === undefined ? undefined : offBy(action, readOnly(frozen(state)), seen(viewer));
+    },
     ...(hasRoles && { roles: (viewer: Viewer) => roles.of(viewer) }),
     // Only for kinds with secret arguments: messages of others need not be redacted or sealed.
     ...([...actions.values()].some(({ secret }) => secret !== undefined) && {

@@ -35,6 +35,14 @@ export function whyOff(action: Action, state: object, viewer: ActorViewer): Repl
   return typeof on === "string" ? refused("NOT_NOW", on) : unknownAction(action.name);
 }
 
+/** Which rule it is off by, as `availability` decides: what is hidden for all comes before a role. Undefined: it is on. */
+export function offBy(action: Action, state: object, viewer: ActorViewer): "enabled" | "allow" | undefined {
+  if (availability(action, state, viewer) === true) return undefined;
+  const { allow, enabled } = action;
+  const isAllowed = allow === undefined || hasRole(allow, viewer);
+  return isAllowed || enabled?.({ state, viewer }) === false ? "enabled" : "allow";
+}
+
 /** The arguments as the author gets them, or the issues for `invalid`. */
 export function readArgs(action: Action, args: unknown): Checked {
   return action.input === undefined ? { value: args } : action.input(args ?? {});

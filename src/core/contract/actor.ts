@@ -4,7 +4,7 @@
 import type { DirtyPaths } from "./dirty-paths.ts";
 import type { TroupeError } from "./errors.ts";
 import { canonical, type JsonObject, type Json } from "./json.ts";
-import type { Catalogue, Surface } from "./surface.ts";
+import type { Catalogue, OfferRef, Surface } from "./surface.ts";
 
 /** `kind/key`: the kind matches `[a-z][a-z0-9-]{0,63}`, the key is 1–256 bytes, percent-encoded as `encodeURIComponent` does: one key, one id. */
 export type ActorId = `${string}/${string}`;
@@ -234,6 +234,8 @@ export interface Behaviour<S = unknown> {
    * it throws, nothing is visible.
    */
   surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
+  /** Which rule of its author an offer of its own is off by, for people who ask why. Undefined: it is on. Throws what the rule throws. */
+  offBy?(state: S, viewer: Viewer, ref: OfferRef): "enabled" | "allow" | undefined;
   /** The names of the roles that a caller has, by its claims. They are stored with its messages; the claims are not. Absent: the kind has none. */
   roles?(viewer: Viewer): readonly string[];
   /** True if a message to a stopped or never started actor is dropped silently, without an error or dead letter. Absent: never. */

@@ -1,0 +1,141 @@
+// Owns: what an event came from and what followed from it, across actors, dead letters included. Does not own: how causes are recorded
+// (core/chain).
+
+import { readBody, readHeader } from "../../core/chain/index.ts";
+import type { ChainEvent, DeadLetter } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
+import type { ActorReader } from "../operate/index.ts";
+import { eventOf } from "./chain-routes.ts";
+import type { ConsoleData } from "./data.ts";
+import { eventRow, pathsIn } from "./event-rows.ts";
+import { redactedArgs, turn } from "./requests.ts";
+import type { ConsoleRoute } from "./routes.ts";
+import type { CauseGraph, CauseNode } from "./shapes.ts";
+
+export const causeRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+  {
+    verb: "GET",
+    path: "/events/:id/causes",
+    summary:
+      "The tree that an event is part of: back to the first cause, and all that followed from that. Also of a dead letter, by its id.",
+    answers: "CauseGraph",
+    handle: async ({ params }, data) => await causes(params["id"] ?? "", data),
+  },
+];
+
+const MAX_NODES = 1_000;
+const MAX_LETTERS = 10_000;
+const LOOKS_AT_ONCE = 25;
+/** A send is given up after so many failures (C5). */
+const FAILURES = 3;
+
+type Edge = CauseGraph["edges"][number];
+
+interface Found {
+  readonly event: ChainEvent;
+  readonly depth: number;
+}
+
+async function causes(id: string, data: ConsoleData): Promise<CauseGraph> {
+  const { reader } = data;
+  const letters = (await reader.letters?.(MAX_LETTERS, () => undefined)) ?? [];
+  const asked = letters.find(({ message }) => message.id === id);
+  // The way to what was asked about is in the graph, also where that has too many events.
+  const way = await wayTo(asked === undefined ? await eventOf(id, reader) : await causeOf(asked, reader), reader);
+  const found = new Map<string, Found>();
+  const edges: Edge[] = [];
+  let cut = false;
+  const add = (event: ChainEvent, from: Found | undefined): void => {
+    if (found.has(event.id)) return;
+    found.set(event.id, { event, depth: from === undefined ? 0 : from.depth + 1 });
+    if (from !== undefined) edges.push(edgeOf(from.event, event));
+  };
+  for (const [n, event] of way.entries()) add(event, n === 0 ? undefined : found.get(way[n - 1]?.id ?? ""));
+  let looks = 0;
+  for (const from of found.values()) {
+    for (const effect of await reader.caused(from.event.id)) {
+      if (found.size >= MAX_NODES && !found.has(effect.id)) {
+        cut = true;
+        break;
+      }
+      add(effect, from);
+    }
+    looks += 1;
+    if (looks % LOOKS_AT_ONCE === 0) await turn();
+  }
+  const nodes = [...found.values()].map((one) => nodeOf(one, found, edges));
+  for (const letter of letters) {
+    const from = found.get(letter.message.cause ?? "");
+    if (from === undefined) continue;
+    nodes.push(letterNode(letter, from.depth + 1, data));
+    edges.push({
+      from: from.event.id,
+      to: letter.message.id,
+      message: letter.message.action,
+      waitedMs: waited(from.event, letter.message.at),
+    });
+  }
+  return { of: id, root: way[0]?.id ?? id, nodes, edges, cut };
+}
+
+async function causeOf({ message }: DeadLetter, reader: ActorReader): Promise<ChainEvent> {
+  return await eventOf(message.cause ?? "", reader);
+}
+
+/** From the first cause to the event, as far as they are known here. */
+async function wayTo(event: ChainEvent, reader: ActorReader): Promise<readonly ChainEvent[]> {
+  const way = [event];
+  const seen = new Set([event.id]);
+  for (let at: ChainEvent | undefined = event; at !== undefined && way.length < MAX_NODES / 2;) {
+    const { cause } = readHeader(at);
+    // A chain cannot name a later event as its cause, but a forged file can.
+    at = cause === undefined || seen.has(cause) ? undefined : await reader.event(cause);
+    if (at === undefined) break;
+    seen.add(at.id);
+    way.push(at);
+  }
+  return way.toReversed();
+}
+
+// A message is stamped when the event that sends it is committed, or when its timer fires.
+const waited = (from: ChainEvent, at: number): number => Math.max(0, at - readHeader(from).at);
+
+function edgeOf(from: ChainEvent, to: ChainEvent): Edge {
+  const { type, at } = readHeader(to);
+  return { from: from.id, to: to.id, message: type, waitedMs: waited(from, at) };
+}
+
+function nodeOf({ event, depth }: Found, found: ReadonlyMap<string, Found>, edges: readonly Edge[]): CauseNode {
+  const sent = readBody(event)?.sent ?? [];
+  const { life, seq } = readHeader(event);
+  // What it sent was stamped at its commit. A timer's message is no such: it has waited.
+  const first =
+    sent.length === 0 ? undefined : edges.find(({ from, to }) => from === event.id && isSentBy(found.get(to)?.event, `${life}.${seq}.`));
+  return { ...eventRow(event, pathsIn(event)), depth, ...omitUndefined({ ms: first?.waitedMs }) };
+}
+
+function isSentBy(event: ChainEvent | undefined, prefix: string): boolean {
+  const message = event === undefined ? undefined : readBody(event)?.message;
+  const id: unknown = typeof message === "object" && message !== null ? Reflect.get(message, "id") : undefined;
+  return typeof id === "string" && id.startsWith(prefix);
+}
+
+function letterNode(letter: DeadLetter, depth: number, data: ConsoleData): CauseNode {
+  const { message, why, at } = letter;
+  const { id, to, action, from, cause, viewer, replays = 0 } = message;
+  return {
+    id,
+    actor: to,
+    seq: 0,
+    at,
+    type: action,
+    life: "",
+    args: redactedArgs(data, message),
+    sent: 0,
+    changed: [],
+    depth,
+    attempts: FAILURES * (replays + 1),
+    letter: { why, action, to },
+    ...omitUndefined({ cause, from, principal: viewer?.principal }),
+  };
+}

@@ -1,0 +1,256 @@
+// Owns: what an actor offers to any viewer, and why something is off; calls as that viewer, or as the operator. Does not own: the access
+// rule and the joined surface (mcp/source).
+
+import {
+  type ActorId,
+  type Behaviour,
+  type CallOptions,
+  type Engine,
+  isJsonObject,
+  type ListName,
+  type Offer,
+  type OfferRef,
+  type Source,
+  type Surface,
+  type Viewer,
+} from "../../core/contract/index.ts";
+import {
+  getOwn,
+  isTexts,
+  kindOf,
+  memoize,
+  missingScopes,
+  missingScopesMessage,
+  omitUndefined,
+  scopesOf,
+} from "../../core/contract/internal.ts";
+import { cast } from "../../mcp/source/index.ts";
+import type { ActorState } from "../operate/index.ts";
+import type { ConsoleData, RunningServer } from "./data.ts";
+import { actorOf, badRequest, behaviourOf, choiceIn, notAvailable, objectIn, serverOf, stateOf } from "./requests.ts";
+import { type ConsoleRequest, type ConsoleRoute, RequestError } from "./routes.ts";
+import type { CallOutcome, LinkShape, OfferShape, SurfaceShape, ViewerShape } from "./shapes.ts";
+
+const LISTS = ["tools", "resources", "prompts"] as const;
+const LIST_MODES = ["dynamic", "static"] as const;
+type ListMode = (typeof LIST_MODES)[number];
+
+export const surfaceRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+  {
+    verb: "GET",
+    path: "/actors/:kind/:key/surface",
+    summary: "What an actor offers to a viewer now: what is on, what is off and why, the current choices, and its links.",
+    query: {
+      principal: { description: "Of the viewer. Absent: anonymous." },
+      scopes: { description: "Of the viewer, separated by commas." },
+      claims: { description: "Of the viewer's token: a JSON object." },
+      lists: { description: "How lists are shown.", schema: { type: "string", enum: LIST_MODES, default: "dynamic" } },
+    },
+    answers: "SurfaceShape",
+    handle: surface,
+  },
+  {
+    verb: "POST",
+    path: "/actors/:kind/:key/call",
+    summary: "Calls a tool, reads a resource or gets a prompt of an actor: as the operator who asks, or, in development, as any viewer.",
+    body: {
+      type: "object",
+      properties: {
+        offer: { type: "string", pattern: "^(tools|resources|prompts)/." },
+        arguments: { type: "object" },
+        as: {
+          type: "object",
+          properties: {
+            principal: { type: "string", maxLength: 1_024 },
+            scopes: { type: "array", items: { type: "string" }, maxItems: 100 },
+            claims: { type: "object" },
+          },
+        },
+        key: { type: "string", minLength: 1, maxLength: 512 },
+        answers: { type: "object", description: "To the questions (`needs`) of an earlier reply." },
+        can: { type: "array", items: { type: "string" }, description: "What the client supports: elicitation, sampling, roots." },
+      },
+      required: ["offer"],
+    },
+    answers: "CallOutcome",
+    handle: call,
+  },
+];
+
+// By engine, since development replaces it together with its kinds.
+const castsOf = memoize((_engine: Engine) => new Map<string, Source>());
+
+/** The actors that are reached from one of this kind, as clients see them from there. */
+function castAs({ engine, kinds }: RunningServer, kind: string): Source {
+  const casts = castsOf(engine);
+  let source = casts.get(kind);
+  if (source === undefined) casts.set(kind, (source = cast({ engine, kinds, as: kind })));
+  return source;
+}
+
+function behaviourIn(data: ConsoleData, id: ActorId): Behaviour {
+  const behaviour = behaviourOf(data, id);
+  if (behaviour === undefined)
+    throw notAvailable(`No module that is served defines the kind "${kindOf(id)}", so it is unknown what it offers.`);
+  return behaviour;
+}
+
+// ── the surface ─────────────────────────────────────────────────────────────
+
+const MAX_SCOPES = 100;
+
+function viewerIn(request: ConsoleRequest): ViewerShape {
+  const scopes = (request.query.get("scopes") ?? "").split(/[,\s]+/).filter((scope) => scope !== "");
+  if (scopes.length > MAX_SCOPES) throw badRequest(`A viewer has at most ${MAX_SCOPES} scopes.`);
+  const principal = request.query.get("principal");
+  return {
+    scopes,
+    ...(principal !== null && principal !== "" && { principal }),
+    ...omitUndefined({ claims: objectIn(request, "claims") }),
+  };
+}
+
+async function surface(request: ConsoleRequest, data: ConsoleData): Promise<SurfaceShape> {
+  const id = actorOf(request);
+  const server = serverOf(data);
+  const behaviour = behaviourIn(data, id);
+  const found = await stateOf(data.reader, id);
+  const asked = viewerIn(request);
+  const viewer: Viewer = { ...asked, self: id };
+  const lists = choiceIn(request, "lists", LIST_MODES) ?? "dynamic";
+  const joined = await castAs(server, kindOf(id)).surface(viewer);
+  const own = ownSurface(behaviour, found, viewer);
+  const view: ViewOf = { behaviour, found, viewer, lists, joined, own };
+  const offers = LISTS.flatMap((list) => joined.catalogue[list].map((offer) => offerShape(list, offer, view)));
+  return { viewer: asked, lists, seq: found.seq, offers, links: own === undefined ? [] : linkShapes(own) };
+}
+
+interface ViewOf {
+  readonly behaviour: Behaviour;
+  readonly found: ActorState;
+  readonly viewer: Viewer;
+  readonly lists: ListMode;
+  /** With what it links to. */
+  readonly joined: Surface;
+  /** The actor's own. Undefined: its code cannot be asked. */
+  readonly own: Surface | undefined;
+}
+
+function ownSurface(behaviour: Behaviour, { state, status, version }: ActorState, viewer: Viewer): Surface | undefined {
+  if (behaviour.surface === undefined || version !== behaviour.version || status === "stopped") return undefined;
+  try {
+    return behaviour.surface(state, viewer);
+  } catch {
+    return undefined;
+  }
+}
+
+function offerShape(list: ListName, offer: Offer, view: ViewOf): OfferShape {
+  const { lists, joined, viewer } = view;
+  const ref: OfferRef = `${list}/${offer.name}`;
+  const off = getOwn(joined.off, ref);
+  const scopes = scopesOf(offer.definition);
+  const missing = missingScopes(scopes, viewer.scopes);
+  const on = off === undefined && missing.length === 0;
+  const reason = typeof off === "string" ? off : off === undefined && missing.length > 0 ? missingScopesMessage(missing) : undefined;
+  const link = linkOf(list, offer, view);
+  const by = on ? undefined : off === undefined ? "scope" : ruleOf(ref, link, view);
+  return {
+    ref,
+    list,
+    name: offer.name,
+    definition: offer.definition,
+    readOnly: offer.readOnly,
+    on,
+    ...omitUndefined({ reason, by, link, choices: getOwn(joined.choices, ref) }),
+    ...(scopes.length > 0 && { scopes }),
+    // Offers whose scopes are missing are listed: a client learns from the refusal what to ask for.
+    listed: lists === "dynamic" ? off === undefined : off !== true,
+  };
+}
+
+function ruleOf(ref: OfferRef, link: string | undefined, { behaviour, found, viewer, own }: ViewOf): OfferShape["by"] {
+  if (found.owner !== undefined && found.owner !== viewer.principal) return "owner";
+  if (found.status === "stopped") return "stopped";
+  if (found.status === "failed" || found.version !== behaviour.version) return "failed";
+  if (link !== undefined) return "link";
+  if (own === undefined) return undefined;
+  try {
+    return behaviour.offBy?.(found.state, viewer, ref);
+  } catch {
+    return "failed";
+  }
+}
+
+/** The link that an offer comes through; undefined: it is the actor's own. */
+function linkOf(list: ListName, { name }: Offer, { behaviour, own }: ViewOf): string | undefined {
+  const catalogue = own?.catalogue ?? behaviour.catalogue;
+  if (catalogue === undefined || catalogue[list].some((one) => one.name === name)) return undefined;
+  const links = Object.keys(catalogue.links ?? own?.links ?? {});
+  return links.filter((link) => link === "" || name.startsWith(link)).toSorted((one, other) => other.length - one.length)[0];
+}
+
+function linkShapes({ catalogue, links = {}, linkKeys = {}, linksOff = {} }: Surface): readonly LinkShape[] {
+  const prefixes = new Set([
+    ...Object.keys(catalogue.links ?? {}),
+    ...Object.keys(links),
+    ...Object.keys(linkKeys),
+    ...Object.keys(linksOff),
+  ]);
+  return [...prefixes].map((prefix) => ({
+    prefix,
+    ...omitUndefined({ to: getOwn(links, prefix), keys: getOwn(linkKeys, prefix), reason: getOwn(linksOff, prefix) }),
+  }));
+}
+
+// ── calls ───────────────────────────────────────────────────────────────────
+
+const OFFER = /^(?:tools|resources|prompts)\/./;
+const isOfferRef = (value: unknown): value is OfferRef => typeof value === "string" && OFFER.test(value);
+
+async function call(request: ConsoleRequest, data: ConsoleData): Promise<CallOutcome> {
+  const id = actorOf(request);
+  const { offer, arguments: args = {} } = request.body;
+  if (!isOfferRef(offer)) throw badRequest("offer must name a tool, a resource or a prompt, such as tools/add.");
+  if (!isJsonObject(args)) throw badRequest("arguments must be a JSON object.");
+  const viewer = callerIn(request, data);
+  const from = data.now();
+  if (data.running === undefined) {
+    if (data.operate === undefined) throw notAvailable("Nothing runs here: this is a history that is only read.");
+    const reply = await data.operate("call", { actor: id, action: offer, args, as: viewer.principal ?? "operator", scopes: viewer.scopes });
+    return { reply, ms: data.now() - from };
+  }
+  const server = serverOf(data);
+  behaviourIn(data, id);
+  // A key that was mistyped must start no actor.
+  const { status } = await stateOf(data.reader, id);
+  if (status === "stopped") throw new RequestError(409, "NOT_AVAILABLE", `${id} has stopped: it takes no calls.`);
+  let receipt: CallOutcome["receipt"];
+  const reply = await castAs(server, kindOf(id)).act({ ...viewer, self: id }, offer, args, {
+    ...optionsIn(request),
+    signal: request.disconnected,
+    onReceipt({ actor, seq, head }) {
+      receipt = { actor, seq, head };
+    },
+  });
+  return { reply: { ...reply }, ms: data.now() - from, ...omitUndefined({ receipt }) };
+}
+
+function callerIn({ body, caller }: ConsoleRequest, { about, running }: ConsoleData): Viewer {
+  const { as } = body;
+  if (as === undefined)
+    return { principal: caller.principal ?? "operator", scopes: caller.scopes, ...omitUndefined({ claims: caller.claims }) };
+  if (running === undefined || !about.development) throw notAvailable('Only "troupe dev" calls as somebody else: leave "as" away.');
+  if (!isJsonObject(as)) throw badRequest("as must have principal, scopes and claims.");
+  const { principal, scopes = [], claims } = as;
+  if ((principal !== undefined && typeof principal !== "string") || !isTexts(scopes) || (claims !== undefined && !isJsonObject(claims)))
+    throw badRequest("as must have a principal (text), scopes (texts) and claims (an object).");
+  return { scopes, ...omitUndefined({ principal, claims }) };
+}
+
+function optionsIn({ body: { key, answers, can } }: ConsoleRequest): CallOptions {
+  if (key !== undefined && typeof key !== "string") throw badRequest("key must be a text.");
+  if (answers !== undefined && !isJsonObject(answers)) throw badRequest("answers must be a JSON object.");
+  if (can !== undefined && !isTexts(can)) throw badRequest("can must be a list of texts.");
+  return omitUndefined({ key, answers, can });
+}

@@ -240,7 +240,8 @@ export function Graph({
                 class={`node ${level ?? ""} ${id === selected ? "selected" : ""}`}
                 transform={`translate(${x - NODE.width / 2} ${y - NODE.height / 2})`}
                 role="button"
-                tabIndex={id === first ? 0 : -1}
+                // Lower case: attributes of SVG elements are taken as they are written.
+                tabindex={id === first ? 0 : -1}
                 aria-pressed={id === selected}
                 onClick={() => onSelect(id)}
                 onKeyDown={(event) => {

@@ -263,6 +263,13 @@ export function indexPage<R extends object>(shape: Pick<IndexShape, "name" | "ki
   };
 }
 
+/** What two lists of rows that share no actor answer together. */
+export function mergedRows({ descending, limit }: Pick<RowQuery, "descending" | "limit">, one: FoundRows, other: FoundRows): FoundRows {
+  const sign = descending ? -1 : 1;
+  const rows = [...one.rows, ...other.rows].toSorted((left, right) => sign * comparePositions(left, right)).slice(0, limit);
+  return one.count === undefined ? { rows } : { rows, count: one.count + (other.count ?? 0) };
+}
+
 // ── rows in memory ──────────────────────────────────────────────────────────
 
 interface MemoryRow extends FoundRow, IndexedRow {

@@ -217,3 +217,32 @@ export interface IndexStore {
   /** Deletes an index. False: there is none of that name. */
   drop(name: string): Promise<boolean>;
 }
+
+/** How far the build of an index is. */
+export interface IndexProgress {
+  readonly index: string;
+  /** Actors whose rows were computed. */
+  readonly actors: number;
+  /** Actors of the kind. */
+  readonly of: number;
+  readonly isDone: boolean;
+}
+
+/** The result of comparing an index with the states of its actors. */
+export interface IndexVerdict {
+  readonly index: string;
+  readonly actors: number;
+  /** How many rows differ from what the states say. */
+  readonly flawed: number;
+  /** The first 100 of them. */
+  readonly flaws: readonly IndexFlaw[];
+}
+
+/** Operations on the indexes of an engine, by name. Throw `UNKNOWN_INDEX`. */
+export interface IndexOperations {
+  /** Those of stored actors. */
+  list(): Promise<readonly StoredIndex[]>;
+  /** Computes all rows again. Returns how many actors there are. */
+  rebuild(name: string): Promise<number>;
+  verify(name: string): Promise<IndexVerdict>;
+}

@@ -33,6 +33,7 @@ export {
   isSameMember,
   isVisibleTo,
   MemoryRows,
+  mergedRows,
   principalColumn,
   rowQuery,
 } from "./index-rows.ts";

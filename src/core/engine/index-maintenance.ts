@@ -1,6 +1,6 @@
 // Owns: maintaining indexes over the contents of actors: what a turn changes in them, building, queries, notification. Does not own: their
 // rows of stored actors (the store), what a row is made of (core/actor).
-import { faults, type Kind, kindFrom, keyOf, type Plan, stateFrom, upcast } from "../chain/internal.ts";
+import { faults, IndexChanges, indexShape, type Plan, stateFrom } from "../chain/internal.ts";
 import {
   type ActorId,
   type Behaviour,
@@ -11,33 +11,17 @@ import {
   type IndexedRow,
   type IndexEvent,
   type IndexFlaw,
+  type IndexOperations,
   type IndexPage,
+  type IndexProgress,
   type IndexQuery,
-  type IndexShape,
-  isJsonObject,
-  type Json,
+  type IndexVerdict,
   type RowOf,
   type RowQuery,
   type Store,
   type StoredIndex,
-  TroupeError,
-  type Viewer,
 } from "../contract/index.ts";
-import {
-  comparePositions,
-  encodedKeyOf,
-  getOwn,
-  indexedColumns,
-  indexedRow,
-  indexPage,
-  isSameMember,
-  isVisibleTo,
-  Listeners,
-  MemoryRows,
-  notify,
-  principalColumn,
-  rowQuery,
-} from "../contract/internal.ts";
+import { encodedKeyOf, indexPage, Listeners, MemoryRows, mergedRows, notify, principalColumn, rowQuery } from "../contract/internal.ts";
 import type { ActorState } from "./actor-state.ts";
 import { fromStore, type OnFault } from "./fault-reports.ts";
 
@@ -49,40 +33,9 @@ const REPORT_EVERY = 10_000;
 const MAX_FLAWS = 100;
 /** How often a query waits for an index that became stale again. */
 const MAX_BUILDS = 3;
-const UNCHANGED: readonly IndexChange[] = [];
-
-/** How far the build of an index is. */
-export interface IndexProgress {
-  readonly index: string;
-  /** Actors whose rows were computed. */
-  readonly actors: number;
-  /** Actors of the kind. */
-  readonly of: number;
-  readonly isDone: boolean;
-}
-
-/** The result of comparing an index with the states of its actors. */
-export interface IndexVerdict {
-  readonly index: string;
-  readonly actors: number;
-  /** How many rows differ from what the states say. */
-  readonly flawed: number;
-  /** The first 100 of them. */
-  readonly flaws: readonly IndexFlaw[];
-}
-
-/** Operations on the indexes of an engine, by name. Throw `UNKNOWN_INDEX`. */
-export interface IndexOperations {
-  /** Those of stored actors. */
-  list(): Promise<readonly StoredIndex[]>;
-  /** Computes all rows again. Returns how many actors there are. */
-  rebuild(name: string): Promise<number>;
-  verify(name: string): Promise<IndexVerdict>;
-}
 
 interface Declared {
   readonly index: Index;
-  readonly kind: Kind;
   /** Rows of actors in memory. */
   readonly rows: MemoryRows;
   readonly listeners: Listeners<IndexWatcher>;
@@ -104,32 +57,17 @@ interface IndexesHost {
 export class Indexes implements IndexOperations {
   readonly #host: IndexesHost;
   readonly #byName = new Map<string, Declared>();
-  readonly #byKind = new Map<string, readonly Declared[]>();
-  /** Indexes whose `where` or `visible` threw: each is reported once. */
-  readonly #reported = new Set<string>();
+  readonly #changes: IndexChanges;
   #isClosed = false;
 
   /** Throws `NAME_COLLISION`, `UNKNOWN_KIND`, `ENGINE_MISSING`. */
   constructor(host: IndexesHost) {
     this.#host = host;
-    const kinds = new Map(host.kinds.map((behaviour) => [behaviour.kind, behaviour]));
-    for (const index of host.indexes) {
-      const { name, kind } = index;
-      const behaviour = kinds.get(kind);
-      if (this.#byName.has(name))
-        throw new TroupeError("NAME_COLLISION", `Two indexes are called ${JSON.stringify(name)}: give one of them another \`name\`.`);
-      if (behaviour === undefined) throw faults.unknownKind(kind);
+    this.#changes = new IndexChanges(host.indexes, host.kinds, (error) => host.fault(error, { where: "index" }));
+    for (const [name, { index }] of this.#changes.byName) {
       if (host.store !== undefined && host.store.indexes === undefined)
         throw new EngineError("ENGINE_MISSING", `This store has no indexes, so it cannot have ${name}: use a store that has them.`);
-      const declared: Declared = {
-        index,
-        kind: kindFrom(behaviour),
-        rows: new MemoryRows(index),
-        listeners: new Listeners(),
-        building: undefined,
-      };
-      this.#byName.set(name, declared);
-      this.#byKind.set(kind, [...(this.#byKind.get(kind) ?? []), declared]);
+      this.#byName.set(name, { index, rows: new MemoryRows(index), listeners: new Listeners(), building: undefined });
     }
   }
 
@@ -142,7 +80,8 @@ export class Indexes implements IndexOperations {
       if (served.has(kind) && !this.#byName.has(name))
         await store.drop(name).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
     const incomplete: Declared[] = [];
-    for (const declared of this.#byName.values()) if (!(await fromStore(store.declare(shapeOf(declared.index))))) incomplete.push(declared);
+    for (const declared of this.#byName.values())
+      if (!(await fromStore(store.declare(indexShape(declared.index))))) incomplete.push(declared);
     for (const declared of incomplete) this.#complete(declared).catch((error: unknown) => this.#host.fault(error, { where: "index" }));
   }
 
@@ -155,70 +94,8 @@ export class Indexes implements IndexOperations {
   // ── turns ───────────────────────────────────────────────────────────────────
 
   /** What a turn changes, before it is applied. Undefined: the kind has no indexes. */
-  changesOf(actor: ActorState, plan: Plan): readonly IndexChange[] | undefined {
-    const declared = this.#byKind.get(actor.kind.name);
-    if (declared === undefined) return undefined;
-    // Whatever its rows were made of: an actor that could not be loaded can still be stopped.
-    if (plan.stop !== undefined) return declared.map(({ index }) => removal(index, actor.state));
-    const before = plan.born || actor.status === "stopped" ? undefined : actor.state;
-    if (before === plan.state) return UNCHANGED;
-    let changes: IndexChange[] | undefined;
-    const key = keyOf(actor.id);
-    for (const { index } of declared) {
-      const change = before === undefined ? this.#added(index, key, plan.state) : this.#change(index, key, before, plan.state);
-      if (change !== undefined) (changes ??= []).push(change);
-    }
-    return changes ?? UNCHANGED;
-  }
-
-  #added(index: Index, key: string, state: Json): IndexChange | undefined {
-    const after = this.#row(index, state, key);
-    return after && { index: index.name, after };
-  }
-
-  /** States share what a turn does not change, so most turns end here, without a row. */
-  #change(index: Index, key: string, before: Json, after: Json): IndexChange | undefined {
-    const { name, fields, text } = index;
-    const was = this.#includes(index, before, key);
-    // Rows have only the beginning of a long text, but all of it is searched.
-    const hasSameText = text === undefined || text.every((member) => memberOf(before, member) === memberOf(after, member));
-    if (was && hasSameText && fields.every((field) => isSameMember(memberOf(before, field), memberOf(after, field))))
-      return this.#includes(index, after, key) ? undefined : removal(index, before);
-    const row = this.#row(index, after, key);
-    if (!was) return row && { index: name, after: row };
-    return row === undefined ? removal(index, before) : { ...removal(index, before), after: row, hasSameText };
-  }
-
-  /** Whether an actor with this state has a row. */
-  #includes(index: Index, state: Json, key: string): boolean {
-    if (!isJsonObject(state)) return false;
-    try {
-      return index.includes === undefined || index.includes(state, key);
-    } catch (error) {
-      this.#reportOnce(index, error);
-      return false;
-    }
-  }
-
-  #row(index: Index, state: Json, key: string): IndexedRow | undefined {
-    const picked = this.#picked(index, state, key);
-    return picked && indexedRow(index, picked, state);
-  }
-
-  /** An actor for which the author's code throws is not in the index. */
-  #picked(index: Index, state: Json, key: string): object | undefined {
-    try {
-      return index.rowOf(state, key);
-    } catch (error) {
-      this.#reportOnce(index, error);
-      return undefined;
-    }
-  }
-
-  #reportOnce({ name }: Pick<Index, "name">, error: unknown): void {
-    if (this.#reported.has(name)) return;
-    this.#reported.add(name);
-    this.#host.fault(error, { where: "index" });
+  changesOf({ id, kind, state, status }: ActorState, plan: Plan): readonly IndexChange[] | undefined {
+    return this.#changes.changesOf(kind.name, { id, state, isAlive: !plan.born && status !== "stopped" }, plan);
   }
 
   /** A turn of an actor in memory was applied. */
@@ -255,23 +132,15 @@ export class Indexes implements IndexOperations {
     return () => listeners.delete(watcher);
   }
 
-  #isVisible(index: Index, viewer: Viewer): boolean {
-    try {
-      return isVisibleTo(index, viewer);
-    } catch (error) {
-      this.#reportOnce(index, error);
-      return false;
-    }
-  }
-
   async query<R extends object>(index: Index<R>, query: IndexQuery<R>): Promise<IndexPage<R>> {
     const declared = this.#declared(index.name);
     const checked = rowQuery(index, query);
-    if (query.viewer !== undefined && !this.#isVisible(index, query.viewer)) return { items: [], ...(checked.count ? { count: 0 } : {}) };
+    if (query.viewer !== undefined && !this.#changes.isVisible(index, query.viewer))
+      return { items: [], ...(checked.count ? { count: 0 } : {}) };
     // One more than the page has, to know whether there is a next one.
     const wider = { ...checked, limit: checked.limit + 1 };
     const stored = await this.#stored(declared, wider);
-    const found = declared.rows.size === 0 ? stored : merged(wider, stored, declared.rows.query(wider));
+    const found = declared.rows.size === 0 ? stored : mergedRows(wider, stored, declared.rows.query(wider));
     return indexPage<R>(index, checked, found);
   }
 
@@ -382,14 +251,13 @@ export class Indexes implements IndexOperations {
     if (onProgress !== undefined) notify(onProgress, progress, (error) => fault(error, { where: "index" }));
   }
 
-  #rowOf({ index, kind }: Declared): RowOf {
+  #rowOf({ index }: Declared): RowOf {
     return (id, { tail }): IndexedRow | undefined => {
       try {
-        const { state, failure } = upcast(kind, id, stateFrom(tail));
-        return failure === undefined ? this.#row(index, state, keyOf(id)) : undefined;
+        return this.#changes.rowOf(index.name, id, stateFrom(tail));
       } catch (error) {
         // Its chain cannot be read: neither can the actor.
-        this.#reportOnce(index, error);
+        this.#changes.reportOnce(index, error);
         return undefined;
       }
     };
@@ -398,28 +266,5 @@ export class Indexes implements IndexOperations {
 
 const principalsIn = ({ before, after }: IndexChange, column: number): readonly string[] =>
   [before?.columns[column], after?.columns[column]].filter((value) => typeof value === "string");
-
-const memberOf = (state: Json, name: string): Json | undefined => (isJsonObject(state) ? getOwn(state, name) : undefined);
-
-/** The change that deletes the row of this state. */
-const removal = ({ name, fields }: Index, state: Json): IndexChange => ({
-  index: name,
-  before: { columns: indexedColumns(fields, isJsonObject(state) ? state : {}) },
-});
-
-const shapeOf = ({ name, kind, fields, order, text, definition }: Index): IndexShape => ({
-  name,
-  kind,
-  fields,
-  definition,
-  ...(order === undefined ? {} : { order }),
-  ...(text === undefined ? {} : { text }),
-});
-
-function merged({ descending, limit }: RowQuery, one: FoundRows, other: FoundRows): FoundRows {
-  const sign = descending ? -1 : 1;
-  const rows = [...one.rows, ...other.rows].toSorted((left, right) => sign * comparePositions(left, right)).slice(0, limit);
-  return one.count === undefined ? { rows } : { rows, count: one.count + (other.count ?? 0) };
-}
 
 const nextRound = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

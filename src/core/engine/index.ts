@@ -1,4 +1,4 @@
 export type { FaultContext } from "./fault-reports.ts";
-export type { IndexOperations, IndexProgress, IndexVerdict } from "./index-maintenance.ts";
+export type { IndexOperations, IndexProgress, IndexVerdict } from "../contract/index.ts";
 export { LocalEngine, type LocalOptions } from "./local.ts";
 export { type Health, prune, type PruneHost, type Pruned, type Pruning } from "./queries.ts";

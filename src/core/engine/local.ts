@@ -19,7 +19,9 @@ import {
   type DeadLetter,
   type Index,
   type IndexEvent,
+  type IndexOperations,
   type IndexPage,
+  type IndexProgress,
   type IndexQuery,
   type ListQuery,
   type Observer,
@@ -54,7 +56,7 @@ import { ForwardedCalls } from "./cancellation.ts";
 import { Cell, type CellOps } from "./cell.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { IdempotencyCache } from "./idempotency.ts";
-import { type IndexOperations, Indexes, type IndexProgress } from "./index-maintenance.ts";
+import { Indexes } from "./index-maintenance.ts";
 import { DeferredReplies, Job } from "./job.ts";
 import { append } from "./lifecycle.ts";
 import { type FaultContext, fromStore, type OnFault, type SlowTurn } from "./fault-reports.ts";

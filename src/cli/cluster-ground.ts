@@ -9,7 +9,7 @@ import type { EngineAddress } from "./cluster/engine-address.ts";
 import { usage } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
 import type { Ground, GroundOptions, NodeAddress } from "./ground.ts";
-import type { Loaded } from "./load.ts";
+import { indexesOf, type Loaded } from "./load.ts";
 
 /** Actors on a Restate server, whose turns this node runs beside others. */
 export class ClusterGround implements Ground {
@@ -47,6 +47,8 @@ export class ClusterGround implements Ground {
       ...address,
       sdk: await restateSdk(),
       kinds: loaded.parts.flatMap(({ kinds }) => kinds),
+      indexes: indexesOf(loaded),
+      onIndexProgress: ({ index, actors, of, isDone }) => log("info", isDone ? "index-built" : "index-building", { index, actors, of }),
       secret,
       ...omitUndefined({ listen: options.node, identityKeys: options.identityKey }),
       onAvailability: (fault) => {

@@ -294,7 +294,7 @@ export class MemoryRows {
     return this.#byKey.keys();
   }
 
-  get(key: string): IndexedRow | undefined {
+  get(key: string): (IndexedRow & { readonly owner: string | undefined }) | undefined {
     return this.#byKey.get(key);
   }
 

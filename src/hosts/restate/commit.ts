@@ -12,6 +12,7 @@ import { heldLines, roomIn, type Room } from "./blocks.ts";
 import { childrenOf, enter, objectOf, ofClaims, ofLetters } from "./directory.ts";
 import type { DurableContext } from "./durable-context.ts";
 import type { ExpireInput, RestartInput, RingInput, StopInput, TurnInput } from "./inputs.ts";
+import { sendChanges } from "./index-sends.ts";
 import { insist } from "./insist.ts";
 import { ACTOR_KEY, type Kept } from "./kept.ts";
 import { isListed } from "./map-client.ts";
@@ -69,6 +70,7 @@ export async function commit(turn: Commit): Promise<Guarded<{ readonly change: T
     if (block.text === undefined) context.clear(block.name);
     else context.set(block.name, block.text);
   context.set(ACTOR_KEY, text);
+  sendChanges(context, host, kind.name, place, plan);
   if (plan.stop !== undefined) {
     // One that ends with its parent is left out by that.
     const { parent } = plan.extra;

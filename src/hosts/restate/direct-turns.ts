@@ -156,6 +156,7 @@ class DirectContext implements DurableContext {
 /** A fault would be told of twice: here, and by the SDK's turn, which may have to set what comes of it. */
 const silentHost = (host: NodeHost): NodeHost => ({
   names: host.names,
+  indexes: host.indexes,
   keyMs: host.keyMs,
   retryMs: host.retryMs,
   knows: (kind) => host.knows(kind),

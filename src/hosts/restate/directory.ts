@@ -21,6 +21,8 @@ export const ofOwner = (owner: string): Index => ({ name: `owner/${sha256(owner)
 export const ofUids: Index = { name: "uid", shards: 64 };
 export const childrenOf = (parent: ActorId): Index => ({ name: `children/${parent}`, shards: 1 });
 export const ofLetters: Index = { name: "letters", shards: 1 };
+/** Indexes over the contents of actors, by their names: what they are of. */
+export const ofIndexes: Index = { name: "indexes", shards: 1 };
 /** Keyed calls of kinds that are reached by links: a link may lead elsewhere when the call comes again (C4). */
 export const ofClaims: Index = { name: "claims", shards: 64 };
 

@@ -33,6 +33,8 @@ export class MapClient {
   }
 }
 
+type Ingress = Pick<PatientIngress, "read" | "write">;
+
 /** The object key of the part that `key` is in. */
 export const shardOf = (name: string, shards: number, key: string): string =>
   `${name}/${parseInt(hash("sha256", key, "hex").slice(0, 8), 16) % shards}`;
@@ -42,12 +44,12 @@ export const shardOf = (name: string, shards: number, key: string): string =>
  * list. What was written is seen by every read that begins later, through any client. Throws `EngineError`.
  */
 export class ShardedMap {
-  readonly #ingress: PatientIngress;
+  readonly #ingress: Ingress;
   readonly #object: string;
   readonly #name: string;
   readonly #shards: number;
 
-  constructor(ingress: PatientIngress, object: string, name: string, shards: number) {
+  constructor(ingress: Ingress, object: string, name: string, shards: number) {
     this.#ingress = ingress;
     this.#object = object;
     this.#name = name;

@@ -24,6 +24,11 @@ export class Names {
     return `${this.prefix}troupe-map`;
   }
 
+  /** Rows of indexes over the contents of actors. */
+  get index(): string {
+    return `${this.prefix}troupe-index`;
+  }
+
   get stream(): string {
     return `${this.prefix}troupe-stream`;
   }

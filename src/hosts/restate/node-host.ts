@@ -1,3 +1,4 @@
+import type { IndexChanges } from "../../core/chain/internal.ts";
 import type { Change, Message, Step } from "../../core/contract/index.ts";
 import type { WorkHost } from "./durable-work.ts";
 import type { Names } from "./names.ts";
@@ -6,6 +7,8 @@ import type { Sealer } from "./sealed.ts";
 /** What actors need of the node that runs their turns. */
 export interface NodeHost extends WorkHost {
   readonly names: Names;
+  /** What turns mean for the indexes of this node. */
+  readonly indexes: IndexChanges;
   /** How long replies to keyed calls are kept (C4). */
   readonly keyMs: number;
   /** The wait after a delivery's first failure, four times as long after the second. */

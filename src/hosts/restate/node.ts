@@ -1,10 +1,11 @@
-import { firstCall, innerKey, stampFrom } from "../../core/chain/internal.ts";
+import { firstCall, IndexChanges, innerKey, stampFrom } from "../../core/chain/internal.ts";
 import {
   systemClock,
   systemEntropy,
   type Change,
   type Clock,
   type Entropy,
+  type IndexVerdict,
   type Message,
   type Peers,
   type Reply,
@@ -19,6 +20,9 @@ import type { InnerCall } from "./durable-work.ts";
 import { DirectTurns } from "./direct-turns.ts";
 import { Endpoint, type ExtraHandler } from "./endpoint.ts";
 import { Hearing } from "./hearing.ts";
+import { indexObject } from "./index-object.ts";
+import type { ShardHead } from "./index-shard.ts";
+import { RestateIndexes } from "./indexes.ts";
 import { Ingress } from "./ingress.ts";
 import { Kinds } from "./kinds.ts";
 import { Laters } from "./laters.ts";
@@ -56,6 +60,9 @@ export class Node implements NodeHost {
   readonly announcer: Announcer;
   readonly calls: Calls;
   readonly letters: Letters;
+  readonly indexes: IndexChanges;
+  /** Queries and watchers of those. */
+  readonly rows: RestateIndexes;
   readonly #laters: Laters;
   readonly #hearing: Hearing;
   readonly #leftCallers = new LeftCallers();
@@ -78,8 +85,9 @@ export class Node implements NodeHost {
     this.reach = { ingress: base, clock: patience, entropy, patienceMs, prefix, onAnswer };
     this.ingress = new Ingress({ base, clock: patience, patienceMs, onAnswer });
     this.maps = new MapClient(this.reach);
+    const reads = new PatientIngress(this.reach);
     this.queries = new Queries({
-      reads: new PatientIngress(this.reach),
+      reads,
       names: this.names,
       maps: this.maps,
       kinds: this.kinds.names,
@@ -92,6 +100,21 @@ export class Node implements NodeHost {
       ids: (kind) => this.queries.ids(kind),
       awaits: (messageId) => this.calls.callers(messageId).size > 0,
       fault: (error, actor) => this.#told(error, { where: "watcher", ...(actor && { actor }) }),
+    });
+    const indexFault = (error: unknown): void => this.#told(error, { where: "index" });
+    this.indexes = new IndexChanges(options.indexes ?? [], options.kinds, indexFault);
+    this.rows = new RestateIndexes({
+      names: this.names,
+      ingress: reads,
+      changes: this.indexes,
+      kinds: this.kinds.names,
+      clock: patience,
+      entropy,
+      read: (id) => this.queries.read(id),
+      ids: (kind, after, limit) => this.queries.entered(kind, after, limit),
+      count: (kind) => this.queries.count({ kind }),
+      fault: indexFault,
+      onProgress: options.onIndexProgress,
     });
     this.#laters = new Laters({
       clock,
@@ -146,6 +169,7 @@ export class Node implements NodeHost {
       ...kinds.flatMap((behaviour) => [actorObject(common, behaviour), archiveObject(common, behaviour)]),
       mapObject(sdk, { prefix }),
       streamObject(sdk, { prefix }),
+      indexObject({ sdk, host: this }),
       controlService(common),
       waitingObject(common),
     ];
@@ -159,6 +183,7 @@ export class Node implements NodeHost {
       direct: new DirectTurns(this, kinds, signatures),
     });
     this.health.start();
+    if (this.#options.indexes !== undefined) void this.rows.open();
   }
 
   get url(): string {
@@ -171,6 +196,7 @@ export class Node implements NodeHost {
     this.#hearing.join(peers);
     this.#leftCallers.join(peers);
     this.announcer.join(peers);
+    this.rows.join(peers);
   }
 
   /** Takes no more turns. Settles when those that run have ended, or been left for another node since `signal` was aborted. */
@@ -178,6 +204,7 @@ export class Node implements NodeHost {
     this.#laters.close();
     await this.#endpoint?.drain(signal);
     this.announcer.close();
+    this.rows.close();
     this.#hearing.close();
     this.#leftCallers.close();
     await this.#endpoint?.close();
@@ -231,6 +258,18 @@ export class Node implements NodeHost {
 
   hint(change: Change, message?: Message): void {
     this.announcer.hint(change, message?.id ?? "");
+  }
+
+  indexHint(part: string, head: ShardHead): void {
+    this.rows.hint(part, head);
+  }
+
+  indexRebuild(name: string): Promise<number> {
+    return this.rows.rebuild(name);
+  }
+
+  indexVerify(name: string): Promise<IndexVerdict> {
+    return this.rows.verify(name);
   }
 
   fault(error: unknown, { where, message: { id, to, action } }: Parameters<NodeHost["fault"]>[1]): void {

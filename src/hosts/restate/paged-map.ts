@@ -45,7 +45,7 @@ export class PagedMap extends PagedReader {
   async putMany(entries: readonly Entry[]): Promise<number> {
     const draft = await PagesDraft.of(this.#writes);
     const before = draft.count;
-    for (const entry of entries) await set(draft, entry);
+    for (const entry of entries) await setEntry(draft, entry);
     draft.save();
     return draft.count - before;
   }
@@ -65,7 +65,7 @@ export class PagedMap extends PagedReader {
       const shall = fieldOf([key, fields], above);
       if (is !== undefined && shall !== undefined && is >= shall) return true;
     }
-    await set(draft, [key, { ...entry[1], ...fields }]);
+    await setEntry(draft, [key, { ...entry[1], ...fields }]);
     draft.save();
     return true;
   }
@@ -77,7 +77,7 @@ export class PagedMap extends PagedReader {
     const page = await draft.entries(draft.at(key));
     const entry = page[placeIn(page, key)];
     if (entry?.[0] !== key || JSON.stringify(entry[1]) !== JSON.stringify(before)) return false;
-    await set(draft, [key, value]);
+    await setEntry(draft, [key, value]);
     draft.save();
     return true;
   }
@@ -131,7 +131,8 @@ export class PagedMap extends PagedReader {
   }
 }
 
-async function set(draft: PagesDraft, entry: Entry): Promise<void> {
+/** Puts an entry in its page. */
+export async function setEntry(draft: PagesDraft, entry: Entry): Promise<void> {
   if (Buffer.byteLength(JSON.stringify(entry[1])) > VALUE_BYTES)
     throw new EngineError("STATE_TOO_LARGE", `A value in a map has at most ${VALUE_BYTES} bytes of JSON: keep less of it.`);
   const [key] = entry;

@@ -108,6 +108,12 @@ export class Queries {
     return entries.map(([key]) => key).filter(isAddress);
   }
 
+  /** All that were entered, in order: those that have stopped, and those that never began, too. */
+  async entered(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]> {
+    const entries = await this.#map(ofKind(kind)).list({ limit, ...(after === undefined ? {} : { after }) });
+    return entries.map(([key]) => key).filter(isAddress);
+  }
+
   async count({ kind, owner, live }: Omit<ListQuery, "after" | "limit">): Promise<number> {
     if (live === true) return this.#countLive({ ...(kind === undefined ? {} : { kind }), ...(owner === undefined ? {} : { owner }) });
     if (owner === undefined) {

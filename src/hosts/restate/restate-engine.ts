@@ -9,6 +9,11 @@ import type {
   Engine,
   EngineError,
   DeadLetter,
+  Index,
+  IndexEvent,
+  IndexOperations,
+  IndexPage,
+  IndexQuery,
   ListQuery,
   Members,
   Message,
@@ -179,6 +184,24 @@ export class RestateEngine implements Engine {
 
   watch(topic: ActorId | `${string}/*`, listener: (change: Change) => void): () => void {
     return this.#node.announcer.watch(topic, listener);
+  }
+
+  /**
+   * One page of an index. Its rows follow the turns with a short delay: read the actor itself to see a change at once. Throws
+   * `UNKNOWN_INDEX`, `BAD_QUERY`; `UNAVAILABLE` while the index is built, or has another definition.
+   */
+  query<R extends object>(index: Index<R>, query: IndexQuery<R> = {}): Promise<IndexPage<R>> {
+    return this.#guarded(() => this.#node.rows.query(index, query));
+  }
+
+  /** Calls the listener with each actor whose row changes, whichever node ran its turn. Returns its undo. Throws `UNKNOWN_INDEX`. */
+  watchIndex(index: Index, listener: (event: IndexEvent) => void): () => void {
+    return this.#node.rows.watch(index, listener);
+  }
+
+  /** Lists, rebuilds and verifies indexes. */
+  get indexes(): IndexOperations {
+    return this.#node.rows;
   }
 
   /** Sends that failed three times, oldest first. */

@@ -1,10 +1,10 @@
-import type { ActorId, Behaviour, Clock, EngineError, Entropy } from "../../core/contract/index.ts";
+import type { ActorId, Behaviour, Clock, EngineError, Entropy, Index, IndexProgress } from "../../core/contract/index.ts";
 import type { SendLater } from "./sdk-context.ts";
 import type { RestateSdk } from "./sdk.ts";
 
 /** Where a fault was noticed that no caller can be told of in full. */
 export interface NodeFault {
-  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "outbox" | "network";
+  readonly where: "turn" | "work" | "load" | "watcher" | "receipt" | "progress" | "outbox" | "network" | "index";
   readonly actor?: ActorId;
   readonly action?: string;
   /** The message that is a dead letter from now on, by its id. */
@@ -19,6 +19,11 @@ export interface RestateOptions {
   /** `@restatedev/restate-sdk`, as it was imported. */
   readonly sdk: RestateSdk;
   readonly kinds: readonly Behaviour[];
+  /**
+   * Indexes over the contents of actors, as `index()` makes them. Their rows follow the turns with a short delay. Those that earlier nodes
+   * had of these kinds, and that are not among them, are deleted; absent: they stay.
+   */
+  readonly indexes?: readonly Index[];
   /** Where the server, and other nodes, reach this one. Default: loopback, a free port. */
   readonly listen?: { readonly host?: string; readonly port?: number };
   /** At least 32 bytes, the same for every node: what is secret in arguments is sealed with it. Kinds that `redact` need it. */
@@ -38,6 +43,8 @@ export interface RestateOptions {
   readonly keyMs?: number;
   /** The wait after a delivery's first failure, four times as long after the second. Default 100 ms. */
   readonly retryMs?: number;
+  /** Called while this node builds an index, and when it is complete. */
+  readonly onIndexProgress?: (progress: IndexProgress) => void;
   /** Default: nothing is told. */
   readonly onFault?: (error: unknown, where: NodeFault) => void;
   /** Called with why calls are refused when the server is lost, and with `undefined` when it is back. */

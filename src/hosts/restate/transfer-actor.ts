@@ -5,10 +5,12 @@
 import { importLine, readHeader } from "../../core/chain/index.ts";
 import { atMostBytes, hasParent, type Kind, type SinceFull } from "../../core/chain/internal.ts";
 import { StoreError, type ActorId, type Json, type Row } from "../../core/contract/index.ts";
+import { kindOf } from "../../core/contract/internal.ts";
 import { NOTHING_HELD } from "./blocks.ts";
 import { enter } from "./directory.ts";
 import type { DurableContext, DurableReader } from "./durable-context.ts";
 import type { ExpireInput, RingInput } from "./inputs.ts";
+import { sendRows } from "./index-sends.ts";
 import { isObject } from "./is-object.ts";
 import { ACTOR_KEY, HEALTH_KEY, keptText, readHealth, readKept, type Health, type Kept, type KeptReply } from "./kept.ts";
 import { eventsIn } from "./lines.ts";
@@ -96,6 +98,7 @@ export async function settle(context: DurableContext, host: NodeHost, id: ActorI
   await context.call(host.names.archive(id, "arrive"), head);
   context.set(ACTOR_KEY, text);
   context.clear(HEALTH_KEY);
+  if (status !== "stopped") sendRows(context, host, kindOf(id), { id, seq: input.seq, owner, state: input.state, version: row.version });
   return undefined;
 }
 

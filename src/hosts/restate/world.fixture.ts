@@ -1,12 +1,30 @@
-import { callHash, innerKey, scopedKey, stamp, stampFrom } from "../../core/chain/internal.ts";
+import { callHash, IndexChanges, innerKey, scopedKey, stamp, stampFrom } from "../../core/chain/internal.ts";
 import { readHeader, sha256 } from "../../core/chain/index.ts";
-import type { ActorId, Behaviour, ChainEvent, Entropy, Json, Message, Outgoing, Reply, Row } from "../../core/contract/index.ts";
-import { kindOf } from "../../core/contract/internal.ts";
+import type {
+  ActorId,
+  Behaviour,
+  ChainEvent,
+  Entropy,
+  Index,
+  IndexProgress,
+  Json,
+  Message,
+  Outgoing,
+  Reply,
+  Row,
+} from "../../core/contract/index.ts";
+import { systemClock } from "../../core/contract/index.ts";
+import { isAddress, kindOf } from "../../core/contract/internal.ts";
 import { SimulatedEntropy } from "../../testing/index.ts";
 import { directly } from "./direct.fixture.ts";
 import { DirectTurns } from "./direct-turns.ts";
 import type { DurableContext, Handler } from "./durable-context.ts";
 import type { InnerCall } from "./durable-work.ts";
+import { ofKind } from "./directory.ts";
+import { indexObject } from "./index-object.ts";
+import { RestateIndexes } from "./indexes.ts";
+import type { Invocation } from "./ingress-request.ts";
+import { ShardedMap } from "./map-client.ts";
 import { LeftCallers } from "./left-callers.ts";
 import { Journal, type Faults, type Grounds, type Invoked } from "./journal.fixture.ts";
 import { ACTOR_KEY, isEvents, readKept, type Kept } from "./kept.ts";
@@ -14,7 +32,7 @@ import { mapObject } from "./map-object.ts";
 import { MapText } from "./map-text.fixture.ts";
 import { Names } from "./names.ts";
 import type { NodeHost } from "./node-host.ts";
-import { errorFrom, isOutcome, type Outcome } from "./outcome.ts";
+import { errorFrom, isGuarded, isOutcome, isSnapshot, type Outcome } from "./outcome.ts";
 import type { ExclusiveContext, RestateSdk } from "./sdk.ts";
 import { sealer, unsealed } from "./sealed.ts";
 import { actorObject, archiveObject, controlService } from "./virtual-object.ts";
@@ -31,6 +49,7 @@ interface Sent {
 
 export interface WorldOptions {
   readonly kinds: readonly Behaviour[];
+  readonly indexes?: readonly Index[];
   /** What goes wrong with an invocation of an actor, by its handler and how many were begun before. */
   readonly faults?: (handler: string, nth: number) => Faults;
   readonly entropy?: Entropy;
@@ -49,6 +68,11 @@ export interface WorldOptions {
 export class World {
   readonly names = new Names();
   readonly leftCallers = new LeftCallers();
+  readonly indexes: IndexChanges;
+  /** Its node's indexes. */
+  readonly rows: RestateIndexes;
+  /** What building them reported. */
+  readonly built: IndexProgress[] = [];
   readonly #options: WorldOptions;
   readonly #entropy: Entropy;
   readonly #objects: Map<string, MapText>;
@@ -79,6 +103,8 @@ export class World {
     this.#entropy = options.entropy ?? (options.after === undefined ? new SimulatedEntropy() : options.after.#entropy);
     this.now = options.now ?? options.after?.now ?? 1_704_067_200_000;
     this.#objects = options.after === undefined ? new Map() : options.after.#objects;
+    this.indexes = new IndexChanges(options.indexes ?? [], options.kinds, (error) => this.#threw(error));
+    this.rows = this.#rows(options.kinds);
     const sdk = this.#sdk();
     const host = this.#host();
     this.direct = new DirectTurns(host, options.kinds);
@@ -87,6 +113,15 @@ export class World {
       archiveObject({ sdk, host }, behaviour);
     }
     mapObject(sdk);
+    indexObject({
+      sdk,
+      host: {
+        names: this.names,
+        indexHint: (part, head) => this.rows.hint(part, head),
+        indexRebuild: (name) => this.rows.rebuild(name),
+        indexVerify: (name) => this.rows.verify(name),
+      },
+    });
     controlService({ sdk, host });
   }
 
@@ -167,7 +202,12 @@ export class World {
     }
     const invocation = `inv_${sha256(`${object} ${key} ${handler} ${JSON.stringify(input)}`).slice(0, 16)}`;
     const journal = new Journal({ ...this.#grounds(`${object}/${key}`), invocation }, faults);
-    const run = await journal.run((context) => served.run(asSdk(context, key, this.cancelled), input));
+    const run = await journal.run((context) =>
+      served.run(
+        asSdk(context, key, this.cancelled, () => [...this.#grounds(`${object}/${key}`).keys.kept.keys()]),
+        input,
+      ),
+    );
     if (isActor) this.invoked.push({ ...run, handler, nth });
     return run.outcome;
   }
@@ -249,6 +289,7 @@ export class World {
     const sealed = sealer(Buffer.alloc(32, "a secret of this test"));
     return {
       names: this.names,
+      indexes: this.indexes,
       keyMs: 60_000,
       retryMs: 100,
       knows: (kind) => kinds.has(kind) && this.#options.unknown?.includes(kind) !== true,
@@ -266,8 +307,40 @@ export class World {
       history: (id, afterSeq) => this.#history(id, afterSeq),
       hearing: () => ({ progress: () => undefined, log: () => undefined }),
       forwarded: (call, abort) => this.leftCallers.work(call, abort),
-      fault: (error) => void this.thrown.push(error instanceof Error ? error.message : String(error)),
+      fault: (error) => this.#threw(error),
     };
+  }
+
+  #threw(error: unknown): void {
+    this.thrown.push(error instanceof Error ? error.message : String(error));
+  }
+
+  #rows(kinds: readonly Behaviour[]): RestateIndexes {
+    const asked = async ({ input, ...to }: Invocation): Promise<unknown> => {
+      const answer = await this.ask(to, JSON.parse(JSON.stringify(input)));
+      if (!isGuarded(answer)) throw new TypeError(`This is no answer: ${JSON.stringify(answer)}`);
+      if ("fault" in answer) throw errorFrom(answer.fault);
+      return answer.value;
+    };
+    const ingress = { read: asked, write: asked };
+    const entered = (kind: string): ShardedMap => new ShardedMap(ingress, this.names.map, ofKind(kind).name, ofKind(kind).shards);
+    return new RestateIndexes({
+      names: this.names,
+      ingress,
+      changes: this.indexes,
+      kinds: kinds.map(({ kind }) => kind),
+      clock: systemClock,
+      entropy: this.#entropy,
+      read: async (id) => {
+        const answer = await asked({ ...this.names.actor(id, "read"), input: null });
+        return isSnapshot(answer) ? answer : undefined;
+      },
+      ids: async (kind, after, limit) =>
+        (await entered(kind).list({ limit, ...(after === undefined ? {} : { after }) })).map(([key]) => key).filter(isAddress),
+      count: (kind) => entered(kind).count(),
+      fault: (error) => this.#threw(error),
+      onProgress: (progress) => void this.built.push(progress),
+    });
   }
 
   /** By its key alone: as after the server has forgotten the message's id. */
@@ -320,7 +393,7 @@ export class World {
 }
 
 /** As the SDK shows a context to a handler. */
-function asSdk(context: DurableContext, key: string, cancelled: string[]): ExclusiveContext {
+function asSdk(context: DurableContext, key: string, cancelled: string[], keys: () => readonly string[]): ExclusiveContext {
   return {
     key,
     request: () => ({ id: context.invocation(), attemptCompletedSignal: context.superseded() }),
@@ -336,7 +409,7 @@ function asSdk(context: DurableContext, key: string, cancelled: string[]): Exclu
       context.set(name, Buffer.from(serde.serialize(value)).toString("utf8"));
     },
     clear: (name) => context.clear(name),
-    clearAll: () => undefined,
+    clearAll: () => keys().forEach((name) => context.clear(name)),
     run: (name, action) => told(context.run(name, action)),
     sleep: (ms) => told(context.sleep(ms)),
     genericCall: ({ service, method, key: to, parameter }) =>

@@ -1,0 +1,221 @@
+/**
+ * A process's copy of the rows of one index, brought up to date before each query: each part says what changed since the version that
+ * is here. So a query reads rows from memory, and is as new as the parts were when it began.
+ */
+import { createHash } from "node:crypto";
+import type { FoundRows, IndexedRow, IndexShape, RowQuery, StoredIndex } from "../../core/contract/index.ts";
+import { comparePositions, isTexts, MemoryRows, mergedRows, omitUndefined } from "../../core/contract/internal.ts";
+import type { Handler } from "./durable-context.ts";
+import { isListed, isPulled, type RowChange, type ShardHead } from "./index-shard.ts";
+import { isObject } from "./is-object.ts";
+import { shardOf } from "./map-client.ts";
+import type { Names } from "./names.ts";
+import { strange, type PatientIngress } from "./patient-ingress.ts";
+
+/** Over so many objects the rows of an index are spread, by their actors' keys. */
+const SHARDS = 4;
+/** Of how rows are stored: with another number all indexes are built again. */
+const FORMAT = 1;
+/** How often the rows may be deleted while they are listed. */
+const MOST_TRIES = 16;
+
+export type IndexIngress = Pick<PatientIngress, "read" | "write">;
+
+/** By which rows know what they were made by. */
+export const definitionHash = ({ definition }: Pick<IndexShape, "definition">): string =>
+  createHash("sha256")
+    .update(JSON.stringify([FORMAT, SHARDS, definition]))
+    .digest("hex")
+    .slice(0, 32);
+
+export const partOf = (index: string, key: string): string => shardOf(index, SHARDS, key);
+
+export const partsOf = (index: string): readonly string[] => Array.from({ length: SHARDS }, (_, n) => `${index}/${n}`);
+
+export const partHandler = (names: Names, part: string, handler: string): Handler => ({ object: names.index, key: part, handler });
+
+/** As the list of indexes has it. Undefined: it is none that this version understands. */
+export function shapeIn(name: string, value: unknown): IndexShape | undefined {
+  if (!isObject(value)) return undefined;
+  const { kind, fields, order, text, definition } = value;
+  if (typeof kind !== "string" || typeof definition !== "string" || !isTexts(fields)) return undefined;
+  if ((order !== undefined && typeof order !== "string") || (text !== undefined && !isTexts(text))) return undefined;
+  return { name, kind, fields, definition, ...omitUndefined({ order, text }) };
+}
+
+/** Of the whole index. Undefined: it is not declared, or with another definition. */
+export function stateOf(heads: readonly (ShardHead | undefined)[], definition: string): StoredIndex["state"] | "full" | undefined {
+  if (heads.some((head) => head?.definition !== definition)) return undefined;
+  const states = new Set(heads.map((head) => head?.state));
+  return (["full", "building", "stale"] as const).find((state) => states.has(state)) ?? "complete";
+}
+
+/** A row that is no longer what it was. */
+export interface RowDifference {
+  readonly key: string;
+  readonly owner: string | undefined;
+  readonly before: IndexedRow | undefined;
+  readonly after: IndexedRow | undefined;
+}
+
+export interface ReplicaOptions {
+  readonly shape: IndexShape;
+  readonly names: Names;
+  readonly ingress: IndexIngress;
+  readonly changed?: (differences: readonly RowDifference[]) => void;
+}
+
+export class IndexReplica {
+  readonly #parts: readonly Part[];
+  #running: Promise<readonly (ShardHead | undefined)[]> | undefined;
+  #next: Promise<readonly (ShardHead | undefined)[]> | undefined;
+
+  constructor(options: ReplicaOptions) {
+    this.#parts = partsOf(options.shape.name).map((part) => new Part(part, options));
+  }
+
+  get size(): number {
+    return this.#parts.reduce((sum, { rows }) => sum + rows.size, 0);
+  }
+
+  /** Brings the rows up to date, by reads that begin after this call: queries that come together share them. */
+  fresh(): Promise<readonly (ShardHead | undefined)[]> {
+    if (this.#running === undefined) return (this.#running = this.#pull());
+    return (this.#next ??= this.#running.then(
+      () => this.#again(),
+      () => this.#again(),
+    ));
+  }
+
+  #again(): Promise<readonly (ShardHead | undefined)[]> {
+    this.#next = undefined;
+    return (this.#running = this.#pull());
+  }
+
+  #pull(): Promise<readonly (ShardHead | undefined)[]> {
+    const pulling = Promise.all(this.#parts.map((part) => part.pull()));
+    const over = (): void => {
+      if (this.#next === undefined) this.#running = undefined;
+    };
+    pulling.then(over, over);
+    return pulling;
+  }
+
+  query(query: RowQuery): FoundRows {
+    const none: FoundRows = { rows: [], ...(query.count ? { count: 0 } : {}) };
+    return this.#parts.reduce((found, { rows }) => mergedRows(query, found, rows.query(query)), none);
+  }
+
+  get(key: string): IndexedRow | undefined {
+    return this.#parts.map(({ rows }) => rows.get(key)).find((row) => row !== undefined);
+  }
+
+  keys(): readonly string[] {
+    return this.#parts.flatMap(({ rows }) => [...rows.keys()]);
+  }
+
+  /** Whether it has all that this part had at that version. */
+  has(part: string, { epoch, version }: Pick<ShardHead, "epoch" | "version">): boolean {
+    const found = this.#parts.find(({ name }) => name === part);
+    return found === undefined || found.epoch !== epoch || found.version >= version;
+  }
+}
+
+class Part {
+  readonly name: string;
+  readonly #options: ReplicaOptions;
+  rows: MemoryRows;
+  epoch = "";
+  version = 0;
+
+  constructor(name: string, options: ReplicaOptions) {
+    this.name = name;
+    this.#options = options;
+    this.rows = new MemoryRows(options.shape);
+  }
+
+  /** Undefined: it is not declared. While it is being built, its rows stay as they were. */
+  async pull(): Promise<ShardHead | undefined> {
+    let wanted: ShardHead | undefined;
+    for (let tries = 0; tries < MOST_TRIES;) {
+      const answer = await this.#read("pull", { epoch: this.epoch, version: this.version });
+      if (answer === null) return undefined;
+      if (!isPulled(answer)) throw this.#strange();
+      const { head, changes, upTo } = answer;
+      if (wanted?.epoch !== head.epoch) wanted = head;
+      if (head.state === "building" || head.state === "full") return head;
+      if (changes === undefined || upTo === undefined) {
+        tries += 1;
+        await this.#load(head);
+        continue;
+      }
+      this.#apply(changes);
+      this.version = upTo;
+      if (upTo >= wanted.version) return head;
+    }
+    throw this.#strange();
+  }
+
+  #apply(changes: readonly RowChange[]): void {
+    const differences: RowDifference[] = [];
+    for (const { key, row, owner } of changes) {
+      const before = this.rows.get(key);
+      const after = row ?? undefined;
+      if (isSame(before, after, owner)) continue;
+      this.rows.set(key, after, owner);
+      differences.push({ key, owner: owner ?? before?.owner, before, after });
+    }
+    this.#changed(differences);
+  }
+
+  /** All rows anew. */
+  async #load({ epoch, version }: ShardHead): Promise<void> {
+    const listed: RowChange[] = [];
+    for (let after: string | undefined; ;) {
+      const page = await this.#read("list", omitUndefined({ after }));
+      if (page === null) return;
+      if (!isListed(page)) throw this.#strange();
+      if (page.epoch !== epoch) return;
+      listed.push(...page.rows);
+      after = page.next;
+      if (after === undefined) break;
+    }
+    const { fields, order } = this.#options.shape;
+    const column = order === undefined ? -1 : fields.indexOf(order);
+    const positions = listed.map((change) => ({ change, key: change.key, value: change.row?.columns[column] ?? null }));
+    // In their order they are added at the end, which costs least.
+    positions.sort(comparePositions);
+    const rows = new MemoryRows(this.#options.shape);
+    for (const { change } of positions) rows.set(change.key, change.row ?? undefined, change.owner);
+    const before = this.rows;
+    [this.rows, this.epoch, this.version] = [rows, epoch, version];
+    const differences: RowDifference[] = [];
+    for (const { key, row, owner } of listed)
+      if (!isSame(before.get(key), row ?? undefined, owner))
+        differences.push({ key, owner, before: before.get(key), after: row ?? undefined });
+    for (const key of before.keys())
+      if (rows.get(key) === undefined) differences.push({ key, owner: before.get(key)?.owner, before: before.get(key), after: undefined });
+    this.#changed(differences);
+  }
+
+  #changed(differences: readonly RowDifference[]): void {
+    if (differences.length > 0) this.#options.changed?.(differences);
+  }
+
+  #read(handler: string, input: unknown): Promise<unknown> {
+    return this.#options.ingress.read({ ...partHandler(this.#options.names, this.name, handler), input });
+  }
+
+  #strange(): Error {
+    return strange({ object: `${this.#options.names.index}/${this.name}` });
+  }
+}
+
+const isSame = (
+  before: (IndexedRow & { readonly owner: string | undefined }) | undefined,
+  after: IndexedRow | undefined,
+  owner: string | undefined,
+): boolean =>
+  before === undefined || after === undefined
+    ? before === after
+    : before.data === after.data && before.text === after.text && before.owner === owner;

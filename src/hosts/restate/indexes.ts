@@ -1,0 +1,483 @@
+/**
+ * The indexes of one node: queries from its copies of their rows, watchers, building. Turns of any node change the rows, after their
+ * commits (`index-sends.ts`).
+ *
+ * C2: watchers hear of rows that have been read back, so what a hint announces is durable.
+ */
+import { IndexChanges, indexShape } from "../../core/chain/internal.ts";
+import {
+  type ActorId,
+  type Clock,
+  EngineError,
+  type Entropy,
+  type Index,
+  type IndexEvent,
+  type IndexFlaw,
+  type IndexOperations,
+  type IndexPage,
+  type IndexProgress,
+  type IndexQuery,
+  type IndexVerdict,
+  type Json,
+  type Peers,
+  type Snapshot,
+  type StoredIndex,
+} from "../../core/contract/index.ts";
+import { encodedKeyOf, indexPage, Listeners, notify, omitUndefined, principalColumn, rowQuery } from "../../core/contract/internal.ts";
+import { ofIndexes } from "./directory.ts";
+import {
+  definitionHash,
+  type IndexIngress,
+  IndexReplica,
+  partHandler,
+  partOf,
+  partsOf,
+  type RowDifference,
+  shapeIn,
+  stateOf,
+} from "./index-replica.ts";
+import { isPulled, isShardHead, PUT_ROWS, type RowChange, type ShardHead } from "./index-shard.ts";
+import { isObject } from "./is-object.ts";
+import { ShardedMap } from "./map-client.ts";
+import type { Names } from "./names.ts";
+import { passed, pauses } from "./pauses.ts";
+
+const TOPIC = "indexed";
+/** Actors read at once. */
+const ABREAST = 16;
+/** Of JSON in one `put`. */
+const PUT_BYTES = 1_048_576;
+/** Whoever builds an index says so more often than that; after it, another node takes over. */
+const CLAIM_MS = 15_000;
+/** How long a query waits for an index that is being built. */
+const QUERY_WAITS_MS = 30_000;
+/** What is being watched is read again after this, should nothing say that it changed. */
+const RESYNC_MS = 15_000;
+/** A hint comes before what it is about is durable: that is asked for until this is over. */
+const HINT_MS = 30_000;
+/** The changes of turns may be on their way: a row that seems wrong is compared again so often. */
+const VERIFY_TRIES = 5;
+const VERIFY_PAUSE_MS = 300;
+const MAX_FLAWS = 100;
+const REPORT_EVERY = 10_000;
+
+export interface IndexesHost {
+  readonly names: Names;
+  readonly ingress: IndexIngress;
+  readonly changes: IndexChanges;
+  /** The kinds of this node. */
+  readonly kinds: readonly string[];
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  read(id: ActorId): Promise<Snapshot | undefined>;
+  /** In order, those that have stopped included. */
+  ids(kind: string, after: ActorId | undefined, limit: number): Promise<readonly ActorId[]>;
+  count(kind: string): Promise<number>;
+  fault(error: unknown): void;
+  readonly onProgress?: ((progress: IndexProgress) => void) | undefined;
+}
+
+interface Declared {
+  readonly index: Index;
+  readonly definition: string;
+  readonly replica: IndexReplica;
+  readonly listeners: Listeners<{ readonly listener: (event: IndexEvent) => void }>;
+  /** What hints said of its parts. */
+  readonly wanted: Map<string, Pick<ShardHead, "epoch" | "version">>;
+  following: Promise<void> | undefined;
+  working: Promise<void> | undefined;
+}
+
+export class RestateIndexes implements IndexOperations {
+  readonly #host: IndexesHost;
+  readonly #byName = new Map<string, Declared>();
+  readonly #list: ShardedMap;
+  readonly #node: string;
+  readonly #undos: (() => void)[] = [];
+  #peers: Peers | undefined;
+  #declaring: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(host: IndexesHost) {
+    const { names, ingress, changes, entropy } = host;
+    this.#host = host;
+    this.#node = entropy.hex(8);
+    this.#list = new ShardedMap(ingress, names.map, ofIndexes.name, ofIndexes.shards);
+    for (const [name, { index }] of changes.byName) {
+      const declared: Declared = {
+        index,
+        definition: definitionHash(index),
+        replica: new IndexReplica({ shape: index, names, ingress, changed: (differences) => this.#changed(declared, differences) }),
+        listeners: new Listeners(),
+        wanted: new Map(),
+        following: undefined,
+        working: undefined,
+      };
+      this.#byName.set(name, declared);
+    }
+  }
+
+  /** Declares the indexes as soon as the server knows this node's handlers, and builds those that are incomplete. */
+  async open(): Promise<void> {
+    for (const pauseMs of pauses()) {
+      if (this.#isClosed) return;
+      try {
+        await this.#declare();
+        break;
+      } catch (error) {
+        // No deployment is registered yet, or the server is away.
+        if (!(error instanceof EngineError)) return this.#host.fault(error);
+      }
+      await passed(this.#host.clock, pauseMs);
+    }
+    for (const declared of this.#byName.values()) await this.#ready(declared).catch((error: unknown) => this.#host.fault(error));
+  }
+
+  join(peers: Peers): void {
+    this.#peers = peers;
+    this.#undos.push(
+      peers.on(TOPIC, (hint) => {
+        if (isHint(hint)) this.#heard(hint.part, hint);
+        return undefined;
+      }),
+      peers.onGap(() => this.#resync()),
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const undo of this.#undos.splice(0)) undo();
+  }
+
+  // ── queries ─────────────────────────────────────────────────────────────────
+
+  async query<R extends object>(index: Index<R>, query: IndexQuery<R> = {}): Promise<IndexPage<R>> {
+    const declared = this.#declared(index.name);
+    const checked = rowQuery(index, query);
+    const isVisible = query.viewer === undefined || this.#host.changes.isVisible(index, query.viewer);
+    if (!isVisible) return { items: [], ...(checked.count ? { count: 0 } : {}) };
+    await this.#declare();
+    await this.#ready(declared);
+    // One more than the page has, to know whether there is a next one.
+    return indexPage<R>(index, checked, declared.replica.query({ ...checked, limit: checked.limit + 1 }));
+  }
+
+  #declared(name: string): Declared {
+    const declared = this.#byName.get(name);
+    if (declared !== undefined) return declared;
+    const known = [...this.#byName.keys()].slice(0, 20).join(", ");
+    throw new EngineError(
+      "UNKNOWN_INDEX",
+      `There is no index ${JSON.stringify(name.slice(0, 64))}${known === "" ? "" : `, only ${known}`}: export it from a module that is served, or pass it to the engine.`,
+    );
+  }
+
+  /** Its rows are here, as new as they were when this was called. */
+  async #ready(declared: Declared): Promise<void> {
+    const { index, definition, replica } = declared;
+    const givesUpAt = this.#host.clock.now() + QUERY_WAITS_MS;
+    for (const pauseMs of pauses()) {
+      const heads = await replica.fresh();
+      const state = stateOf(heads, definition);
+      if (state === "complete") return;
+      if (state === undefined)
+        throw new EngineError(
+          "UNAVAILABLE",
+          `The rows of the index ${index.name} are of another definition, which another version of this program has: query it again when the upgrade is over, or run "troupe index rebuild ${index.name}".`,
+        );
+      if (state === "full")
+        throw new EngineError(
+          "STORE_FULL",
+          `The index ${index.name} holds as much as it can, so rows are missing: pick fewer members or fewer actors, then run "troupe index rebuild ${index.name}".`,
+        );
+      if (this.#isClosed || this.#host.clock.now() > givesUpAt)
+        throw new EngineError("UNAVAILABLE", `The index ${index.name} is being built: query it again later.`);
+      declared.working ??= this.#work(declared, heads).finally(() => (declared.working = undefined));
+      await declared.working;
+      if (stateOf(heads, definition) === "building") await passed(this.#host.clock, pauseMs);
+    }
+  }
+
+  // ── watching ────────────────────────────────────────────────────────────────
+
+  watch(index: Index, listener: (event: IndexEvent) => void): () => void {
+    const declared = this.#declared(index.name);
+    const watcher = { listener };
+    const isFirst = declared.listeners.none;
+    declared.listeners.add(watcher);
+    if (isFirst) this.#follow(declared);
+    return () => declared.listeners.delete(watcher);
+  }
+
+  /** That part has, or is about to have, changes up to there. */
+  hint(part: string, { epoch, version }: ShardHead): void {
+    this.#peers?.tell(TOPIC, { part, epoch, version });
+    this.#heard(part, { epoch, version });
+  }
+
+  #heard(part: string, hint: Pick<ShardHead, "epoch" | "version">): void {
+    const declared = this.#byName.get(part.slice(0, part.lastIndexOf("/")));
+    if (declared === undefined || declared.listeners.none || this.#isClosed) return;
+    declared.wanted.set(part, hint);
+    this.#follow(declared);
+  }
+
+  #resync(): void {
+    for (const declared of this.#byName.values()) if (!declared.listeners.none) this.#follow(declared);
+  }
+
+  /** Reads what has changed, until it has what hints announced; and once more after a while, as hints may be lost. */
+  #follow(declared: Declared): void {
+    declared.following ??= this.#followed(declared)
+      .catch((error: unknown) => this.#host.fault(error))
+      .finally(() => {
+        declared.following = undefined;
+        if (this.#isClosed || declared.listeners.none) return;
+        if (declared.wanted.size > 0) return this.#follow(declared);
+        this.#undos.push(this.#host.clock.after(RESYNC_MS, () => this.#resync()));
+      });
+  }
+
+  async #followed({ replica, wanted }: Declared): Promise<void> {
+    const givesUpAt = this.#host.clock.now() + HINT_MS;
+    for (let pauseMs = 4; !this.#isClosed; pauseMs = Math.min(500, pauseMs * 2)) {
+      await replica.fresh();
+      for (const [part, hint] of wanted) if (replica.has(part, hint)) wanted.delete(part);
+      // What a hint announced may never become durable: its turn was run again elsewhere.
+      if (this.#host.clock.now() > givesUpAt) wanted.clear();
+      if (wanted.size === 0) return;
+      await passed(this.#host.clock, pauseMs);
+    }
+  }
+
+  #changed({ index, listeners }: Declared, differences: readonly RowDifference[]): void {
+    if (listeners.none) return;
+    const column = principalColumn(index);
+    for (const { key, owner, before, after } of differences) {
+      const id: ActorId = `${index.kind}/${key}`;
+      const principals = [before?.columns[column ?? -1], after?.columns[column ?? -1]].filter((value) => typeof value === "string");
+      const event: IndexEvent = { id, ...omitUndefined({ owner }), ...(column === undefined ? {} : { principals }) };
+      const list = listeners.list();
+      for (const watcher of list) if (listeners.has(watcher, list)) notify(watcher.listener, event, (error) => this.#host.fault(error));
+    }
+  }
+
+  // ── declaring and building ──────────────────────────────────────────────────
+
+  #declare(): Promise<void> {
+    this.#declaring ??= this.#declareAll().catch((error: unknown) => {
+      this.#declaring = undefined;
+      throw error;
+    });
+    return this.#declaring;
+  }
+
+  /** Deletes those that its kinds no longer have, too: nobody would maintain them. */
+  async #declareAll(): Promise<void> {
+    const epoch = this.#host.entropy.hex(8);
+    for (const declared of this.#byName.values()) await this.#declareOne(declared, epoch, false);
+    for (const { name, kind } of await listed(this.#list)) {
+      if (this.#byName.has(name) || !this.#host.kinds.includes(kind)) continue;
+      for (const part of partsOf(name)) await this.#write(part, "drop", {});
+      await this.#list.delete(name);
+    }
+  }
+
+  async #declareOne({ index, definition }: Declared, epoch: string, anew: boolean): Promise<void> {
+    const { name, ...shape } = indexShape(index);
+    const value: Json = JSON.parse(JSON.stringify(shape));
+    // First: whoever drops what its kinds no longer have finds it.
+    await this.#list.put(name, value);
+    await Promise.all(
+      partsOf(name).map(async (part) => {
+        if (!isShardHead(await this.#write(part, "declare", { definition, epoch, anew }))) throw new TypeError(`${part} was not declared.`);
+      }),
+    );
+  }
+
+  /** One step towards complete rows, if no other node is at it. */
+  async #work(declared: Declared, heads: readonly (ShardHead | undefined)[]): Promise<void> {
+    const { index, definition } = declared;
+    if (stateOf(heads, definition) === "building") {
+      if (await this.#claims(declared)) await this.#build(declared, heads);
+      return;
+    }
+    const keys = heads.flatMap((head) => Object.keys(head?.stale ?? {}));
+    await this.#put(
+      declared,
+      heads,
+      await this.#rows(
+        declared,
+        keys.map((key): ActorId => `${index.kind}/${key}`),
+      ),
+    );
+  }
+
+  async #claims({ index }: Declared): Promise<boolean> {
+    const now = this.#host.clock.now();
+    const [first = ""] = partsOf(index.name);
+    return (await this.#write(first, "claim", { by: this.#node, now, until: now + CLAIM_MS })) === true;
+  }
+
+  async #build(declared: Declared, heads: readonly (ShardHead | undefined)[]): Promise<void> {
+    const { name, kind } = declared.index;
+    const of = await this.#host.count(kind);
+    let actors = 0;
+    for (let after: ActorId | undefined; ;) {
+      const ids = await this.#host.ids(kind, after, PUT_ROWS);
+      const isStillMine = await this.#put(declared, heads, await this.#rows(declared, ids));
+      if (!isStillMine || this.#isClosed) return;
+      const before = actors;
+      actors += ids.length;
+      after = ids.at(-1);
+      if (ids.length < PUT_ROWS) break;
+      if (Math.floor(actors / REPORT_EVERY) > Math.floor(before / REPORT_EVERY)) this.#report({ index: name, actors, of, isDone: false });
+      if (!(await this.#claims(declared))) return;
+    }
+    for (const [n, part] of partsOf(name).entries()) await this.#write(part, "complete", { epoch: heads[n]?.epoch ?? "" });
+    if (actors > 0) this.#report({ index: name, actors, of: actors, isDone: true });
+  }
+
+  /** As their states say, whichever version of the kind wrote them. */
+  async #rows({ index }: Declared, ids: readonly ActorId[]): Promise<readonly RowChange[]> {
+    const rows: RowChange[] = [];
+    for (let at = 0; at < ids.length; at += ABREAST) {
+      const some = ids.slice(at, at + ABREAST);
+      const found = await Promise.all(some.map((id) => this.#host.read(id)));
+      for (const snapshot of found) if (snapshot !== undefined) rows.push(this.#rowOf(index, snapshot));
+    }
+    return rows;
+  }
+
+  #rowOf({ name }: Index, { id, seq, status, state, version, owner }: Snapshot): RowChange {
+    const row = status === "stopped" ? undefined : this.#host.changes.rowOf(name, id, { state, version });
+    return { key: encodedKeyOf(id), seq, row: row ?? null, ...omitUndefined({ owner }) };
+  }
+
+  /** False: the index was declared anew meanwhile. */
+  async #put({ index: { name } }: Declared, heads: readonly (ShardHead | undefined)[], rows: readonly RowChange[]): Promise<boolean> {
+    const parts = partsOf(name);
+    for (const [part, changes] of Map.groupBy(rows, ({ key }) => partOf(name, key)))
+      for (const some of inPieces(changes)) {
+        const epoch = heads[parts.indexOf(part)]?.epoch ?? "";
+        if ((await this.#write(part, "put", { epoch, changes: some })) === null) return false;
+      }
+    return true;
+  }
+
+  #report(progress: IndexProgress): void {
+    const { onProgress, fault } = this.#host;
+    if (onProgress !== undefined) notify(onProgress, progress, fault);
+  }
+
+  #write(part: string, handler: string, input: Json | object): Promise<unknown> {
+    return this.#host.ingress.write({ ...partHandler(this.#host.names, part, handler), input });
+  }
+
+  // ── operations ──────────────────────────────────────────────────────────────
+
+  list(): Promise<readonly StoredIndex[]> {
+    return storedIndexes(this.#list, this.#host);
+  }
+
+  async rebuild(name: string): Promise<number> {
+    const declared = this.#declared(name);
+    await this.#declare();
+    await this.#declareOne(declared, this.#host.entropy.hex(8), true);
+    for (;;) {
+      try {
+        await this.#ready(declared);
+        return await this.#host.count(declared.index.kind);
+      } catch (error) {
+        const isBuilding = error instanceof EngineError && error.code === "UNAVAILABLE" && !this.#isClosed;
+        if (!isBuilding || stateOf(await declared.replica.fresh(), declared.definition) !== "building") throw error;
+      }
+    }
+  }
+
+  async verify(name: string): Promise<IndexVerdict> {
+    const declared = this.#declared(name);
+    const { kind } = declared.index;
+    await this.#declare();
+    await this.#ready(declared);
+    const unseen = new Set(declared.replica.keys());
+    const flaws: IndexFlaw[] = [];
+    let actors = 0;
+    for (let after: ActorId | undefined; ;) {
+      const ids = await this.#host.ids(kind, after, PUT_ROWS);
+      actors += ids.length;
+      flaws.push(...(await this.#flaws(declared, ids)));
+      for (const id of ids) unseen.delete(encodedKeyOf(id));
+      after = ids.at(-1);
+      if (ids.length < PUT_ROWS) break;
+    }
+    flaws.push(
+      ...(await this.#flaws(
+        declared,
+        [...unseen].map((key): ActorId => `${kind}/${key}`),
+      )),
+    );
+    return { index: name, actors, flawed: flaws.length, flaws: flaws.slice(0, MAX_FLAWS) };
+  }
+
+  async #flaws(declared: Declared, ids: readonly ActorId[]): Promise<readonly IndexFlaw[]> {
+    let suspects = ids;
+    let flaws: readonly IndexFlaw[] = [];
+    for (let tries = 0; tries < VERIFY_TRIES && suspects.length > 0; tries += 1) {
+      if (tries > 0) await passed(this.#host.clock, VERIFY_PAUSE_MS);
+      const wanted = new Map((await this.#rows(declared, suspects)).map(({ key, row }) => [key, row]));
+      await declared.replica.fresh();
+      flaws = suspects.flatMap((id): readonly IndexFlaw[] => {
+        const stored = declared.replica.get(encodedKeyOf(id));
+        const row = wanted.get(encodedKeyOf(id)) ?? undefined;
+        if (stored?.data === row?.data && stored?.text === row?.text) return [];
+        return [{ id, flaw: stored === undefined ? "missing" : row === undefined ? "unexpected" : "different" }];
+      });
+      suspects = flaws.map(({ id }) => id);
+    }
+    return flaws;
+  }
+}
+
+const isHint = (value: unknown): value is { readonly part: string; readonly epoch: string; readonly version: number } =>
+  isObject(value) && typeof value["part"] === "string" && typeof value["epoch"] === "string" && typeof value["version"] === "number";
+
+async function listed(list: ShardedMap): Promise<readonly ReturnType<typeof indexShape>[]> {
+  const entries = await list.list({ limit: 1_000 });
+  return entries.flatMap(([name, value]) => shapeIn(name, value) ?? []);
+}
+
+/** All indexes that are declared, whoever asks. */
+export async function storedIndexes(
+  list: ShardedMap,
+  { names, ingress }: Pick<IndexesHost, "names" | "ingress">,
+): Promise<readonly StoredIndex[]> {
+  const shapes = await listed(list);
+  return Promise.all(
+    shapes.map(async (shape): Promise<StoredIndex> => {
+      const pulls = partsOf(shape.name).map((part) =>
+        // The epoch is none, so no rows come with it.
+        ingress.read({ ...partHandler(names, part, "pull"), input: { epoch: "", version: 0 } }),
+      );
+      const heads = (await Promise.all(pulls)).map((answer) => (isPulled(answer) ? answer.head : undefined));
+      const state = stateOf(heads, definitionHash(shape));
+      const rows = heads.reduce((sum, head) => sum + (head?.rows ?? 0), 0);
+      return { ...shape, state: state === "complete" || state === "stale" ? state : "building", rows };
+    }),
+  );
+}
+
+function inPieces(changes: readonly RowChange[]): readonly (readonly RowChange[])[] {
+  const pieces: RowChange[][] = [];
+  let left = 0;
+  for (const change of changes) {
+    const size = JSON.stringify(change).length;
+    if (left < size) {
+      pieces.push([]);
+      left = Math.max(size, PUT_BYTES);
+    }
+    pieces.at(-1)?.push(change);
+    left -= size;
+  }
+  return pieces;
+}

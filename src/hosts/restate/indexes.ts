@@ -4,7 +4,7 @@
  *
  * C2: watchers hear of rows that have been read back, so what a hint announces is durable.
  */
-import { IndexChanges, indexShape } from "../../core/chain/internal.ts";
+import { type IndexChanges, indexShape } from "../../core/chain/internal.ts";
 import {
   type ActorId,
   type Clock,
@@ -92,16 +92,16 @@ export class RestateIndexes implements IndexOperations {
   readonly #host: IndexesHost;
   readonly #byName = new Map<string, Declared>();
   readonly #list: ShardedMap;
-  readonly #node: string;
+  /** By which it claims a build. */
+  #node: string | undefined;
   readonly #undos: (() => void)[] = [];
   #peers: Peers | undefined;
   #declaring: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(host: IndexesHost) {
-    const { names, ingress, changes, entropy } = host;
+    const { names, ingress, changes } = host;
     this.#host = host;
-    this.#node = entropy.hex(8);
     this.#list = new ShardedMap(ingress, names.map, ofIndexes.name, ofIndexes.shards);
     for (const [name, { index }] of changes.byName) {
       const declared: Declared = {
@@ -274,8 +274,7 @@ export class RestateIndexes implements IndexOperations {
 
   /** Deletes those that its kinds no longer have, too: nobody would maintain them. */
   async #declareAll(): Promise<void> {
-    const epoch = this.#host.entropy.hex(8);
-    for (const declared of this.#byName.values()) await this.#declareOne(declared, epoch, false);
+    for (const declared of this.#byName.values()) await this.#declareOne(declared, this.#host.entropy.hex(8), false);
     for (const { name, kind } of await listed(this.#list)) {
       if (this.#byName.has(name) || !this.#host.kinds.includes(kind)) continue;
       for (const part of partsOf(name)) await this.#write(part, "drop", {});
@@ -315,6 +314,7 @@ export class RestateIndexes implements IndexOperations {
 
   async #claims({ index }: Declared): Promise<boolean> {
     const now = this.#host.clock.now();
+    this.#node ??= this.#host.entropy.hex(8);
     const [first = ""] = partsOf(index.name);
     return (await this.#write(first, "claim", { by: this.#node, now, until: now + CLAIM_MS })) === true;
   }
@@ -366,8 +366,8 @@ export class RestateIndexes implements IndexOperations {
   }
 
   #report(progress: IndexProgress): void {
-    const { onProgress, fault } = this.#host;
-    if (onProgress !== undefined) notify(onProgress, progress, fault);
+    const { onProgress } = this.#host;
+    if (onProgress !== undefined) notify(onProgress, progress, (error) => this.#host.fault(error));
   }
 
   #write(part: string, handler: string, input: Json | object): Promise<unknown> {

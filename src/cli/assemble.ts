@@ -24,9 +24,6 @@ export const handleSecret = (key: Uint8Array | undefined): Uint8Array => (key ==
 
 /** All that modules export, as one source. Throws `NAME_COLLISION` where names are known to meet. */
 export const assemble = ({ parts }: Loaded, { engine, names, log, inFull, handles, capabilities }: Assembling): Source => {
-  const unserved = engine.query === undefined ? parts.flatMap(({ indexes }) => indexes.map(({ name }) => name)) : [];
-  if (unserved.length > 0)
-    log("warn", "indexes-not-served", { indexes: unserved, what: "This engine has no indexes: serve without --engine." });
   const sources = parts.flatMap((part) => {
     const ofActors =
       part.cast.length + part.indexes.length === 0
@@ -35,7 +32,7 @@ export const assemble = ({ parts }: Loaded, { engine, names, log, inFull, handle
             cast({
               engine,
               kinds: part.cast,
-              indexes: engine.query === undefined ? [] : part.indexes,
+              indexes: part.indexes,
               ...omitUndefined({ names, handles }),
               onFault: (error, actor) => log("error", "surface-fault", { actor, ...faultFields(error, inFull) }),
             }),

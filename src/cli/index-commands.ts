@@ -1,12 +1,23 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type IndexPage, type IndexQuery, isJsonObject, isList, type Json, type Store, type StoredIndex } from "../core/contract/index.ts";
+import {
+  type FoundRows,
+  type IndexPage,
+  type IndexQuery,
+  isJsonObject,
+  isList,
+  type Json,
+  type RowQuery,
+  type Store,
+  type StoredIndex,
+} from "../core/contract/index.ts";
 import { INDEX_LIMITS, indexPage, omitUndefined, rowQuery, tryParseJson } from "../core/contract/internal.ts";
-import type { Writing } from "./cluster-place.ts";
+import { type Place, placed, type Writing } from "./cluster-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { CommandError, EXIT, notFound, usage } from "./exit-code.ts";
 import { notesLoss } from "./noted-loss.ts";
-import { type Common, common, moduleOption, wholeNumber } from "./options.ts";
+import { moduleOption, wholeNumber } from "./options.ts";
 import { counted, output, short, table } from "./output.ts";
+import { transferOf } from "./transfer-options.ts";
 import { write } from "./write.ts";
 
 /** One `--where`. */
@@ -43,7 +54,7 @@ const whereOf = (conditions: readonly Condition[]): Json => {
   return Object.fromEntries(where);
 };
 
-interface FindOptions extends Common {
+interface FindOptions extends Place {
   readonly where?: readonly Condition[];
   readonly text?: string;
   readonly order: "asc" | "desc";
@@ -53,7 +64,31 @@ interface FindOptions extends Common {
   readonly as?: string;
 }
 
-const opened = async (data: string): Promise<Store> => {
+/** What is read of indexes, wherever they are. */
+interface IndexReader extends AsyncDisposable {
+  list(): Promise<readonly StoredIndex[]>;
+  query(index: StoredIndex, query: RowQuery): Promise<FoundRows | undefined>;
+}
+
+const opened = async (options: Place): Promise<IndexReader> => {
+  const cluster = transferOf(options);
+  if (cluster !== undefined) {
+    const operator = await (await import("./cluster-reader.ts")).openOperator(cluster);
+    return {
+      list: () => operator.indexes(),
+      query: (index, query) => operator.rows(index, query),
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  }
+  const store = await storeIn(options.data);
+  return {
+    list: async () => (await store.indexes?.list()) ?? [],
+    query: async ({ name }, query) => store.indexes?.query(name, query),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+};
+
+const storeIn = async (data: string): Promise<Store> => {
   const directory = new DataDirectory(data);
   directory.refuseLoss();
   if (!directory.holdsActors()) throw directory.noActors();
@@ -74,12 +109,12 @@ const named = (indexes: readonly StoredIndex[], wanted: string): StoredIndex => 
   return only;
 };
 
-const find = async (wanted: string, { data, json = false, where = [], as, ...rest }: FindOptions): Promise<void> => {
-  await using store = await opened(data);
-  const index = named((await store.indexes?.list()) ?? [], wanted);
+const find = async (wanted: string, { data, engine, secretFile, json = false, where = [], as, ...rest }: FindOptions): Promise<void> => {
+  await using reader = await opened({ data, ...omitUndefined({ engine, secretFile }) });
+  const index = named(await reader.list(), wanted);
   const query: IndexQuery = JSON.parse(JSON.stringify({ ...rest, where: whereOf(where) }));
   const checked = rowQuery({ ...index, visible: "owner" }, as === undefined ? query : { ...query, viewer: { principal: as, scopes: [] } });
-  const found = await store.indexes?.query(index.name, { ...checked, limit: checked.limit + 1 });
+  const found = await reader.query(index, { ...checked, limit: checked.limit + 1 });
   if (found === undefined)
     throw new CommandError(
       EXIT.failed,
@@ -105,16 +140,16 @@ const find = async (wanted: string, { data, json = false, where = [], as, ...res
 const cell = (value: Json | undefined): string => (value === undefined ? "" : typeof value === "string" ? value : short(value));
 
 /** Those named, or all. */
-const namesOf = async (data: string, names: readonly string[]): Promise<readonly string[]> => {
+const namesOf = async (options: Place, names: readonly string[]): Promise<readonly string[]> => {
   if (names.length > 0) return names;
-  await using store = await opened(data);
-  return ((await store.indexes?.list()) ?? []).map(({ name }) => name);
+  await using reader = await opened(options);
+  return (await reader.list()).map(({ name }) => name);
 };
 
-const list = async ({ data, json = false }: Common): Promise<void> => {
-  await using store = await opened(data);
-  const indexes = (await store.indexes?.list()) ?? [];
-  const out = output({ json });
+const list = async (options: Place): Promise<void> => {
+  await using reader = await opened(options);
+  const indexes = await reader.list();
+  const out = output(options);
   for (const { definition: _, ...index } of indexes) out.value(index);
   out.text(() =>
     indexes.length === 0
@@ -127,7 +162,7 @@ const list = async ({ data, json = false }: Common): Promise<void> => {
 };
 
 const rebuild = async (names: readonly string[], options: Writing): Promise<void> => {
-  for (const index of await namesOf(options.data, names)) {
+  for (const index of await namesOf(options, names)) {
     const actors = await write(options, "index-rebuild", { index });
     output(options).show({ index, actors }, () => `${index}: rebuilt from ${counted(Number(actors), "actor")}.`);
   }
@@ -135,7 +170,7 @@ const rebuild = async (names: readonly string[], options: Writing): Promise<void
 
 const verify = async (names: readonly string[], options: Writing): Promise<void> => {
   let flawed = 0;
-  for (const index of await namesOf(options.data, names)) {
+  for (const index of await namesOf(options, names)) {
     const verdict = await write(options, "index-verify", { index });
     const found = isJsonObject(verdict) ? verdict : {};
     const wrong = Number(found["flawed"] ?? 0);
@@ -156,7 +191,7 @@ const verify = async (names: readonly string[], options: Writing): Promise<void>
 };
 
 export const registerIndexCommands = (program: Command): void => {
-  common(
+  placed(
     program
       .command("find")
       .description("Find actors by their contents, in an index that a server maintains.")
@@ -175,11 +210,11 @@ export const registerIndexCommands = (program: Command): void => {
     .option("--as <name>", "only actors that this principal owns")
     .action(find);
   const index = program.command("index").description("Indexes over the contents of actors: list, rebuild, verify.");
-  common(index.command("list", { isDefault: true }).description("List them.")).action(list);
-  common(index.command("rebuild").description("Compute all rows again.").argument("[index...]", "default: all"))
+  placed(index.command("list", { isDefault: true }).description("List them.")).action(list);
+  placed(index.command("rebuild").description("Compute all rows again.").argument("[index...]", "default: all"))
     .addOption(moduleOption())
     .action(rebuild);
-  common(index.command("verify").description("Compare the rows with the states of the actors.").argument("[index...]", "default: all"))
+  placed(index.command("verify").description("Compare the rows with the states of the actors.").argument("[index...]", "default: all"))
     .addOption(moduleOption())
     .action(verify);
 };

@@ -1,6 +1,6 @@
 // Owns: what operators may ask of a cluster, by name and arguments. Does not own: how it is reached (hosts/restate).
 
-import type { ActorId, Engine, Json, JsonObject, Outgoing, Reply, Snapshot } from "../../core/contract/index.ts";
+import type { ActorId, Engine, Json, JsonObject, Outgoing, Reply, Snapshot, StoredIndex } from "../../core/contract/index.ts";
 import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import { badUsage, notFound } from "./operation-error.ts";
 import { actorIn, type Operate, refuseUnstarted, scopesIn, textIn } from "./operations.ts";
@@ -12,6 +12,10 @@ export interface OperableCluster extends Pick<Engine, "stop" | "restart"> {
   read(id: ActorId): Promise<Snapshot | undefined>;
   call(message: Outgoing): Promise<Reply>;
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean>;
+  /** Those that nodes have declared. */
+  indexes(): Promise<readonly StoredIndex[]>;
+  /** A node does it, which has the code. */
+  index(name: string, operation: "rebuild" | "verify"): Promise<Json>;
 }
 
 /** The operations of a cluster: its nodes do them. */
@@ -23,8 +27,17 @@ export const clusterOperations =
       if (!(await cluster.letter(id, args["fate"] === "replay" ? "replay" : "drop"))) throw notFound(`There is no dead letter ${id}.`);
       return null;
     }
+    if (operation === "index-rebuild") return await onIndex(cluster, "rebuild", args);
+    if (operation === "index-verify") return await onIndex(cluster, "verify", args);
     return await onActor(cluster, operation, args);
   };
+
+async function onIndex(cluster: OperableCluster, operation: "rebuild" | "verify", args: JsonObject): Promise<Json> {
+  const name = textIn(args, "index");
+  if (!(await cluster.indexes()).some((index) => index.name === name))
+    throw notFound(`There is no index ${name} on this cluster: nodes make those that their modules export.`);
+  return await cluster.index(name, operation);
+}
 
 async function onActor(cluster: OperableCluster, operation: string, args: JsonObject): Promise<Json> {
   const id = actorIn(args);

@@ -8,7 +8,7 @@
 import { type IndexColumn, type IndexedRow, type IndexState, StoreError } from "../../core/contract/index.ts";
 import { INDEX_LIMITS, omitUndefined } from "../../core/contract/internal.ts";
 import { isObject } from "./is-object.ts";
-import { placeIn, type Entry } from "./map-page.ts";
+import { COUNT, INDEX, placeIn, type Entry } from "./map-page.ts";
 import { setEntry } from "./paged-map.ts";
 import { PagedReader, type PageReads } from "./paged-reader.ts";
 import { PagesDraft, type PageWrites } from "./pages-draft.ts";
@@ -101,7 +101,8 @@ export async function claim(
 }
 
 /** What a turn changed. Returns the new version, if any row did. */
-export async function apply(writes: PageWrites, definition: string, change: RowChange): Promise<ShardHead | undefined> {
+export async function apply(context: PageWrites, definition: string, change: RowChange): Promise<ShardHead | undefined> {
+  const writes = ahead(context, [HEAD, INDEX, COUNT]);
   const head = await readHead(writes);
   // It is not declared yet, or no longer: whoever declares it computes all rows.
   if (head === undefined) return undefined;
@@ -237,6 +238,16 @@ export async function list(reads: PageReads, after: string | undefined): Promise
   const { entries, more } = await new PagedReader(cached(reads)).list({ limit: 1_000, ...omitUndefined({ after }) });
   const next = more ? entries.at(-1)?.[0] : undefined;
   return { epoch: head.epoch, rows: entries.map(changeIn).filter(({ row }) => row !== null), ...omitUndefined({ next }) };
+}
+
+/** Asks for all of these at once, since each answer goes through the server's log. They are awaited one after the other. */
+function ahead(writes: PageWrites, names: readonly string[]): PageWrites {
+  const begun = new Map(names.map((name) => [name, writes.get(name)]));
+  return {
+    get: (name) => begun.get(name) ?? writes.get(name),
+    set: (name, value) => writes.set(name, value),
+    clear: (name) => writes.clear(name),
+  };
 }
 
 /** A page is read once, however many of its rows are asked for. */

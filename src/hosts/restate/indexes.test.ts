@@ -62,7 +62,7 @@ const started = async (indexes: readonly Index[] = [open], after?: World): Promi
   return world;
 };
 
-test("C5 rows follow turns, stops and next lives, in their order, once", async () => {
+test("C5 rows follow turns, stops and next lives, in their order, once #cluster.indexes", async () => {
   const world = await started();
   await report(world, "a", 2);
   await report(world, "b c", 1);

@@ -7,26 +7,37 @@ import {
   type Change,
   type ChainEvent,
   type Entropy,
+  type FoundRows,
+  type IndexShape,
+  type Json,
   type DeadLetter,
   type ListQuery,
   type Outgoing,
   type Reply,
+  type RowQuery,
   type Snapshot,
+  type StoredIndex,
 } from "../../core/contract/index.ts";
 import { kindOf } from "../../core/contract/internal.ts";
 import { Admin } from "./admin.ts";
 import { Calls } from "./calls.ts";
-import { ofLetters } from "./directory.ts";
+import { ofIndexes, ofLetters } from "./directory.ts";
+import { definitionHash, IndexReplica, partHandler, partsOf, stateOf } from "./index-replica.ts";
+import { storedIndexes } from "./indexes.ts";
 import { Ingress } from "./ingress.ts";
 import { Laters } from "./laters.ts";
 import { Letters, readLetter } from "./letters.ts";
+import type { ShardedMap } from "./map-client.ts";
+import type { Names } from "./names.ts";
 import { isSnapshot } from "./outcome.ts";
+import { PatientIngress } from "./patient-ingress.ts";
 import { Queries } from "./queries.ts";
 import { unsealed } from "./sealed.ts";
 import { strange, told, TransferClient, type TransferOptions } from "./transfer-client.ts";
 
 const PAGE = 500;
 const READ_WITHIN_MS = 10_000;
+const LONG_MS = 300_000;
 
 /**
  * Serves nothing and registers nothing; nodes must be up, since they answer. Throws `STORE_IO` where the server or a node does
@@ -40,12 +51,20 @@ export class RestateOperator {
   readonly #calls: Calls;
   readonly #letters: Letters;
   readonly #entropy: Entropy;
+  /** For what reads all actors of a kind. */
+  readonly #long: PatientIngress;
 
   private constructor(client: TransferClient, options: TransferOptions, kinds: readonly string[]) {
     const { names, maps, clock, patience, admin } = client;
     const { ingress: base, patienceMs = 60_000, entropy = systemEntropy } = options;
     this.kinds = kinds;
     this.#client = client;
+    this.#long = new PatientIngress({
+      ingress: options.ingress,
+      clock: patience,
+      entropy: options.entropy ?? systemEntropy,
+      patienceMs: LONG_MS,
+    });
     this.#queries = new Queries({ reads: client.steps, names, maps, kinds, patience, admin });
     this.#entropy = entropy;
     // Which kinds have secrets only their code knows.
@@ -156,6 +175,36 @@ export class RestateOperator {
   /** A dead letter is tried again or thrown away. False: there is none of that id. */
   letter(messageId: string, fate: "replay" | "drop"): Promise<boolean> {
     return told(async () => this.#letters.settle(messageId, fate));
+  }
+
+  /** Indexes that nodes have declared. */
+  indexes(): Promise<readonly StoredIndex[]> {
+    return told(() => storedIndexes(this.#indexList(), this.#indexHost()));
+  }
+
+  /** Rows of an index. Undefined: it is not complete. */
+  rows(shape: IndexShape, query: RowQuery): Promise<FoundRows | undefined> {
+    return told(async () => {
+      const replica = new IndexReplica({ shape, ...this.#indexHost() });
+      const state = stateOf(await replica.fresh(), definitionHash(shape));
+      return state === "complete" ? replica.query(query) : undefined;
+    });
+  }
+
+  /** By a node, which has the code: rebuilds or verifies an index. Throws `EngineError`. */
+  async index(name: string, operation: "rebuild" | "verify"): Promise<Json> {
+    const [part = ""] = partsOf(name);
+    const answer: unknown = await this.#long.read({ ...partHandler(this.#client.names, part, operation), input: null });
+    const json: Json = JSON.parse(JSON.stringify(answer));
+    return json;
+  }
+
+  #indexHost(): { readonly names: Names; readonly ingress: PatientIngress } {
+    return { names: this.#client.names, ingress: this.#client.steps };
+  }
+
+  #indexList(): ShardedMap {
+    return this.#client.maps.shardedMap(ofIndexes.name, ofIndexes.shards);
   }
 
   #serves(id: ActorId): boolean {

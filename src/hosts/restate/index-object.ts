@@ -9,7 +9,7 @@ import { settled } from "./outcome.ts";
 import type { Defined, ExclusiveContext, RestateSdk, SharedContext } from "./sdk.ts";
 
 /** What the object needs of the node that serves it. */
-export interface IndexHost {
+interface IndexHost {
   readonly names: Names;
   /** Rows of that part are about to change: whoever watches the index brings its copy up to date. */
   indexHint(part: string, head: shard.ShardHead): void;

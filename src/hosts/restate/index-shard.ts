@@ -25,7 +25,7 @@ export interface RowChange {
 }
 
 /** `full`: it cannot take more rows, so some are missing. */
-export type ShardState = IndexState | "full";
+type ShardState = IndexState | "full";
 
 /** A part of an index as its readers see it. */
 export interface ShardHead {

@@ -97,7 +97,7 @@ test("a query may miss a turn whose row has not arrived, and has it afterwards",
   assert.equal(await keys(world), "a");
 });
 
-test("Law 4 every cut of a turn that changes rows leaves the same rows, once", async () => {
+test("law 4: every cut of a turn that changes rows leaves the same rows, once", async () => {
   const world = await cutEverywhere({
     kinds: [incident],
     options: { indexes: [open] },

@@ -29,7 +29,7 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
         <span class="grow" />
         <Operations actor={actor} reload={reload} />
       </div>
-      <dl class="facts">
+      <dl class="actor-facts">
         <Fact name="Event" value={<span class="number">{seq.toLocaleString()}</span>} />
         {lastAt === undefined ? null : <Fact name="Last message" value={<Time at={lastAt} />} />}
         <Fact name="State" value={<span class="number">{bytes(stateBytes)}</span>} />

@@ -66,7 +66,7 @@ function Offers({ actor, reload }: ActorTabProps) {
     <>
       <ViewerPicker viewer={viewer} principals={principals} />
       {error === undefined ? null : <ErrorNote error={error} retry={surface.reload} />}
-      <div class="row offers-bar">
+      <div class="row surface-bar">
         <TypedInput
           type="search"
           aria-label="Search offers"
@@ -82,8 +82,8 @@ function Offers({ actor, reload }: ActorTabProps) {
           ))}
         </div>
       </div>
-      <div class="offers">
-        <div class="offers-list">
+      <div class="surface">
+        <div class="surface-list">
           {matching.length === 0 ? (
             <Empty title={offers.length === 0 ? "It offers nothing" : "Nothing matches"}>
               {offers.length === 0 ? "Its kind defines no tools, resources or prompts." : "Search for something else, or list all."}
@@ -108,7 +108,7 @@ function Offers({ actor, reload }: ActorTabProps) {
             );
           })}
         </div>
-        <div class={`offers-panel ${selected === undefined ? "none" : ""}`}>
+        <div class={`surface-panel ${selected === undefined ? "none" : ""}`}>
           {selected === undefined ? (
             <Empty title="Choose an offer">Its rule, its form and its definition appear here.</Empty>
           ) : (

@@ -53,7 +53,7 @@ export function FilterBar({ filters: { value, set, index, isFiltered, clear } }:
   const indexes = allIndexes(kinds).filter(({ kind }) => value("kind") === "" || kind === value("kind"));
   const byIndex = value("index") !== "";
   return (
-    <section class="filters" aria-label="Which actors to list">
+    <section class="actor-filters" aria-label="Which actors to list">
       <div class="filter-row">
         {byIndex ? null : (
           <label class="grows" htmlFor="search-ids">

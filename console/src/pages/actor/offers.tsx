@@ -60,7 +60,7 @@ function Offers({ actor, reload }: ActorTabProps) {
   if (offers === undefined)
     return error === undefined ? <Loading what="what it offers" /> : <ErrorNote error={error} retry={surface.reload} />;
   const matching = offers.filter((offer) => fits(offer, search) && (show === "" || (show === "on") === offer.on));
-  const selected = offers.find(({ ref }) => ref === chosen) ?? (matching.length === 1 ? matching[0] : undefined);
+  const selected = offers.find(({ ref }) => ref === chosen) ?? onlyOne(matching, search);
   const counts = { "": offers.length, on: offers.filter(({ on }) => on).length, off: offers.filter(({ on }) => !on).length };
   return (
     <>
@@ -118,6 +118,12 @@ function Offers({ actor, reload }: ActorTabProps) {
       </div>
     </>
   );
+}
+
+/** What a search leads to without a click: the one that matches, or the one that matches by its name. */
+function onlyOne(matching: readonly OfferShape[], search: string): OfferShape | undefined {
+  const named = matching.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()));
+  return matching.length === 1 ? matching[0] : named.length === 1 ? named[0] : undefined;
 }
 
 function fits({ name, ref, definition, reason = "" }: OfferShape, search: string): boolean {

@@ -6,7 +6,9 @@ import { causeRoutes } from "./cause-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
 import { operationRoutes } from "./operation-routes.ts";
+import { overviewRoutes } from "./overview-routes.ts";
 import type { ConsoleRoute } from "./routes.ts";
+import { streamRoutes } from "./stream-routes.ts";
 import { surfaceRoutes } from "./surface-routes.ts";
 import { textRoutes } from "./text-routes.ts";
 import { trafficRoutes } from "./traffic-routes.ts";
@@ -15,11 +17,13 @@ import { verifyRoutes } from "./verify-routes.ts";
 export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [
   ...aboutRoutes,
   ...actorRoutes,
-  ...chainRoutes,
-  ...surfaceRoutes,
-  ...verifyRoutes,
   ...causeRoutes,
+  ...chainRoutes,
   ...operationRoutes,
+  ...overviewRoutes,
+  ...streamRoutes,
+  ...surfaceRoutes,
   ...textRoutes,
   ...trafficRoutes,
+  ...verifyRoutes,
 ];

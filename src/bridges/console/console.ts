@@ -123,7 +123,17 @@ async function runRoute({ route, params }: FoundRoute<ConsoleData>, data: Consol
   };
   try {
     const answer = await route.handle(
-      { params, query: new URLSearchParams(request.query), body, caller: request.caller, disconnected: request.disconnected, emit: send },
+      {
+        params,
+        query: new URLSearchParams(request.query),
+        body,
+        caller: request.caller,
+        disconnected: channel?.disconnected ?? request.disconnected,
+        get ready() {
+          return channel?.ready ?? false;
+        },
+        emit: send,
+      },
       data,
     );
     if (channel === undefined)

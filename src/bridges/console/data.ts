@@ -30,6 +30,8 @@ export interface ConsoleData {
   readonly unserved?: () => readonly { readonly kind: string; readonly actors: number }[];
   /** What the data directory takes. Measured at most every few seconds. */
   readonly disk?: () => Promise<NonNullable<Overview["disk"]>>;
+  /** The documentation's page of error codes, as Markdown: the doctor explains codes by it. */
+  readonly errorPage?: () => Promise<string>;
   /** States may be edited outside development too. */
   readonly edit?: boolean;
   readonly now: () => number;

@@ -2,7 +2,9 @@
 // (traffic.ts), and the routes.
 
 import {
+  type ActorId,
   type Clock,
+  type Engine,
   type Figures,
   type Gateway,
   type GatewayReport,
@@ -10,7 +12,8 @@ import {
   type Observer,
   systemClock,
 } from "../../core/contract/index.ts";
-import { observers } from "../../core/contract/internal.ts";
+import { isAddress, observers } from "../../core/contract/internal.ts";
+import { Bounded, isLarger } from "./bounded.ts";
 import type { RunningServer } from "./data.ts";
 import { Pulse, type PulseFigures } from "./pulse.ts";
 import { SecretArguments } from "./secret-arguments.ts";
@@ -47,6 +50,18 @@ export interface LiveRecorder extends Disposable {
   /** Of the gateways. */
   readonly reports: Iterable<GatewayReport>;
   readonly pulse: PulseFigures;
+  /** Actors that had faults: how many, and the last one. */
+  readonly faulted: ReadonlyMap<ActorId, SeenFault>;
+  /** Actors whose state was found to be large, and when. */
+  readonly largeStates: ReadonlyMap<ActorId, number>;
+  /** Runs when the server ends: streams must not hold it up. Returns its undo. */
+  onEnd(run: () => void): () => void;
+}
+
+interface SeenFault {
+  readonly count: number;
+  readonly at: number;
+  readonly why: string;
 }
 
 export interface LiveOptions {
@@ -57,6 +72,11 @@ export interface LiveOptions {
 
 const MOST_NOTED = 500;
 const BEAT_MS = 1_000;
+const MOST_FAULTED = 500;
+const MOST_LARGE = 50;
+const MAX_WHY = 200;
+/** In characters, about. */
+const LARGE_STATE = 262_144;
 
 /** Begins to record. */
 export function recordLive(options: LiveOptions = {}): LiveRecorder {
@@ -72,6 +92,9 @@ class Recorder implements LiveRecorder {
   readonly #reports = new Set<GatewayReport>();
   readonly #noted: Noted[] = [];
   readonly #pulse: Pulse;
+  readonly #faulted = new Bounded<ActorId, SeenFault>(MOST_FAULTED);
+  readonly #largeStates = new Bounded<ActorId, number>(MOST_LARGE);
+  readonly #ends = new Set<() => void>();
   #undo: () => void;
 
   constructor({ clock = systemClock, beside }: LiveOptions) {
@@ -89,8 +112,18 @@ class Recorder implements LiveRecorder {
   }
 
   #beat(): void {
-    this.#pulse.beat(this.#running?.().engine, this.traffic.received);
+    const engine = this.#running?.().engine;
+    const changed = this.#pulse.beat(engine, this.traffic.received);
+    if (engine !== undefined && changed !== undefined) this.#weigh(engine, changed);
     this.#undo = this.#clock.after(BEAT_MS, () => this.#beat());
+  }
+
+  /** One of the actors that changed in this second: large states are among them sooner or later. */
+  #weigh(engine: Engine, id: ActorId): void {
+    const snapshot = engine.readNow?.(id);
+    if (snapshot === undefined || snapshot instanceof Promise) return;
+    if (isLarger(snapshot.state, LARGE_STATE)) this.#largeStates.set(id, this.#clock.now());
+    else this.#largeStates.delete(id);
   }
 
   serves(running: () => RunningServer): void {
@@ -103,8 +136,26 @@ class Recorder implements LiveRecorder {
   }
 
   note(level: Noted["level"], event: string, fields: JsonObject = {}): void {
-    this.#noted.push({ level, event, fields, at: this.#clock.now() });
+    const at = this.#clock.now();
+    this.#noted.push({ level, event, fields, at });
     if (this.#noted.length > MOST_NOTED) this.#noted.shift();
+    const { actor, why } = fields;
+    if (level !== "error" || !isAddress(actor)) return;
+    const count = (this.#faulted.get(actor)?.count ?? 0) + 1;
+    this.#faulted.set(actor, { count, at, why: typeof why === "string" ? why.slice(0, MAX_WHY) : "" });
+  }
+
+  get faulted(): ReadonlyMap<ActorId, SeenFault> {
+    return this.#faulted.entries;
+  }
+
+  get largeStates(): ReadonlyMap<ActorId, number> {
+    return this.#largeStates.entries;
+  }
+
+  onEnd(run: () => void): () => void {
+    this.#ends.add(run);
+    return () => void this.#ends.delete(run);
   }
 
   get noted(): readonly Noted[] {
@@ -124,6 +175,7 @@ class Recorder implements LiveRecorder {
   }
 
   [Symbol.dispose](): void {
+    for (const end of this.#ends) end();
     this.#undo();
     this.#pulse.close();
     this.traffic.close();

@@ -60,6 +60,13 @@ export class LastMinute {
     return slot;
   }
 
+  /** The figures of several as one. */
+  static together(all: readonly LastMinute[]): Pick<LastMinute, "figures"> {
+    const joint = new LastMinute();
+    for (const one of all) joint.#slots.push(...one.#slots.filter((slot) => slot !== undefined));
+    return joint;
+  }
+
   figures(now: number): MinuteFigures {
     const newest = Math.floor(now / SLOT_MS);
     const recent = this.#slots.filter((slot) => slot.of > newest - SLOTS && slot.of <= newest);

@@ -2,7 +2,7 @@
 // and gateways keep themselves.
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Clock, Engine } from "../../core/contract/index.ts";
+import type { ActorId, Clock, Engine } from "../../core/contract/index.ts";
 
 const KEPT = 60;
 const RESOLUTION_MS = 10;
@@ -23,6 +23,7 @@ export class Pulse {
   readonly #delays: number[] = [];
   #engine: Engine | undefined;
   #unwatch: (() => void) | undefined;
+  #changed: ActorId | undefined;
   #turns = 0;
   #received = 0;
   #lastAt: number;
@@ -39,12 +40,18 @@ export class Pulse {
     return this.#clock.elapsed?.() ?? this.#clock.now();
   }
 
-  /** Once a second. `received`: messages since the start. In development the engine is another one after each reload. */
-  beat(engine: Engine | undefined, received: number): void {
+  /**
+   * Once a second. `received`: messages since the start. In development the engine is another one after each reload. Returns the actor
+   * that changed last, if one did.
+   */
+  beat(engine: Engine | undefined, received: number): ActorId | undefined {
     if (engine !== this.#engine) {
       this.#unwatch?.();
       this.#engine = engine;
-      this.#unwatch = engine?.watch("*/*", () => void (this.#turns += 1));
+      this.#unwatch = engine?.watch("*/*", ({ id }) => {
+        this.#turns += 1;
+        this.#changed = id;
+      });
     }
     const now = this.#now();
     const seconds = Math.max(0.001, (now - this.#lastAt) / 1_000);
@@ -56,6 +63,9 @@ export class Pulse {
     this.#delays.push(this.#blockedMs());
     if (this.#delays.length > KEPT) this.#delays.shift();
     this.#delay.reset();
+    const changed = this.#changed;
+    this.#changed = undefined;
+    return changed;
   }
 
   // The histogram has the whole time between two looks.

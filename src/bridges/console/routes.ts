@@ -35,6 +35,8 @@ export interface ConsoleRequest {
   readonly caller: Caller;
   /** Aborted when the client has left. */
   readonly disconnected: CancelSignal;
+  /** Only for routes that `streams`: whether the client reads what is sent. */
+  readonly ready: boolean;
   /** Only for routes that `streams`: sends one server-sent event. False: the client does not read now, so it may be left out. */
   emit(event: string, data: Json | object): boolean;
 }

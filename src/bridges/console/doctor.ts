@@ -1,0 +1,262 @@
+// Owns: what is wrong or unwise, as the doctor and the overview show it. Does not own: the figures that it looks at.
+
+import { kindOf } from "../../core/contract/internal.ts";
+import type { ActorId } from "../../core/contract/index.ts";
+import type { ConsoleData } from "./data.ts";
+import type { ErrorDoc } from "./error-docs.ts";
+import type { Noted } from "./live.ts";
+import type { Finding } from "./shapes.ts";
+
+/** More of one sort are counted only. */
+const MOST_OF_A_SORT = 20;
+const SLOW_LOOP_MS = 100;
+/** Pages of the write-ahead log: 64 MiB. */
+const BACKLOG = 16_384;
+const RANK = { error: 0, warning: 1, note: 2 } as const;
+
+export interface Known {
+  /** Dead letters, counted up to 100. */
+  readonly letters?: number;
+  readonly errors?: ReadonlyMap<string, ErrorDoc>;
+}
+
+/** Worst first. Asks nothing of a store. */
+export function findings(data: ConsoleData, known: Known): readonly Finding[] {
+  const found = [
+    ...brokenActors(data),
+    ...deadLetters(known),
+    ...notServed(data),
+    ...processFindings(data),
+    ...slowTurns(data),
+    ...largeStates(data),
+    ...indexFindings(data),
+    ...errorCodes(data, known),
+    ...loggedErrors(data),
+    ...settings(data),
+  ];
+  return found.toSorted((one, other) => RANK[one.level] - RANK[other.level] || (other.lastAt ?? 0) - (one.lastAt ?? 0));
+}
+
+/** Actors that had faults, and take no messages now. */
+export function failedActors({ live, reader }: ConsoleData): readonly ActorId[] {
+  if (live === undefined || reader.health === undefined) return [];
+  return Array.from(live.faulted.keys()).filter((id) => reader.health?.(id)?.failure !== undefined);
+}
+
+const pageOf = (id: ActorId): string => `/actors/${id}`;
+
+function brokenActors(data: ConsoleData): readonly Finding[] {
+  const all = failedActors(data);
+  return all.slice(0, MOST_OF_A_SORT).map((id): Finding => {
+    const fault = data.live?.faulted.get(id);
+    return {
+      level: "error",
+      code: "ACTOR_FAILED",
+      title: `${id} has failed${fault === undefined || fault.why === "" ? "" : `: ${fault.why}`}`,
+      advice: "It takes no messages. Correct its code or what it was sent, then restart it: its state is unchanged.",
+      docs: docsOf(data, "errors", "ACTOR_FAILED"),
+      page: pageOf(id),
+      ...(fault !== undefined && { count: fault.count, lastAt: fault.at }),
+    };
+  });
+}
+
+const deadLetters = ({ letters = 0 }: Known): readonly Finding[] =>
+  letters === 0
+    ? []
+    : [
+        {
+          level: "error",
+          code: "DEAD_LETTERS",
+          title:
+            letters >= 100
+              ? "100 or more messages could not be delivered"
+              : `${letters} ${letters === 1 ? "message" : "messages"} could not be delivered`,
+          advice: "Each failed three times. See why, correct that, then replay or drop it.",
+          page: "/letters",
+          count: letters,
+        },
+      ];
+
+const notServed = ({ unserved }: ConsoleData): readonly Finding[] =>
+  (unserved?.() ?? []).slice(0, MOST_OF_A_SORT).map(({ kind, actors }) => ({
+    level: "warning",
+    code: "KIND_NOT_SERVED",
+    title: `No served module defines the kind ${kind}`,
+    advice: "Its actors keep their states, but take no messages and their timers do not fire. Serve the module that defines it.",
+    page: `/actors?kind=${kind}`,
+    count: actors,
+  }));
+
+function processFindings({ live }: ConsoleData): readonly Finding[] {
+  if (live === undefined) return [];
+  const found: Finding[] = [];
+  const { loopMs } = live.pulse;
+  if (loopMs >= SLOW_LOOP_MS)
+    found.push({
+      level: "warning",
+      code: "LOOP_BLOCKED",
+      title: `The event loop was blocked for ${Math.round(loopMs)} ms within the last minute`,
+      advice: "All clients waited that long. Look for a slow turn, a large state, or synchronous work in a module.",
+    });
+  const { backlog = 0 } = live.figures();
+  if (backlog >= BACKLOG)
+    found.push({
+      level: "warning",
+      code: "STORE_BACKLOG",
+      title: `The store's write-ahead log has ${backlog} pages that are not in its file yet`,
+      advice: "Checkpoints fail or come too late: look for another process that reads the file for a long time, and at the disk.",
+      count: backlog,
+    });
+  return found;
+}
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+const isId = (value: string | undefined): value is ActorId => value?.includes("/") === true;
+
+function slowTurns({ live }: ConsoleData): readonly Finding[] {
+  const slowest = new Map<string, { readonly ms: number; readonly count: number; readonly last: Noted }>();
+  for (const noted of live?.noted ?? []) {
+    if (noted.event !== "turn-slow") continue;
+    const actor = text(noted.fields["actor"]);
+    if (!isId(actor)) continue;
+    const key = `${kindOf(actor)} ${text(noted.fields["action"]) ?? ""}`;
+    const before = slowest.get(key);
+    const ms = Number(noted.fields["ms"] ?? 0);
+    slowest.set(key, { ms: Math.max(before?.ms ?? 0, ms), count: (before?.count ?? 0) + 1, last: noted });
+  }
+  return Array.from(slowest, ([, { ms, count, last }]): Finding => {
+    const actor = text(last.fields["actor"]);
+    return {
+      level: "warning",
+      code: "SLOW_TURN",
+      title: `Turns of ${text(last.fields["action"]) ?? "an action"} took up to ${Math.round(ms)} ms`,
+      advice: "A turn blocks everything else. Make it smaller, or make it `work` that waits outside of turns.",
+      ...(isId(actor) && { page: pageOf(actor) }),
+      count,
+      lastAt: last.at,
+    };
+  }).slice(0, MOST_OF_A_SORT);
+}
+
+const largeStates = ({ live }: ConsoleData): readonly Finding[] =>
+  Array.from(live?.largeStates ?? [], ([id, at]): Finding => ({
+    level: "note",
+    code: "LARGE_STATE",
+    title: `The state of ${id} is larger than 256 KiB`,
+    advice: "Each turn compares it, and each start reads it. Move what grows without bound to actors of its own.",
+    page: pageOf(id),
+    lastAt: at,
+  })).slice(0, MOST_OF_A_SORT);
+
+function indexFindings({ live, running }: ConsoleData): readonly Finding[] {
+  const building = new Map<string, Noted>();
+  for (const noted of live?.noted ?? []) {
+    const name = text(noted.fields["index"]);
+    if (name === undefined) continue;
+    if (noted.event === "index-building") building.set(name, noted);
+    if (noted.event === "index-built") building.delete(name);
+  }
+  const found = Array.from(building, ([name, { fields, at }]): Finding => ({
+    level: "warning",
+    code: "INDEX_BUILDING",
+    title: `The index ${name} is not complete yet`,
+    advice: "Until then its queries leave actors out. It is built while the server runs.",
+    count: Number(fields["actors"] ?? 0),
+    lastAt: at,
+  }));
+  const now = running?.();
+  if (now === undefined || now.indexes.length === 0 || now.engine.query !== undefined) return found;
+  return [
+    ...found,
+    {
+      level: "warning",
+      code: "INDEXES_NOT_SERVED",
+      title: `This engine has no indexes: ${now.indexes.map(({ name }) => name).join(", ")}`,
+      advice: "Actors cannot be found by their contents on a cluster. Serve without --engine where they must be.",
+    },
+  ];
+}
+
+/** What clients were answered. */
+const errorCodes = (data: ConsoleData, { errors }: Known): readonly Finding[] =>
+  Array.from(data.live?.traffic.codes ?? [], ({ code, count, lastAt, message }): Finding => {
+    const doc = errors?.get(code);
+    return {
+      level: INTERNAL.has(code) ? "error" : "note",
+      code,
+      title: doc?.when ?? message ?? "A refusal of this server's own",
+      advice: doc === undefined || doc.advice === "" ? (message ?? "Its sentence says what to do.") : doc.advice,
+      ...(doc !== undefined && { docs: docsOf(data, "errors", code) }),
+      page: `/traffic?search=${encodeURIComponent(code)}`,
+      count,
+      lastAt,
+    };
+  });
+
+/** Codes that are the server's own trouble. Others tell a client about its request. */
+const INTERNAL: ReadonlySet<string> = new Set([
+  "-32603",
+  "BAD_TURN",
+  "OUT_OF_ORDER",
+  "STATE_NOT_JSON",
+  "STATE_TOO_LARGE",
+  "STATE_NEWER",
+  "UNAVAILABLE",
+  "IMPURE",
+]);
+
+/** Faults and other errors in the log, by event and code. */
+function loggedErrors(data: ConsoleData): readonly Finding[] {
+  const found = new Map<string, { readonly count: number; readonly last: Noted }>();
+  for (const noted of data.live?.noted ?? []) {
+    if (noted.level !== "error") continue;
+    const key = text(noted.fields["code"]) ?? text(noted.fields["error"]) ?? noted.event;
+    found.set(key, { count: (found.get(key)?.count ?? 0) + 1, last: noted });
+  }
+  return Array.from(found, ([code, { count, last }]): Finding => {
+    const { fields, at } = last;
+    const actor = text(fields["actor"]);
+    const why = text(fields["why"]) ?? text(fields["message"]);
+    return {
+      level: "error",
+      code,
+      title: `The log has ${last.event}${isId(actor) ? ` of ${actor}` : ""}${why === undefined ? "" : `: ${why.slice(0, 200)}`}`,
+      advice: "The server's log says where.",
+      docs: docsOf(data, "errors", code),
+      ...(isId(actor) && { page: pageOf(actor) }),
+      count,
+      lastAt: at,
+    };
+  }).slice(0, MOST_OF_A_SORT);
+}
+
+function settings(data: ConsoleData): readonly Finding[] {
+  const { settings: given, about } = data;
+  const found: Finding[] = [];
+  const add = (level: Finding["level"], code: string, title: string, advice: string, page = "security"): void =>
+    void found.push({ level, code, title, advice, docs: docsOf(data, page) });
+  if (about.development)
+    add("note", "DEVELOPMENT", "This is troupe dev", "It runs turns twice and calls as anybody. Use troupe serve in production.", "cli");
+  if (given === undefined) return found;
+  if (given.insecure)
+    add("error", "INSECURE", "--insecure: whoever reaches this server may call it", "Give --api-keys or --jwks, and take --insecure away.");
+  else if (given.exposed && !given.authenticated)
+    add("error", "NO_AUTH", "It listens beyond this machine, and authenticates nobody", "Give --api-keys or --jwks.");
+  if (!given.rateLimited)
+    add("warning", "NO_RATE_LIMIT", "There is no rate limit", "One client can use all of the server: take --rate 0 away.");
+  if (!given.durable && !about.development)
+    add(
+      "note",
+      "NOT_DURABLE",
+      "Actors and sessions live in memory: they end with the process",
+      "Set persistence to disk for what must last.",
+      "actors",
+    );
+  return found;
+}
+
+/** A page of the documentation, and the text to look for in it. */
+const docsOf = ({ about }: ConsoleData, page: string, code?: string): string =>
+  `${about.docs.replace(/\/$/, "")}/${page}.md${code === undefined ? "" : `#:~:text=${encodeURIComponent(code)}`}`;

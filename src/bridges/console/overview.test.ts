@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { isJsonObject, type JsonObject, systemClock } from "../../core/contract/index.ts";
+import { errorDocs } from "./error-docs.ts";
+import { RecordedServer, textOf } from "./recorded.fixture.ts";
+
+const errorPage = async (): Promise<string> => await readFile(join(import.meta.dirname, "../../../docs/guide/errors.md"), "utf8");
+
+const object = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
+const codesIn = (items: readonly JsonObject[]): readonly string[] => items.map(({ code }) => textOf(code));
+
+test("the overview counts actors, requests, clients and turns", async () => {
+  await using server = await RecordedServer.start();
+  const session = await server.begin();
+  await server.callIn(session, "open", { code: "1111" });
+  await server.call("look");
+  const { status, body } = await server.api("/overview");
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.deepEqual(body["byKind"], { safe: { live: 1, failed: 0, stopped: 0 } });
+  assert.deepEqual(body["actors"], { total: 1, live: 1, failed: 0, inMemory: 1 });
+  assert.equal(body["sessions"], 1);
+  const { count, p50, max } = object(body["latencyMs"]);
+  assert.ok(count === 3 && Number(p50) > 0 && Number(max) >= Number(p50), JSON.stringify(body["latencyMs"]));
+  const clients = Array.isArray(body["clients"]) ? body["clients"].map(object) : [];
+  assert.deepEqual(
+    clients
+      .map(({ client, revision, requests }) => [client, revision, requests].map(textOf).join(", "))
+      .toSorted((one, other) => one.localeCompare(other)),
+    ["new-client 3, 2026-07-28, 1", "old-client 1.2, 2025-11-25, 2"],
+  );
+  assert.ok(Number(object(body["memory"])["heapBytes"]) > 1_000_000);
+});
+
+test("the stream has figures, changes and traffic, and ends with the server", async () => {
+  const server = await RecordedServer.start();
+  const seen = new Map<string, JsonObject>();
+  const reading = (async () => {
+    for await (const { event, data } of server.stream("/stream?watch=figures,changes,traffic", AbortSignal.timeout(60_000))) {
+      seen.set(event, data);
+      if (event === "figures" && seen.size === 1) await server.call("open", { code: "1111" });
+      if (seen.has("change") && seen.has("traffic")) await server[Symbol.asyncDispose]();
+    }
+  })();
+  await reading;
+  assert.deepEqual(seen.get("change"), { items: [{ id: "safe/main", seq: 1, status: "live" }], more: 0 });
+  const { items, more } = seen.get("traffic") ?? {};
+  const [row] = Array.isArray(items) ? items.map(object) : [];
+  assert.deepEqual([row?.["method"], row?.["name"], row?.["status"], more], ["tools/call", "open", "ok", 0]);
+  assert.ok(Number(seen.get("figures")?.["at"]) > 0);
+});
+
+test("the stream watches one kind or one actor, and refuses what it does not know", async () => {
+  await using server = await RecordedServer.start();
+  const ended = new AbortController();
+  const changes: JsonObject[] = [];
+  const watching = (async () => {
+    for await (const { event, data } of server.stream("/stream?watch=changes,figures&actor=safe/other", ended.signal)) {
+      if (event === "change") changes.push(data);
+      // Figures come after changes of the same moment.
+      else if (Number(object(data["actors"])["total"]) > 0) ended.abort();
+      else await server.call("open", { code: "1111" });
+    }
+  })();
+  await assert.rejects(watching, { name: "AbortError" });
+  assert.deepEqual(changes, []);
+  for (const query of ["watch=all", "watch=changes&actor=none", "watch=changes&kind=No!"]) {
+    const events = [];
+    for await (const { event, data } of server.stream(`/stream?${query}`, AbortSignal.timeout(60_000)))
+      events.push([event, object(data["error"])["code"]]);
+    assert.deepEqual(events, [["failed", "BAD_REQUEST"]], query);
+  }
+});
+
+test("the doctor explains codes that clients were sent by the documentation", async () => {
+  await using server = await RecordedServer.start({ errorPage });
+  await server.call("open", { code: "wrong" });
+  await server.call("nothing");
+  await server.call("open", {});
+  const items = await server.items("/doctor");
+  const unknown = items.find(({ code }) => code === "INVALID");
+  assert.match(textOf(unknown?.["title"]), /the arguments do not fit their schema/);
+  assert.match(textOf(unknown?.["advice"]), /correct the arguments/);
+  assert.equal(unknown?.["docs"], "https://example.com/docs/errors.md#:~:text=INVALID");
+  assert.ok(codesIn(items).includes("WRONG_CODE") && codesIn(items).includes("-32602"));
+});
+
+test("the doctor reports faults, slow turns, unwise settings, kinds not served and unfinished indexes, worst first", async () => {
+  await using server = await RecordedServer.start({
+    settings: { insecure: true, authenticated: false, exposed: true, rateLimited: false, durable: false },
+    unserved: () => [{ kind: "old", actors: 3 }],
+  });
+  const { live } = server;
+  live.note("warn", "turn-slow", { actor: "safe/main", action: "tools/open", ms: 140 });
+  live.note("warn", "turn-slow", { actor: "safe/main", action: "tools/open", ms: 240 });
+  live.note("error", "fault", { where: "turn", actor: "safe/main", error: "TypeError", why: "x is not a function" });
+  live.note("info", "index-building", { index: "by-name", actors: 10, of: 100 });
+  live.note("info", "index-building", { index: "by-age", actors: 10, of: 100 });
+  live.note("info", "index-built", { index: "by-age", actors: 100, of: 100 });
+  const items = await server.items("/doctor");
+  const slow = items.find(({ code }) => code === "SLOW_TURN");
+  assert.deepEqual([slow?.["count"], slow?.["page"]], [2, "/actors/safe/main"]);
+  assert.match(textOf(slow?.["title"]), /240 ms/);
+  for (const code of ["TypeError", "INSECURE", "KIND_NOT_SERVED", "NO_RATE_LIMIT", "INDEX_BUILDING", "DEVELOPMENT"])
+    assert.ok(codesIn(items).includes(code), `${code} in ${codesIn(items).join(" ")}`);
+  assert.equal(items.filter(({ code }) => code === "INDEX_BUILDING").length, 1);
+  const levels = items.map(({ level }) => textOf(level));
+  assert.deepEqual(
+    levels,
+    levels.toSorted((one, other) => RANKS.indexOf(one) - RANKS.indexOf(other)),
+  );
+  const { body } = await server.api("/overview");
+  assert.ok(Array.isArray(body["attention"]) && body["attention"].map(object).every(({ level }) => level !== "note"));
+});
+
+const RANKS = ["error", "warning", "note"];
+
+test("every code of the documentation's tables is found", async () => {
+  const docs = errorDocs(await errorPage());
+  for (const code of ["NOT_NOW", "NO_ACTOR", "STORE_FULL", "BAD_OPTION", "-32601"]) {
+    const doc = docs.get(code);
+    assert.ok(doc !== undefined && doc.when !== "", code);
+  }
+  assert.ok(docs.size > 60);
+  assert.equal(docs.get("NO_ACTOR")?.when.includes("`"), false);
+});
+
+test("figures are made once for all who ask in the same second", async () => {
+  let asked = 0;
+  await using server = await RecordedServer.start({
+    disk: async () => {
+      asked += 1;
+      return { bytes: 4_096 };
+    },
+    now: () => systemClock.now(),
+  });
+  const answers = await Promise.all([server.api("/overview"), server.api("/overview"), server.api("/overview")]);
+  assert.deepEqual([asked, ...answers.map(({ body }) => object(body["disk"])["bytes"])], [1, 4_096, 4_096, 4_096]);
+});

@@ -1,0 +1,188 @@
+// Owns: the figures of the overview, from whatever the engine, the gateways and the store can say, cheaply. Does not own: what needs
+// attention (doctor.ts).
+
+import type { Figures } from "../../core/contract/index.ts";
+import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
+import type { SeenClient } from "./clients.ts";
+import type { ConsoleData } from "./data.ts";
+import { failedActors, findings } from "./doctor.ts";
+import { LastMinute } from "./minute.ts";
+import type { ClientShape, Overview } from "./shapes.ts";
+
+/** Several pages ask at once: they get the same figures. */
+const FRESH_MS = 900;
+/** What the store is asked for costs at most a fiftieth of the time. */
+const SHARE = 50;
+const LEAST_MS = 2_000;
+/** Dead letters are counted up to this. */
+const MOST_LETTERS = 100;
+const MOST_DUE = 100;
+const MOST_CLIENTS = 50;
+const MOST_ATTENTION = 10;
+const FAR = Number.MAX_SAFE_INTEGER;
+
+interface Counted {
+  readonly byKind: Readonly<Record<string, { readonly live: number; readonly stopped: number }>>;
+  readonly letters: number | undefined;
+  readonly timers: Overview["timers"];
+  readonly outbox: number | undefined;
+  readonly disk: Overview["disk"];
+}
+
+const NO_LATENCY = new LastMinute().figures(0).latencyMs;
+
+export class OverviewSource {
+  readonly #data: ConsoleData;
+  readonly #startedAt: number;
+  #latest: Promise<Overview> | undefined;
+  #latestAt = 0;
+  #counted: Promise<Counted> | undefined;
+  #countAgainAt = 0;
+
+  constructor(data: ConsoleData) {
+    this.#data = data;
+    this.#startedAt = data.now();
+  }
+
+  read(): Promise<Overview> {
+    const now = this.#data.now();
+    if (this.#latest === undefined || now - this.#latestAt >= FRESH_MS || now < this.#latestAt) {
+      this.#latestAt = now;
+      this.#latest = this.#make();
+      this.#latest.catch(() => (this.#latest = undefined));
+    }
+    return this.#latest;
+  }
+
+  async #make(): Promise<Overview> {
+    const { now, live } = this.#data;
+    const counted = await this.#count();
+    const at = now();
+    const figures: Figures = live?.figures() ?? {};
+    const failed = live === undefined ? [] : failedActors(this.#data);
+    const total = Object.values(counted.byKind).reduce((sum, { live: there }) => sum + there, 0);
+    const minute = live?.traffic.minute.figures(at);
+    const pulse = live?.pulse;
+    const { heapUsed, rss } = process.memoryUsage();
+    const byKind = Object.fromEntries(
+      Object.entries(counted.byKind).map(([kind, { live: there, stopped }]) => {
+        const broken = failed.filter((id) => kindOf(id) === kind).length;
+        return [kind, { live: there - broken, failed: broken, stopped }];
+      }),
+    );
+    const failedCount = Math.max(figures.failed ?? 0, failed.length);
+    const outbox = figures.outbox ?? counted.outbox;
+    return {
+      at,
+      uptimeMs: pulse?.uptimeMs ?? at - this.#startedAt,
+      actors: { total, live: Math.max(0, total - failedCount), failed: failedCount, inMemory: figures.actors ?? 0 },
+      byKind,
+      turnsPerSecond: pulse?.turnsPerSecond ?? 0,
+      requestsPerSecond: pulse?.requestsPerSecond ?? 0,
+      latencyMs: minute?.latencyMs ?? NO_LATENCY,
+      ...omitUndefined({
+        outbox,
+        letters: counted.letters,
+        timers: counted.timers,
+        sessions: figures.sessions,
+        streams: figures.streams,
+        connections: figures.connections,
+        running: figures.requests,
+      }),
+      clients: live === undefined ? [] : clientsOf(live.traffic.clients.all(), at),
+      faults: figures.faults ?? 0,
+      slowTurns: figures.slowTurns ?? 0,
+      ...omitUndefined({ disk: counted.disk }),
+      memory: { heapBytes: heapUsed, rssBytes: rss },
+      loopMs: pulse?.loopMs ?? 0,
+      attention: findings(this.#data, omitUndefined({ letters: counted.letters }))
+        .filter(({ level }) => level !== "note")
+        .slice(0, MOST_ATTENTION),
+    };
+  }
+
+  /** Letters counted up to 100, for the doctor. */
+  async letters(): Promise<number | undefined> {
+    return (await this.#count()).letters;
+  }
+
+  #count(): Promise<Counted> {
+    const now = this.#data.now();
+    if (this.#counted === undefined || now >= this.#countAgainAt) {
+      this.#countAgainAt = FAR;
+      const before = performance.now();
+      const next = this.#countNow();
+      this.#counted = next;
+      const counted = (): void => {
+        this.#countAgainAt = this.#data.now() + Math.max(LEAST_MS, (performance.now() - before) * SHARE);
+      };
+      next.then(counted, () => {
+        counted();
+        this.#counted = undefined;
+      });
+    }
+    return this.#counted;
+  }
+
+  async #countNow(): Promise<Counted> {
+    const { reader, running, now, unserved, disk } = this.#data;
+    const kinds = new Set([...(running?.().kinds ?? []).map(({ kind }) => kind), ...(unserved?.() ?? []).map(({ kind }) => kind)]);
+    const byKind: Record<string, { readonly live: number; readonly stopped: number }> = {};
+    for (const kind of kinds) {
+      const count = reader.count ?? running?.().engine.count.bind(running().engine);
+      if (count === undefined) break;
+      const [all, there] = [await count({ kind }), await count({ kind, live: true })];
+      byKind[kind] = { live: there, stopped: Math.max(0, all - there) };
+      await turn();
+    }
+    const letters = (await reader.letters?.(MOST_LETTERS))?.length;
+    await turn();
+    const due = await reader.due?.(now(), MOST_DUE);
+    const next = (await reader.due?.(FAR, 1))?.[0]?.at;
+    const timers = due === undefined ? undefined : { due: due.length, ...omitUndefined({ next }) };
+    await turn();
+    // A running engine knows without asking its store.
+    const outbox = running === undefined ? (await reader.undelivered?.(MOST_DUE))?.length : undefined;
+    return { byKind, letters, timers, outbox, disk: await disk?.() };
+  }
+}
+
+/** A store answers synchronously: nothing else must wait for all of its answers. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface Merged {
+  sessions: number;
+  streams: number;
+  readonly all: SeenClient[];
+}
+
+/** By client and revision, those with most requests first. */
+function clientsOf(clients: Iterable<SeenClient>, at: number): readonly ClientShape[] {
+  const merged = new Map<string, Merged & { readonly client: string; readonly revision: string }>();
+  for (const one of clients) {
+    const [client, revision] = [one.client ?? "unknown", one.revision ?? ""];
+    const key = JSON.stringify([client, revision]);
+    const found = merged.get(key) ?? { client, revision, sessions: 0, streams: 0, all: [] };
+    merged.set(key, found);
+    found.sessions += 1;
+    found.streams += one.streams;
+    found.all.push(one);
+  }
+  return Array.from(merged.values(), ({ client, revision, sessions, streams, all }): ClientShape => {
+    const { requests, errors, latencyMs } = LastMinute.together(all.map(({ minute }) => minute)).figures(at);
+    return { client, revision, sessions, streams, requests, errors, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99 };
+  })
+    .toSorted((one, other) => other.requests - one.requests)
+    .slice(0, MOST_CLIENTS);
+}
+
+const sources = new WeakMap<ConsoleData, OverviewSource>();
+
+/** One for all pages of a console. */
+export function overviewOf(data: ConsoleData): OverviewSource {
+  const known = sources.get(data);
+  if (known !== undefined) return known;
+  const made = new OverviewSource(data);
+  sources.set(data, made);
+  return made;
+}

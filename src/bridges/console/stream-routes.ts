@@ -1,0 +1,157 @@
+// Owns: `GET /stream`: figures, changes and traffic as they come, to a page that may read slowly. Does not own: these data.
+
+import { type ActorId, type Change, systemClock } from "../../core/contract/index.ts";
+import type { ConsoleData, RunningServer } from "./data.ts";
+import { overviewOf } from "./overview.ts";
+import { type ConsoleRequest, type ConsoleRoute, RequestError } from "./routes.ts";
+import type { Changes, TrafficBatch, TrafficRow } from "./shapes.ts";
+
+const TICK_MS = 250;
+const TICKS_A_FIGURE = 4;
+const MOST_CHANGES = 500;
+const MOST_TRAFFIC = 200;
+const WATCHED = ["figures", "changes", "traffic"] as const;
+
+export const streamRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+  {
+    verb: "GET",
+    path: "/stream",
+    summary: "Server-sent events until the client leaves: `figures` once a second, `change` and `traffic` at most four times a second.",
+    query: {
+      watch: { description: "Which of figures, changes and traffic, separated by commas. Default: figures." },
+      actor: { description: "Only changes of this actor: kind/key." },
+      kind: { description: "Only changes of actors of this kind." },
+    },
+    answers: "Overview | Changes | TrafficBatch",
+    streams: true,
+    handle: follow,
+  },
+];
+
+async function follow(request: ConsoleRequest, data: ConsoleData): Promise<null> {
+  const watched = watchedIn(request);
+  await using ended = new AsyncDisposableStack();
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  request.disconnected.addEventListener("abort", () => end(), { once: true });
+  if (request.disconnected.aborted) end();
+  if (data.live !== undefined) ended.defer(data.live.onEnd(end));
+  if (watched.has("changes")) {
+    const changes = new ChangeBatches(data.running, topicIn(request));
+    ended.defer(() => changes.close());
+    ended.defer(every(TICK_MS, () => changes.emit(request)));
+  }
+  if (watched.has("traffic") && data.live !== undefined) {
+    const { traffic } = data.live;
+    let seen = traffic.stamp;
+    const emit = (): void => {
+      if (traffic.stamp === seen || !request.ready) return;
+      const batch = trafficSince(data.live?.traffic.newest() ?? [], seen);
+      seen = traffic.stamp;
+      request.emit("traffic", batch);
+    };
+    ended.defer(every(TICK_MS, emit));
+  }
+  if (watched.has("figures")) {
+    const emit = async (): Promise<void> => {
+      if (!request.ready) return;
+      const overview = await overviewOf(data).read();
+      request.emit("figures", overview);
+    };
+    await emit();
+    ended.defer(every(TICK_MS * TICKS_A_FIGURE, () => void emit().catch(() => undefined)));
+  }
+  await over;
+  return null;
+}
+
+/** Throws `BAD_REQUEST`. */
+function watchedIn({ query }: ConsoleRequest): ReadonlySet<(typeof WATCHED)[number]> {
+  const names = (query.get("watch") ?? "figures").split(",");
+  const found = WATCHED.filter((one) => names.includes(one));
+  if (found.length === names.length) return new Set(found);
+  throw new RequestError(400, "BAD_REQUEST", `watch must be some of ${WATCHED.join(", ")}, separated by commas.`);
+}
+
+const ACTOR = /^[a-z][a-z0-9-]{0,63}\/\S{1,768}$/u;
+const KIND = /^[a-z][a-z0-9-]{0,63}$/;
+
+/** Throws `BAD_REQUEST`. */
+function topicIn({ query }: ConsoleRequest): ActorId | `${string}/*` {
+  const actor = query.get("actor") ?? "";
+  const kind = query.get("kind") ?? "";
+  if (actor !== "" && !isId(actor)) throw new RequestError(400, "BAD_REQUEST", "actor must be an id such as counter/main.");
+  if (kind !== "" && !KIND.test(kind)) throw new RequestError(400, "BAD_REQUEST", "kind must be the name of a kind such as counter.");
+  return isId(actor) ? actor : `${kind === "" ? "*" : kind}/*`;
+}
+
+const isId = (text: string): text is ActorId => ACTOR.test(text);
+
+/** Calls it again and again. Returns its undo. */
+function every(ms: number, run: () => void): () => void {
+  let undo = systemClock.after(ms, again);
+  function again(): void {
+    run();
+    undo = systemClock.after(ms, again);
+  }
+  return () => undo();
+}
+
+/** Which actors changed since the last event. Bounded however many change, and however slowly it is read. */
+class ChangeBatches {
+  readonly #running: (() => RunningServer) | undefined;
+  readonly #topic: ActorId | `${string}/*`;
+  readonly #changed = new Map<ActorId, Changes["items"][number]>();
+  #more = 0;
+  #engine: RunningServer["engine"] | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(running: (() => RunningServer) | undefined, topic: ActorId | `${string}/*`) {
+    this.#running = running;
+    this.#topic = topic;
+    this.#watch();
+  }
+
+  // In development the engine is another one after each reload.
+  #watch(): void {
+    const engine = this.#running?.().engine;
+    if (engine === this.#engine) return;
+    this.#unwatch?.();
+    this.#engine = engine;
+    this.#unwatch = engine?.watch(this.#topic, this.#take);
+  }
+
+  readonly #take = ({ id, seq, status }: Change): void => {
+    if (this.#changed.size < MOST_CHANGES || this.#changed.has(id)) this.#changed.set(id, { id, seq, status });
+    else this.#more += 1;
+  };
+
+  emit(request: ConsoleRequest): void {
+    this.#watch();
+    if (this.#changed.size === 0 || !request.ready) return;
+    const changes: Changes = { items: Array.from(this.#changed.values()), more: this.#more };
+    this.#changed.clear();
+    this.#more = 0;
+    request.emit("change", changes);
+  }
+
+  close(): void {
+    this.#unwatch?.();
+  }
+}
+
+interface Stamped {
+  readonly stamp: number;
+  row(): TrafficRow;
+}
+
+/** The newest of those that changed, in their order. */
+function trafficSince(newest: Iterable<Stamped>, seen: number): TrafficBatch {
+  const items: TrafficRow[] = [];
+  let more = 0;
+  for (const row of newest) {
+    if (row.stamp <= seen) continue;
+    if (items.length < MOST_TRAFFIC) items.push(row.row());
+    else more += 1;
+  }
+  return { items: items.toReversed(), more };
+}

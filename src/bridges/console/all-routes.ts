@@ -7,6 +7,7 @@ import { chainRoutes } from "./chain-routes.ts";
 import type { ConsoleData } from "./data.ts";
 import { operationRoutes } from "./operation-routes.ts";
 import { overviewRoutes } from "./overview-routes.ts";
+import { queueRoutes } from "./queue-routes.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import { streamRoutes } from "./stream-routes.ts";
 import { surfaceRoutes } from "./surface-routes.ts";
@@ -21,6 +22,7 @@ export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [
   ...chainRoutes,
   ...operationRoutes,
   ...overviewRoutes,
+  ...queueRoutes,
   ...streamRoutes,
   ...surfaceRoutes,
   ...textRoutes,

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as z from "zod";
+import { actor } from "../../core/actor/index.ts";
+import { isJsonObject } from "../../core/contract/index.ts";
+import { memoryStore } from "../../core/store/index.ts";
+import { itemsIn, servedConsole } from "./served.fixture.ts";
+
+const bell = actor("bell", {
+  description: "A bell that breaks when it is struck.",
+  per: "shared",
+  state: z.object({ struck: z.number().default(0) }),
+  messages: {
+    strike: {
+      input: z.object({ how: z.string(), code: z.string() }),
+      secret: ["code"],
+      run({ args }) {
+        throw new Error(`It broke: ${args.how}`);
+      },
+    },
+    toll: {
+      run({ state }) {
+        state.struck += 1;
+      },
+    },
+  },
+  tools: {
+    ring: {
+      description: "Strikes another bell.",
+      run({ send }) {
+        send({ to: "bell/other", action: "strike", args: { how: "hard", code: "9876" } });
+      },
+    },
+    later: {
+      description: "Tolls later.",
+      run({ wake, self }) {
+        const message = { to: self, action: "toll", args: {} };
+        wake("noon", { at: 4_000_000_000_000, message, everyMs: 1_000 });
+        wake("dawn", { at: 3_900_000_000_000, message });
+      },
+    },
+  },
+});
+
+test("a dead letter has the request that it began with, no secrets, and can be replayed and dropped", async () => {
+  await using store = memoryStore();
+  await using served = await servedConsole({ kinds: [bell], store });
+  const { client, engine } = served;
+  await engine.call({ to: "bell/main", action: "tools/ring", args: {}, viewer: { principal: "ada", scopes: [] } });
+  const find = async () => itemsIn(await client.read("/letters"))[0];
+  let letter = await find();
+  while (letter === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    letter = await find();
+  }
+  assert.deepEqual([letter["to"], letter["action"], letter["from"], letter["replays"]], ["bell/other", "strike", "bell/main", 0]);
+  assert.deepEqual(letter["args"], { how: "hard", code: "[redacted]" });
+  const { root } = letter;
+  assert.ok(isJsonObject(root), JSON.stringify(letter));
+  assert.deepEqual([root["actor"], root["type"], root["principal"]], ["bell/main", "tools/ring", "ada"]);
+  const id = JSON.stringify(letter["id"]).slice(1, -1);
+  assert.equal((await client.post(`/letters/${id}`, { fate: "burn" })).status, 400);
+  assert.equal((await client.post(`/letters/${id}`, { fate: "drop" })).status, 200);
+  assert.deepEqual(itemsIn(await client.read("/letters")), []);
+  assert.equal((await client.post(`/letters/${id}`, { fate: "replay" })).status, 404);
+  assert.deepEqual(itemsIn(await client.read("/outbox")), []);
+});
+
+test("timers come soonest first, with what they will do, in pages", async () => {
+  await using store = memoryStore();
+  await using served = await servedConsole({ kinds: [bell], store });
+  const { client, engine } = served;
+  for (const key of ["a", "b", "c"]) await engine.call({ to: `bell/${key}`, action: "tools/later", args: {} });
+  const all = itemsIn(await client.read("/timers", { kind: "bell" }));
+  assert.deepEqual(all.map(({ actor: of, name }) => [of, name]).slice(0, 3), [
+    ["bell/a", "dawn"],
+    ["bell/b", "dawn"],
+    ["bell/c", "dawn"],
+  ]);
+  const noon = all.find(({ name }) => name === "noon");
+  if (noon !== undefined) assert.deepEqual([noon["action"], noon["everyMs"], noon["at"]], ["toll", 1_000, 4_000_000_000_000]);
+  const first = await client.read("/timers", { limit: "2" });
+  assert.equal(itemsIn(first).length, 2);
+  const next = typeof first["next"] === "string" ? first["next"] : "";
+  const second = itemsIn(await client.read("/timers", { limit: "2", after: next }));
+  assert.equal(second[0]?.["actor"], "bell/c");
+  assert.deepEqual(itemsIn(await client.read("/timers", { kind: "none" })), []);
+  assert.equal((await client.get("/timers", { after: "x" })).status, 400);
+});
+
+test("a memory engine lists neither timers nor an outbox, and says so", async () => {
+  await using served = await servedConsole({ kinds: [] });
+  for (const path of ["/timers", "/outbox"]) {
+    const { status, body } = await served.client.get(path);
+    assert.deepEqual([status, isJsonObject(body["error"]) && body["error"]["code"]], [409, "NOT_AVAILABLE"], path);
+  }
+});

@@ -1,0 +1,182 @@
+// Owns: the routes about messages and timers that wait: dead letters, the outbox, timers. Does not own: delivering them.
+
+import type { ActorId, DeadLetter, Due, Message } from "../../core/contract/index.ts";
+import { isActorId, omitUndefined } from "../../core/contract/internal.ts";
+import type { ActorReader } from "../operate/index.ts";
+import type { ConsoleData } from "./data.ts";
+import { eventRow } from "./event-rows.ts";
+import { badRequest, notAvailable, numberIn, redactedArgs, textIn, turn } from "./requests.ts";
+import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import type { Done, EventRow, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
+
+const MOST = 200;
+const BOUNDS = { least: 1, most: MOST };
+const LIMIT = { description: "At most so many.", schema: { type: "integer", minimum: 1, maximum: MOST, default: 50 } };
+/** A page is found by reading all before it. */
+const MOST_LETTERS = 10_000;
+/** Events that are read to find the roots of one page. */
+const MOST_READ = 500;
+const FAR = Number.MAX_SAFE_INTEGER;
+
+export const queueRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+  {
+    verb: "GET",
+    path: "/letters",
+    summary: "Dead letters: messages that failed three times, each with the request that it began with.",
+    query: {
+      after: { description: "How many to leave out: `next` of the page before.", schema: { type: "integer", minimum: 0 } },
+      limit: LIMIT,
+    },
+    answers: "PageOf<LetterRow>",
+    handle: letters,
+  },
+  {
+    verb: "POST",
+    path: "/letters/:id",
+    summary: "Delivers a dead letter again, or drops it.",
+    body: {
+      type: "object",
+      properties: { fate: { type: "string", enum: ["replay", "drop"] } },
+      required: ["fate"],
+      additionalProperties: false,
+    },
+    answers: "Done",
+    handle: settle,
+  },
+  {
+    verb: "GET",
+    path: "/timers",
+    summary: "Timers and expiries, soonest first.",
+    query: {
+      kind: { description: "Only of actors of this kind." },
+      after: { description: "`next` of the page before." },
+      limit: LIMIT,
+    },
+    answers: "PageOf<TimerRow>",
+    handle: timers,
+  },
+  {
+    verb: "GET",
+    path: "/outbox",
+    summary: "Messages between actors that are still to be delivered, oldest first.",
+    query: { limit: LIMIT },
+    answers: "PageOf<OutboxRow>",
+    handle: outbox,
+  },
+];
+
+async function letters(request: ConsoleRequest, data: ConsoleData): Promise<PageOf<LetterRow>> {
+  const { reader } = data;
+  if (reader.letters === undefined) throw notAvailable("This engine does not list its dead letters.");
+  const after = numberIn(request, "after", { least: 0, most: MOST_LETTERS }) ?? 0;
+  const limit = numberIn(request, "limit", BOUNDS) ?? 50;
+  const found = (await reader.letters(after + limit + 1)).slice(after);
+  const roots = new Roots(reader);
+  const items: LetterRow[] = [];
+  for (const letter of found.slice(0, limit)) items.push(await letterRow(letter, roots, data));
+  return { items, ...(found.length > limit && { next: String(after + limit) }) };
+}
+
+async function letterRow({ message, why, at }: DeadLetter, roots: Roots, data: ConsoleData): Promise<LetterRow> {
+  const { id, to, action, from, cause, viewer, replays = 0 } = message;
+  const root = cause === undefined ? undefined : await roots.of(cause);
+  return {
+    id,
+    to,
+    action,
+    args: redactedArgs(data, message),
+    ...omitUndefined({ from, principal: viewer?.principal, cause, root }),
+    why,
+    at,
+    replays,
+  };
+}
+
+/** From an event back to the one that a request caused. Letters of one page often share theirs. */
+class Roots {
+  readonly #reader: Pick<ActorReader, "event">;
+  readonly #rows = new Map<string, EventRow | undefined>();
+  #left = MOST_READ;
+
+  constructor(reader: Pick<ActorReader, "event">) {
+    this.#reader = reader;
+  }
+
+  /** Undefined: it is too far back, or is not stored any more. */
+  async of(id: string): Promise<EventRow | undefined> {
+    for (let next = id; ;) {
+      const row = await this.#row(next);
+      if (row?.cause === undefined) return row;
+      next = row.cause;
+    }
+  }
+
+  async #row(id: string): Promise<EventRow | undefined> {
+    if (this.#rows.has(id)) return this.#rows.get(id);
+    if (this.#left <= 0) return undefined;
+    this.#left -= 1;
+    await turn();
+    const event = await this.#reader.event(id);
+    const row = event === undefined ? undefined : eventRow(event, []);
+    this.#rows.set(id, row);
+    return row;
+  }
+}
+
+async function settle({ params, body }: ConsoleRequest, { operate }: ConsoleData): Promise<Done> {
+  if (operate === undefined) throw notAvailable("Nothing runs here: dead letters are only read.");
+  const { fate } = body;
+  if (fate !== "replay" && fate !== "drop") throw badRequest('fate must be "replay" or "drop".');
+  await operate("letter", { id: params["id"] ?? "", fate });
+  return { ok: true };
+}
+
+async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageOf<TimerRow>> {
+  const { reader } = data;
+  if (reader.due === undefined) throw notAvailable("This engine does not list its timers.");
+  const limit = numberIn(request, "limit", BOUNDS) ?? 50;
+  const kind = textIn(request, "kind");
+  const after = placeIn(textIn(request, "after"));
+  const found = await reader.due(FAR, limit, () => undefined, kind === undefined ? undefined : [kind], after);
+  const items: TimerRow[] = [];
+  for (const due of found) {
+    items.push(await timerRow(due, data));
+    await turn();
+  }
+  const last = found.findLast(({ id }, at) => found.findIndex((one) => one.id === id) === at);
+  return { items, ...(found.length >= limit && last !== undefined && { next: `${last.at} ${last.id}` }) };
+}
+
+/** Throws `BAD_REQUEST`. */
+function placeIn(text: string | undefined): { readonly at: number; readonly id: ActorId } | undefined {
+  if (text === undefined) return undefined;
+  const [at = "", id = ""] = text.split(" ");
+  if (/^\d{1,16}$/.test(at) && isActorId(id)) return { at: Number(at), id };
+  throw badRequest("after must be `next` of the page before.");
+}
+
+async function timerRow({ id, wake: name, at }: Due, data: ConsoleData): Promise<TimerRow> {
+  const row = await data.reader.row?.(id);
+  const wake = row?.wakes[name];
+  if (wake === undefined) return { actor: id, name, at };
+  const { action, everyMs, cron, timeZone, cause } = wake;
+  const message: Message = { id: "", to: id, action, args: wake.args ?? null, at, seed: "" };
+  const args = wake.args === undefined ? undefined : redactedArgs(data, message);
+  return { actor: id, name, at, action, ...omitUndefined({ args, everyMs, cron, timeZone, cause }) };
+}
+
+async function outbox(request: ConsoleRequest, { reader }: ConsoleData): Promise<PageOf<OutboxRow>> {
+  if (reader.undelivered === undefined) throw notAvailable("This engine does not list what it has yet to deliver.");
+  const limit = numberIn(request, "limit", BOUNDS) ?? 50;
+  const found = await reader.undelivered(limit, () => undefined);
+  return {
+    items: found.map(({ message: { id, to, action, from, at }, failures }) => ({
+      id,
+      to,
+      action,
+      ...omitUndefined({ from }),
+      at,
+      failures,
+    })),
+  };
+}

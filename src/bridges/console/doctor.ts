@@ -195,9 +195,8 @@ const errorCodes = (data: ConsoleData, { errors }: Known): readonly Finding[] =>
     };
   });
 
-/** Codes that are the server's own trouble. Others tell a client about its request. */
+/** Codes that are the server's own trouble. Others tell a client about its request; what has a number only is in the log, too. */
 const INTERNAL: ReadonlySet<string> = new Set([
-  "-32603",
   "BAD_TURN",
   "OUT_OF_ORDER",
   "STATE_NOT_JSON",

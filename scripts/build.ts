@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { build } from "vite";
+import { buildConsole } from "./build-console.ts";
 import { bundleCommand } from "./bundle-command.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -15,7 +15,7 @@ const emit = (project: string): void => {
 rmSync(join(root, "dist"), { recursive: true, force: true });
 emit("tsconfig.build.json");
 await bundleCommand(join(root, "dist"));
-await build({ configFile: join(root, "console/vite.config.ts") });
+await buildConsole(join(root, "dist/console"));
 emit("examples/mud/tsconfig.build.json");
 cpSync(join(root, "examples/mud/worlds"), join(root, "dist/mud/worlds"), { recursive: true });
 cpSync(join(root, "examples/mud/world.schema.json"), join(root, "dist/mud/world.schema.json"));

@@ -36,7 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "bridges/packet": ["core/contract", "core/actor", "core/platform", "core/schema", "mcp/source"],
   "bridges/wasm": ["core/contract", "core/chain", "core/platform"],
   "bridges/operate": ["core/contract", "core/chain", "core/engine"],
-  "bridges/console": ["core/contract", "core/chain", "core/platform", "mcp/source", "bridges/operate"],
+  "bridges/console": ["core/contract", "core/chain", "core/platform", "core/schema", "mcp/source", "bridges/operate"],
   "bridges/theater": ["core/contract", "core/chain", "core/platform", "mcp/source", "mcp/transport", "bridges/wasm"],
   "hosts/restate": ["core/contract", "core/chain"],
   "hosts/cluster": ["core/contract"],

@@ -31,6 +31,7 @@ export const banner = (facts: BannerFacts, paint: Painter): string => {
     row("", `${addresses.meta} for clients that never ask for the list again`);
     if (addresses.sse !== undefined) row("", `${addresses.sse} for clients that know HTTP+SSE only`);
   }
+  if (addresses.console !== undefined) row("Console", paint("cyan", addresses.console));
   if (addresses.tcp !== undefined) row("TCP", paint("cyan", addresses.tcp));
   if (addresses.packets !== undefined) row("Packets", paint("cyan", addresses.packets));
   if (addresses.packetsTcp !== undefined)

@@ -1,8 +1,16 @@
 import { createHmac } from "node:crypto";
 import { joinCluster, type Cluster } from "../hosts/cluster/index.ts";
-import { EngineError, type Engine, type SessionStore, type StreamStore } from "../core/contract/index.ts";
+import {
+  type Behaviour,
+  EngineError,
+  type Engine,
+  type Json,
+  type JsonObject,
+  type SessionStore,
+  type StreamStore,
+} from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
-import { RestateEngine } from "../hosts/restate/index.ts";
+import { RestateEngine, type TransferOptions } from "../hosts/restate/index.ts";
 import { clusterSecret } from "./cluster/secret.ts";
 import { restateSdk } from "./cluster/restate-sdk.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
@@ -17,16 +25,28 @@ export class ClusterGround implements Ground {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly taskStore = undefined;
+  readonly store = undefined;
+  readonly kinds: readonly Behaviour[];
   readonly key: Uint8Array;
   readonly peers: Cluster;
   readonly node: NodeAddress;
   readonly #engine: RestateEngine;
   readonly #how: GroundOptions;
+  readonly #place: TransferOptions;
 
-  private constructor(engine: RestateEngine, peers: Cluster, secret: Uint8Array, how: GroundOptions, address: EngineAddress) {
+  private constructor(
+    engine: RestateEngine,
+    peers: Cluster,
+    secret: Uint8Array,
+    how: GroundOptions,
+    address: EngineAddress,
+    loaded: Loaded,
+  ) {
     this.#engine = engine;
     this.peers = peers;
     this.#how = how;
+    this.#place = { ...address, secret };
+    this.kinds = loaded.parts.flatMap(({ kinds }) => kinds);
     this.sessions = engine.sessions();
     this.streams = engine.streams();
     this.key = createHmac("sha256", secret).update("requests").digest();
@@ -66,7 +86,7 @@ export class ClusterGround implements Ground {
         log: (level, data) => log(level === "error" ? "error" : level === "warning" ? "warn" : "debug", "peers", { what: data }),
       });
       engine.join(peers, (request, response) => peers.handle(request, response));
-      return new ClusterGround(engine, peers, secret, how, address);
+      return new ClusterGround(engine, peers, secret, how, address, loaded);
     } catch (error) {
       await engine[Symbol.asyncDispose]();
       throw error;
@@ -100,6 +120,14 @@ export class ClusterGround implements Ground {
 
   async open(): Promise<void> {
     // Commands go through any node, or to the server itself.
+  }
+
+  async operate(operation: string, args: JsonObject): Promise<Json> {
+    const [{ clusterOperations }, { openOperator }] = await Promise.all([
+      import("../bridges/operate/index.ts"),
+      import("./cluster-reader.ts"),
+    ]);
+    return await clusterOperations(await openOperator(this.#place))(operation, args);
   }
 
   async drain(graceMs: number): Promise<void> {

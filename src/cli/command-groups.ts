@@ -25,6 +25,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program) => (await import("./share-commands.ts")).registerShareCommands(program),
   },
   {
+    names: ["console"],
+    register: async (program, version) => (await import("./console-command.ts")).registerConsoleCommand(program, version),
+  },
+  {
     names: ["actors"],
     register: async (program) => (await import("./actors-command.ts")).registerActorsCommand(program),
   },

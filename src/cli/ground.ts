@@ -7,6 +7,7 @@ import type {
   Observer,
   Peers,
   SessionStore,
+  Store,
   StreamStore,
   TaskStore,
 } from "../core/contract/index.ts";
@@ -28,6 +29,10 @@ export interface Ground extends AsyncDisposable {
   /** Where a Restate server reaches this node, and others do. */
   readonly node: NodeAddress | undefined;
   readonly peers: Peers | undefined;
+  /** What runs, since `start`. */
+  readonly kinds: readonly Behaviour[];
+  /** Where this process stores actors; absent: nowhere, or not in this process. */
+  readonly store: Store | undefined;
   /** Why nothing is kept any more until a restart. */
   readonly fault: Error | undefined;
   /** Where these modules' actors run. The engine before it has ended. */
@@ -36,6 +41,8 @@ export interface Ground extends AsyncDisposable {
   served(loaded: Loaded): Promise<readonly KindCount[]>;
   /** Takes commands. */
   open(beside: Beside): Promise<void>;
+  /** What the console asks for, by the names of `troupe/console`. */
+  operate(operation: string, args: JsonObject): Promise<Json>;
   /** What runs for others has this long to end. */
   drain(graceMs: number): Promise<void>;
 }

@@ -58,6 +58,11 @@ export const importAll = async (file: string, options: ImportOptions): Promise<v
   showResult(value, `Imported ${countsText(imported)}${thereText(there)}.${besideText(beside)}`, json, false);
 };
 
+/** All of an exported history into a folder that has no actors yet. */
+export const importFile = async (file: string, directory: string): Promise<void> => {
+  await readDump(chunksOf(file), async () => sqliteImporter({ directory, ...notesLoss }));
+};
+
 const thereText = (there: DumpProgress["there"]): string =>
   there.actors + there.messages + there.letters === 0 ? "" : `; of these were there already: ${countsText(there)}`;
 

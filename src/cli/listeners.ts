@@ -1,9 +1,10 @@
 import { createServer } from "node:net";
-import type { Log } from "../core/contract/index.ts";
+import type { Gateway, Log } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { isJsonObject } from "../core/contract/index.ts";
 import type { Authenticator, StdioListener, TcpListener, TcpOptions } from "../mcp/transport/index.ts";
 import type { HostPort } from "./address.ts";
+import type { ServedConsole } from "./console.ts";
 import { usage } from "./exit-code.ts";
 import { forLog, type ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -24,6 +25,8 @@ export interface Addresses {
   readonly theater?: string;
   /** Theater's management protocol. */
   readonly theaterTcp?: string;
+  /** The console's page. Where nobody is authenticated, with the token of this start behind `#`. */
+  readonly console?: string;
 }
 
 export interface DoorsOptions {
@@ -32,6 +35,7 @@ export interface DoorsOptions {
   readonly auth: Authenticator | undefined;
   /** The same over HTTP, where in development everybody may be one principal. */
   readonly httpAuth: Authenticator | undefined;
+  readonly console: ServedConsole | undefined;
 }
 
 interface Listener {
@@ -52,7 +56,8 @@ const serveTcp = async (options: TcpOptions): Promise<TcpListener> => (await imp
 export const hasOtherListener = ({ stdio, tcp, theater, theaterTcp }: ServeOptions): boolean =>
   stdio === true || tcp !== undefined || (theaterTcp !== undefined && theater !== true);
 
-const httpAddress = (options: ServeOptions): HostPort | undefined => {
+/** Undefined: there is no HTTP. */
+export const httpAddress = (options: ServeOptions): HostPort | undefined => {
   const at = options.http ?? (hasOtherListener(options) ? undefined : { host: "127.0.0.1", port: 3000 });
   if (options.sse === true && at === undefined) throw usage("--sse is beside MCP's HTTP: give --http, too.");
   return at;
@@ -100,12 +105,12 @@ export class Listeners {
 
   /** All but standard input and output. Those that were opened before a failure stay open. */
   async open(): Promise<void> {
-    const { options, log, auth, httpAuth } = this.#how;
-    const { gateway, ground, packets, theater } = this.#served;
+    const { options, log, auth, httpAuth, console } = this.#how;
+    const { ground, packets, theater } = this.#served;
     const theaterMount = theater?.mount();
     const packetEndpoints = options.packets === undefined ? undefined : packets?.endpoints();
     const listenerLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
-    const common = { gateway, log: listenerLog, insecure: options.insecure ?? false, ...omitUndefined({ auth }) };
+    const common = { log: listenerLog, insecure: options.insecure ?? false, ...omitUndefined({ auth }) };
     const at = httpAddress(options);
     const perPeer = omitUndefined({ connectionsPerPeer: options.connectionsPerPeer });
     if (at !== undefined) {
@@ -113,6 +118,7 @@ export class Listeners {
       const { url } = this.#opened(
         await serveHttp({
           ...common,
+          gateway: this.#gateway("http"),
           ...omitUndefined({ auth: httpAuth }),
           ...at,
           sse: options.sse ?? false,
@@ -121,6 +127,7 @@ export class Listeners {
           endpoints: [
             ...(packetEndpoints === undefined ? [] : [packetEndpoints.http]),
             ...(theaterMount === undefined ? [] : [theaterMount]),
+            ...(console?.mounts ?? []),
           ],
           ...(packetEndpoints === undefined ? {} : { upgrades: [packetEndpoints.webSocket] }),
           // One server takes bodies for all: what is too long for the actors' gateway, that refuses.
@@ -133,6 +140,7 @@ export class Listeners {
         ...(options.sse === true ? { sse: new URL("/sse", url).href } : {}),
         ...(packetEndpoints === undefined ? {} : { packets: new URL(packetEndpoints.http.path, url).href }),
         ...(theaterMount === undefined ? {} : { theater: new URL(theaterMount.path, url).href }),
+        ...(console === undefined ? {} : { console: new URL(console.link, url).href }),
       });
     }
     if (packetEndpoints !== undefined && typeof options.packets === "object")
@@ -142,7 +150,13 @@ export class Listeners {
     if (options.tcp !== undefined)
       this.#add({
         tcp: this.#opened(
-          await serveTcp({ ...common, ...options.tcp, limits: perPeer, ...omitUndefined({ as: options.as, scopes: options.scope }) }),
+          await serveTcp({
+            ...common,
+            gateway: this.#gateway("tcp"),
+            ...options.tcp,
+            limits: perPeer,
+            ...omitUndefined({ as: options.as, scopes: options.scope }),
+          }),
         ).url,
       });
   }
@@ -153,7 +167,7 @@ export class Listeners {
     const { serveStdio } = await import("../mcp/transport/stdio.ts");
     before();
     const listener = serveStdio({
-      gateway: this.#served.gateway,
+      gateway: this.#gateway("stdio"),
       log: forLog(log),
       graceMs: options.grace,
       ...omitUndefined({ as: options.as, scopes: options.scope }),
@@ -171,6 +185,12 @@ export class Listeners {
 
   async close(graceMs: number): Promise<void> {
     await Promise.all(this.#open.map((listener) => listener.close({ graceMs })));
+  }
+
+  /** Where there is a console, it sees what passes. */
+  #gateway(transport: "http" | "tcp" | "stdio"): Gateway {
+    const { gateway } = this.#served;
+    return this.#how.console?.live.gateway(gateway, transport) ?? gateway;
   }
 
   #opened<D extends Listener>(listener: D): D {

@@ -1,4 +1,4 @@
-import type { JsonObject, Behaviour, Engine, Json, SessionStore, StreamStore, TaskStore } from "../core/contract/index.ts";
+import type { JsonObject, Behaviour, Engine, Json, SessionStore, Store, StreamStore, TaskStore } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import { LocalEngine } from "../core/engine/index.ts";
 import { memorySessionStore, memoryStreamStore } from "../core/store/memory-sessions.ts";
@@ -26,11 +26,12 @@ export class LocalGround implements Ground {
   readonly sessions: SessionStore;
   readonly streams: StreamStore;
   readonly taskStore: TaskStore | undefined;
+  kinds: readonly Behaviour[] = [];
   readonly #how: GroundOptions;
   readonly #disk: DiskKeep | undefined;
   #engine: LocalEngine | undefined;
-  #kinds: readonly Behaviour[] = [];
   #closeControl: (() => PromiseLike<void> | void) | undefined;
+  #beside: Parameters<Ground["open"]>[0] | undefined;
 
   private constructor(disk: DiskKeep | undefined, how: GroundOptions) {
     this.#how = how;
@@ -56,6 +57,10 @@ export class LocalGround implements Ground {
     return this.#disk?.directory.path;
   }
 
+  get store(): Store | undefined {
+    return this.#disk?.store;
+  }
+
   get fault(): Error | undefined {
     return this.#disk?.store.fault;
   }
@@ -66,7 +71,7 @@ export class LocalGround implements Ground {
     const store = this.#disk?.store;
     const prepare = (kind: Behaviour): Behaviour => (dev === undefined ? kind : dev(kept(kind)));
     const kinds = parts.flatMap((part) => part.kinds.map(prepare));
-    this.#kinds = kinds;
+    this.kinds = kinds;
     this.#engine = await LocalEngine.start({
       kinds,
       indexes: indexesOf(loaded),
@@ -92,8 +97,10 @@ export class LocalGround implements Ground {
     }
   }
 
-  async open({ more, erased }: Parameters<Ground["open"]>[0]): Promise<void> {
+  async open(beside: Parameters<Ground["open"]>[0]): Promise<void> {
+    this.#beside = beside;
     if (this.#disk === undefined) return;
+    const { more, erased } = beside;
     const { directory, store } = this.#disk;
     const { serveControl } = await import("./control.ts");
     directory.removeSocket();
@@ -102,9 +109,17 @@ export class LocalGround implements Ground {
       const done = await more?.(operation, args);
       if (done !== undefined) return done;
       const { operate } = await import("./operate.ts");
-      return await operate({ directory: directory.path, engine: this.#engine, kinds: this.#kinds, store, erased })(operation, args);
+      return await operate({ directory: directory.path, engine: this.#engine, kinds: this.kinds, store, erased })(operation, args);
     };
     this.#closeControl = await serveControl(directory.control, handle);
+  }
+
+  async operate(operation: string, args: JsonObject): Promise<Json> {
+    if (this.#engine === undefined) throw new TypeError("No engine has started.");
+    const { engineOperations } = await import("../bridges/operate/index.ts");
+    const { store, kinds } = this;
+    const operations = engineOperations({ engine: this.#engine, kinds, ...omitUndefined({ store, erased: this.#beside?.erased }) });
+    return await operations(operation, args);
   }
 
   async drain(graceMs: number): Promise<void> {

@@ -185,6 +185,11 @@ export const addServeOptions = (
     .option("--manifests <dir>", "where guests' manifests and components may be named by a path (default: nowhere)", folder)
     .option("--insecure-no-auth", "with --theater-tcp: beyond this machine, though that protocol asks nobody who they are")
     .option("--insecure", "listen beyond loopback without tokens")
+    .option(
+      "--console",
+      "a web page at /console that shows actors, their history and what clients do (docs/guide/console.md); dev has it without asking",
+    )
+    .option("--no-console", "with dev: without that page")
     .option("--rate <calls>", "requests a second for each principal; 0 for no limit", positive)
     .option("--session-ttl <time>", "how long a session over HTTP lives without a request: 30d, 12h, 90m (default: 24h)", lifetime)
     .option(

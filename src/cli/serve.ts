@@ -1,5 +1,6 @@
 import { type Behaviour, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
+import type { LiveRecorder } from "../bridges/console/index.ts";
 import { banner } from "./banner.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { faultFields } from "./fault-fields.ts";
@@ -76,13 +77,28 @@ export interface Development {
   loaded(loaded: Loaded, log: ServerLog): void;
 }
 
+/** What a console sees of this server. Undefined: there is none, and nothing of it is loaded. */
+const liveFor = async (options: ServeOptions, inDevelopment: boolean): Promise<LiveRecorder | undefined> => {
+  if (!inDevelopment && options.console !== true) return undefined;
+  const { wantsConsole } = await import("./console-wanted.ts");
+  return wantsConsole(options, inDevelopment) ? (await import("../bridges/console/index.ts")).recordLive() : undefined;
+};
+
 /** Loads the modules and serves them. */
 export const begin = async (modules: readonly string[], options: ServeOptions, version: string, dev?: Development): Promise<Serving> => {
   refuseIdle(options, dev !== undefined);
   bearGoneReaders(process.stdout);
   const held = holdFor(options);
   const plain = serverLog(options.log, options.json === true, () => systemClock.now());
-  const log = dev?.log(plain) ?? plain;
+  const logged = dev?.log(plain) ?? plain;
+  const live = await liveFor(options, dev !== undefined);
+  const log: ServerLog =
+    live === undefined
+      ? logged
+      : (level, event, fields) => {
+          live.note(level, event, fields);
+          logged(level, event, fields);
+        };
   const inFull = dev !== undefined || options.log === "debug";
   const loaded = await load(modules, 0, serviceSettings(options, log, inFull));
   dev?.loaded(loaded, log);
@@ -90,6 +106,7 @@ export const begin = async (modules: readonly string[], options: ServeOptions, v
     version,
     log,
     inFull,
+    live,
     beforeStdio: () => held?.release(),
     ...(dev === undefined ? {} : { dev: (kind: Behaviour) => dev.kind(kind) }),
   });

@@ -1,11 +1,12 @@
 import { type JsonObject, type Behaviour, type Gateway, type Log, type Source, systemClock } from "../core/contract/index.ts";
-import { omitUndefined, watchClock } from "../core/contract/internal.ts";
+import { observers, omitUndefined, watchClock } from "../core/contract/internal.ts";
+import type { LiveRecorder, RunningServer } from "../bridges/console/index.ts";
 import { createGateway } from "../mcp/gateway/index.ts";
 import { handleSecret, assemble } from "./assemble.ts";
 import type { EngineAddress } from "./cluster/engine-address.ts";
 import { usage } from "./exit-code.ts";
 import type { Ground, GroundOptions } from "./ground.ts";
-import { type Loaded, release } from "./load.ts";
+import { indexesOf, type Loaded, release } from "./load.ts";
 import { forLog, type ServerLog } from "./log.ts";
 import type { Packets } from "./packets.ts";
 import type { ServeOptions } from "./options.ts";
@@ -24,6 +25,8 @@ export interface ServedOptions {
   readonly dev: ((kind: Behaviour) => Behaviour) | undefined;
   /** Callers prove who they are. */
   readonly known: boolean;
+  /** What the console sees. Absent: there is none. */
+  readonly live: LiveRecorder | undefined;
 }
 
 /** Modules on their ground, behind one gateway, and no way in yet. */
@@ -32,6 +35,9 @@ export interface Served extends AsyncDisposable {
   readonly ground: Ground;
   readonly packets: Packets | undefined;
   readonly theater: Theater | undefined;
+  /** What runs now. */
+  running(): RunningServer;
+  readonly unserved: () => readonly KindCount[];
   /** The ways in are open: commands are taken, too. Returns the kinds with actors that these modules do not define. */
   opened(): Promise<readonly KindCount[]>;
   /** Serves other modules from now on, or, where it throws, those from before; who is connected stays so. */
@@ -75,7 +81,7 @@ const onClusterGround = async (loaded: Loaded, address: EngineAddress, how: Grou
   (await import("./cluster-ground.ts")).ClusterGround.join(loaded, address, how);
 
 /** Opens the stores and starts the engine. Whatever was opened before a failure is closed again. */
-export const serveModules = async (loaded: Loaded, { options, version, log, inFull, dev, known }: ServedOptions): Promise<Served> => {
+export const serveModules = async (loaded: Loaded, { options, version, log, inFull, dev, known, live }: ServedOptions): Promise<Served> => {
   await using opened = new AsyncDisposableStack();
   const packets = opened.use(await packetsOf(loaded, options, known, forLog(log)));
   // Before the ground, so that it closes after it: guests run until the engine has ended.
@@ -88,7 +94,9 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
   const telemetry = options.telemetry === true ? await (await import("./telemetry.ts")).telemetry(log) : undefined;
   // After all else has closed: what it still did is told.
   if (telemetry !== undefined) opened.defer(telemetry.flush);
-  const observer = telemetry?.observer;
+  // After the gateway, which it watches until the end.
+  if (live !== undefined) opened.use(live);
+  const observer = observers(live?.observer, telemetry?.observer);
   const standing: GroundOptions = { options, log, dev, inFull, observer };
   const ground = opened.use(
     options.engine === undefined ? await onLocalGround(first, standing) : await onClusterGround(first, options.engine, standing),
@@ -148,6 +156,8 @@ export const serveModules = async (loaded: Loaded, { options, version, log, inFu
     ground,
     packets,
     theater,
+    running: () => ({ engine, kinds: ground.kinds, indexes: indexesOf(current), source: switched.source }),
+    unserved: () => unserved,
     async opened() {
       unserved = await ground.served(first);
       await ground.open({

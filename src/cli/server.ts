@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Behaviour, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
+import type { LiveRecorder } from "../bridges/console/index.ts";
 import type { Authenticator } from "../mcp/transport/index.ts";
 import { type Addresses, checkAddresses, Listeners } from "./listeners.ts";
 import { usage } from "./exit-code.ts";
@@ -42,17 +43,34 @@ export const startServer = async (
     /** Runs just before the standard output becomes the client's. */
     readonly beforeStdio: () => void;
     readonly dev?: (kind: Behaviour) => Behaviour;
+    /** What its console sees. Absent: it has none. */
+    readonly live: LiveRecorder | undefined;
   },
 ): Promise<Server> => {
-  const { version, log, inFull, dev } = about;
+  const { version, log, inFull, dev, live } = about;
   await using opened = new AsyncDisposableStack();
   const auth = await authOf(options);
   if (auth !== undefined && !options.auth) throw usage("--no-auth does not go with --api-keys or --jwks: leave one of them away.");
   const caller = dev === undefined || auth !== undefined ? undefined : (await import("./dev-caller.ts")).devCaller(options);
   // Before there are any files: a start that fails here leaves no data directory behind.
   if (options.engine === undefined && !existsSync(options.data)) await checkAddresses(options, auth !== undefined);
-  const served = opened.use(await serveModules(loaded, { options, version, log, inFull, dev, known: auth !== undefined }));
-  const listeners = new Listeners(served, { options, log, auth, httpAuth: auth ?? caller });
+  const served = opened.use(await serveModules(loaded, { options, version, log, inFull, dev, known: auth !== undefined, live }));
+  const console =
+    live === undefined
+      ? undefined
+      : await (
+          await import("./console.ts")
+        ).serveConsole({
+          served,
+          live,
+          options,
+          log,
+          name: loaded.name,
+          version,
+          development: dev !== undefined,
+          authenticated: auth !== undefined,
+        });
+  const listeners = new Listeners(served, { options, log, auth, httpAuth: auth ?? caller, console });
   opened.defer(() => listeners.close(0));
   await listeners.open();
   const unserved = await served.opened();

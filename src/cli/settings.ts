@@ -25,7 +25,7 @@ export interface Settings {
 }
 
 type Property = keyof TroupeConfig;
-type Shape = "text" | "path" | "address" | "number" | "flag" | "off" | "texts" | "paths" | "flag or address" | "url or path";
+type Shape = "text" | "path" | "address" | "number" | "flag" | "off" | "on or off" | "texts" | "paths" | "flag or address" | "url or path";
 
 /** What each property takes. Its option parses it, so that a flag and a property mean the same. */
 const SHAPES: Readonly<Record<Property, Shape>> = {
@@ -60,6 +60,7 @@ const SHAPES: Readonly<Record<Property, Shape>> = {
   allowHost: "texts",
   allowOrigin: "texts",
   insecure: "flag",
+  console: "on or off",
   rate: "number",
   sessionTtl: "text",
   connectionsPerPeer: "number",
@@ -90,6 +91,7 @@ const WORDS: Readonly<Record<Shape, string>> = {
   number: "a number",
   flag: "true or false",
   off: "false",
+  "on or off": "true or false",
   texts: "a list of texts",
   paths: "a path, or a list of them",
   "flag or address": 'true, "host:port", or a port',
@@ -109,6 +111,10 @@ const textsOf = (shape: Shape, value: Json, folder: string): readonly string[] |
   if (shape === "flag" || (shape === "flag or address" && value === true)) {
     if (typeof value !== "boolean") throw wrong();
     return value ? true : undefined;
+  }
+  if (shape === "on or off") {
+    if (typeof value !== "boolean") throw wrong();
+    return value;
   }
   if (shape === "off") {
     if (value !== false) throw wrong();

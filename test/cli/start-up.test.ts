@@ -15,7 +15,7 @@ const loadedBy = async (...args: readonly string[]): Promise<readonly string[]> 
   return /^loaded (.*)$/m.exec(command.err())?.[1]?.split(" ") ?? [];
 };
 
-const OF_OTHERS = new Set(["ajv", "jose", "restate", "smol-toml", "theater", "wasm", "packet", "ws", "yaml"]);
+const OF_OTHERS = new Set(["ajv", "console", "jose", "restate", "smol-toml", "theater", "wasm", "packet", "ws", "yaml"]);
 
 /** A server that has said it is ready and was told to stop: what it had loaded by then. */
 const servedBy = async (...args: readonly string[]): Promise<{ readonly loaded: readonly string[]; readonly files: readonly string[] }> => {
@@ -73,7 +73,7 @@ describe("a command loads what it needs", () => {
     const loaded = /^loaded (.*)$/m.exec(served.err())?.[1]?.split(" ") ?? [];
     assert.ok(loaded.includes("engine"));
     assert.deepEqual(
-      loaded.filter((part) => ["testing", "agentic", "restate", "yaml", "zod"].includes(part)),
+      loaded.filter((part) => ["testing", "agentic", "console", "restate", "yaml", "zod"].includes(part)),
       [],
     );
   });

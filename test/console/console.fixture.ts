@@ -1,43 +1,14 @@
 // A real server with the console, and its page in a real browser, for the tests of the console's pages.
 import assert from "node:assert/strict";
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { globSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { axeScript, type Browser, launchBrowser, type Page, type Tab } from "../browser/playwright.ts";
 
 const root = resolve(import.meta.dirname, "../..");
-/** A busy machine needs a while to start a server or a browser. */
-const PATIENCE_MS = 120_000;
-
-/** Builds the page where that is not done for these sources. Files of tests run beside each other, so one builds and the others wait. */
-async function buildPage(): Promise<void> {
-  const changed = (files: readonly string[]): number => Math.max(0, ...files.map((file) => statSync(join(root, file)).mtimeMs));
-  const isBuilt = (): boolean =>
-    changed(globSync("dist/console/index.html", { cwd: root })) >
-    changed(globSync(["console/**/*.{ts,tsx,css,html,svg}", "package-lock.json"], { cwd: root }));
-  const lock = join(root, "node_modules/.cache/console-build");
-  mkdirSync(join(root, "node_modules/.cache"), { recursive: true });
-  for (const end = Date.now() + PATIENCE_MS; !isBuilt();) {
-    try {
-      mkdirSync(lock);
-    } catch {
-      // Left behind by a test that was killed.
-      if (Date.now() > end) rmSync(lock, { recursive: true, force: true });
-      await new Promise((later) => setTimeout(later, 100));
-      continue;
-    }
-    try {
-      if (!isBuilt()) await promisify(execFile)("npm", ["run", "console:build"], { cwd: root });
-    } finally {
-      rmSync(lock, { recursive: true, force: true });
-    }
-  }
-}
-
 export interface ConsoleOptions {
   /** Modules below the repository: `examples/incident-desk`. */
   readonly modules: readonly string[];
@@ -75,7 +46,6 @@ export class ConsoleFixture implements AsyncDisposable {
     const folder = mkdtempSync(join(tmpdir(), "troupe-console-"));
     let server: ChildProcess | undefined;
     try {
-      await buildPage();
       const [link, browser] = await Promise.all([
         new Promise<URL>((found, failed) => {
           const options = ["--http", "127.0.0.1:0", "--data", join(folder, "data"), ...args];

@@ -24,7 +24,11 @@ async function about(data: ConsoleData): Promise<About> {
     else cannot[ability] = why;
   };
   const offline = "Nothing runs here: this is a history that is only read.";
-  say("run", running !== undefined, offline);
+  say(
+    "run",
+    running !== undefined,
+    operate === undefined ? offline : "These actors run elsewhere: a node's own console shows their tools.",
+  );
   say(
     "rewrite",
     operate !== undefined && own.engine !== "restate",
@@ -47,28 +51,30 @@ async function about(data: ConsoleData): Promise<About> {
   say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as somebody else.');
   return {
     ...own,
-    mode: running === undefined ? "offline" : "live",
+    mode: running === undefined && operate === undefined ? "offline" : "live",
     can,
     cannot,
     kinds: await kindsOf(data),
   };
 }
 
-async function kindsOf({ running }: ConsoleData): Promise<readonly KindShape[]> {
-  const now = running?.();
-  if (now === undefined) return [];
-  const { engine, kinds, indexes } = now;
-  return await Promise.all(
-    kinds.map(async ({ kind, version, per, policy }) => ({
-      kind,
-      version,
-      ...omitUndefined({ per }),
-      persistence: policy.persistence,
-      actors: await engine.count({ kind, live: true }),
-      served: true,
-      indexes: indexes
-        .filter((index) => index.kind === kind)
-        .map(({ name, fields, order, text }) => ({ name, fields, ...omitUndefined({ order }), text: text !== undefined })),
-    })),
-  );
+async function kindsOf({ running, unserved }: ConsoleData): Promise<readonly KindShape[]> {
+  const { engine, kinds, indexes } = running?.() ?? NOTHING;
+  const served = kinds.map(async ({ kind, version, per, policy }): Promise<KindShape> => ({
+    kind,
+    version,
+    ...omitUndefined({ per }),
+    persistence: policy.persistence,
+    actors: (await engine?.count({ kind, live: true })) ?? 0,
+    served: true,
+    indexes: indexes
+      .filter((index) => index.kind === kind)
+      .map(({ name, fields, order, text }) => ({ name, fields, ...omitUndefined({ order }), text: text !== undefined })),
+  }));
+  const others = (unserved?.() ?? []).map(({ kind, actors }): KindShape => {
+    return { kind, version: 0, persistence: "disk", actors, served: false, indexes: [] };
+  });
+  return [...(await Promise.all(served)), ...others];
 }
+
+const NOTHING = { engine: undefined, kinds: [], indexes: [] };

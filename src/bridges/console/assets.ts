@@ -1,7 +1,9 @@
 // Owns: the page's built files. Does not own: building them (console/).
 
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 export interface ConsoleAsset {
   readonly type: string;
@@ -23,6 +25,16 @@ const TYPES: Readonly<Record<string, string>> = {
   json: "application/json",
   woff2: "font/woff2",
 };
+
+/** The page as the package has it. Undefined: this is a checkout in which it was not built. `path`: where the console is served. */
+export async function consolePage(path?: string): Promise<ConsoleAssets | undefined> {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    const isPackage = existsSync(join(folder, "package.json"));
+    const page = join(folder, "dist/console");
+    if (isPackage) return existsSync(join(page, "index.html")) ? await readAssets(page, path) : undefined;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
 
 /**
  * Reads all files of a folder, once: requests then touch no path of the disk. Throws where there is no index.html. `path`: where the

@@ -14,7 +14,9 @@ import { tryParseJson } from "../../core/contract/internal.ts";
 import { OperationError } from "../operate/index.ts";
 import { ALL_ROUTES } from "./all-routes.ts";
 import type { ConsoleAssets } from "./assets.ts";
+import { checkBody, checkQuery } from "./check-input.ts";
 import type { ConsoleData } from "./data.ts";
+import { openApiRoute } from "./openapi.ts";
 import { type FoundRoute, RequestError, routeFinder } from "./routes.ts";
 
 export interface ConsoleOptions extends ConsoleData {
@@ -62,8 +64,8 @@ const STATUS: Readonly<Record<string, number>> = {
  */
 export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
   const { path = "/console", assets, token } = options;
-  const finder = routeFinder(ALL_ROUTES);
   if (options.running !== undefined) options.live?.serves(options.running);
+  const finder = routeFinder([...ALL_ROUTES, openApiRoute(ALL_ROUTES, `${path}/api`, assets)]);
   const api: HttpMount = {
     path: `${path}/api`,
     verbs: ["GET", "POST", "DELETE"],
@@ -109,14 +111,18 @@ type Finder = ReturnType<typeof routeFinder<ConsoleData>>;
 
 async function answerApi(finder: Finder, data: ConsoleData, request: MountRequest, path: string): Promise<Answer> {
   const found = finder.find(request.verb, path === "" ? "/" : path);
-  if (found === undefined) throw new RequestError(404, "NOT_FOUND", "There is nothing at this path: /console/api/openapi.json lists all.");
+  if (found === undefined)
+    throw new RequestError(404, "NOT_FOUND", "There is nothing at this path: openapi.json, beside the other routes, lists them all.");
   if ("verbs" in found) throw new RequestError(405, "METHOD", `This path takes ${found.verbs.join(" and ")}.`);
   return await runRoute(found, data, request);
 }
 
 async function runRoute({ route, params }: FoundRoute<ConsoleData>, data: ConsoleData, request: MountRequest): Promise<Answer> {
   const body = route.verb === "POST" ? bodyOf(request) : {};
-  const channel = route.streams === true ? request.stream({ ...SAFE_HEADERS, "cache-control": "no-store" }) : undefined;
+  const query = new URLSearchParams(request.query);
+  checkQuery(route, query);
+  checkBody(route, body);
+  const channel = route.streams === true ? request.stream(SAFE_HEADERS) : undefined;
   const send = (event: string, value: object | Json): boolean => {
     channel?.send(JSON.stringify(value), undefined, undefined, event);
     return channel?.ready ?? false;
@@ -125,7 +131,7 @@ async function runRoute({ route, params }: FoundRoute<ConsoleData>, data: Consol
     const answer = await route.handle(
       {
         params,
-        query: new URLSearchParams(request.query),
+        query,
         body,
         caller: request.caller,
         disconnected: channel?.disconnected ?? request.disconnected,

@@ -1,4 +1,4 @@
-export { type ConsoleAsset, type ConsoleAssets, readAssets } from "./assets.ts";
+export { type ConsoleAsset, type ConsoleAssets, consolePage, readAssets } from "./assets.ts";
 export { consoleFor, type ConsoleOptions } from "./console.ts";
 export {
   type ActorReader,

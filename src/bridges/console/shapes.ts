@@ -53,6 +53,7 @@ export interface About {
 export interface KindShape {
   readonly kind: string;
   readonly description?: string;
+  /** Of its code; 0 where no module defines it. */
   readonly version: number;
   readonly per?: "shared" | "user" | "handle" | "link";
   readonly persistence: Policy["persistence"];

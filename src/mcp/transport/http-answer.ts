@@ -31,7 +31,7 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
   const { headers } = answer;
   const body = writtenBody(answer);
   const head: string[] = [];
-  if (body !== undefined) head.push("content-type", JSON_TYPE);
+  if (body !== undefined && headers?.["content-type"] === undefined) head.push("content-type", JSON_TYPE);
   for (const name in headers) head.push(name, headers[name] ?? "");
   if (body === undefined) {
     if (answer.status !== 204) head.push("content-length", "0");

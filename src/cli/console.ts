@@ -1,0 +1,73 @@
+import { type ConsoleData, consoleFor, type LiveRecorder } from "../bridges/console/index.ts";
+import { engineReader } from "../bridges/operate/index.ts";
+import { type HttpMount, systemClock } from "../core/contract/index.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
+import { isLoopback } from "../mcp/transport/listen.ts";
+import { consoleFiles } from "./console-page.ts";
+import { CONSOLE, consoleLink, consoleToken, diskOf, DOCS } from "./console-place.ts";
+import { DataDirectory } from "./data-directory.ts";
+import { httpAddress } from "./listeners.ts";
+import type { ServerLog } from "./log.ts";
+import type { ServeOptions } from "./options.ts";
+import type { Served } from "./served.ts";
+
+/** The console beside a server's MCP. */
+export interface ServedConsole {
+  readonly live: LiveRecorder;
+  readonly mounts: readonly HttpMount[];
+  /** Its path, and where nobody is authenticated the token. */
+  readonly link: string;
+}
+
+export interface ConsoleSetting {
+  readonly served: Served;
+  readonly live: LiveRecorder;
+  readonly options: ServeOptions;
+  readonly log: ServerLog;
+  /** What is served, if `--name` does not say it. */
+  readonly name: string;
+  readonly version: string;
+  readonly development: boolean;
+  /** Callers are asked for a key or a token. */
+  readonly authenticated: boolean;
+}
+
+/** The console of a server that runs. */
+export const serveConsole = async (setting: ConsoleSetting): Promise<ServedConsole> => {
+  const { live, log, authenticated } = setting;
+  const token = authenticated ? undefined : consoleToken();
+  const assets = await consoleFiles(log);
+  const mounts = consoleFor({ ...dataOf(setting), path: CONSOLE, ...omitUndefined({ assets, token }) });
+  return { live, mounts, link: consoleLink(token) };
+};
+
+const dataOf = ({ served, live, options, name, version, development, authenticated }: ConsoleSetting): ConsoleData => {
+  const { ground } = served;
+  const { data, node, store } = ground;
+  const host = httpAddress(options)?.host ?? "";
+  return {
+    about: {
+      name: options.name ?? name,
+      version,
+      engine: node !== undefined ? "restate" : data === undefined ? "memory" : "sqlite",
+      development,
+      ...omitUndefined({ place: data ?? node?.engine }),
+      mcp: "/mcp",
+      docs: DOCS,
+    },
+    reader: engineReader(() => served.running().engine, store),
+    running: () => served.running(),
+    operate: (operation, args) => ground.operate(operation, args),
+    live,
+    settings: {
+      insecure: options.insecure === true,
+      authenticated,
+      exposed: !isLoopback(host),
+      rateLimited: options.rate !== 0,
+      durable: data !== undefined || node !== undefined,
+    },
+    unserved: () => served.unserved(),
+    ...(data === undefined ? {} : { disk: diskOf(new DataDirectory(data)) }),
+    now: () => systemClock.now(),
+  };
+};

@@ -1,0 +1,102 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { type ConsoleData, consoleFor } from "../bridges/console/index.ts";
+import { clusterOperations, clusterReader, storeReader } from "../bridges/operate/index.ts";
+import { type Answer, type Gateway, systemClock } from "../core/contract/index.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
+import { sqliteStore } from "../core/store/index.ts";
+import { refusal } from "../mcp/gateway/index.ts";
+import { serveHttp } from "../mcp/transport/http.ts";
+import { isLoopback } from "../mcp/transport/listen.ts";
+import type { ConsoleCommand } from "./console-command.ts";
+import { consoleFiles } from "./console-page.ts";
+import { CONSOLE, consoleLink, consoleToken, diskOf, DOCS } from "./console-place.ts";
+import { DataDirectory } from "./data-directory.ts";
+import { usage } from "./exit-code.ts";
+import { serverLog } from "./log.ts";
+import { notesLoss } from "./noted-loss.ts";
+import { paintError, print } from "./output.ts";
+import { stopSignal } from "./stop-signal.ts";
+import { transferOf } from "./transfer-options.ts";
+import { unservedKinds } from "./unserved.ts";
+
+/** Shows what is there until it is told to stop. */
+export const showConsole = async (options: ConsoleCommand, version: string): Promise<void> => {
+  const { http = { host: "127.0.0.1", port: 0 }, json = false } = options;
+  if (!isLoopback(http.host))
+    throw usage(`This console has no sign-in, so it is for this machine alone: give --http 127.0.0.1:${http.port}.`);
+  await using open = new AsyncDisposableStack();
+  const stopped = stopSignal();
+  const log = serverLog("warn", json, () => systemClock.now());
+  const data = await dataOf(options, version, open);
+  const token = consoleToken();
+  const assets = await consoleFiles(log);
+  const listener = open.use(
+    await serveHttp({ gateway: NO_MCP, ...http, endpoints: consoleFor({ ...data, path: CONSOLE, token, ...omitUndefined({ assets }) }) }),
+  );
+  const url = new URL(consoleLink(token), listener.url).href;
+  const { place = "" } = data.about;
+  if (json) print(`${JSON.stringify({ ready: true, console: url, place, pid: process.pid })}\n`);
+  else process.stderr.write(`The console shows ${place}:\n\n  ${paintError("cyan", url)}\n\n${paintError("dim", "Ctrl-C stops it.")}\n`);
+  if (options.open === true) openBrowser(url);
+  await stopped;
+  await listener.close({ graceMs: 0 });
+};
+
+const now = (): number => systemClock.now();
+
+const dataOf = async (options: ConsoleCommand, version: string, open: AsyncDisposableStack): Promise<ConsoleData> => {
+  const common = { version, development: false, docs: DOCS };
+  const cluster = transferOf(options);
+  if (cluster !== undefined) {
+    const operator = await (await import("./cluster-reader.ts")).openOperator(cluster);
+    return {
+      about: { ...common, name: new URL(cluster.ingress).host, engine: "restate", place: cluster.ingress },
+      reader: clusterReader(operator),
+      operate: clusterOperations(operator),
+      now,
+    };
+  }
+  const path = resolve(options.data);
+  const isFile = (await stat(path).catch(() => undefined))?.isFile() === true;
+  const directory = new DataDirectory(isFile ? await unpacked(path, open) : path);
+  directory.refuseLoss();
+  if (!directory.holdsActors()) throw directory.noActors();
+  const store = open.use(sqliteStore({ directory: directory.path, readOnly: true, ...notesLoss }));
+  const kinds = await unservedKinds(store, new Set());
+  return {
+    about: { ...common, name: basename(path), engine: "sqlite", place: path },
+    reader: storeReader(store),
+    unserved: () => kinds,
+    disk: diskOf(directory),
+    now,
+  };
+};
+
+/** An exported history, in a folder that is deleted at the end. Nothing runs there. */
+const unpacked = async (file: string, open: AsyncDisposableStack): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), "troupe-console-"));
+  open.defer(() => rm(folder, { recursive: true, force: true }));
+  await (await import("./import.ts")).importFile(file, folder);
+  return folder;
+};
+
+const NOT_HERE: Answer = refusal("PATH", `There is no MCP here: this server shows a history at ${CONSOLE}.`);
+
+const NO_MCP: Gateway = {
+  connect: () => ({ receive: () => undefined, close: async () => undefined }),
+  exchange: () => NOT_HERE,
+  drain: async () => undefined,
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
+const openBrowser = (url: string): void => {
+  const [command, ...args] =
+    process.platform === "darwin" ? ["open", url] : process.platform === "win32" ? ["explorer.exe", url] : ["xdg-open", url];
+  // Where there is no browser, the link was printed.
+  spawn(command ?? "", args, { stdio: "ignore", detached: true })
+    .on("error", () => undefined)
+    .unref();
+};

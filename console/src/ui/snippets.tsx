@@ -50,13 +50,17 @@ const write: Readonly<Record<Way, (call: SnippetCall, about: About) => string>> 
       `-d ${quoted(JSON.stringify(input))}`,
     ].join(" \\\n  "),
 
-  TypeScript: ({ offer, input }, about) => {
+  TypeScript: ({ actor, offer, input }, about) => {
     const args = input.arguments ?? {};
+    const isLinked = about.kinds.some(({ kind, per }) => per === "link" && actor.startsWith(`${kind}/`));
     return [
       `import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";`,
       "",
       `const client = new Client({ name: "example", version: "1.0.0" });`,
       `await client.connect(new StreamableHTTPClientTransport(new URL(${JSON.stringify(location.origin + (about.mcp ?? "/mcp"))})));`,
+      ...(isLinked
+        ? ["// Clients reach this actor by a link: the name in their list has the link's prefix, and perhaps its key as an argument."]
+        : []),
       `const result = ${request(offer, args)};`,
       `console.log(result);`,
       `await client.close();`,

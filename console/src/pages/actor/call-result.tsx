@@ -57,7 +57,7 @@ function readReply(reply: Json): Read {
 /** The event of the call, and what has followed from it so far. */
 function Caused({ of }: { readonly of: string }) {
   const graph = useResource<CauseGraph>(of, (signal) => get(`/events/${of}/causes`, {}, signal));
-  const nodes = graph.data.value === undefined ? undefined : following(graph.data.value, of);
+  const nodes = graph.data.value === undefined ? undefined : following(graph.data.value);
   return (
     <div class="caused">
       <div class="row">
@@ -84,10 +84,10 @@ function Caused({ of }: { readonly of: string }) {
   );
 }
 
-/** The event, and all below it, each with its depth below. */
-function following({ nodes, edges }: CauseGraph, of: string): readonly CauseGraph["nodes"][number][] {
-  const depths = new Map([[of, 0]]);
-  const next = [of];
+/** The event that the call began with, and all below it, each with its depth. A reply may come with a later event (`settled`). */
+function following({ nodes, edges, root }: CauseGraph): readonly CauseGraph["nodes"][number][] {
+  const depths = new Map([[root, 0]]);
+  const next = [root];
   for (let id = next.shift(); id !== undefined; id = next.shift())
     for (const { from, to } of edges)
       if (from === id && !depths.has(to)) {

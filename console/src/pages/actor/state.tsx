@@ -6,7 +6,7 @@ import type { Json } from "../../../../src/core/contract/index.ts";
 import { can, whyNot } from "../../about.ts";
 import { differences } from "../../json-paths.ts";
 import { type Changed, JsonTree } from "../../ui/json-tree.tsx";
-import { Loading } from "../../ui/states.tsx";
+import { Empty, Loading } from "../../ui/states.tsx";
 import { bytes } from "../../ui/time.tsx";
 import type { ActorTabProps } from "./tabs.ts";
 
@@ -48,6 +48,12 @@ export function StateTab({ actor, reload }: ActorTabProps) {
         <Suspense fallback={<Loading what="the editor" />}>
           <EditState actor={actor} close={() => (editing.value = false)} reload={reload} />
         </Suspense>
+      ) : actor.stateTooLarge === true ? (
+        <Empty title="Too large for the console">
+          <span>
+            Print it with <code>npx troupe state {actor.id}</code>, beside the server.
+          </span>
+        </Empty>
       ) : (
         <JsonTree value={state} label="the state" changed={changed} search />
       )}

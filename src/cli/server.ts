@@ -91,6 +91,8 @@ export const startServer = async (
       listeners.leave();
       // The gateway first: open subscriptions end with their closing result, which needs an open listener.
       await served.gateway.drain(graceMs);
+      // Streams of the console's page would hold the listeners open.
+      live?.[Symbol.dispose]();
       await served.theater?.drain(left());
       await listeners.close(left());
       await ground.drain(left());

@@ -1,5 +1,5 @@
 // Requests to the console's API without a server: as its mount receives them.
-import { type ConsoleData, consoleFor } from "../../src/bridges/console/index.ts";
+import { consoleFor } from "../../src/bridges/console/index.ts";
 import type { Answer, Caller, HttpMount } from "../../src/core/contract/index.ts";
 
 export const TOKEN = "a-token-of-this-start";
@@ -10,7 +10,7 @@ const nothing = async (): Promise<readonly never[]> => [];
 export class Console {
   readonly #mount: HttpMount;
 
-  constructor({ data = {}, schemas }: { readonly data?: Partial<ConsoleData>; readonly schemas?: string } = {}) {
+  constructor({ schemas, token = TOKEN }: { readonly schemas?: string; readonly token?: string | null } = {}) {
     const body = new TextEncoder().encode(schemas);
     const [api] = consoleFor({
       about: { name: "test", version: "1.0.0", engine: "memory", development: true, docs: "docs" },
@@ -22,8 +22,7 @@ export class Console {
         state: async () => undefined,
       },
       now: () => 0,
-      token: TOKEN,
-      ...data,
+      ...(token !== null && { token }),
       ...(schemas === undefined ? {} : { assets: { find: () => ({ type: "application/json", body, immutable: false }) } }),
     });
     if (api === undefined) throw new Error("There is no API.");

@@ -159,14 +159,14 @@ function bodyOf(request: MountRequest): JsonObject {
     throw new RequestError(400, "BAD_REQUEST", "Send the header Content-Type: application/json.");
   const text = new TextDecoder().decode(request.body ?? new Uint8Array());
   const value = text === "" ? {} : tryParseJson(text);
-  if (!isJsonObject(value) || depthOf(value) > MAX_DEPTH)
+  if (!isJsonObject(value) || isDeep(value))
     throw new RequestError(400, "BAD_REQUEST", `The body must be a JSON object of at most ${MAX_DEPTH} levels.`);
   return value;
 }
 
-function depthOf(value: Json, depth = 0): number {
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return depth;
-  return Math.max(depth, ...Object.values(value).map((member) => depthOf(member, depth + 1)));
+function isDeep(value: Json, depth = 0): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === MAX_DEPTH || Object.values(value).some((member) => isDeep(member, depth + 1));
 }
 
 const describe = (error: unknown): { readonly error: { readonly code: string; readonly message: string } } => ({

@@ -1,0 +1,186 @@
+// The console's overview, traffic, lists and doctor on a real server, in a real browser, while clients act.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import * as z from "zod";
+import { ConsoleFixture, type ConsolePage } from "./console.fixture.ts";
+
+let server: ConsoleFixture;
+let fast: Client;
+let slow: Client;
+
+const LOOKS = [
+  ["light", 1440],
+  ["dark", 360],
+] as const;
+
+/** The name of a tool, whatever stands before it. */
+async function toolOf(client: Client, end: string): Promise<string> {
+  const { tools } = await client.listTools();
+  const found = tools.find(({ name }) => name.endsWith(end));
+  assert.ok(found !== undefined, `no ${end} in ${tools.map(({ name }) => name).join(", ")}`);
+  return found.name;
+}
+
+async function call(client: Client, end: string, args: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+  return await client.callTool({ name: await toolOf(client, end), arguments: { ...args } });
+}
+
+const page = z.object({ items: z.array(z.unknown()) });
+
+async function lettersAre(count: number): Promise<void> {
+  for (const end = Date.now() + 60_000; ; await new Promise((later) => setTimeout(later, 50))) {
+    const { items } = await server.api("/letters", page);
+    if (items.length === count) return;
+    assert.ok(Date.now() < end, `${items.length} dead letters`);
+  }
+}
+
+before(async () => {
+  server = await ConsoleFixture.start({ modules: ["test/console/delivery.ts"], args: ["--as", "rosa"] });
+  fast = await server.connect("fast-client");
+  slow = await server.connect("slow-client");
+  for (const item of ["torch", "rope"]) await call(fast, "order", { item });
+  await call(slow, "count", { ms: 700 });
+  await lettersAre(2);
+});
+after(() => server[Symbol.asyncDispose]());
+
+const textOf = async ({ page: tab }: ConsolePage, selector: string): Promise<string> => await tab.locator(selector).first().innerText();
+
+test("the overview begins with what needs attention, and says which client is slow", async () => {
+  for (const [theme, width] of LOOKS) {
+    await using console = await server.open("/", { theme, width });
+    const { page: tab } = console;
+    await tab.locator(".live-dot.open").waitFor();
+    assert.match(await textOf(console, ".findings"), /dead letters/i);
+    const card = tab.locator(".figure").filter({ hasText: "Dead letters" });
+    assert.match(await card.innerText(), /\b2\b/);
+    const first = tab.getByRole("region", { name: "Clients by revision" }).locator("tbody tr").first();
+    assert.match(await first.innerText(), /slow-client[\s\S]*slow/);
+    await tab.locator(".chart canvas").nth(1).waitFor();
+    await console.check(`overview-${theme}-${width}`);
+    // The kinds lead to their actors.
+    await tab.getByRole("region", { name: "Actors by kind" }).getByRole("link", { name: "shop" }).click();
+    await tab.waitForURL(/\/actors\?kind=shop/);
+  }
+});
+
+test("the sessions are sorted by what their clients wait for, and lead to their requests", async () => {
+  for (const [theme, width] of LOOKS) {
+    await using console = await server.open("/sessions", { theme, width });
+    const { page: tab } = console;
+    const rows = tab.getByRole("region", { name: "Sessions" }).locator("tbody tr");
+    await rows.nth(1).waitFor();
+    assert.match(await rows.first().innerText(), /slow-client/);
+    await console.check(`sessions-${theme}-${width}`);
+    await tab.getByRole("button", { name: "Client" }).click();
+    await tab.waitForURL(/sort=client/);
+    assert.match(await rows.first().innerText(), /fast-client/);
+    await tab.getByRole("link", { name: /slow-client/ }).click();
+    await tab.waitForURL(/\/traffic\?session=/);
+    await tab.getByRole("region", { name: "Requests" }).locator("tbody tr").filter({ hasText: "count" }).first().waitFor();
+    assert.equal(await tab.locator("tbody tr").filter({ hasText: "order" }).count(), 0);
+  }
+});
+
+test("traffic stands still while a request is read, and shows what was sent", async () => {
+  for (const [theme, width] of LOOKS) {
+    await using console = await server.open("/traffic", { theme, width });
+    const { page: tab } = console;
+    const rows = tab.getByRole("region", { name: "Requests" }).locator("tbody tr");
+    await tab.locator(".live-dot.open").waitFor();
+    await call(fast, "count", { ms: 0 });
+    const row = rows.filter({ hasText: "count" }).first();
+    await row.getByRole("button", { name: /tools\/call/ }).click();
+    const panel = tab.getByRole("complementary", { name: "Request" });
+    await panel.getByText("Counted.").first().waitFor();
+    await console.check(`traffic-${theme}-${width}`);
+    const before = await rows.allInnerTexts();
+    await call(fast, "count", { ms: 1 });
+    const announced = tab.getByRole("button", { name: /^\d+ new$/ });
+    await announced.waitFor({ state: "attached" });
+    assert.deepEqual(await rows.allInnerTexts(), before);
+    await tab.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    await rows.filter({ hasText: "count" }).nth(1).waitFor();
+
+    await assert.rejects(fast.callTool({ name: "no_such_tool", arguments: {} }));
+    await tab.getByLabel("Status").selectOption("error");
+    await tab.waitForURL(/status=error/);
+    await rows.filter({ hasText: "no_such_tool" }).first().waitFor();
+    assert.equal(await rows.filter({ hasText: "ok" }).count(), 0);
+  }
+});
+
+test("a dead letter says why, and which call led to it; letters are replayed together", async () => {
+  for (const [theme, width] of LOOKS) {
+    await using console = await server.open("/letters", { theme, width });
+    const { page: tab } = console;
+    const rows = tab.getByRole("region", { name: "Dead letters" }).locator("tbody tr");
+    await rows.nth(1).waitFor();
+    await console.check(`letters-${theme}-${width}`);
+    await rows.first().getByRole("button", { name: "print" }).click();
+    const panel = tab.getByRole("complementary", { name: "Dead letter" });
+    assert.match(await panel.innerText(), /The paper jams at <b>(?:torch|rope)<\/b>[\s\S]*order on shop\/\S+ by rosa/);
+    await console.check(`letter-${theme}-${width}`);
+    await panel.getByRole("link", { name: "See what caused it" }).click();
+    await tab.waitForURL(/\/events\/[0-9a-f]+\/causes/);
+  }
+  await using console = await server.open("/letters");
+  const { page: tab } = console;
+  await tab.getByLabel("Select all of dead letters").check();
+  const batch = tab.getByRole("group", { name: "Selected letters" });
+  await batch.getByRole("button", { name: "Drop" }).click();
+  const dialog = tab.getByRole("dialog");
+  await console.check("letters-confirm");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  assert.equal((await server.api("/letters", page)).items.length, 2);
+  await call(fast, "repair");
+  await batch.getByRole("button", { name: "Replay" }).click();
+  await dialog.getByRole("button", { name: "Replay 2 letters" }).click();
+  await tab.getByText("Replayed 2 letters.").waitFor();
+  await tab.getByText("No dead letters").waitFor();
+  await lettersAre(0);
+});
+
+test("timers are listed soonest first, with the event that set each", async () => {
+  for (const [theme, width] of LOOKS) {
+    await using console = await server.open("/timers", { theme, width });
+    const { page: tab } = console;
+    const rows = tab.getByRole("region", { name: "Timers" }).locator("tbody tr");
+    await rows.nth(1).waitFor();
+    assert.match(await rows.first().innerText(), /in \d+ min[\s\S]*shop\/[\s\S]*ask 1/);
+    await console.check(`timers-${theme}-${width}`);
+    await tab.getByLabel("Kind").selectOption("printer");
+    await tab.getByText("No timers of printer are set").waitFor();
+  }
+});
+
+test("a task that runs is cancelled after a question", async () => {
+  await slow.request(
+    { method: "tools/call", params: { name: await toolOf(slow, "count"), arguments: { ms: 60_000 }, task: { ttl: 120_000 } } },
+    z.object({ task: z.object({ taskId: z.string() }) }),
+  );
+  await using console = await server.open("/tasks");
+  const { page: tab } = console;
+  const row = tab.getByRole("region", { name: "Tasks" }).locator("tbody tr").first();
+  await row.filter({ hasText: "working" }).waitFor();
+  assert.match(await row.innerText(), /count/);
+  await console.check("tasks-light-1440");
+  await row.getByRole("button", { name: "Cancel" }).click();
+  await tab.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
+  await row.filter({ hasText: "cancelled" }).waitFor();
+  assert.equal(await row.getByRole("button", { name: "Cancel" }).count(), 0);
+});
+
+test("the outbox is empty when all is delivered, and the doctor explains what occurred", async () => {
+  for (const [theme, width] of LOOKS) {
+    await using console = await server.open("/outbox", { theme, width });
+    await console.page.getByText("All messages are delivered").waitFor();
+    await console.check(`outbox-${theme}-${width}`);
+    await console.page.getByRole("link", { name: "Doctor" }).click();
+    await console.page.locator(".findings, .calm").first().waitFor();
+    await console.check(`doctor-${theme}-${width}`);
+  }
+});

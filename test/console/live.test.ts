@@ -1,7 +1,7 @@
 // The console's overview, traffic, lists and doctor on a real server, in a real browser, while clients act.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
 import { ConsoleFixture, type ConsolePage } from "./console.fixture.ts";
 
@@ -158,10 +158,18 @@ test("timers are listed soonest first, with the event that set each", async () =
 });
 
 test("a task that runs is cancelled after a question", async () => {
-  await slow.request(
-    { method: "tools/call", params: { name: await toolOf(slow, "count"), arguments: { ms: 60_000 }, task: { ttl: 120_000 } } },
-    z.object({ task: z.object({ taskId: z.string() }) }),
-  );
+  const name = await toolOf(slow, "count");
+  const post = async (method: string, params: object, headers: object = {}): Promise<Response> =>
+    await fetch(`${server.origin}/mcp`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+  const clientInfo = { name: "task-client", version: "1.0.0" };
+  const begun = await post("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo });
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": "2025-11-25" };
+  const started = await post("tools/call", { name, arguments: { ms: 60_000 }, task: { ttl: 120_000 } }, session);
+  assert.match(await started.text(), /"taskId"/);
   await using console = await server.open("/tasks");
   const { page: tab } = console;
   const row = tab.getByRole("region", { name: "Tasks" }).locator("tbody tr").first();

@@ -76,9 +76,17 @@ export async function* events(
     body,
     query,
     signal,
-  }: { readonly method?: "GET" | "POST"; readonly body?: object; readonly query?: Query; readonly signal?: AbortSignal } = {},
+    opened,
+  }: {
+    readonly method?: "GET" | "POST";
+    readonly body?: object;
+    readonly query?: Query;
+    readonly signal?: AbortSignal;
+    readonly opened?: () => void;
+  } = {},
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const response = await request(method, path + queryText(query), body, signal);
+  opened?.();
   if (response.body === null) return;
   yield* readEvents(response.body);
 }

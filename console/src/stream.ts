@@ -80,13 +80,13 @@ async function connect(query: string, ended: AbortSignal): Promise<void> {
   connection.value = "connecting";
   let again = false;
   for (let attempt = 0; !ended.aborted; attempt += 1) {
+    const opened = (): void => {
+      connection.value = "open";
+      attempt = 0;
+      if (again) for (const listener of listeners) listener.missed();
+    };
     try {
-      for await (const { event, data } of events(`/stream?${query}`, { signal: ended })) {
-        if (connection.value !== "open") {
-          connection.value = "open";
-          attempt = 0;
-          if (again) for (const listener of listeners) listener.missed();
-        }
+      for await (const { event, data } of events(`/stream?${query}`, { signal: ended, opened })) {
         if (paused.value) continue;
         for (const listener of listeners) if (listener.event === event) listener.take(data);
       }

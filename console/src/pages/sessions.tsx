@@ -4,6 +4,7 @@ import type { PageOf, SessionRow } from "../../../src/bridges/console/shapes.ts"
 import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { useParameter } from "../page-state.ts";
+import { sessionLabel } from "../session-label.ts";
 import { useResource } from "../resource.ts";
 import { PageHead } from "../ui/page-head.tsx";
 import { SlowBar } from "../ui/slow-bar.tsx";
@@ -89,7 +90,7 @@ function SessionList() {
               ),
               sort: ({ client }) => client,
             },
-            { head: "Session", wide: true, cell: ({ name }) => <span class="mono">{name}</span>, sort: ({ name }) => name },
+            { head: "Session", wide: true, cell: ({ name }) => <span class="mono">{sessionLabel(name)}</span>, sort: ({ name }) => name },
             { head: "Revision", wide: true, cell: ({ revision: of }) => <span class="mono">{of}</span>, sort: ({ revision: of }) => of },
             {
               head: "Principal",

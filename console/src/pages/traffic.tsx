@@ -6,6 +6,7 @@ import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { download } from "../download.ts";
 import { useParameter } from "../page-state.ts";
+import { sessionLabel } from "../session-label.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { Badge } from "../ui/badge.tsx";
@@ -110,7 +111,7 @@ function LiveTraffic() {
           />
         </label>
         <Choice label="Method" value={method} values={values((row) => row.method)} onChange={setMethod} />
-        <Choice label="Session" value={session} values={values((row) => row.session)} onChange={setSession} />
+        <Choice label="Session" value={session} values={values((row) => row.session)} labelOf={sessionLabel} onChange={setSession} />
         <Choice label="Status" value={status} values={STATUSES} onChange={setStatus} />
         <Choice label="Era" value={era} values={["legacy", "modern"]} onChange={setEra} />
       </div>
@@ -213,7 +214,7 @@ function Rows({
               <span class="dim">–</span>
             ) : (
               <button type="button" class="link" title={client} onClick={() => onSession(session)}>
-                {session}
+                {sessionLabel(session)}
               </button>
             ),
         },

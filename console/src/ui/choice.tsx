@@ -7,6 +7,7 @@ export const Choice = ({
   values,
   onChange,
   all = "All",
+  labelOf = (one) => one,
 }: {
   readonly label: string;
   /** Empty: all. */
@@ -14,6 +15,8 @@ export const Choice = ({
   readonly values: readonly string[];
   readonly onChange: (value: string) => void;
   readonly all?: string;
+  /** A value for people. */
+  readonly labelOf?: (value: string) => string;
 }) => (
   <label>
     <span>{label}</span>
@@ -22,7 +25,7 @@ export const Choice = ({
       {/* One that a link names may have no rows now. */}
       {[...new Set(value === "" ? values : [...values, value])].map((one) => (
         <option key={one} value={one}>
-          {one}
+          {labelOf(one)}
         </option>
       ))}
     </select>

@@ -11,8 +11,8 @@ export function Kinds({ figures }: { readonly figures: Overview }) {
     .map(([kind, statuses]) => ({ kind, ...statuses }))
     .toSorted((one, other) => other.failed - one.failed || other.live - one.live || one.kind.localeCompare(other.kind));
   return (
-    <section aria-labelledby="kinds">
-      <h2 id="kinds">Actors by kind</h2>
+    <section>
+      <h2>Actors by kind</h2>
       {rows.length === 0 ? (
         <Empty title="No actors yet">An actor appears when a client first calls one.</Empty>
       ) : (

@@ -5,6 +5,7 @@ import type { TrafficDetail, TrafficRow } from "../../../../src/bridges/console/
 import { about } from "../../about.ts";
 import { get } from "../../api.ts";
 import { download } from "../../download.ts";
+import { sessionLabel } from "../../session-label.ts";
 import { useResource } from "../../resource.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { copyText } from "../../ui/copy.tsx";
@@ -54,7 +55,7 @@ function Contents({ detail }: { readonly detail: TrafficDetail }) {
             "Session",
             session === undefined ? undefined : (
               <Link key="session" href={`/traffic?session=${encodeURIComponent(session)}`}>
-                {session}
+                {sessionLabel(session)}
               </Link>
             ),
           ],

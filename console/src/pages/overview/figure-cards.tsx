@@ -46,7 +46,7 @@ export function FigureCards({ figures }: { readonly figures: Overview }) {
       )}
       {timers === undefined ? null : (
         <Card
-          label="Timers set"
+          label="Timers due"
           value={count(timers.due)}
           line={history((one) => one.timers?.due)}
           more={timers.next === undefined ? "none is next" : <Until at={timers.next} now={figures.at} prefix="next " />}

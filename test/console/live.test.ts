@@ -106,11 +106,11 @@ test("traffic stands still while a request is read, and shows what was sent", as
     const panel = tab.getByRole("complementary", { name: "Request" });
     await panel.getByText("Counted.").first().waitFor();
     await console.check(`traffic-${theme}-${width}`);
-    const before = await rows.allInnerTexts();
+    const shown = await rows.allInnerTexts();
     await call(fast, "count", { ms: 1 });
     const announced = tab.getByRole("button", { name: /^\d+ new$/ });
     await announced.waitFor({ state: "attached" });
-    assert.deepEqual(await rows.allInnerTexts(), before);
+    assert.deepEqual(await rows.allInnerTexts(), shown);
     await tab.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
     // It stands still under the pointer, too.

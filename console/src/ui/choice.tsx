@@ -7,7 +7,7 @@ export const Choice = ({
   values,
   onChange,
   all = "All",
-  labelOf = (one) => one,
+  labelOf,
 }: {
   readonly label: string;
   /** Empty: all. */
@@ -25,7 +25,7 @@ export const Choice = ({
       {/* One that a link names may have no rows now. */}
       {[...new Set(value === "" ? values : [...values, value])].map((one) => (
         <option key={one} value={one}>
-          {labelOf(one)}
+          {labelOf?.(one) ?? one}
         </option>
       ))}
     </select>

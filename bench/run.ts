@@ -34,6 +34,7 @@ const all: readonly string[] = [
   "slow-reader",
   "broadcast",
   "listeners",
+  "console",
 ];
 
 /** Comparisons with programs of others, which are installed first, and what starts a thread for each guest. Left out of a quick run that does not name them. */

@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type ConsoleData, consoleFor, type LiveRecorder } from "../bridges/console/index.ts";
 import { engineReader } from "../bridges/operate/index.ts";
 import { type HttpMount, systemClock } from "../core/contract/index.ts";
@@ -9,6 +11,7 @@ import { DataDirectory } from "./data-directory.ts";
 import { httpAddress } from "./listeners.ts";
 import type { ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
+import { PROGRAM } from "./program.ts";
 import type { Served } from "./served.ts";
 
 /** The console beside a server's MCP. */
@@ -67,6 +70,7 @@ const dataOf = ({ served, live, options, name, version, development, authenticat
       durable: data !== undefined || node !== undefined,
     },
     unserved: () => served.unserved(),
+    errorPage: () => readFile(join(dirname(PROGRAM), "../docs/guide/errors.md"), "utf8"),
     ...(data === undefined ? {} : { disk: diskOf(new DataDirectory(data)) }),
     now: () => systemClock.now(),
   };

@@ -21,6 +21,8 @@ export class Pulse {
   readonly #startedAt: number;
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   readonly #delays: number[] = [];
+  /** Loading modules blocks the loop, and no client waits for that. */
+  #hasStarted = false;
   #engine: Engine | undefined;
   #unwatch: (() => void) | undefined;
   #changed: ActorId | undefined;
@@ -60,7 +62,8 @@ export class Pulse {
     this.#turns = 0;
     this.#received = received;
     this.#lastAt = now;
-    this.#delays.push(this.#blockedMs());
+    if (this.#hasStarted) this.#delays.push(this.#blockedMs());
+    this.#hasStarted = true;
     if (this.#delays.length > KEPT) this.#delays.shift();
     this.#delay.reset();
     const changed = this.#changed;
@@ -78,7 +81,7 @@ export class Pulse {
       uptimeMs: Math.round(this.#now() - this.#startedAt),
       turnsPerSecond: this.#turnsPerSecond,
       requestsPerSecond: this.#requestsPerSecond,
-      loopMs: Math.round(Math.max(this.#blockedMs(), ...this.#delays) * 10) / 10,
+      loopMs: Math.round(Math.max(this.#hasStarted ? this.#blockedMs() : 0, ...this.#delays) * 10) / 10,
     };
   }
 

@@ -1,6 +1,6 @@
 // Owns: the live list of requests, its filters, and standing still while it is read. Does not own: one request (traffic/detail.tsx).
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { TrafficPage, TrafficRow } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
 import { get } from "../api.ts";
@@ -21,6 +21,8 @@ import { matches, trafficLog } from "./traffic/log.ts";
 import "./traffic/traffic.css";
 
 const STEP = 200;
+/** The least height of a row. */
+const ROW_PX = 26;
 /** Rows of one request. */
 const PAGE = 500;
 const STATUSES = ["running", "ok", "error", "tool-error", "cancelled", "notification"];
@@ -48,6 +50,7 @@ function LiveTraffic() {
   const reading = useSignal(false);
   const scrolled = useSignal(false);
   const shown = useSignal(STEP);
+  const list = useRef<HTMLDivElement>(null);
 
   const older = useSignal<string | undefined>(undefined);
   const skipped = useSignal(0);
@@ -76,7 +79,7 @@ function LiveTraffic() {
     return new Set(items.map(({ n }) => n));
   });
 
-  const held = stopped.value || reading.value || scrolled.value || open !== "";
+  const held = stopped.value || reading.value || scrolled.value || shown.value > STEP || open !== "";
   useEffect(() => log.hold(held), [log, held]);
 
   const filter = { method, session, status, era, search };
@@ -84,6 +87,14 @@ function LiveTraffic() {
   const { value: heldAt } = log.heldAt;
   const visible = heldAt === undefined ? found : found.filter(({ n }) => n <= heldAt);
   const more = found.length - visible.length;
+  const catchUp = (): void => {
+    shown.value = STEP;
+    list.current?.querySelector(".table")?.scrollTo(0, 0);
+    log.catchUp();
+  };
+  // At its top the list may change four times a second, so it has only the rows that fit there.
+  const fits = Math.ceil(innerHeight / ROW_PX) + 5;
+  const most = scrolled.value || shown.value > STEP ? shown.value : Math.min(STEP, fits);
   const showOlder = (): void => {
     shown.value += STEP;
     if (shown.value > visible.length && older.value !== undefined) void load(older.value).catch(first.reload);
@@ -118,6 +129,7 @@ function LiveTraffic() {
       {first.error.value === undefined ? null : <ErrorNote error={first.error.value} retry={first.reload} />}
       <div class={open === "" ? "split traffic" : "split traffic two"}>
         <div
+          ref={list}
           class="traffic-list"
           onScrollCapture={(event) => (scrolled.value = event.target instanceof Element && event.target.scrollTop > 4)}
           onPointerEnter={(event) => (reading.value = event.pointerType === "mouse")}
@@ -127,13 +139,13 @@ function LiveTraffic() {
             {more === 0 ? (
               <span class="dim">{held ? "Stands still while you read." : `${found.length.toLocaleString()} of the newest 2,000`}</span>
             ) : (
-              <button type="button" class="small" onClick={log.catchUp}>
+              <button type="button" class="small" onClick={catchUp}>
                 {more.toLocaleString()} new
               </button>
             )}
           </p>
           {visible.length > 0 ? (
-            <Rows rows={visible.slice(0, shown.value)} open={open} onOpen={(n) => setOpen(n === open ? "" : n)} onSession={setSession} />
+            <Rows rows={visible.slice(0, most)} open={open} onOpen={(n) => setOpen(n === open ? "" : n)} onSession={setSession} />
           ) : first.data.value === undefined && first.error.value === undefined ? (
             <Loading what="traffic" />
           ) : filtered ? (
@@ -141,7 +153,7 @@ function LiveTraffic() {
           ) : (
             <Empty title="No traffic yet">Requests appear here as clients send them.</Empty>
           )}
-          {visible.length > shown.value || older.value !== undefined ? (
+          {visible.length > most || older.value !== undefined ? (
             <button type="button" class="small" onClick={showOlder}>
               Show older
             </button>

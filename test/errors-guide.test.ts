@@ -102,9 +102,11 @@ test("the guide to errors has every code of the command line under its exit code
       if (thrown !== undefined)
         assert.equal(describeFailure(Object.assign(new EngineError("CRASHED", ""), { code: thrown })).exit, Number(exit), code);
     }
-  const own = sources
+  const ofCommands = sources
     .filter(([file]) => file.startsWith("src/cli/"))
     .flatMap(([, text]) => [...all(text, /new CommandError\(\s*EXIT\.\w+,\s*"([A-Z_]+)"/g), ...all(text, /(?:\?|:|,) "(FAILED)"/g)]);
+  // Commands share these with the console.
+  const own = [...ofCommands, ...all(read("src/bridges/operate/operation-error.ts"), /^ \* \| ([A-Z_]+) \|/gm)];
   const told = exits.flatMap(([, codes = ""]) => codesIn(codes));
   const contracts = new Set([...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("ListenCode")]);
   same(

@@ -22,7 +22,7 @@ export function openApiRoute(
       const file = assets?.find("/schemas.json");
       const schemas = file === undefined ? undefined : tryParseJson(new TextDecoder().decode(file.body));
       if (!isJsonObject(schemas))
-        throw new RequestError(404, "NOT_AVAILABLE", "The description of the API is built with the page: give consoleFor its assets.");
+        throw new RequestError(409, "NOT_AVAILABLE", "The description of the API is built with the page: give consoleFor its assets.");
       return openApiDocument({ routes: [...routes, own], schemas, path, version: about.version });
     },
   };

@@ -13,6 +13,7 @@ import {
   type Log,
   type OptionRule,
   type OptionTable,
+  type Store,
   systemClock,
   TroupeError,
 } from "../../core/contract/index.ts";
@@ -56,6 +57,10 @@ export interface ServeActorsOptions extends Omit<ServerOptions, FromDirectory | 
 export interface ServedActors extends Closable {
   readonly server: Server;
   readonly engine: LocalEngine;
+  /** The one that the engine writes to. */
+  readonly store: Store;
+  /** Where that store is. Absent: in memory. */
+  readonly directory?: string;
   /** The address of `http`: `http://127.0.0.1:3000/mcp`. */
   readonly url?: string;
   /** Accepts no more requests; running ones get `graceMs` (default 5 s); then the server, the engine and the stores close, in this order. */
@@ -157,9 +162,10 @@ export async function serveActors(options: ServeActorsOptions): Promise<ServedAc
   const served = {
     server,
     engine,
+    store,
     close: ({ graceMs = 5_000 }: { readonly graceMs?: number } = {}) => (closed ??= close(graceMs)),
     [Symbol.asyncDispose]: () => served.close(),
-    ...omitUndefined({ url: listening?.http.url }),
+    ...omitUndefined({ directory, url: listening?.http.url }),
   };
   return served;
 }

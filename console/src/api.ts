@@ -20,7 +20,7 @@ export class ApiError extends Error {
 /** A query's members; those that are undefined or empty are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-export const queryText = (query: Query = {}): string => {
+const queryText = (query: Query = {}): string => {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== "") params.set(name, String(value));
   const text = params.toString();

@@ -24,7 +24,7 @@ export function adoptToken(): void {
 }
 
 /** The token of a link. Undefined: it has none. */
-export function tokenIn(link: string): string | undefined {
+function tokenIn(link: string): string | undefined {
   const hash = link.includes("#") ? link.slice(link.indexOf("#") + 1) : "";
   return new URLSearchParams(hash).get("token") ?? undefined;
 }

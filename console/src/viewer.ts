@@ -29,7 +29,7 @@ export interface ChosenViewer {
   readonly lists: string;
 }
 
-export type ViewerPart = keyof ChosenViewer;
+type ViewerPart = keyof ChosenViewer;
 
 export interface ViewerState extends ChosenViewer {
   readonly set: (part: ViewerPart, value: string) => void;
@@ -50,7 +50,7 @@ export const listModeOf = ({ lists, revision }: ChosenViewer): "dynamic" | "stat
   return REVISIONS.find((one) => one.revision === revision)?.lists ?? "dynamic";
 };
 
-export const scopesOf = (text: string): readonly string[] => text.split(/[\s,]+/).filter((scope) => scope !== "");
+const scopesOf = (text: string): readonly string[] => text.split(/[\s,]+/).filter((scope) => scope !== "");
 
 /** Undefined: it is no JSON object. */
 export function claimsOf(text: string): JsonObject | undefined {

@@ -17,7 +17,7 @@ export interface WireEntry {
   readonly ms?: number;
 }
 
-export interface ClientHooks {
+interface ClientHooks {
   /** Every message in either direction. */
   readonly onWire: (entry: WireEntry) => void;
   readonly onNotification: (method: string, params: JsonObject) => void;

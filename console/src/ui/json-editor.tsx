@@ -81,7 +81,7 @@ export function JsonEditor({ label, hideLabel, value, onChange, onSubmit, readOn
 }
 
 /** Why the text is no JSON, and where. Undefined: it is. */
-export function jsonError(text: string): string | undefined {
+function jsonError(text: string): string | undefined {
   try {
     JSON.parse(text);
     return undefined;

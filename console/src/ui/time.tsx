@@ -39,7 +39,7 @@ export function bytes(count: number): string {
 }
 
 /** `in 12 s`, `3 min ago`. */
-export function relative(at: number, now: number): string {
+function relative(at: number, now: number): string {
   const away = Math.abs(at - now);
   const text = away < 1_000 ? "now" : away < 60_000 ? `${Math.round(away / 1_000)} s` : duration(away);
   return text === "now" ? text : at > now ? `in ${text}` : `${text} ago`;

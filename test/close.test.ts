@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import type { AgenticSource } from "troupe/agentic";
 import type { joinCluster } from "troupe/cluster";
+import type { recordLive } from "troupe/console";
 import type { Closable } from "troupe/contract";
 import type { dynamoSessionStores } from "troupe/dynamo";
 import type { serve } from "troupe/embed";
@@ -51,6 +52,7 @@ type Elsewhere = Ends<
   | PacketFlow
   | ReturnType<typeof searchIndex>
   | Awaited<ReturnType<typeof packetTest>>
+  | ReturnType<typeof recordLive>
   | RestateEngine
   | ReturnType<typeof restateExporter>
   | ReturnType<typeof restateImporter>

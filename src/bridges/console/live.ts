@@ -56,6 +56,8 @@ export interface LiveRecorder extends Disposable {
   readonly largeStates: ReadonlyMap<ActorId, number>;
   /** Runs when the server ends: streams must not hold it up. Returns its undo. */
   onEnd(run: () => void): () => void;
+  /** Ends the streams, and records no more. */
+  close(): void;
 }
 
 interface SeenFault {
@@ -175,6 +177,10 @@ class Recorder implements LiveRecorder {
   }
 
   [Symbol.dispose](): void {
+    this.close();
+  }
+
+  close(): void {
     for (const end of this.#ends) end();
     this.#undo();
     this.#pulse.close();

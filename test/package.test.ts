@@ -164,6 +164,34 @@ describe("the package", () => {
     assert.match(await serveAndList(project, "my-world.yaml"), /"look"/);
   });
 
+  test("a packed install serves the console, page and API", async () => {
+    const exported = join(project, "console-data");
+    const args = ["--no", "troupe", "serve", "node_modules/troupe/dist/mud/worlds/keep.yaml", "--http", "127.0.0.1:0"];
+    const child = spawn("npx", [...args, "--data", exported, "--json", "--console"], {
+      cwd: project,
+      stdio: ["ignore", "pipe", "inherit"],
+      detached: true,
+    });
+    const ended = new Promise<number | null>((settle) => child.once("exit", settle));
+    try {
+      for await (const line of createInterface({ input: child.stdout })) {
+        const { console: link }: { readonly console?: unknown } = Object(JSON.parse(line));
+        const [page = "", token = ""] = String(link).split("#token=");
+        const html = await (await fetch(page)).text();
+        const script = /src="([^"]+\.js)"/.exec(html)?.[1] ?? "";
+        assert.equal((await fetch(new URL(script, page))).headers.get("content-type"), "text/javascript; charset=utf-8");
+        const headers = { authorization: `Bearer ${token}` };
+        const described: unknown = await (await fetch(`${page}/api/openapi.json`, { headers })).json();
+        assert.ok(Object.keys(Object(described)["components"]["schemas"]).length > 30);
+        return;
+      }
+      assert.fail("troupe serve ended before it was ready");
+    } finally {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM");
+      await ended;
+    }
+  });
+
   test("an empty JavaScript project serves an actor #repository.tarball-javascript #cli.modules.javascript", async () => {
     await install(`zod@${version("zod")}`);
     // The example has no type annotation, so that it is JavaScript as well.

@@ -70,6 +70,18 @@ describe("the console of the command line", () => {
     assert.equal((await ready(without)).console, undefined);
   });
 
+  test("a page that is open does not hold up the end of its server", async () => {
+    // If it did, this would take all of that time.
+    const grace = ["--grace", "3600000"];
+    await using server = running("serve", COUNTER, "--http", "127.0.0.1:0", "--data", data, "--json", "--console", ...grace);
+    const { page, token } = linkOf(await ready(server));
+    const stream = await get(`${page}/api/stream?watch=figures,changes,traffic`, token);
+    assert.equal(stream.headers.get("content-type"), "text/event-stream");
+    server.child.kill("SIGTERM");
+    assert.match(await stream.text(), /^event: figures$/m);
+    assert.equal(await server.ended, 0);
+  });
+
   test("where callers have keys, its users sign in with one that has the scope troupe:operate", async () => {
     const keys = join(folder, "keys.json");
     const sha256 = (key: string): string => createHash("sha256").update(key).digest("hex");

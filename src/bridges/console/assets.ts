@@ -5,6 +5,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+/** One file of the page, as it is sent. */
 export interface ConsoleAsset {
   readonly type: string;
   readonly body: Uint8Array;
@@ -12,6 +13,7 @@ export interface ConsoleAsset {
   readonly immutable: boolean;
 }
 
+/** The page's files. */
 export interface ConsoleAssets {
   /** By the path below the console's own, such as `/assets/main-1a2b.js`. Pages of the application are all its `index.html`. */
   find(path: string): ConsoleAsset | undefined;

@@ -19,6 +19,7 @@ import type { ConsoleData } from "./data.ts";
 import { openApiRoute } from "./openapi.ts";
 import { type FoundRoute, RequestError, routeFinder } from "./routes.ts";
 
+/** What `consoleFor` takes. */
 export interface ConsoleOptions extends ConsoleData {
   /** Default `/console`. */
   readonly path?: string;

@@ -15,6 +15,7 @@ export interface RunningServer {
   readonly source: Source;
 }
 
+/** What the console shows, and what it may change. `consoleData` makes it for a server of your own. */
 export interface ConsoleData {
   readonly about: Pick<About, "name" | "version" | "engine" | "development" | "docs"> & Partial<Pick<About, "place" | "mcp">>;
   readonly reader: ActorReader;

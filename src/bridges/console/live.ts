@@ -66,6 +66,7 @@ interface SeenFault {
   readonly why: string;
 }
 
+/** What `recordLive` takes. */
 export interface LiveOptions {
   readonly clock?: Clock;
   /** Another observer, such as telemetry's. */

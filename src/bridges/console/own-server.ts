@@ -6,6 +6,7 @@ import { engineOperations, engineReader, type OperableEngine, type ReadableEngin
 import type { ConsoleData } from "./data.ts";
 import type { LiveRecorder } from "./live.ts";
 
+/** A server of your own, as `serveActors` returns it. */
 export interface OwnServer {
   /** A `LocalEngine`, as `serveActors` returns it. */
   readonly engine: Engine & ReadableEngine & OperableEngine;

@@ -27,6 +27,7 @@ export interface ConsoleRoute<Data> {
   handle(request: ConsoleRequest, data: Data): Promise<object | null>;
 }
 
+/** What the handler of a route receives. */
 export interface ConsoleRequest {
   /** Those of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;

@@ -5,6 +5,7 @@
 
 import type { ActorId, IndexValue, Json, JsonObject, ListName, OfferRef, Policy, Status } from "../../core/contract/index.ts";
 
+/** A page of a list. `next` is the value of `after` for the following page; absent: there are no more. */
 export interface PageOf<T> {
   readonly items: readonly T[];
   readonly next?: string;
@@ -50,6 +51,7 @@ export interface About {
   readonly docs: string;
 }
 
+/** A kind of actors, and how many of them there are. */
 export interface KindShape {
   readonly kind: string;
   readonly description?: string;
@@ -64,6 +66,7 @@ export interface KindShape {
   readonly indexes: readonly IndexShape[];
 }
 
+/** An index of a kind, as the page's filters need it. */
 export interface IndexShape {
   readonly name: string;
   readonly fields: readonly string[];
@@ -101,6 +104,7 @@ export interface Overview {
   readonly attention: readonly Finding[];
 }
 
+/** The clients of one name and revision, together. */
 export interface ClientShape {
   /** Name and version, as the client says. */
   readonly client: string;
@@ -143,6 +147,7 @@ export interface ActorRow {
   readonly fields?: Readonly<Record<string, Json>>;
 }
 
+/** Conditions on fields of an index, all of which must hold: a value, one of several, a range, or the beginning of a text. */
 export type IndexWhere = Readonly<
   Record<
     string,
@@ -153,6 +158,7 @@ export type IndexWhere = Readonly<
   >
 >;
 
+/** A page of actors, in the order of kinds and keys or of an index. */
 export interface ActorPage extends PageOf<ActorRow> {
   /** Counted only where that is cheap. */
   readonly total?: number;
@@ -206,6 +212,7 @@ export interface ViewerShape {
   readonly claims?: JsonObject;
 }
 
+/** A tool, resource or prompt as a viewer has it now: on, or off and why. */
 export interface OfferShape {
   readonly ref: OfferRef;
   readonly list: ListName;
@@ -231,6 +238,7 @@ export interface OfferShape {
   readonly link?: string;
 }
 
+/** A link of an actor: where it leads for a viewer, or why nowhere. */
 export interface LinkShape {
   readonly prefix: string;
   readonly to?: ActorId;
@@ -252,6 +260,7 @@ export interface CallInput {
   readonly can?: readonly string[];
 }
 
+/** What a call ends with. */
 export interface CallOutcome {
   /** `ok`, `refused` or `needs`, as the engine replied. */
   readonly reply: Json;
@@ -501,6 +510,7 @@ export interface BatchInput {
   readonly reason?: string;
 }
 
+/** What a batch ends with: how many were done, and those that failed with code and sentence. */
 export interface BatchOutcome {
   readonly done: number;
   readonly failed: readonly { readonly id: string; readonly code: string; readonly message: string }[];

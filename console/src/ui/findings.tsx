@@ -1,7 +1,6 @@
 // Owns: how findings are shown: what is wrong, what to do, and where. Does not own: finding them (GET /doctor).
 import { Link } from "wouter-preact";
 import type { Finding } from "../../../src/bridges/console/shapes.ts";
-import { about } from "../about.ts";
 import { Badge } from "./badge.tsx";
 import { Time } from "./time.tsx";
 import "./findings.css";
@@ -22,11 +21,7 @@ export const Findings = ({ findings }: { readonly findings: readonly Finding[] }
                 last <Time at={finding.lastAt} />
               </span>
             )}
-            {finding.docs === undefined ? null : (
-              <a href={docsAddress(finding.docs)} target="_blank" rel="noreferrer">
-                Documentation
-              </a>
-            )}
+            {finding.docs === undefined ? null : <Documentation page={finding.docs} />}
           </span>
         </div>
         {finding.page === undefined ? null : (
@@ -39,12 +34,12 @@ export const Findings = ({ findings }: { readonly findings: readonly Finding[] }
   </ul>
 );
 
-/** A page of the documentation, as an address. It is the reader who follows it: the console itself asks no other host. */
-function docsAddress(page: string): string {
-  const base = about.value?.docs ?? "";
-  try {
-    return new URL(page, base.endsWith("/") ? base : `${base}/`).href;
-  } catch {
-    return page;
-  }
-}
+/** A link where the documentation has an address. Otherwise its path in the package, which the browser cannot open. */
+const Documentation = ({ page }: { readonly page: string }) =>
+  /^https?:\/\//i.test(page) ? (
+    <a href={page} target="_blank" rel="noreferrer">
+      Documentation
+    </a>
+  ) : (
+    <code title="A file of the package. The command troupe docs searches the documentation.">{page.replace(/#.*/s, "")}</code>
+  );

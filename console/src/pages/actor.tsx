@@ -5,7 +5,7 @@ import { Link } from "wouter-preact";
 import type { ActorDetail } from "../../../src/bridges/console/shapes.ts";
 import { actorPath, get } from "../api.ts";
 import { useActorId, useParameter } from "../page-state.ts";
-import { useRefresh } from "../refresh.ts";
+import { useThrottledReload } from "../throttled-reload.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { readable } from "../ui/actor-link.tsx";
@@ -24,7 +24,7 @@ export function Actor() {
 function One({ id }: { readonly id: string }) {
   const [tab, setTab] = useParameter("tab", "state");
   const actor = useResource<ActorDetail>(id, (signal) => get(actorPath(id), {}, signal));
-  const refresh = useRefresh(actor);
+  const refresh = useThrottledReload(actor);
   useStream(
     "change",
     ({ items, more }) => {

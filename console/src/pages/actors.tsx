@@ -5,7 +5,7 @@ import type { Json } from "../../../src/core/contract/index.ts";
 import type { ActorPage, ActorRow } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
 import { get } from "../api.ts";
-import { useRefresh } from "../refresh.ts";
+import { useThrottledReload } from "../throttled-reload.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { ActorLink, readable } from "../ui/actor-link.tsx";
@@ -32,7 +32,7 @@ export function Actors() {
   const { query, index, isFiltered, clear } = filters;
   const { after } = pages;
   const list = useResource<ActorPage>(JSON.stringify([query, after]), (signal) => get("/actors", { ...query, after, limit: SIZE }, signal));
-  const rows = useFollowed(list.data.value?.items ?? NONE, useRefresh(list, REFRESH_MS));
+  const rows = useFollowed(list.data.value?.items ?? NONE, useThrottledReload(list, REFRESH_MS));
   const { value: page } = list.data;
 
   const selectAll = async (): Promise<void> => {

@@ -6,7 +6,7 @@ import { Badge } from "../ui/badge.tsx";
 import { Findings } from "../ui/findings.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { ErrorNote, Loading } from "../ui/states.tsx";
-import { Refresh, useRefresh } from "./lists/refresh.tsx";
+import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 const GROUPS = [
   ["error", "Errors", "something does not work"],
@@ -16,12 +16,12 @@ const GROUPS = [
 
 export function Doctor() {
   const report = useResource("doctor", (signal) => get<PageOf<Finding>>("/doctor", undefined, signal));
-  useRefresh(report.reload, 10_000);
+  usePolling(report.reload, 10_000);
   const findings = report.data.value?.items;
   return (
     <>
       <PageHead title="Doctor" what="what is wrong or unwise here, and what to do">
-        <Refresh reload={report.reload} />
+        <RefreshButton reload={report.reload} />
       </PageHead>
       {report.error.value === undefined ? null : <ErrorNote error={report.error.value} retry={report.reload} />}
       {findings === undefined ? (

@@ -16,7 +16,7 @@ import { Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { useChanged } from "./lists/changed.ts";
 import { Letter } from "./lists/letter.tsx";
-import { Refresh } from "./lists/refresh.tsx";
+import { RefreshButton } from "./lists/polling.tsx";
 
 const SIZE = 100;
 const WHAT = "messages that could not be delivered";
@@ -87,7 +87,7 @@ function LetterList() {
   return (
     <>
       <PageHead title="Dead letters" what={WHAT}>
-        <Refresh reload={list.reload} changed={changed} />
+        <RefreshButton reload={list.reload} changed={changed} />
       </PageHead>
       {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
       {rows === undefined ? (

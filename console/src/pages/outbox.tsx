@@ -9,7 +9,7 @@ import { Pager, usePages } from "../ui/pager.tsx";
 import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Until } from "../ui/time.tsx";
-import { Refresh, useRefresh } from "./lists/refresh.tsx";
+import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 const SIZE = 100;
 const WHAT = "messages between actors that are on their way";
@@ -30,12 +30,12 @@ function OutboxList() {
   const list = useResource(`outbox ${pages.after}`, (signal) =>
     get<PageOf<OutboxRow>>("/outbox", { after: pages.after, limit: SIZE }, signal),
   );
-  useRefresh(list.reload);
+  usePolling(list.reload);
   const rows = list.data.value?.items;
   return (
     <>
       <PageHead title="Outbox" what={WHAT}>
-        <Refresh reload={list.reload} />
+        <RefreshButton reload={list.reload} />
       </PageHead>
       {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
       {rows === undefined ? (

@@ -12,7 +12,7 @@ import { Choice } from "../ui/choice.tsx";
 import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
 import { SortedTable } from "../ui/table.tsx";
 import { duration, Until } from "../ui/time.tsx";
-import { Refresh, useRefresh } from "./lists/refresh.tsx";
+import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 const WHAT = "who is connected, and how long each waits";
 
@@ -31,7 +31,7 @@ function SessionList() {
   const [search, setSearch] = useParameter("search");
   const [revision, setRevision] = useParameter("revision");
   const list = useResource("sessions", (signal) => get<PageOf<SessionRow>>("/sessions", { limit: 500 }, signal));
-  useRefresh(list.reload);
+  usePolling(list.reload);
   const all = list.data.value?.items;
   const rows = all?.filter(
     (row) =>
@@ -42,7 +42,7 @@ function SessionList() {
   return (
     <>
       <PageHead title="Sessions" what={WHAT}>
-        <Refresh reload={list.reload} />
+        <RefreshButton reload={list.reload} />
       </PageHead>
       <div class="filters">
         <label class="grow">

@@ -10,7 +10,7 @@ import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { duration, Time } from "../ui/time.tsx";
 import { toast } from "../ui/toasts.tsx";
-import { Refresh, useRefresh } from "./lists/refresh.tsx";
+import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 /** The newest; the API has no pages of them. */
 const SIZE = 500;
@@ -30,7 +30,7 @@ export function Tasks() {
 
 function TaskList() {
   const list = useResource("tasks", (signal) => get<PageOf<TaskRow>>("/tasks", { limit: SIZE }, signal));
-  useRefresh(list.reload, 2_000);
+  usePolling(list.reload, 2_000);
   const rows = list.data.value?.items;
   const cancel = async ({ id, tool }: TaskRow): Promise<void> => {
     const yes = await confirm({
@@ -51,7 +51,7 @@ function TaskList() {
   return (
     <>
       <PageHead title="Tasks" what={WHAT}>
-        <Refresh reload={list.reload} />
+        <RefreshButton reload={list.reload} />
       </PageHead>
       {list.error.value === undefined ? null : <ErrorNote error={list.error.value} retry={list.reload} />}
       {rows === undefined ? (

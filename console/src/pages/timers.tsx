@@ -11,7 +11,7 @@ import { Pager, usePages } from "../ui/pager.tsx";
 import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { duration, Time, Until } from "../ui/time.tsx";
-import { Refresh, useRefresh } from "./lists/refresh.tsx";
+import { RefreshButton, usePolling } from "./lists/polling.tsx";
 
 const SIZE = 100;
 const WHAT = "what actors will do by themselves, soonest first";
@@ -33,12 +33,12 @@ function TimerList() {
   const list = useResource(`timers ${kind} ${pages.after}`, (signal) =>
     get<PageOf<TimerRow>>("/timers", { kind, after: pages.after, limit: SIZE }, signal),
   );
-  useRefresh(list.reload);
+  usePolling(list.reload);
   const rows = list.data.value?.items;
   return (
     <>
       <PageHead title="Timers" what={WHAT}>
-        <Refresh reload={list.reload} />
+        <RefreshButton reload={list.reload} />
       </PageHead>
       <div class="filters">
         <Choice

@@ -8,7 +8,7 @@ import type { Resource } from "./resource.ts";
 const PAUSE_MS = 300;
 
 /** Calls to it are merged. */
-export function useRefresh<T>({ loading, reload }: Resource<T>, pauseMs = PAUSE_MS): () => void {
+export function useThrottledReload<T>({ loading, reload }: Resource<T>, pauseMs = PAUSE_MS): () => void {
   const due = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const start = useRef(() => {

@@ -2,14 +2,14 @@
 import { useEffect, useRef } from "preact/hooks";
 import { paused } from "../../stream.ts";
 
-export const Refresh = ({ reload, changed = false }: { readonly reload: () => void; readonly changed?: boolean }) => (
+export const RefreshButton = ({ reload, changed = false }: { readonly reload: () => void; readonly changed?: boolean }) => (
   <button type="button" class={changed ? "small primary" : "small"} onClick={reload}>
     {changed ? "Changed: refresh" : "Refresh"}
   </button>
 );
 
 /** Loads anew every few seconds, but not in a hidden tab, in a pause, nor while the pointer is over a table: nothing jumps while it is read. */
-export function useRefresh(reload: () => void, everyMs = 5_000): void {
+export function usePolling(reload: () => void, everyMs = 5_000): void {
   const latest = useRef(reload);
   latest.current = reload;
   useEffect(() => {

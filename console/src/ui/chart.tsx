@@ -14,7 +14,15 @@ export interface Series {
   readonly fill?: boolean;
 }
 
-const colorOf = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** The colour of a variable as it is in the current theme. The variable itself may hold both: `light-dark(…)`, which a canvas cannot read. */
+function colorOf(name: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
 
 /**
  * A chart of the last minutes, with the newest values beside its title. It stands still while the pointer is over it or it has the focus,

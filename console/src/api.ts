@@ -17,6 +17,10 @@ export class ApiError extends Error {
   }
 }
 
+/** What was thrown, as an error that can be shown. */
+export const asApiError = (thrown: unknown): ApiError =>
+  thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", thrown instanceof Error ? thrown.message : String(thrown), 0);
+
 /** A query's members; those that are undefined or empty are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import { noteRefused } from "./about.ts";
-import { ApiError } from "./api.ts";
+import { type ApiError, asApiError } from "./api.ts";
 import { returns } from "./reachability.ts";
 
 export interface Resource<T> {
@@ -36,7 +36,7 @@ export function useResource<T>(key: string, load: (signal: AbortSignal) => Promi
       })
       .catch((thrown: unknown) => {
         if (controller.signal.aborted) return;
-        error.value = thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0);
+        error.value = asApiError(thrown);
         if (error.value.status === 401) noteRefused();
       })
       .finally(() => {

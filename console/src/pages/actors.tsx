@@ -4,7 +4,7 @@ import { Link } from "wouter-preact";
 import type { Json } from "../../../src/core/contract/index.ts";
 import type { ActorPage, ActorRow } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
-import { get } from "../api.ts";
+import { asApiError, get } from "../api.ts";
 import { useThrottledReload } from "../throttled-reload.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
@@ -51,7 +51,7 @@ export function Actors() {
       }
       if (from !== undefined) toast(`The first ${MOST_AT_ONCE.toLocaleString()} are selected: more cannot be changed at once.`);
     } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), "failed");
+      toast(asApiError(error).message, "failed");
     }
   };
 
@@ -105,7 +105,7 @@ export function Actors() {
       <BatchBar
         selection={selection}
         selectAll={page?.next === undefined && after === "" ? undefined : () => void selectAll()}
-        done={list.reload}
+        reload={list.reload}
       />
     </>
   );

@@ -1,14 +1,15 @@
 // Owns: the dead letters: why each was not delivered, what led to it, and what becomes of it. Does not own: one letter (lists/letter.tsx).
-import { useSignal } from "@preact/signals";
 import type { BatchOutcome, LetterRow, PageOf } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
-import { ApiError, get, run } from "../api.ts";
+import { get } from "../api.ts";
+import { useOperation } from "../operation.ts";
 import { useParameter } from "../page-state.ts";
 import { useResource } from "../resource.ts";
 import { ActorLink } from "../ui/actor-link.tsx";
 import { confirm } from "../ui/confirm.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Pager, usePages } from "../ui/pager.tsx";
+import { Progress } from "../ui/progress.tsx";
 import { useSelection } from "../ui/selection.ts";
 import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
@@ -37,7 +38,7 @@ function LetterList() {
   const pages = usePages();
   const [open, setOpen] = useParameter("open");
   const selection = useSelection();
-  const done = useSignal<number | undefined>(undefined);
+  const { progress, start } = useOperation<BatchOutcome>("/batch", { background: true });
   const list = useResource(`letters ${pages.after}`, (signal) =>
     get<PageOf<LetterRow>>("/letters", { after: pages.after, limit: SIZE }, signal),
   );
@@ -61,21 +62,11 @@ function LetterList() {
           },
     );
     if (yes === undefined) return;
-    done.value = 0;
-    try {
-      const { done: count, failed } = await run<BatchOutcome>(
-        "/batch",
-        { operation: `${fate}-letter`, ids },
-        (progress) => (done.value = progress.done),
-      );
-      const [first] = failed;
-      if (first !== undefined) toast(`${failed.length} of ${ids.length} failed: ${first.message}`, "failed");
-      if (count > 0)
-        toast(`${fate === "drop" ? "Dropped" : "Replayed"} ${count === 1 ? "1 letter" : `${count.toLocaleString()} letters`}.`);
-    } catch (error) {
-      toast(error instanceof ApiError ? error.message : String(error), "failed");
-    }
-    done.value = undefined;
+    const { result, error } = await start({ operation: `${fate}-letter`, ids }, ids.length);
+    if (error !== undefined) toast(error.message, "failed");
+    const { done = 0, failed: [first] = [] } = result ?? {};
+    if (first !== undefined) toast(`${result?.failed.length} of ${ids.length} failed: ${first.message}`, "failed");
+    if (done > 0) toast(`${fate === "drop" ? "Dropped" : "Replayed"} ${done === 1 ? "1 letter" : `${done.toLocaleString()} letters`}.`);
     selection.clear();
     if (ids.includes(open)) setOpen("");
     list.reload();
@@ -123,9 +114,9 @@ function LetterList() {
               ]}
             />
             <Pager pages={pages} count={rows.length} next={list.data.value?.next} size={SIZE} />
-            {chosen.length === 0 && done.value === undefined ? null : (
+            {chosen.length === 0 && progress === undefined ? null : (
               <div class="batch row" role="group" aria-label="Selected letters">
-                {done.value === undefined ? (
+                {progress === undefined ? (
                   <>
                     <span>{chosen.length} selected</span>
                     <span class="grow" />
@@ -140,18 +131,17 @@ function LetterList() {
                     </button>
                   </>
                 ) : (
-                  <label class="row grow">
-                    <span>
-                      {done.value} of {Math.max(chosen.length, 1)}
-                    </span>
-                    <progress max={Math.max(chosen.length, 1)} value={done.value} />
-                  </label>
+                  <Progress what="Letters" progress={progress} />
                 )}
               </div>
             )}
           </div>
           {letter === undefined ? null : (
-            <Letter letter={letter} onClose={() => setOpen("")} decide={operable ? (fate) => void decide(fate, [letter.id]) : undefined} />
+            <Letter
+              letter={letter}
+              onClose={() => setOpen("")}
+              decide={operable && progress === undefined ? (fate) => void decide(fate, [letter.id]) : undefined}
+            />
           )}
         </div>
       )}

@@ -1,7 +1,7 @@
 // Owns: tasks: calls that outlive their reply. Does not own: running them.
 import type { PageOf, TaskRow } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
-import { ApiError, get, post } from "../api.ts";
+import { asApiError, get, post } from "../api.ts";
 import { useResource } from "../resource.ts";
 import { Badge } from "../ui/badge.tsx";
 import { confirm } from "../ui/confirm.tsx";
@@ -44,7 +44,7 @@ function TaskList() {
       await post(`/tasks/${encodeURIComponent(id)}/cancel`);
       toast("Cancelled the task.");
     } catch (error) {
-      toast(error instanceof ApiError ? error.message : String(error), "failed");
+      toast(asApiError(error).message, "failed");
     }
     list.reload();
   };

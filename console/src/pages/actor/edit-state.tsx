@@ -3,8 +3,9 @@ import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { Json } from "../../../../src/core/contract/index.ts";
 import type { ActorDetail } from "../../../../src/bridges/console/shapes.ts";
-import { actorPath, ApiError, post } from "../../api.ts";
+import { actorPath, post } from "../../api.ts";
 import { differences } from "../../json-paths.ts";
+import { useAction } from "../../operation.ts";
 import { readable } from "../../ui/actor-link.tsx";
 import { confirm } from "../../ui/confirm.tsx";
 import { Diff } from "../../ui/diff.tsx";
@@ -28,17 +29,16 @@ export function EditState({
   const base = useSignal({ state: actor.state, head: actor.head, seq: actor.seq });
   const text = useSignal(JSON.stringify(actor.state, undefined, 2));
   const reason = useSignal("");
-  const error = useSignal<ApiError | undefined>(undefined);
-  const running = useSignal(false);
+  const { busy, error, act, clear } = useAction();
   const edited = useMemo(() => parse(text.value), [text.value]);
   const changes = useMemo(() => (edited === undefined ? undefined : differences(base.value.state, edited.value)), [edited, base.value]);
   const outdated = base.value.head !== actor.head;
-  const isReady = changes !== undefined && changes.length > 0 && reason.value.trim() !== "" && !running.value && !outdated;
+  const isReady = changes !== undefined && changes.length > 0 && reason.value.trim() !== "" && !busy && !outdated;
 
   const startOver = (): void => {
     base.value = { state: actor.state, head: actor.head, seq: actor.seq };
     text.value = JSON.stringify(actor.state, undefined, 2);
-    error.value = undefined;
+    clear();
   };
   const save = async (): Promise<void> => {
     if (!isReady || edited === undefined || changes === undefined) return;
@@ -50,16 +50,11 @@ export function EditState({
       danger: true,
     });
     if (sure === undefined) return;
-    running.value = true;
-    error.value = undefined;
-    try {
+    await act(async () => {
       await post(`${actorPath(actor.id)}/edit`, { state: edited.value, reason: reason.value.trim(), head: base.value.head });
       toast(`${readable(actor.id)} was edited.`);
       close();
-    } catch (thrown) {
-      error.value = thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0);
-    }
-    running.value = false;
+    });
     reload();
   };
 
@@ -97,7 +92,7 @@ export function EditState({
           onInput={({ currentTarget }) => (reason.value = currentTarget.value)}
         />
       </div>
-      {error.value === undefined ? null : <ErrorNote error={error.value} />}
+      {error === undefined ? null : <ErrorNote error={error} />}
       <div class="row">
         <button type="submit" class="primary" disabled={!isReady}>
           Write the edit …

@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import type { Json, JsonObject } from "../../../../src/core/contract/index.ts";
 import type { ActorDetail, CallInput, CallOutcome, OfferShape } from "../../../../src/bridges/console/shapes.ts";
 import { about, can, whyNot } from "../../about.ts";
-import { actorPath, ApiError, post } from "../../api.ts";
+import { actorPath, type ApiError, asApiError, post } from "../../api.ts";
 import { isList, isObject } from "../../json-paths.ts";
 import { useParameter } from "../../page-state.ts";
 import { JsonTree } from "../../ui/json-tree.tsx";
@@ -63,7 +63,7 @@ export function OfferPanel({
       outcome.value = { result: await post<CallOutcome>(`${actorPath(actor.id)}/call`, input) };
       reload();
     } catch (error) {
-      outcome.value = { error: error instanceof ApiError ? error : new ApiError("INTERNAL", String(error), 0) };
+      outcome.value = { error: asApiError(error) };
     }
     running.value = false;
     requestAnimationFrame(() => result.current?.scrollIntoView({ block: "nearest" }));

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useLocation } from "wouter-preact";
 import type { ActorDetail } from "../../../../src/bridges/console/shapes.ts";
 import { can } from "../../about.ts";
-import { actorPath, ApiError, post } from "../../api.ts";
+import { actorPath, asApiError, post } from "../../api.ts";
 import { readable } from "../../ui/actor-link.tsx";
 import { confirm, type Question } from "../../ui/confirm.tsx";
 import { toast } from "../../ui/toasts.tsx";
@@ -21,7 +21,7 @@ export function Operations({ actor, reload }: { readonly actor: ActorDetail; rea
     try {
       toast(await operation(given));
     } catch (error) {
-      toast(error instanceof ApiError ? error.message : String(error), "failed");
+      toast(asApiError(error).message, "failed");
     }
     running.value = false;
     reload();

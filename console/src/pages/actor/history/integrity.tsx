@@ -2,8 +2,9 @@
 // computation (chain-check.ts).
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActorDetail, EventTexts, PageOf, ProgressShape, Verified } from "../../../../../src/bridges/console/shapes.ts";
-import { actorPath, ApiError, get, run } from "../../../api.ts";
+import { actorPath, type ApiError, asApiError, get } from "../../../api.ts";
 import { ChainCheck, type Digest, digestHere } from "../../../chain-check.ts";
+import { useOperation } from "../../../operation.ts";
 import { Progress } from "../../../ui/progress.tsx";
 import { ErrorNote } from "../../../ui/states.tsx";
 import { ReceiptForm } from "./receipt.tsx";
@@ -19,8 +20,6 @@ type Phase =
   | { readonly is: "running"; readonly progress: ProgressShape }
   | { readonly is: "ended" }
   | { readonly is: "failed"; readonly error: ApiError };
-
-const errorOf = (thrown: unknown): ApiError => (thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0));
 
 /** Verifies by itself while that is quick, and goes on with each new event. */
 function useChainCheck({ id, seq }: ActorDetail, digest: Digest) {
@@ -45,7 +44,7 @@ function useChainCheck({ id, seq }: ActorDetail, digest: Digest) {
       }
       setPhase({ is: "ended" });
     } catch (thrown) {
-      setPhase(controller.signal.aborted ? (start === 0 ? { is: "idle" } : { is: "ended" }) : { is: "failed", error: errorOf(thrown) });
+      setPhase(controller.signal.aborted ? (start === 0 ? { is: "idle" } : { is: "ended" }) : { is: "failed", error: asApiError(thrown) });
     } finally {
       running.current = undefined;
     }
@@ -68,7 +67,8 @@ function useChainCheck({ id, seq }: ActorDetail, digest: Digest) {
 export function Integrity({ actor, open }: { readonly actor: ActorDetail; readonly open: (at: number) => void }) {
   const { phase, check, verify, cancel } = useChainCheck(actor, digestHere);
   const [receipt, setReceipt] = useState(false);
-  const server = useServerVerify(actor);
+  const server = useOperation<Verified>(`${actorPath(actor.id)}/verify`);
+  const verifyOnServer = (): void => void server.start({}, actor.seq);
   const { flaw } = check;
   return (
     <section class="integrity" aria-label="Verification">
@@ -105,7 +105,7 @@ export function Integrity({ actor, open }: { readonly actor: ActorDetail; readon
             Verify in this page
           </button>
         ) : null}
-        <button type="button" class="quiet" onClick={server.start} disabled={server.progress !== undefined}>
+        <button type="button" class="quiet" onClick={verifyOnServer} disabled={server.progress !== undefined}>
           Verify on the server
         </button>
         <button type="button" class="quiet" aria-expanded={receipt} onClick={() => setReceipt(!receipt)}>
@@ -114,33 +114,11 @@ export function Integrity({ actor, open }: { readonly actor: ActorDetail; readon
       </div>
       {phase.is === "failed" ? <ErrorNote error={phase.error} retry={() => void verify()} /> : null}
       {server.progress === undefined ? null : <Progress what="Verifying on the server" progress={server.progress} cancel={server.cancel} />}
-      {server.error === undefined ? null : <ErrorNote error={server.error} retry={server.start} />}
+      {server.error === undefined ? null : <ErrorNote error={server.error} retry={verifyOnServer} />}
       <div role="status">{server.result === undefined ? null : <ServerVerdict result={server.result} open={open} />}</div>
       {receipt ? <ReceiptForm actor={actor} /> : null}
     </section>
   );
-}
-
-function useServerVerify({ id, seq }: ActorDetail) {
-  const [progress, setProgress] = useState<ProgressShape | undefined>(undefined);
-  const [result, setResult] = useState<Verified | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  const running = useRef<AbortController | undefined>(undefined);
-  useEffect(() => () => running.current?.abort(), []);
-  const start = (): void => {
-    const controller = new AbortController();
-    running.current = controller;
-    setError(undefined);
-    setResult(undefined);
-    setProgress({ done: 0, total: seq });
-    void run<Verified>(`${actorPath(id)}/verify`, {}, (step) => setProgress({ total: seq, ...step }), controller.signal)
-      .then(setResult)
-      .catch((thrown: unknown) => {
-        if (!controller.signal.aborted) setError(errorOf(thrown));
-      })
-      .finally(() => setProgress(undefined));
-  };
-  return { progress, result, error, start, cancel: () => running.current?.abort() };
 }
 
 function ServerVerdict({ result: { ok, events, flaws }, open }: { readonly result: Verified; readonly open: (at: number) => void }) {

@@ -1,8 +1,9 @@
 // Owns: comparing a receipt that a client has with the chain, here and by the server. Does not own: receipts (src/core).
 import { useState } from "preact/hooks";
 import type { ActorDetail, EventTexts, PageOf, ReceiptCheck } from "../../../../../src/bridges/console/shapes.ts";
-import { actorPath, ApiError, get, post } from "../../../api.ts";
+import { actorPath, get, post } from "../../../api.ts";
 import { digestHere } from "../../../chain-check.ts";
+import { useAction } from "../../../operation.ts";
 import { ActorLink, readable } from "../../../ui/actor-link.tsx";
 import { ErrorNote } from "../../../ui/states.tsx";
 
@@ -45,15 +46,14 @@ interface Outcome extends ReceiptCheck {
 export function ReceiptForm({ actor: { id } }: { readonly actor: ActorDetail }) {
   const [text, setText] = useState("");
   const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const { error, act } = useAction();
   const receipt = receiptIn(text);
   const check = (): void => {
     if (receipt === undefined) return;
-    setError(undefined);
-    void (async () => {
+    void act(async () => {
       const answer = await post<ReceiptCheck>("/receipts/check", receipt);
       setOutcome({ ...answer, receipt, here: receipt.actor === id ? await isInChain(receipt) : undefined });
-    })().catch((thrown: unknown) => setError(thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0)));
+    });
   };
   return (
     <form

@@ -1,47 +1,32 @@
 // Owns: running a history again with the code that is served now, and what comes out differently. Does not own: running it (the API).
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { ActorDetail, ProgressShape, Replayed } from "../../../../../src/bridges/console/shapes.ts";
+import type { ActorDetail, Replayed } from "../../../../../src/bridges/console/shapes.ts";
 import { can, whyNot } from "../../../about.ts";
-import { actorPath, ApiError, run } from "../../../api.ts";
+import { actorPath } from "../../../api.ts";
 import { differences } from "../../../json-paths.ts";
+import { useOperation } from "../../../operation.ts";
 import { Diff } from "../../../ui/diff.tsx";
 import { Progress } from "../../../ui/progress.tsx";
 import { ErrorNote } from "../../../ui/states.tsx";
 
 export function Rerun({ actor: { id, seq }, open }: { readonly actor: ActorDetail; readonly open: (at: number) => void }) {
-  const [progress, setProgress] = useState<ProgressShape | undefined>(undefined);
-  const [result, setResult] = useState<Replayed | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  const running = useRef<AbortController | undefined>(undefined);
-  useEffect(() => () => running.current?.abort(), []);
-  const start = (): void => {
-    const controller = new AbortController();
-    running.current = controller;
-    setProgress({ done: 0, total: seq });
-    setError(undefined);
-    void run<Replayed>(`${actorPath(id)}/replay`, {}, (step) => setProgress({ total: seq, ...step }), controller.signal)
-      .then(setResult)
-      .catch((thrown: unknown) => {
-        if (!controller.signal.aborted) setError(thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0));
-      })
-      .finally(() => setProgress(undefined));
-  };
+  const { progress, result, error, start, cancel } = useOperation<Replayed>(`${actorPath(id)}/replay`);
+  const rerun = (): void => void start({}, seq);
   return (
     <section class="rerun" aria-label="Run again with the current code">
       <h2>Run again with the current code</h2>
       <p class="dim">Every turn is run again from its recorded message, with the code that is served now. Nothing is changed or sent.</p>
       {can("run") ? (
         progress === undefined ? (
-          <button type="button" onClick={start}>
+          <button type="button" onClick={rerun}>
             Run {seq.toLocaleString()} {seq === 1 ? "event" : "events"} again
           </button>
         ) : (
-          <Progress what="Events run" progress={progress} cancel={() => running.current?.abort()} />
+          <Progress what="Events run" progress={progress} cancel={cancel} />
         )
       ) : (
         <p class="dim">{whyNot("run")}</p>
       )}
-      {error === undefined ? null : <ErrorNote error={error} retry={start} />}
+      {error === undefined ? null : <ErrorNote error={error} retry={rerun} />}
       <div role="status">{result === undefined ? null : <Result result={result} open={open} />}</div>
     </section>
   );

@@ -2,28 +2,14 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import type { ActorDetail, EventRow, PageOf } from "../../../../../src/bridges/console/shapes.ts";
-import { actorPath, ApiError, get, post } from "../../../api.ts";
+import { actorPath, get, post } from "../../../api.ts";
+import { useAction } from "../../../operation.ts";
 import { useResource } from "../../../resource.ts";
 import { readable } from "../../../ui/actor-link.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { ErrorNote, Loading } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-
-/** What is done, and its failure, which stays in the dialog. */
-function useOperation(): readonly [error: ApiError | undefined, busy: boolean, run: (operation: () => Promise<void>) => void] {
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  const [busy, setBusy] = useState(false);
-  const run = (operation: () => Promise<void>): void => {
-    if (busy) return;
-    setBusy(true);
-    setError(undefined);
-    void operation()
-      .catch((thrown: unknown) => setError(thrown instanceof ApiError ? thrown : new ApiError("INTERNAL", String(thrown), 0)))
-      .finally(() => setBusy(false));
-  };
-  return [error, busy, run];
-}
 
 export function ForkDialog({
   actor: { id, kind, key },
@@ -36,10 +22,10 @@ export function ForkDialog({
 }) {
   const [, navigate] = useLocation();
   const [name, setName] = useState(`${key}-at-${at}`);
-  const [error, busy, run] = useOperation();
+  const { error, busy, act } = useAction();
   const to = `${kind}/${encodeURIComponent(name)}`;
   const fork = (): void =>
-    run(async () => {
+    void act(async () => {
       await post(`${actorPath(id)}/fork`, { to, at });
       toast(`${readable(to)} begins as ${readable(id)} was at event ${at}.`);
       close();
@@ -97,11 +83,11 @@ export function RevertDialog({
 }) {
   const [reason, setReason] = useState("");
   const [force, setForce] = useState(false);
-  const [error, busy, run] = useOperation();
+  const { error, busy, act } = useAction();
   const sent = useResource<Sent>(`sent ${id} ${at} ${seq}`, async (signal) => await sentAfter(id, at, signal));
   const some = (sent.data.value?.messages ?? 0) > 0 || error?.code === "SENT";
   const revert = (): void =>
-    run(async () => {
+    void act(async () => {
       const event = await post<{ readonly seq: number }>(`${actorPath(id)}/revert`, { to: at, reason, ...(force ? { force } : {}) });
       toast(`${readable(id)} is as it was at event ${at}.`);
       close();

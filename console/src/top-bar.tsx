@@ -17,17 +17,14 @@ const THEMES = { system: ["◐", "Theme: as the system's"], light: ["☀", "Them
 export function TopBar({ about: { name, mode, development } }: { readonly about: About }) {
   const [, go] = useLocation();
   const open = useSignal<"palette" | "help" | undefined>(undefined);
-  const before = useSignal<HTMLElement | undefined>(undefined);
   useEffect(() => {
     const show = (what: "palette" | "help"): void => {
-      if (open.value === undefined) before.value = document.activeElement instanceof HTMLElement ? document.activeElement : undefined;
       open.value = open.value === what ? undefined : what;
     };
     return listenForShortcuts({ open: (path) => go(path), palette: () => show("palette"), help: () => show("help") });
-  }, [go, open, before]);
+  }, [go, open]);
   const close = (): void => {
     open.value = undefined;
-    before.value?.focus();
   };
   const [icon, label] = THEMES[theme.value];
   return (

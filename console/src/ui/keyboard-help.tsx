@@ -1,21 +1,11 @@
 // Owns: the list of the keys that work on every page. Does not own: the keys (shortcuts.ts).
-import { useEffect, useRef } from "preact/hooks";
 import { isMac, pageKeys } from "../shortcuts.ts";
+import { Modal } from "./dialog.tsx";
 import "./palette.css";
 
 export function KeyboardHelp({ close }: { readonly close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog
-      ref={dialog}
-      class="palette help"
-      aria-labelledby="keyboard-help"
-      onCancel={(event) => {
-        event.preventDefault();
-        close();
-      }}
-    >
+    <Modal class="palette help" labelledBy="keyboard-help" close={close}>
       <div class="help-head">
         <h2 id="keyboard-help">Keyboard</h2>
         <button type="button" onClick={close}>
@@ -31,7 +21,7 @@ export function KeyboardHelp({ close }: { readonly close: () => void }) {
         ))}
         <Keys keys={["Esc"]} what="Close a dialog" />
       </dl>
-    </dialog>
+    </Modal>
   );
 }
 

@@ -1,6 +1,7 @@
 // Owns: a list of commands that is searched by typing and used by keyboard. Does not own: which commands there are.
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { Modal } from "./dialog.tsx";
 import { rank } from "./palette/rank.ts";
 import "./palette.css";
 
@@ -28,20 +29,9 @@ export function Palette({
   readonly close: () => void;
 }) {
   const id = useId();
-  const dialog = useRef<HTMLDialogElement>(null);
   const text = useSignal("");
   const found = useSignal<readonly Command[]>([]);
   const at = useSignal(0);
-  useEffect(() => {
-    const own = dialog.current;
-    if (own?.open === false) own.showModal();
-    const press = (event: MouseEvent): void => {
-      // Beside the dialog.
-      if (event.target === own) close();
-    };
-    own?.addEventListener("click", press);
-    return () => own?.removeEventListener("click", press);
-  }, [close]);
   useEffect(() => {
     const wanted = text.value.trim();
     if (search === undefined || wanted === "") {
@@ -87,15 +77,7 @@ export function Palette({
     ({ row }) => row.group,
   );
   return (
-    <dialog
-      ref={dialog}
-      class="palette"
-      aria-label="Commands"
-      onCancel={(event) => {
-        event.preventDefault();
-        close();
-      }}
-    >
+    <Modal class="palette" label="Commands" close={close} closeOutside>
       <div class="palette-inside">
         <input
           role="combobox"
@@ -147,7 +129,7 @@ export function Palette({
           </p>
         ) : null}
       </div>
-    </dialog>
+    </Modal>
   );
 }
 

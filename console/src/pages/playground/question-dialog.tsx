@@ -1,5 +1,5 @@
 // Owns: the dialog in which the user answers what a server asks. Does not own: the questions (questions.ts).
-import { useEffect, useRef } from "preact/hooks";
+import { Dialog } from "../../ui/dialog.tsx";
 import { ArgumentsField, useArguments } from "./arguments-field.tsx";
 import { question, type UserQuestion } from "./questions.ts";
 
@@ -11,65 +11,42 @@ export function QuestionDialog() {
 }
 
 function Ask({ one: { message, schema = NO_FIELDS, url, answer } }: { readonly one: UserQuestion }) {
-  const dialog = useRef<HTMLDialogElement>(null);
   const fields = useArguments(schema, {});
-  useEffect(() => {
-    dialog.current?.showModal();
-    const field = dialog.current?.querySelector("input, select, textarea");
-    if (field instanceof HTMLElement) field.focus();
-  }, []);
+  const cancel = (): void => answer({ action: "cancel" });
   const accept = (): void => {
     if (url !== undefined) return answer({ action: "accept" });
     const content = fields.checked();
     if (content !== undefined) answer({ action: "accept", content });
   };
   return (
-    <dialog
-      ref={dialog}
-      class="question"
-      aria-labelledby="question-title"
-      onCancel={(event) => {
-        event.preventDefault();
-        answer({ action: "cancel" });
-      }}
-    >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          accept();
-        }}
-        noValidate
-      >
-        <p class="dim small">The server asks</p>
-        <h2 id="question-title">{message}</h2>
-        {url === undefined ? (
-          <ArgumentsField fields={fields} schema={schema} />
-        ) : (
-          <p>
-            It asks you to open this page. Check its address first:
-            <br />
-            {/^https?:/.test(url) ? (
-              <a href={url} target="_blank" rel="noopener noreferrer">
-                {url}
-              </a>
-            ) : (
-              <code>{url}</code>
-            )}
-          </p>
-        )}
-        <div class="row">
-          <button type="submit" class="primary">
-            {url === undefined ? "Answer" : "I have done it"}
-          </button>
-          <button type="button" onClick={() => answer({ action: "decline" })}>
-            Decline
-          </button>
-          <span class="grow" />
-          <button type="button" class="quiet" onClick={() => answer({ action: "cancel" })}>
-            Cancel the question
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <Dialog title={message} context="The server asks" focusOn="input, select, textarea" noValidate close={cancel} submit={accept}>
+      {url === undefined ? (
+        <ArgumentsField fields={fields} schema={schema} />
+      ) : (
+        <p>
+          It asks you to open this page. Check its address first:
+          <br />
+          {/^https?:/.test(url) ? (
+            <a href={url} target="_blank" rel="noopener noreferrer">
+              {url}
+            </a>
+          ) : (
+            <code>{url}</code>
+          )}
+        </p>
+      )}
+      <div class="row">
+        <button type="submit" class="primary">
+          {url === undefined ? "Answer" : "I have done it"}
+        </button>
+        <button type="button" onClick={() => answer({ action: "decline" })}>
+          Decline
+        </button>
+        <span class="grow" />
+        <button type="button" class="quiet" onClick={cancel}>
+          Cancel the question
+        </button>
+      </div>
+    </Dialog>
   );
 }

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { Json } from "../../src/core/contract/index.ts";
 import { Badge } from "../src/ui/badge.tsx";
 import { Chart } from "../src/ui/chart.tsx";
+import { Fact, Facts } from "../src/ui/facts.tsx";
 import { JsonTree } from "../src/ui/json-tree.tsx";
 import { Pager } from "../src/ui/pager.tsx";
 import { useSelection } from "../src/ui/selection.ts";
@@ -89,6 +90,22 @@ export const dataStories: Stories = {
   },
   "JSON tree": () => <JsonTree label="A state" value={STATE} search changed={{ n: 1, paths: new Set(["/count", "/people/2/age"]) }} />,
   "JSON tree of a text": () => <JsonTree label="A text" value="Only a text." />,
+  Facts: () => (
+    <>
+      <Facts across>
+        <Fact name="Event">1,204</Fact>
+        <Fact name="State">12.0 KiB</Fact>
+        <Fact name="Parent" />
+      </Facts>
+      <Facts>
+        <Fact name="Who">ann</Fact>
+        <Fact name="Version of its kind">3</Fact>
+        <Fact name="Id">
+          <code>{"0123456789abcdef".repeat(8)}</code>
+        </Fact>
+      </Facts>
+    </>
+  ),
   Chart: () => (
     <Chart
       seconds={60}

@@ -10,6 +10,7 @@ import { useResource } from "../resource.ts";
 import { ActorLink, EventLink, readable } from "../ui/actor-link.tsx";
 import { CopyButton } from "../ui/copy.tsx";
 import { Diff } from "../ui/diff.tsx";
+import { Fact, Facts } from "../ui/facts.tsx";
 import { JsonTree } from "../ui/json-tree.tsx";
 import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
 import { duration, Time } from "../ui/time.tsx";
@@ -63,7 +64,7 @@ function Body({ event }: { readonly event: EventDetail }) {
         <h1>{type}</h1>
         <HashBadge check={checked.data.value} />
       </div>
-      <Facts event={event} />
+      <EventFacts event={event} />
       <p class="row links">
         <Link href={`/events/${id}/causes`}>What caused it, and what followed</Link>
         <Link href={`${actorPath(actor)}?tab=history&at=${seq}&show=state`}>The state after it</Link>
@@ -113,32 +114,25 @@ function HashBadge({ check }: { readonly check: HashCheck | undefined }) {
   return <span class="badge bad">hashes do not match</span>;
 }
 
-function Facts({ event }: { readonly event: EventDetail }) {
+function EventFacts({ event }: { readonly event: EventDetail }) {
   const { at, ms, cause, version, life } = event;
   return (
-    <dl class="facts">
+    <Facts>
       <Fact name="Who">
         <Who row={event} />
       </Fact>
       <Fact name="When">
         <Time at={at} />
       </Fact>
-      {ms === undefined ? null : <Fact name="Took">{duration(ms)}</Fact>}
+      <Fact name="Took">{ms === undefined ? undefined : duration(ms)}</Fact>
       <Fact name="Why">{cause === undefined ? "a request from outside" : <Cause id={cause} />}</Fact>
-      {version === undefined ? null : <Fact name="Version of its kind">{version}</Fact>}
+      <Fact name="Version of its kind">{version}</Fact>
       <Fact name="Life">
         <code>{life.slice(0, 12)}</code>
       </Fact>
-    </dl>
+    </Facts>
   );
 }
-
-const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);
 
 function Cause({ id }: { readonly id: string }) {
   const { data } = useResource<EventDetail | undefined>(
@@ -179,18 +173,15 @@ function Hashes({ event: { id, header, body }, check }: { readonly event: EventD
       <p class="dim">
         The id is the SHA-256 of the header, which names the event before and the SHA-256 of the body. This page computed both.
       </p>
-      <dl>
-        <dt>Id</dt>
-        <dd>
+      <Facts>
+        <Fact name="Id">
           <code>{id}</code> <Matches ok={check?.header} />
-        </dd>
-        <dt>Hash of the body</dt>
-        <dd>
+        </Fact>
+        <Fact name="Hash of the body">
           <code>{parsed?.body ?? "not known"}</code>{" "}
           {body === undefined ? <span class="badge dim">body erased</span> : <Matches ok={check?.body} />}
-        </dd>
-        <dt>Event before</dt>
-        <dd>
+        </Fact>
+        <Fact name="Event before">
           {parsed === undefined || parsed.parent === null ? (
             <span class="dim">none: it is the first</span>
           ) : (
@@ -198,8 +189,8 @@ function Hashes({ event: { id, header, body }, check }: { readonly event: EventD
               {parsed.parent}
             </Link>
           )}
-        </dd>
-      </dl>
+        </Fact>
+      </Facts>
       <Raw title="Header" text={header} />
       {body === undefined ? null : <Raw title="Body" text={body} />}
     </section>

@@ -38,17 +38,3 @@ export function Panel({
     </aside>
   );
 }
-
-/** Names and values, aligned. */
-export const Facts = ({ facts }: { readonly facts: readonly (readonly [name: string, value: ComponentChildren] | undefined)[] }) => (
-  <dl class="facts">
-    {facts.map((fact) =>
-      fact === undefined || fact[1] === undefined ? null : (
-        <div key={fact[0]}>
-          <dt>{fact[0]}</dt>
-          <dd>{fact[1]}</dd>
-        </div>
-      ),
-    )}
-  </dl>
-);

@@ -1,9 +1,9 @@
 // Owns: an actor's name, status, failure, and the operations on it as a whole. Does not own: its state and offers.
-import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 import type { ActorDetail } from "../../../../src/bridges/console/shapes.ts";
 import { ActorLink } from "../../ui/actor-link.tsx";
 import { Badge } from "../../ui/badge.tsx";
+import { Fact, Facts } from "../../ui/facts.tsx";
 import { bytes, Time } from "../../ui/time.tsx";
 import { Operations } from "./operations.tsx";
 
@@ -29,14 +29,14 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
         <span class="grow" />
         <Operations actor={actor} reload={reload} />
       </div>
-      <dl class="actor-facts">
-        <Fact name="Event" value={<span class="number">{seq.toLocaleString()}</span>} />
-        {lastAt === undefined ? null : <Fact name="Last message" value={<Time at={lastAt} />} />}
-        <Fact name="State" value={<span class="number">{bytes(stateBytes)}</span>} />
-        <Fact name="Stored" value={PLACES[persistence]} />
-        {owner === undefined ? null : <Fact name="Owner" value={<span class="id">{owner}</span>} />}
-        {parent === undefined ? null : <Fact name="Parent" value={<ActorLink id={parent} />} />}
-      </dl>
+      <Facts across>
+        <Fact name="Event">{seq.toLocaleString()}</Fact>
+        <Fact name="Last message">{lastAt === undefined ? undefined : <Time at={lastAt} />}</Fact>
+        <Fact name="State">{bytes(stateBytes)}</Fact>
+        <Fact name="Stored">{PLACES[persistence]}</Fact>
+        <Fact name="Owner">{owner === undefined ? undefined : <span class="id">{owner}</span>}</Fact>
+        <Fact name="Parent">{parent === undefined ? undefined : <ActorLink id={parent} />}</Fact>
+      </Facts>
       {failure === undefined ? null : (
         <div class="state error" role="alert">
           <strong>It failed: {failure.message}</strong> <code>{failure.code}</code>
@@ -47,10 +47,3 @@ export function Header({ actor, reload }: { readonly actor: ActorDetail; readonl
     </header>
   );
 }
-
-const Fact = ({ name, value }: { readonly name: string; readonly value: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-  </div>
-);

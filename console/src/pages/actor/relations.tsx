@@ -1,7 +1,7 @@
 // Owns: the tab with what an actor is connected to: parent, children, links, timers, mailbox. Does not own: those actors.
-import type { ComponentChildren } from "preact";
 import type { TimerRow } from "../../../../src/bridges/console/shapes.ts";
 import { ActorLink, EventLink } from "../../ui/actor-link.tsx";
+import { Fact, Facts } from "../../ui/facts.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { duration, Time } from "../../ui/time.tsx";
@@ -19,10 +19,10 @@ export function RelationsTab({ actor }: ActorTabProps) {
     <div class="relations">
       <section>
         <h2>Supervision</h2>
-        <dl class="pairs">
-          <Pair name="Parent">{parent === undefined ? <span class="dim">none: a caller started it</span> : <ActorLink id={parent} />}</Pair>
-          <Pair name="Owner">{owner === undefined ? <span class="dim">none</span> : <span class="id">{owner}</span>}</Pair>
-          <Pair name={children.length === 1 ? "1 child" : `${children.length.toLocaleString()} children`}>
+        <Facts>
+          <Fact name="Parent">{parent === undefined ? <span class="dim">none: a caller started it</span> : <ActorLink id={parent} />}</Fact>
+          <Fact name="Owner">{owner === undefined ? <span class="dim">none</span> : <span class="id">{owner}</span>}</Fact>
+          <Fact name={children.length === 1 ? "1 child" : `${children.length.toLocaleString()} children`}>
             {children.length === 0 ? <span class="dim">none</span> : null}
             <ul class="plain">
               {listed.map((id) => (
@@ -36,22 +36,22 @@ export function RelationsTab({ actor }: ActorTabProps) {
                 Show all {children.length.toLocaleString()}
               </button>
             ) : null}
-          </Pair>
-        </dl>
+          </Fact>
+        </Facts>
       </section>
       <section>
         <h2>Mailbox</h2>
-        <dl class="pairs">
-          <Pair name="Waiting">{queued === undefined ? <span class="dim">this engine does not say</span> : count(queued, "message")}</Pair>
-          <Pair name="Replies it owes">{pending.toLocaleString()}</Pair>
-          <Pair name="Handled">{count(messageCount, "message")}</Pair>
-          <Pair name="Last message">
+        <Facts>
+          <Fact name="Waiting">{queued === undefined ? <span class="dim">this engine does not say</span> : count(queued, "message")}</Fact>
+          <Fact name="Replies it owes">{pending.toLocaleString()}</Fact>
+          <Fact name="Handled">{count(messageCount, "message")}</Fact>
+          <Fact name="Last message">
             <Time at={lastMessageAt} />
-          </Pair>
-          <Pair name="Began">
+          </Fact>
+          <Fact name="Began">
             <Time at={createdAt} />
-          </Pair>
-        </dl>
+          </Fact>
+        </Facts>
       </section>
       <section class="whole">
         <h2>Links</h2>
@@ -79,15 +79,15 @@ export function RelationsTab({ actor }: ActorTabProps) {
       </section>
       <section class="whole">
         <h2>Identity</h2>
-        <dl class="pairs">
-          <Pair name="Kind">{kind}</Pair>
-          <Pair name="UUID">
+        <Facts>
+          <Fact name="Kind">{kind}</Fact>
+          <Fact name="UUID">
             <span class="id">{uid}</span>
-          </Pair>
-          <Pair name="Last event">
+          </Fact>
+          <Fact name="Last event">
             <EventLink id={head} />
-          </Pair>
-        </dl>
+          </Fact>
+        </Facts>
       </section>
     </div>
   );
@@ -107,10 +107,3 @@ const TIMER_COLUMNS = [
   },
   { head: "Set by", cell: ({ cause }: TimerRow) => (cause === undefined ? null : <EventLink id={cause} />), wide: true as const },
 ];
-
-const Pair = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-);

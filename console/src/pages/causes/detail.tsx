@@ -3,6 +3,7 @@ import { Link } from "wouter-preact";
 import { actorPath } from "../../api.ts";
 import { ActorLink, readable } from "../../ui/actor-link.tsx";
 import { readablePath } from "../../ui/diff.tsx";
+import { Fact, Facts } from "../../ui/facts.tsx";
 import { duration, Time } from "../../ui/time.tsx";
 import { replyOf, ValuePart } from "../../ui/value-part.tsx";
 import { Who } from "../../ui/who.tsx";
@@ -24,44 +25,20 @@ export function Detail({ step, select }: { readonly step: Step; readonly select:
           </span>
         </p>
       )}
-      <dl class="facts">
-        <div>
-          <dt>{letter === undefined ? "On" : "To"}</dt>
-          <dd>
-            <ActorLink id={actor} />
-          </dd>
-        </div>
-        <div>
-          <dt>Who</dt>
-          <dd>
-            <Who row={node} />
-          </dd>
-        </div>
-        <div>
-          <dt>When</dt>
-          <dd>
-            <Time at={at} />
-          </dd>
-        </div>
-        {parent === undefined ? null : (
-          <div>
-            <dt>Waited</dt>
-            <dd>{duration(waitedMs)}</dd>
-          </div>
-        )}
-        {ms === undefined ? null : (
-          <div>
-            <dt>Took</dt>
-            <dd>{duration(ms)}</dd>
-          </div>
-        )}
-        {attempts === undefined || attempts === 0 ? null : (
-          <div>
-            <dt>Failed attempts</dt>
-            <dd>{attempts}</dd>
-          </div>
-        )}
-      </dl>
+      <Facts>
+        <Fact name={letter === undefined ? "On" : "To"}>
+          <ActorLink id={actor} />
+        </Fact>
+        <Fact name="Who">
+          <Who row={node} />
+        </Fact>
+        <Fact name="When">
+          <Time at={at} />
+        </Fact>
+        <Fact name="Waited">{parent === undefined ? undefined : duration(waitedMs)}</Fact>
+        <Fact name="Took">{ms === undefined ? undefined : duration(ms)}</Fact>
+        <Fact name="Failed attempts">{attempts === 0 ? undefined : attempts}</Fact>
+      </Facts>
       {paths.length === 0 ? null : (
         <p class="dim">
           Changed <code>{paths.slice(0, MANY).join(", ")}</code>

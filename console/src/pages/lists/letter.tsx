@@ -2,8 +2,9 @@
 import { Link } from "wouter-preact";
 import type { LetterRow } from "../../../../src/bridges/console/shapes.ts";
 import { ActorLink, EventLink, readable } from "../../ui/actor-link.tsx";
+import { Fact, Facts } from "../../ui/facts.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
-import { Facts, Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/panel.tsx";
 import { Time } from "../../ui/time.tsx";
 
 export function Letter({
@@ -58,16 +59,18 @@ export function Letter({
         </details>
       )}
       <h3>The message</h3>
-      <Facts
-        facts={[
-          ["To", <ActorLink key="to" id={to} />],
-          ["From", from === undefined ? "a client" : <ActorLink key="from" id={from} />],
-          ["Principal", principal],
-          ["Since", <Time key="at" at={at} />],
-          ["Replayed", replays === 0 ? "never" : replays === 1 ? "once" : `${replays} times`],
-          ["Sent by event", cause === undefined ? undefined : <EventLink key="cause" id={cause} />],
-        ]}
-      />
+      <Facts>
+        <Fact name="To">
+          <ActorLink id={to} />
+        </Fact>
+        <Fact name="From">{from === undefined ? "a client" : <ActorLink id={from} />}</Fact>
+        <Fact name="Principal">{principal}</Fact>
+        <Fact name="Since">
+          <Time at={at} />
+        </Fact>
+        <Fact name="Replayed">{replays === 0 ? "never" : replays === 1 ? "once" : `${replays} times`}</Fact>
+        <Fact name="Sent by event">{cause === undefined ? undefined : <EventLink id={cause} />}</Fact>
+      </Facts>
       <JsonTree value={args} label="arguments of the message" />
       {decide === undefined ? null : (
         <div class="row panel-actions">

@@ -9,8 +9,9 @@ import { sessionLabel } from "../../session-label.ts";
 import { useResource } from "../../resource.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { copyText } from "../../ui/copy.tsx";
+import { Fact, Facts } from "../../ui/facts.tsx";
 import { JsonTree } from "../../ui/json-tree.tsx";
-import { Facts, Panel } from "../../ui/panel.tsx";
+import { Panel } from "../../ui/panel.tsx";
 import { ErrorNote, Loading } from "../../ui/states.tsx";
 import { bytes, duration, Time } from "../../ui/time.tsx";
 import { asCurl, asPlaygroundPath } from "./curl.ts";
@@ -41,31 +42,31 @@ function Contents({ detail }: { readonly detail: TrafficDetail }) {
   return (
     <>
       <Actions detail={detail} />
-      <Facts
-        facts={[
-          ["Status", <Badge key="status" word={status} />],
-          error === undefined ? undefined : ["Error", `${error.message} (${error.code})`],
-          ["Code", detail.code === undefined ? undefined : <code key="code">{detail.code}</code>],
-          ["When", <Time key="at" at={at} />],
-          ms === undefined ? undefined : ["Took", duration(ms)],
-          ["Size", responseBytes === undefined ? bytes(requestBytes) : `${bytes(requestBytes)} in, ${bytes(responseBytes)} out`],
-          ["From", direction === "in" ? "client to server" : "server to client"],
-          ["Client", client],
-          [
-            "Session",
-            session === undefined ? undefined : (
-              <Link key="session" href={`/traffic?session=${encodeURIComponent(session)}`}>
-                {sessionLabel(session)}
-              </Link>
-            ),
-          ],
-          ["Principal", principal],
-          [
-            "Over",
-            `${transport}, ${era === "modern" ? "stateless (2026-07-28)" : "with a session"}${peer === undefined ? "" : `, ${peer}`}`,
-          ],
-        ]}
-      />
+      <Facts>
+        <Fact name="Status">
+          <Badge word={status} />
+        </Fact>
+        <Fact name="Error">{error === undefined ? undefined : `${error.message} (${error.code})`}</Fact>
+        <Fact name="Code">{detail.code === undefined ? undefined : <code>{detail.code}</code>}</Fact>
+        <Fact name="When">
+          <Time at={at} />
+        </Fact>
+        <Fact name="Took">{ms === undefined ? undefined : duration(ms)}</Fact>
+        <Fact name="Size">
+          {responseBytes === undefined ? bytes(requestBytes) : `${bytes(requestBytes)} in, ${bytes(responseBytes)} out`}
+        </Fact>
+        <Fact name="From">{direction === "in" ? "client to server" : "server to client"}</Fact>
+        <Fact name="Client">{client}</Fact>
+        <Fact name="Session">
+          {session === undefined ? undefined : (
+            <Link href={`/traffic?session=${encodeURIComponent(session)}`}>{sessionLabel(session)}</Link>
+          )}
+        </Fact>
+        <Fact name="Principal">{principal}</Fact>
+        <Fact name="Over">
+          {`${transport}, ${era === "modern" ? "stateless (2026-07-28)" : "with a session"}${peer === undefined ? "" : `, ${peer}`}`}
+        </Fact>
+      </Facts>
       <h3>{direction === "in" ? "Request" : "Message"}</h3>
       <Message text={detail.request} cut={detail.requestCut === true} label="request" open />
       {responses.length === 0 ? null : <h3>{responses.length === 1 ? "Response" : `${responses.length} messages of the response`}</h3>}

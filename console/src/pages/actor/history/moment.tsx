@@ -7,6 +7,7 @@ import { actorPath, get } from "../../../api.ts";
 import { useParameter } from "../../../page-state.ts";
 import { type Resource, useResource } from "../../../resource.ts";
 import { Diff } from "../../../ui/diff.tsx";
+import { Fact, Facts } from "../../../ui/facts.tsx";
 import { JsonTree } from "../../../ui/json-tree.tsx";
 import { ErrorNote, Loading } from "../../../ui/states.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";
@@ -37,7 +38,7 @@ export function Moment({
   return (
     <section class="moment" aria-label="The event, and the state after it">
       {event.error.value === undefined ? null : <ErrorNote error={event.error.value} retry={event.reload} />}
-      {event.data.value === undefined ? <Loading what={`event ${at}`} /> : <Facts row={event.data.value} />}
+      {event.data.value === undefined ? <Loading what={`event ${at}`} /> : <EventSummary row={event.data.value} />}
       <Operations actor={actor} at={at} reverted={reverted} />
       <Tabs
         label="What to see of this moment"
@@ -70,37 +71,23 @@ export function Moment({
   );
 }
 
-function Facts({ row }: { readonly row: EventRow }) {
+function EventSummary({ row }: { readonly row: EventRow }) {
   const { seq, type, at, ms, id, args, reply, sent, erased } = row;
   return (
     <>
       <h2>
         <span class="dim">#{seq.toLocaleString()}</span> {type}
       </h2>
-      <dl class="facts">
-        <div>
-          <dt>Who</dt>
-          <dd>
-            <Who row={row} />
-          </dd>
-        </div>
-        <div>
-          <dt>When</dt>
-          <dd>
-            <Time at={at} />
-          </dd>
-        </div>
-        {ms === undefined ? null : (
-          <div>
-            <dt>Took</dt>
-            <dd>{duration(ms)}</dd>
-          </div>
-        )}
-        <div>
-          <dt>Sent</dt>
-          <dd>{sent === 0 ? "nothing" : sent === 1 ? "1 message" : `${sent} messages`}</dd>
-        </div>
-      </dl>
+      <Facts>
+        <Fact name="Who">
+          <Who row={row} />
+        </Fact>
+        <Fact name="When">
+          <Time at={at} />
+        </Fact>
+        <Fact name="Took">{ms === undefined ? undefined : duration(ms)}</Fact>
+        <Fact name="Sent">{sent === 0 ? "nothing" : sent === 1 ? "1 message" : `${sent} messages`}</Fact>
+      </Facts>
       {erased === true ? <p class="dim">Its body was erased: arguments, reply and changes are no longer known.</p> : null}
       <ValuePart label="Arguments" value={args} />
       <ValuePart label="Reply" value={replyOf(reply)} />

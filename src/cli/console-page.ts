@@ -37,7 +37,9 @@ const build = async (log: ServerLog): Promise<void> => {
     try {
       mkdirSync(lock);
       break;
-    } catch {
+    } catch (error) {
+      // A checkout that may not be written.
+      if (!isTaken(error)) throw error;
       if (ageOf(lock) > LOCK_MS) rmSync(lock, { recursive: true, force: true });
       await sleep(100);
     }
@@ -50,6 +52,8 @@ const build = async (log: ServerLog): Promise<void> => {
     rmSync(lock, { recursive: true, force: true });
   }
 };
+
+const isTaken = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EEXIST";
 
 const ageOf = (path: string): number => {
   const now = systemClock.now();

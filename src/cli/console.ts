@@ -8,6 +8,7 @@ import { isLoopback } from "../mcp/transport/listen.ts";
 import { consoleFiles } from "./console-page.ts";
 import { CONSOLE, consoleLink, consoleToken, diskOf, DOCS } from "./console-place.ts";
 import { DataDirectory } from "./data-directory.ts";
+import { faultFields } from "./fault-fields.ts";
 import { httpAddress } from "./listeners.ts";
 import type { ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -44,7 +45,7 @@ export const serveConsole = async (setting: ConsoleSetting): Promise<ServedConso
   return { live, mounts, link: consoleLink(token) };
 };
 
-const dataOf = ({ served, live, options, name, version, development, authenticated }: ConsoleSetting): ConsoleData => {
+const dataOf = ({ served, live, options, log, name, version, development, authenticated }: ConsoleSetting): ConsoleData => {
   const { ground } = served;
   const { data, node, store } = ground;
   const host = httpAddress(options)?.host ?? "";
@@ -72,6 +73,7 @@ const dataOf = ({ served, live, options, name, version, development, authenticat
     unserved: () => served.unserved(),
     errorPage: () => readFile(join(dirname(PROGRAM), "../docs/guide/errors.md"), "utf8"),
     ...(data === undefined ? {} : { disk: diskOf(new DataDirectory(data)) }),
+    onFault: (error) => log("error", "console-fault", { ...faultFields(error, development) }),
     now: () => systemClock.now(),
   };
 };

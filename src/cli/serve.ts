@@ -96,7 +96,7 @@ export const begin = async (modules: readonly string[], options: ServeOptions, v
     live === undefined
       ? logged
       : (level, event, fields) => {
-          live.note(level, event, fields);
+          live.logged(level, event, fields);
           logged(level, event, fields);
         };
   const inFull = dev !== undefined || options.log === "debug";

@@ -15,6 +15,7 @@ import { consoleFiles } from "./console-page.ts";
 import { CONSOLE, consoleLink, consoleToken, diskOf, DOCS } from "./console-place.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
+import { faultFields } from "./fault-fields.ts";
 import { serverLog } from "./log.ts";
 import { notesLoss } from "./noted-loss.ts";
 import { paintError, print } from "./output.ts";
@@ -30,7 +31,10 @@ export const showConsole = async (options: ConsoleCommand, version: string): Pro
   await using open = new AsyncDisposableStack();
   const stopped = stopSignal();
   const log = serverLog("warn", json, () => systemClock.now());
-  const data = await dataOf(options, version, open);
+  const data: ConsoleData = {
+    ...(await dataOf(options, version, open)),
+    onFault: (error) => log("error", "console-fault", { ...faultFields(error, true) }),
+  };
   const token = consoleToken();
   const assets = await consoleFiles(log);
   const listener = open.use(

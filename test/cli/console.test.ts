@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { lines, running, type Running, troupe } from "./run.ts";
+import { lines, running, type Running, runningIn, troupe } from "./run.ts";
 
 const COUNTER = "examples/counter-disk";
 
@@ -113,9 +113,10 @@ describe("the console of the command line", () => {
     assert.equal((await troupe("call", "counter/main", "tools/add", "--start", "--data", data, "--module", COUNTER)).code, 0);
     const exported = join(folder, "all.jsonl.gz");
     assert.equal((await troupe("export", exported, "--data", data)).code, 0);
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith("troupe-console-")).length;
+    // Its own: other tests have folders of that name, too.
+    const temporary = mkdtempSync(join(folder, "tmp-"));
     for (const place of [data, exported]) {
-      await using server = running("console", "--data", place, "--json");
+      await using server = runningIn({ TMPDIR: temporary }, "console", "--data", place, "--json");
       const { page, token } = linkOf(await ready(server));
       assert.equal((await get(`${page}/api`)).status, 401);
       const about = await json(await get(`${page}/api`, token));
@@ -128,7 +129,7 @@ describe("the console of the command line", () => {
       server.child.kill("SIGTERM");
       assert.equal(await server.ended, 0);
     }
-    assert.equal(readdirSync(tmpdir()).filter((name) => name.startsWith("troupe-console-")).length, before);
+    assert.deepEqual(readdirSync(temporary), []);
     const missing = await troupe("console", "--data", join(folder, "nowhere"));
     assert.equal(missing.code, 4);
   });

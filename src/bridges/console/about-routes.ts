@@ -5,7 +5,7 @@ import type { ConsoleData } from "./data.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { About, Ability, KindShape } from "./shapes.ts";
 
-export const aboutRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const aboutRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/",

@@ -179,6 +179,20 @@ describe("one actor in detail", () => {
     assert.ok(!JSON.stringify(body).includes("hunter2"));
   });
 
+  test("what the console fails with is reported to the server, and the client is only told that it failed", async () => {
+    const faults: unknown[] = [];
+    const broken = new TypeError("the disk said something private");
+    const more = {
+      reader: { ...storeReader(memoryStore()), state: () => Promise.reject(broken) },
+      onFault: (error: unknown) => void faults.push(error),
+    };
+    await using at = await servedConsole({ kinds: [note], store: memoryStore(), more });
+    const { status, body } = await at.client.get("/actors/note/a");
+    assert.deepEqual([status, Object(body["error"]).code], [500, "INTERNAL"]);
+    assert.doesNotMatch(JSON.stringify(body), /private/);
+    assert.deepEqual(faults, [broken]);
+  });
+
   test("a key is decoded once, and a missing actor is 404", async () => {
     await using at = await served();
     assert.equal((await at.client.read("/actors/note/c%2Fd"))["key"], "c/d");

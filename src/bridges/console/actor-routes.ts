@@ -1,15 +1,6 @@
 // Owns: the list of actors, and one actor in detail. Does not own: its chain (chain-routes.ts), what it offers (surface-routes.ts).
 
-import {
-  type ActorId,
-  type Change,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  type Row,
-  type Status,
-  type Viewer,
-} from "../../core/contract/index.ts";
+import { type ActorId, type Change, isJsonObject, type JsonObject, type Row, type Status, type Viewer } from "../../core/contract/index.ts";
 import { encodedKeyOf, isActorId, keyIn, kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorState } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
@@ -22,13 +13,14 @@ import {
   notFound,
   numberIn,
   objectIn,
-  redactedArgs,
+  pageLimit,
   serverOf,
   stateOf,
   textIn,
   turn,
 } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import { timerRow } from "./timer-rows.ts";
 import type { ActorDetail, ActorPage, ActorRow, TimerRow } from "./shapes.ts";
 
 const STATUSES = ["live", "failed", "stopped"] as const;
@@ -36,7 +28,7 @@ const ORDERS = ["asc", "desc"] as const;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
-export const actorRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const actorRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/actors",
@@ -46,11 +38,11 @@ export const actorRoutes: readonly ConsoleRoute<ConsoleData>[] = [
       status: { description: "Of this status only.", schema: { type: "string", enum: STATUSES } },
       search: { description: "Text that is in their ids, in any case. At most 20,000 actors are examined: go on with `next`." },
       index: { description: "The name of an index: its order, `where` and `text` apply." },
-      where: { description: "With `index`: a JSON object of conditions by field." },
+      where: { description: "With `index`: a JSON object of conditions by field.", schema: { type: "string" } },
       text: { description: "With `index`: words that the actors' texts must have." },
       order: { description: "With `index`: of its order.", schema: { type: "string", enum: ORDERS } },
       after: { description: "`next` of the page before." },
-      limit: { description: "How many.", schema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT } },
+      limit: pageLimit(MAX_LIMIT, DEFAULT_LIMIT),
     },
     answers: "ActorPage",
     handle: async (request, data) => (textIn(request, "index") === undefined ? await list(request, data) : await query(request, data)),
@@ -64,7 +56,7 @@ export const actorRoutes: readonly ConsoleRoute<ConsoleData>[] = [
   },
 ];
 
-const limitOf = (request: ConsoleRequest): number => numberIn(request, "limit", { least: 1, most: MAX_LIMIT }) ?? DEFAULT_LIMIT;
+const limitOf = (request: ConsoleRequest): number => numberIn(request, "limit") ?? DEFAULT_LIMIT;
 
 function rowOf(id: ActorId, status: Status, seq: number): ActorRow {
   return { id, kind: kindOf(id), key: keyIn(id) ?? encodedKeyOf(id), status, seq };
@@ -195,12 +187,7 @@ async function detail(id: ActorId, data: ConsoleData): Promise<ActorDetail> {
 
 /** Soonest first. */
 function timersOf(id: ActorId, { wakes, policy, lastMessageAt, status }: Row, data: ConsoleData): readonly TimerRow[] {
-  const timers = Object.entries(wakes).map(([name, wake]): TimerRow => {
-    const { at, action, everyMs, cron, timeZone, cause } = wake;
-    const args: Json | undefined =
-      wake.args === undefined ? undefined : redactedArgs(data, { id: "", to: id, action, args: wake.args, at, seed: "" });
-    return { actor: id, name, at, action, ...omitUndefined({ args, everyMs, cron, timeZone, cause }) };
-  });
+  const timers = Object.entries(wakes).map(([name, wake]) => timerRow(id, name, wake, data));
   if (policy?.expireMs !== undefined && status !== "stopped") timers.push({ actor: id, name: "", at: lastMessageAt + policy.expireMs });
   return timers.toSorted((one, other) => one.at - other.at);
 }

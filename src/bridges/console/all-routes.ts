@@ -4,7 +4,6 @@ import { aboutRoutes } from "./about-routes.ts";
 import { actorRoutes } from "./actor-routes.ts";
 import { causeRoutes } from "./cause-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
-import type { ConsoleData } from "./data.ts";
 import { operationRoutes } from "./operation-routes.ts";
 import { overviewRoutes } from "./overview-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
@@ -15,7 +14,7 @@ import { textRoutes } from "./text-routes.ts";
 import { trafficRoutes } from "./traffic-routes.ts";
 import { verifyRoutes } from "./verify-routes.ts";
 
-export const ALL_ROUTES: readonly ConsoleRoute<ConsoleData>[] = [
+export const ALL_ROUTES: readonly ConsoleRoute[] = [
   ...aboutRoutes,
   ...actorRoutes,
   ...causeRoutes,

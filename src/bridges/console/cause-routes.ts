@@ -12,7 +12,7 @@ import { redactedArgs, turn } from "./requests.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { CauseGraph, CauseNode } from "./shapes.ts";
 
-export const causeRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const causeRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/events/:id/causes",

@@ -5,29 +5,40 @@ import { diffStates, readBody, readHeader } from "../../core/chain/index.ts";
 import type { ActorId, ChainEvent, Json } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
 import { type ActorReader, stateAfter } from "../operate/index.ts";
-import type { ConsoleData } from "./data.ts";
 import { changedBy, eventRow, eventRows } from "./event-rows.ts";
-import { actorOf, badRequest, choiceIn, MAX_BYTES, notAvailable, notFound, numberIn, SEQ, stateOf, textIn, turn } from "./requests.ts";
+import {
+  actorOf,
+  badRequest,
+  choiceIn,
+  MAX_BYTES,
+  notAvailable,
+  notFound,
+  numberIn,
+  pageLimit,
+  SEQ,
+  stateOf,
+  textIn,
+  turn,
+} from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { EventDetail, EventRow, PageOf, StateAt, StateDiff } from "./shapes.ts";
 
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 100;
 const MAX_DIFFERENCES = 1_000;
-const NUMBER = { type: "integer", minimum: 0 };
 
-export const chainRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const chainRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/actors/:kind/:key/events",
     summary: "The events of an actor's chain. With filters, at most 5,000 are examined: go on with `next`.",
     query: {
-      after: { description: "Only those after this event, by its number.", schema: NUMBER },
+      after: { description: "Only those after this event, by its number.", schema: SEQ },
       before: {
         description: "Only those before this event, by its number. With `order=desc`, `next` is its value for the next page.",
-        schema: NUMBER,
+        schema: SEQ,
       },
-      limit: { description: "How many.", schema: { type: "integer", minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT } },
+      limit: pageLimit(MAX_LIMIT, DEFAULT_LIMIT),
       type: { description: "Of this type only, such as tools/add." },
       principal: { description: "Done for this principal only." },
       search: { description: "Text that is in their arguments, changes or replies, in any case." },
@@ -47,11 +58,11 @@ export const chainRoutes: readonly ConsoleRoute<ConsoleData>[] = [
     verb: "GET",
     path: "/actors/:kind/:key/state",
     summary: "The state of an actor after an event, or now.",
-    query: { at: { description: "The number of the event. Absent: the last one.", schema: NUMBER } },
+    query: { at: { description: "The number of the event. Absent: the last one.", schema: SEQ } },
     answers: "StateAt",
     handle: async (request, data) => {
       const id = actorOf(request);
-      return await stateAt(data.reader, id, numberIn(request, "at", SEQ));
+      return await stateAt(data.reader, id, numberIn(request, "at"));
     },
   },
   {
@@ -59,8 +70,8 @@ export const chainRoutes: readonly ConsoleRoute<ConsoleData>[] = [
     path: "/actors/:kind/:key/diff",
     summary: "Where the states after two events differ. At most 1,000 places.",
     query: {
-      from: { description: "The number of an event; 0: before the first.", schema: NUMBER },
-      to: { description: "The number of another. Absent: the last one.", schema: NUMBER },
+      from: { description: "The number of an event; 0: before the first.", schema: SEQ },
+      to: { description: "The number of another. Absent: the last one.", schema: SEQ },
     },
     answers: "StateDiff",
     handle: async (request, data) => await diff(request, data.reader),
@@ -77,9 +88,9 @@ type Filter = (event: ChainEvent) => boolean;
 async function events(request: ConsoleRequest, reader: ActorReader): Promise<PageOf<EventRow>> {
   const id = actorOf(request);
   const { seq } = await stateOf(reader, id);
-  const limit = numberIn(request, "limit", { least: 1, most: MAX_LIMIT }) ?? DEFAULT_LIMIT;
-  const after = numberIn(request, "after", SEQ) ?? 0;
-  const before = Math.min(numberIn(request, "before", SEQ) ?? seq + 1, seq + 1);
+  const limit = numberIn(request, "limit") ?? DEFAULT_LIMIT;
+  const after = numberIn(request, "after") ?? 0;
+  const before = Math.min(numberIn(request, "before") ?? seq + 1, seq + 1);
   const filter = filterIn(request);
   const found: ChainEvent[] = [];
   const descending = choiceIn(request, "order", ["asc", "desc"]) === "desc";
@@ -165,8 +176,8 @@ async function stateAt(reader: ActorReader, actor: ActorId, at: number | undefin
 async function diff(request: ConsoleRequest, reader: ActorReader): Promise<StateDiff> {
   const actor = actorOf(request);
   const now = await stateOf(reader, actor);
-  const from = numberIn(request, "from", SEQ) ?? Math.max(0, now.seq - 1);
-  const to = numberIn(request, "to", SEQ) ?? now.seq;
+  const from = numberIn(request, "from") ?? Math.max(0, now.seq - 1);
+  const to = numberIn(request, "to") ?? now.seq;
   if (now.persistence === "memory") throw notAvailable(`${actor} is in memory only: its earlier states are not stored.`);
   const stateOfEvent = async (seq: number): Promise<Json> => (seq === 0 ? null : (await stateAfter(reader, actor, seq)).state);
   const differences = diffStates(await stateOfEvent(from), await stateOfEvent(to), MAX_DIFFERENCES);

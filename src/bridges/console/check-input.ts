@@ -4,15 +4,15 @@ import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import type { Json, JsonObject } from "../../core/contract/index.ts";
 import { memoize } from "../../core/contract/internal.ts";
 import { compilerFor } from "../../core/schema/index.ts";
-import { type ConsoleRoute, RequestError } from "./routes.ts";
+import { type ConsoleRoute, RequestError, TEXT } from "./routes.ts";
 
-type Declared = Pick<ConsoleRoute<never>, "query" | "body">;
+type Declared = Pick<ConsoleRoute, "query" | "body">;
 
 const compile = (schema: JsonObject): ValidateFunction => compilerFor(schema).compile(schema);
 
 const bodyCheck = memoize((route: Declared) => (route.body === undefined ? undefined : compile(route.body)));
 const queryCheck = memoize(({ query = {} }: Declared) =>
-  compile({ type: "object", properties: Object.fromEntries(Object.entries(query).map(([name, { schema = {} }]) => [name, schema])) }),
+  compile({ type: "object", properties: Object.fromEntries(Object.entries(query).map(([name, { schema = TEXT }]) => [name, schema])) }),
 );
 
 /** Throws `BAD_REQUEST`. */

@@ -2,11 +2,11 @@
 
 import type { Caller, SessionReport } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
+import { sessionName } from "../../mcp/gateway/session-name.ts";
 import { clientLabel } from "./json-rpc-text.ts";
-import { LastMinute } from "./minute.ts";
+import { LastMinute } from "./last-minute.ts";
 import type { SessionRow, TrafficRow } from "./shapes.ts";
 import type { RecordedRow } from "./traffic-row.ts";
-import { sessionName } from "./traffic-text.ts";
 
 /** More are forgotten, the one that was silent for longest first. */
 const MOST_CLIENTS = 1_000;

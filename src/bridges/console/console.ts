@@ -18,6 +18,7 @@ import { checkBody, checkQuery } from "./check-input.ts";
 import type { ConsoleData } from "./data.ts";
 import { openApiRoute } from "./openapi.ts";
 import { type FoundRoute, RequestError, routeFinder } from "./routes.ts";
+import type { Failure } from "./shapes.ts";
 
 /** What `consoleFor` takes. */
 export interface ConsoleOptions extends ConsoleData {
@@ -76,7 +77,7 @@ export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
         refuseStranger(request, token);
         return await answerApi(finder, options, request, request.path.slice(path.length + "/api".length));
       } catch (error) {
-        return failure(error);
+        return failure(error, options);
       }
     },
   };
@@ -108,7 +109,7 @@ function refuseStranger(request: MountRequest, token: string | undefined): void 
     );
 }
 
-type Finder = ReturnType<typeof routeFinder<ConsoleData>>;
+type Finder = ReturnType<typeof routeFinder>;
 
 async function answerApi(finder: Finder, data: ConsoleData, request: MountRequest, path: string): Promise<Answer> {
   const found = finder.find(request.verb, path === "" ? "/" : path);
@@ -118,7 +119,7 @@ async function answerApi(finder: Finder, data: ConsoleData, request: MountReques
   return await runRoute(found, data, request);
 }
 
-async function runRoute({ route, params }: FoundRoute<ConsoleData>, data: ConsoleData, request: MountRequest): Promise<Answer> {
+async function runRoute({ route, params }: FoundRoute, data: ConsoleData, request: MountRequest): Promise<Answer> {
   const body = route.verb === "POST" ? bodyOf(request) : {};
   const query = new URLSearchParams(request.query);
   checkQuery(route, query);
@@ -148,7 +149,7 @@ async function runRoute({ route, params }: FoundRoute<ConsoleData>, data: Consol
     if (answer !== null) send("done", answer);
   } catch (error) {
     if (channel === undefined) throw error;
-    send("failed", describe(error));
+    send("failed", describe(error, data));
   }
   channel.close();
   return { status: 200 };
@@ -170,17 +171,17 @@ function isDeep(value: Json, depth = 0): boolean {
   return depth === MAX_DEPTH || Object.values(value).some((member) => isDeep(member, depth + 1));
 }
 
-const describe = (error: unknown): { readonly error: { readonly code: string; readonly message: string } } => ({
-  error:
-    error instanceof TroupeError || error instanceof RequestError || error instanceof OperationError
-      ? { code: error.code === "USAGE" ? "BAD_REQUEST" : error.code, message: error.message }
-      : { code: "INTERNAL", message: "The console failed: the server's log says why." },
-});
+function describe(error: unknown, { onFault }: ConsoleData): Failure {
+  if (error instanceof TroupeError || error instanceof RequestError || error instanceof OperationError)
+    return { error: { code: error.code === "USAGE" ? "BAD_REQUEST" : error.code, message: error.message } };
+  onFault?.(error);
+  return { error: { code: "INTERNAL", message: "The console failed: the server's log says why." } };
+}
 
-function failure(error: unknown): Answer {
+function failure(error: unknown, data: ConsoleData): Answer {
   const isKnown = error instanceof TroupeError || error instanceof OperationError;
   const status = error instanceof RequestError ? error.status : isKnown ? (STATUS[error.code] ?? 409) : 500;
-  return { status, headers: { ...SAFE_HEADERS, "cache-control": "no-store" }, body: JSON.stringify(describe(error)) };
+  return { status, headers: { ...SAFE_HEADERS, "cache-control": "no-store" }, body: JSON.stringify(describe(error, data)) };
 }
 
 function answerPage(assets: ConsoleAssets, path: string): Answer {

@@ -35,6 +35,8 @@ export interface ConsoleData {
   readonly errorPage?: () => Promise<string>;
   /** States may be edited outside development too. */
   readonly edit?: boolean;
+  /** Gets what the console failed with; clients are told only that it did. Default: ignored. */
+  readonly onFault?: (error: unknown) => void;
   readonly now: () => number;
 }
 

@@ -1,10 +1,10 @@
 // Owns: what is wrong or unwise, as the doctor and the overview show it. Does not own: the figures that it looks at.
 
-import { kindOf } from "../../core/contract/internal.ts";
+import { isAddress, kindOf } from "../../core/contract/internal.ts";
 import type { ActorId } from "../../core/contract/index.ts";
 import type { ConsoleData } from "./data.ts";
 import type { ErrorDoc } from "./error-docs.ts";
-import type { Noted } from "./live.ts";
+import type { LogEntry } from "./live.ts";
 import type { Finding } from "./shapes.ts";
 
 /** More of one sort are counted only. */
@@ -91,7 +91,7 @@ const notServed = ({ unserved }: ConsoleData): readonly Finding[] =>
 function processFindings({ live }: ConsoleData): readonly Finding[] {
   if (live === undefined) return [];
   const found: Finding[] = [];
-  const { loopMs } = live.pulse;
+  const { loopMs } = live.sampled;
   if (loopMs >= SLOW_LOOP_MS)
     found.push({
       level: "warning",
@@ -113,18 +113,16 @@ function processFindings({ live }: ConsoleData): readonly Finding[] {
 
 const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
-const isId = (value: string | undefined): value is ActorId => value?.includes("/") === true;
-
 function slowTurns({ live }: ConsoleData): readonly Finding[] {
-  const slowest = new Map<string, { readonly ms: number; readonly count: number; readonly last: Noted }>();
-  for (const noted of live?.noted ?? []) {
-    if (noted.event !== "turn-slow") continue;
-    const actor = text(noted.fields["actor"]);
-    if (!isId(actor)) continue;
-    const key = `${kindOf(actor)} ${text(noted.fields["action"]) ?? ""}`;
+  const slowest = new Map<string, { readonly ms: number; readonly count: number; readonly last: LogEntry }>();
+  for (const entry of live?.log ?? []) {
+    if (entry.event !== "turn-slow") continue;
+    const actor = text(entry.fields["actor"]);
+    if (!isAddress(actor)) continue;
+    const key = `${kindOf(actor)} ${text(entry.fields["action"]) ?? ""}`;
     const before = slowest.get(key);
-    const ms = Number(noted.fields["ms"] ?? 0);
-    slowest.set(key, { ms: Math.max(before?.ms ?? 0, ms), count: (before?.count ?? 0) + 1, last: noted });
+    const ms = Number(entry.fields["ms"] ?? 0);
+    slowest.set(key, { ms: Math.max(before?.ms ?? 0, ms), count: (before?.count ?? 0) + 1, last: entry });
   }
   return Array.from(slowest, ([, { ms, count, last }]): Finding => {
     const actor = text(last.fields["actor"]);
@@ -133,7 +131,7 @@ function slowTurns({ live }: ConsoleData): readonly Finding[] {
       code: "SLOW_TURN",
       title: `Turns of ${text(last.fields["action"]) ?? "an action"} took up to ${Math.round(ms)} ms`,
       advice: "A turn blocks everything else. Make it smaller, or make it `work` that waits outside of turns.",
-      ...(isId(actor) && { page: pageOf(actor) }),
+      ...(isAddress(actor) && { page: pageOf(actor) }),
       count,
       lastAt: last.at,
     };
@@ -151,12 +149,12 @@ const largeStates = ({ live }: ConsoleData): readonly Finding[] =>
   })).slice(0, MOST_OF_A_SORT);
 
 function indexFindings({ live, running }: ConsoleData): readonly Finding[] {
-  const building = new Map<string, Noted>();
-  for (const noted of live?.noted ?? []) {
-    const name = text(noted.fields["index"]);
+  const building = new Map<string, LogEntry>();
+  for (const entry of live?.log ?? []) {
+    const name = text(entry.fields["index"]);
     if (name === undefined) continue;
-    if (noted.event === "index-building") building.set(name, noted);
-    if (noted.event === "index-built") building.delete(name);
+    if (entry.event === "index-building") building.set(name, entry);
+    if (entry.event === "index-built") building.delete(name);
   }
   const found = Array.from(building, ([name, { fields, at }]): Finding => ({
     level: "warning",
@@ -174,7 +172,7 @@ function indexFindings({ live, running }: ConsoleData): readonly Finding[] {
       level: "warning",
       code: "INDEXES_NOT_SERVED",
       title: `This engine has no indexes: ${now.indexes.map(({ name }) => name).join(", ")}`,
-      advice: "Actors cannot be found by their contents on a cluster. Serve without --engine where they must be.",
+      advice: "Actors cannot be found by their contents here: use an engine that has `query`.",
     },
   ];
 }
@@ -206,25 +204,26 @@ const INTERNAL: ReadonlySet<string> = new Set([
   "IMPURE",
 ]);
 
-/** Faults and other errors in the log, by event and code. */
+/** Faults and other errors in the log, by code; those without one by event, error and actor. */
 function loggedErrors(data: ConsoleData): readonly Finding[] {
-  const found = new Map<string, { readonly count: number; readonly last: Noted }>();
-  for (const noted of data.live?.noted ?? []) {
-    if (noted.level !== "error") continue;
-    const key = text(noted.fields["code"]) ?? text(noted.fields["error"]) ?? noted.event;
-    found.set(key, { count: (found.get(key)?.count ?? 0) + 1, last: noted });
+  const found = new Map<string, { readonly count: number; readonly last: LogEntry }>();
+  for (const entry of data.live?.log ?? []) {
+    if (entry.level !== "error") continue;
+    const { code, error, actor } = entry.fields;
+    const key = text(code) ?? [entry.event, text(error), text(actor)].join(" ");
+    found.set(key, { count: (found.get(key)?.count ?? 0) + 1, last: entry });
   }
-  return Array.from(found, ([code, { count, last }]): Finding => {
-    const { fields, at } = last;
+  return Array.from(found.values(), ({ count, last: { event, fields, at } }): Finding => {
     const actor = text(fields["actor"]);
+    const code = text(fields["code"]);
     const why = text(fields["why"]) ?? text(fields["message"]);
     return {
       level: "error",
-      code,
-      title: `The log has ${last.event}${isId(actor) ? ` of ${actor}` : ""}${why === undefined ? "" : `: ${why.slice(0, 200)}`}`,
-      advice: "The server's log says where.",
-      docs: docsOf(data, "errors", code),
-      ...(isId(actor) && { page: pageOf(actor) }),
+      code: code ?? event,
+      title: `${isAddress(actor) ? actor : "The server"} logged ${event}${why === undefined ? "" : `: ${why.slice(0, 200)}`}`,
+      advice: "The server's log has the place in the code.",
+      ...(code !== undefined && { docs: docsOf(data, "errors", code) }),
+      ...(isAddress(actor) && { page: pageOf(actor) }),
       count,
       lastAt: at,
     };

@@ -15,14 +15,14 @@ import {
 import { isAddress, observers } from "../../core/contract/internal.ts";
 import { Bounded, isLarger } from "./bounded.ts";
 import type { RunningServer } from "./data.ts";
-import { Pulse, type PulseFigures } from "./pulse.ts";
+import { Sampler, type SampledFigures } from "./sampler.ts";
 import { SecretArguments } from "./secret-arguments.ts";
 import type { TrafficRow } from "./shapes.ts";
 import { RecordedGateway } from "./traffic-gateway.ts";
 import { Traffic } from "./traffic.ts";
 
 /** Something that the server wrote to its log. */
-export interface Noted {
+export interface LogEntry {
   readonly level: "debug" | "info" | "warn" | "error";
   readonly event: string;
   readonly fields: JsonObject;
@@ -41,15 +41,15 @@ export interface LiveRecorder extends Disposable {
   /** What runs from now on: its turns are counted, and its secret arguments hidden. `consoleFor` says it, before there are clients. */
   serves(running: () => RunningServer): void;
   /** Takes what is logged: faults, slow turns, indexes. The doctor explains it. */
-  note(level: Noted["level"], event: string, fields?: JsonObject): void;
+  logged(level: LogEntry["level"], event: string, fields?: JsonObject): void;
   /** The figures of the gateway and the engine, summed. */
   figures(): Figures;
   readonly traffic: Traffic;
   /** The newest 500, oldest first. */
-  readonly noted: readonly Noted[];
+  readonly log: readonly LogEntry[];
   /** Of the gateways. */
   readonly reports: Iterable<GatewayReport>;
-  readonly pulse: PulseFigures;
+  readonly sampled: SampledFigures;
   /** Actors that had faults: how many, and the last one. */
   readonly faulted: ReadonlyMap<ActorId, SeenFault>;
   /** Actors whose state was found to be large, and when. */
@@ -73,8 +73,8 @@ export interface LiveOptions {
   readonly beside?: Observer;
 }
 
-const MOST_NOTED = 500;
-const BEAT_MS = 1_000;
+const MOST_ENTRIES = 500;
+const SAMPLE_MS = 1_000;
 const MOST_FAULTED = 500;
 const MOST_LARGE = 50;
 const MAX_WHY = 200;
@@ -93,8 +93,8 @@ class Recorder implements LiveRecorder {
   #running: (() => RunningServer) | undefined;
   readonly #sources = new Set<() => Figures>();
   readonly #reports = new Set<GatewayReport>();
-  readonly #noted: Noted[] = [];
-  readonly #pulse: Pulse;
+  readonly #log: LogEntry[] = [];
+  readonly #sampler: Sampler;
   readonly #faulted = new Bounded<ActorId, SeenFault>(MOST_FAULTED);
   readonly #largeStates = new Bounded<ActorId, number>(MOST_LARGE);
   readonly #ends = new Set<() => void>();
@@ -103,7 +103,7 @@ class Recorder implements LiveRecorder {
   constructor({ clock = systemClock, beside }: LiveOptions) {
     this.#clock = clock;
     this.traffic = new Traffic({ clock, secrets: new SecretArguments(() => this.#running?.().kinds ?? []) });
-    this.#pulse = new Pulse(clock);
+    this.#sampler = new Sampler(clock);
     const own: Observer = {
       shows: (figures) => {
         this.#sources.add(figures);
@@ -111,18 +111,18 @@ class Recorder implements LiveRecorder {
       },
     };
     this.observer = observers(own, beside) ?? own;
-    this.#undo = clock.after(BEAT_MS, () => this.#beat());
+    this.#undo = clock.after(SAMPLE_MS, () => this.#sample());
   }
 
-  #beat(): void {
+  #sample(): void {
     const engine = this.#running?.().engine;
-    const changed = this.#pulse.beat(engine, this.traffic.received);
-    if (engine !== undefined && changed !== undefined) this.#weigh(engine, changed);
-    this.#undo = this.#clock.after(BEAT_MS, () => this.#beat());
+    const changed = this.#sampler.sample(engine, this.traffic.received);
+    if (engine !== undefined && changed !== undefined) this.#checkSize(engine, changed);
+    this.#undo = this.#clock.after(SAMPLE_MS, () => this.#sample());
   }
 
   /** One of the actors that changed in this second: large states are among them sooner or later. */
-  #weigh(engine: Engine, id: ActorId): void {
+  #checkSize(engine: Engine, id: ActorId): void {
     const snapshot = engine.readNow?.(id);
     if (snapshot === undefined || snapshot instanceof Promise) return;
     if (isLarger(snapshot.state, LARGE_STATE)) this.#largeStates.set(id, this.#clock.now());
@@ -138,10 +138,10 @@ class Recorder implements LiveRecorder {
     return new RecordedGateway(gateway, this.traffic, transport);
   }
 
-  note(level: Noted["level"], event: string, fields: JsonObject = {}): void {
+  logged(level: LogEntry["level"], event: string, fields: JsonObject = {}): void {
     const at = this.#clock.now();
-    this.#noted.push({ level, event, fields, at });
-    if (this.#noted.length > MOST_NOTED) this.#noted.shift();
+    this.#log.push({ level, event, fields, at });
+    if (this.#log.length > MOST_ENTRIES) this.#log.shift();
     const { actor, why } = fields;
     if (level !== "error" || !isAddress(actor)) return;
     const count = (this.#faulted.get(actor)?.count ?? 0) + 1;
@@ -161,16 +161,16 @@ class Recorder implements LiveRecorder {
     return () => void this.#ends.delete(run);
   }
 
-  get noted(): readonly Noted[] {
-    return this.#noted;
+  get log(): readonly LogEntry[] {
+    return this.#log;
   }
 
   get reports(): Iterable<GatewayReport> {
     return this.#reports;
   }
 
-  get pulse(): PulseFigures {
-    return this.#pulse.figures();
+  get sampled(): SampledFigures {
+    return this.#sampler.figures();
   }
 
   figures(): Figures {
@@ -184,7 +184,7 @@ class Recorder implements LiveRecorder {
   close(): void {
     for (const end of this.#ends) end();
     this.#undo();
-    this.#pulse.close();
+    this.#sampler.close();
     this.traffic.close();
     this.#sources.clear();
   }

@@ -4,16 +4,11 @@
 import { isJsonObject, type JsonObject } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
 import type { ConsoleAssets } from "./assets.ts";
-import type { ConsoleData } from "./data.ts";
-import { type ConsoleRoute, RequestError } from "./routes.ts";
+import { type ConsoleRoute, RequestError, TEXT } from "./routes.ts";
 
 /** `GET /openapi.json`. `path`: where the API is. */
-export function openApiRoute(
-  routes: readonly ConsoleRoute<ConsoleData>[],
-  path: string,
-  assets: ConsoleAssets | undefined,
-): ConsoleRoute<ConsoleData> {
-  const own: ConsoleRoute<ConsoleData> = {
+export function openApiRoute(routes: readonly ConsoleRoute[], path: string, assets: ConsoleAssets | undefined): ConsoleRoute {
+  const own: ConsoleRoute = {
     verb: "GET",
     path: "/openapi.json",
     summary: "This API, as an OpenAPI 3.1 document.",
@@ -38,7 +33,7 @@ interface OpenApiOptions {
   readonly version: string;
 }
 
-type Route = Omit<ConsoleRoute<ConsoleData>, "handle">;
+type Route = Omit<ConsoleRoute, "handle">;
 
 /** The document that tools and coding agents read. */
 function openApiDocument({ routes, schemas, path, version }: OpenApiOptions): JsonObject {
@@ -85,7 +80,7 @@ function operation(route: Route): JsonObject {
       description: PATH_PARAMETERS[name] ?? name,
       schema: { type: "string" },
     })),
-    ...Object.entries(query).map(([name, { description, schema = { type: "string" } }]) => ({ name, in: "query", description, schema })),
+    ...Object.entries(query).map(([name, { description, schema = TEXT }]) => ({ name, in: "query", description, schema })),
   ];
   const events = { description: EVENTS, ...content("text/event-stream", { type: "string" }), "x-events": shapeOf(answers) };
   return {

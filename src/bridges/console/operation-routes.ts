@@ -11,6 +11,7 @@ import type { BatchOutcome, Done, Written } from "./shapes.ts";
 
 const REASON = { type: "string", minLength: 1, maxLength: 1_000, description: "Why; the chain records it." };
 const SEQ = { type: "integer", minimum: 1 };
+const MAX_IDS = 10_000;
 
 const body = (properties: JsonObject, ...required: readonly string[]): JsonObject => ({
   type: "object",
@@ -22,7 +23,7 @@ const body = (properties: JsonObject, ...required: readonly string[]): JsonObjec
 type Run = (request: ConsoleRequest, operate: Operate, data: ConsoleData) => Promise<Json>;
 
 /** One that writes an event, or ends in a refusal. */
-function operation(name: string, summary: string, schema: JsonObject, answers: "Done" | "Written", run: Run): ConsoleRoute<ConsoleData> {
+function operation(name: string, summary: string, schema: JsonObject, answers: "Done" | "Written", run: Run): ConsoleRoute {
   return {
     verb: "POST",
     path: `/actors/:kind/:key/${name}`,
@@ -36,7 +37,7 @@ function operation(name: string, summary: string, schema: JsonObject, answers: "
   };
 }
 
-export const operationRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const operationRoutes: readonly ConsoleRoute[] = [
   operation("stop", "Ends an actor, and its children with it.", body({ reason: REASON }), "Done", (request, operate) =>
     operate("stop", { actor: actorOf(request), reason: textOr(request.body["reason"], "stopped in the console") }),
   ),
@@ -90,7 +91,7 @@ export const operationRoutes: readonly ConsoleRoute<ConsoleData>[] = [
     body: body(
       {
         operation: { type: "string", enum: ["stop", "restart", "replay-letter", "drop-letter"] },
-        ids: { type: "array", items: { type: "string" }, minItems: 1, maxItems: 10_000 },
+        ids: { type: "array", items: { type: "string" }, minItems: 1, maxItems: MAX_IDS },
         reason: REASON,
       },
       "operation",
@@ -125,15 +126,13 @@ function writtenIn(done: Json): Written {
 
 // ── batches ─────────────────────────────────────────────────────────────────
 
-const MAX_IDS = 10_000;
 /** More failures are counted only. */
 const MAX_FAILURES = 1_000;
 const AT_ONCE = 20;
 
 async function batch(request: ConsoleRequest, operate: Operate): Promise<BatchOutcome> {
   const { operation: name, ids, reason } = request.body;
-  if (!isTexts(ids) || ids.length === 0 || ids.length > MAX_IDS)
-    throw badRequest(`ids must be a list of 1 to ${MAX_IDS} ids of actors or dead letters.`);
+  if (!isTexts(ids)) throw badRequest("ids must be a list of ids.");
   const one = operationOf(name, textOr(reason, "stopped in the console"), operate);
   const failed: { readonly id: string; readonly code: string; readonly message: string }[] = [];
   let done = 0;

@@ -8,7 +8,7 @@ import { overviewOf } from "./overview.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { Finding, PageOf } from "./shapes.ts";
 
-export const overviewRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const overviewRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/overview",

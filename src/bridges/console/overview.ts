@@ -6,7 +6,7 @@ import { kindOf, omitUndefined } from "../../core/contract/internal.ts";
 import type { SeenClient } from "./clients.ts";
 import type { ConsoleData } from "./data.ts";
 import { failedActors, findings } from "./doctor.ts";
-import { LastMinute } from "./minute.ts";
+import { LastMinute } from "./last-minute.ts";
 import type { ClientShape, Overview } from "./shapes.ts";
 
 /** Several pages ask at once: they get the same figures. */
@@ -62,7 +62,7 @@ export class OverviewSource {
     const failed = live === undefined ? [] : failedActors(this.#data);
     const total = Object.values(counted.byKind).reduce((sum, { live: there }) => sum + there, 0);
     const minute = live?.traffic.minute.figures(at);
-    const pulse = live?.pulse;
+    const sampled = live?.sampled;
     const { heapUsed, rss } = process.memoryUsage();
     const byKind = Object.fromEntries(
       Object.entries(counted.byKind).map(([kind, { live: there, stopped }]) => {
@@ -74,11 +74,11 @@ export class OverviewSource {
     const outbox = figures.outbox ?? counted.outbox;
     return {
       at,
-      uptimeMs: pulse?.uptimeMs ?? at - this.#startedAt,
+      uptimeMs: sampled?.uptimeMs ?? at - this.#startedAt,
       actors: { total, live: Math.max(0, total - failedCount), failed: failedCount, inMemory: figures.actors ?? 0 },
       byKind,
-      turnsPerSecond: pulse?.turnsPerSecond ?? 0,
-      requestsPerSecond: pulse?.requestsPerSecond ?? 0,
+      turnsPerSecond: sampled?.turnsPerSecond ?? 0,
+      requestsPerSecond: sampled?.requestsPerSecond ?? 0,
       latencyMs: minute?.latencyMs ?? NO_LATENCY,
       ...omitUndefined({
         outbox,
@@ -94,7 +94,7 @@ export class OverviewSource {
       slowTurns: figures.slowTurns ?? 0,
       ...omitUndefined({ disk: counted.disk }),
       memory: { heapBytes: heapUsed, rssBytes: rss },
-      loopMs: pulse?.loopMs ?? 0,
+      loopMs: sampled?.loopMs ?? 0,
       attention: findings(this.#data, omitUndefined({ letters: counted.letters }))
         .filter(({ level }) => level !== "note")
         .slice(0, MOST_ATTENTION),

@@ -1,30 +1,34 @@
 // Owns: the routes about messages and timers that wait: dead letters, the outbox, timers. Does not own: delivering them.
 
-import type { ActorId, DeadLetter, Due, Message } from "../../core/contract/index.ts";
+import type { ActorId, DeadLetter } from "../../core/contract/index.ts";
 import { isActorId, omitUndefined } from "../../core/contract/internal.ts";
 import type { ActorReader } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import { eventRow } from "./event-rows.ts";
-import { badRequest, notAvailable, numberIn, redactedArgs, textIn, turn } from "./requests.ts";
+import { badRequest, notAvailable, numberIn, pageLimit, redactedArgs, textIn, turn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
+import { timerRow } from "./timer-rows.ts";
 import type { Done, EventRow, LetterRow, OutboxRow, PageOf, TimerRow } from "./shapes.ts";
 
 const MOST = 200;
-const BOUNDS = { least: 1, most: MOST };
-const LIMIT = { description: "At most so many.", schema: { type: "integer", minimum: 1, maximum: MOST, default: 50 } };
+const PAGE = 50;
+const LIMIT = pageLimit(MOST, PAGE);
 /** A page is found by reading all before it. */
 const MOST_LETTERS = 10_000;
 /** Events that are read to find the roots of one page. */
 const MOST_READ = 500;
 const FAR = Number.MAX_SAFE_INTEGER;
 
-export const queueRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const queueRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/letters",
     summary: "Dead letters: messages that failed three times, each with the request that it began with.",
     query: {
-      after: { description: "How many to leave out: `next` of the page before.", schema: { type: "integer", minimum: 0 } },
+      after: {
+        description: "How many to leave out: `next` of the page before.",
+        schema: { type: "integer", minimum: 0, maximum: MOST_LETTERS },
+      },
       limit: LIMIT,
     },
     answers: "PageOf<LetterRow>",
@@ -68,8 +72,8 @@ export const queueRoutes: readonly ConsoleRoute<ConsoleData>[] = [
 async function letters(request: ConsoleRequest, data: ConsoleData): Promise<PageOf<LetterRow>> {
   const { reader } = data;
   if (reader.letters === undefined) throw notAvailable("This engine does not list its dead letters.");
-  const after = numberIn(request, "after", { least: 0, most: MOST_LETTERS }) ?? 0;
-  const limit = numberIn(request, "limit", BOUNDS) ?? 50;
+  const after = numberIn(request, "after") ?? 0;
+  const limit = numberIn(request, "limit") ?? PAGE;
   const found = (await reader.letters(after + limit + 1)).slice(after);
   const roots = new Roots(reader);
   const items: LetterRow[] = [];
@@ -134,13 +138,15 @@ async function settle({ params, body }: ConsoleRequest, { operate }: ConsoleData
 async function timers(request: ConsoleRequest, data: ConsoleData): Promise<PageOf<TimerRow>> {
   const { reader } = data;
   if (reader.due === undefined) throw notAvailable("This engine does not list its timers.");
-  const limit = numberIn(request, "limit", BOUNDS) ?? 50;
+  const limit = numberIn(request, "limit") ?? PAGE;
   const kind = textIn(request, "kind");
   const after = placeIn(textIn(request, "after"));
   const found = await reader.due(FAR, limit, () => undefined, kind === undefined ? undefined : [kind], after);
   const items: TimerRow[] = [];
   for (const due of found) {
-    items.push(await timerRow(due, data));
+    const { id, wake: name, at } = due;
+    const wake = (await reader.row?.(id))?.wakes[name];
+    items.push(wake === undefined ? { actor: id, name, at } : timerRow(id, name, wake, data));
     await turn();
   }
   const last = found.findLast(({ id }, at) => found.findIndex((one) => one.id === id) === at);
@@ -155,19 +161,9 @@ function placeIn(text: string | undefined): { readonly at: number; readonly id: 
   throw badRequest("after must be `next` of the page before.");
 }
 
-async function timerRow({ id, wake: name, at }: Due, data: ConsoleData): Promise<TimerRow> {
-  const row = await data.reader.row?.(id);
-  const wake = row?.wakes[name];
-  if (wake === undefined) return { actor: id, name, at };
-  const { action, everyMs, cron, timeZone, cause } = wake;
-  const message: Message = { id: "", to: id, action, args: wake.args ?? null, at, seed: "" };
-  const args = wake.args === undefined ? undefined : redactedArgs(data, message);
-  return { actor: id, name, at, action, ...omitUndefined({ args, everyMs, cron, timeZone, cause }) };
-}
-
 async function outbox(request: ConsoleRequest, { reader }: ConsoleData): Promise<PageOf<OutboxRow>> {
   if (reader.undelivered === undefined) throw notAvailable("This engine does not list what it has yet to deliver.");
-  const limit = numberIn(request, "limit", BOUNDS) ?? 50;
+  const limit = numberIn(request, "limit") ?? PAGE;
   const found = await reader.undelivered(limit, () => undefined);
   return {
     items: found.map(({ message: { id, to, action, from, at }, failures }) => ({

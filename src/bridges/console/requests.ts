@@ -12,7 +12,7 @@ import {
 import { isActorId, kindOf, tryParseJson } from "../../core/contract/internal.ts";
 import type { ActorReader, ActorState } from "../operate/index.ts";
 import type { ConsoleData, RunningServer } from "./data.ts";
-import { type ConsoleRequest, RequestError } from "./routes.ts";
+import { type ConsoleRequest, type QueryParameter, RequestError } from "./routes.ts";
 
 export const badRequest = (message: string): RequestError => new RequestError(400, "BAD_REQUEST", message);
 export const notFound = (message: string): RequestError => new RequestError(404, "NOT_FOUND", message);
@@ -33,40 +33,31 @@ export async function stateOf(reader: ActorReader, id: ActorId): Promise<ActorSt
   return found;
 }
 
-interface Bounds {
-  readonly least: number;
-  readonly most: number;
-}
+// ── the query, which its route's schemas have been held to (check-input.ts) ─
 
-/** A whole number. Undefined: it is absent. Throws `BAD_REQUEST`. */
-export function numberIn({ query }: ConsoleRequest, name: string, { least, most }: Bounds): number | undefined {
+/** A number. Undefined: it is absent. */
+export function numberIn({ query }: ConsoleRequest, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null || text === "") return undefined;
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw badRequest(`${name} must be a whole number from ${least} to ${most}.`);
+  return text === null ? undefined : Number(text);
 }
 
 /** The number of an event. */
-export const SEQ: Bounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
+export const SEQ = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
-/** One of these texts. Undefined: it is absent. Throws `BAD_REQUEST`. */
-export function choiceIn<T extends string>({ query }: ConsoleRequest, name: string, among: readonly T[]): T | undefined {
-  const text = query.get(name);
-  if (text === null || text === "") return undefined;
-  const found = among.find((one) => one === text);
-  if (found === undefined) throw badRequest(`${name} must be one of ${among.join(", ")}.`);
-  return found;
-}
+/** How long a page of a list may be. */
+export const pageLimit = (most: number, otherwise: number): QueryParameter => ({
+  description: "At most so many.",
+  schema: { type: "integer", minimum: 1, maximum: most, default: otherwise },
+});
 
-const MAX_TEXT = 512;
+/** One of these texts. Undefined: it is absent. */
+export const choiceIn = <T extends string>({ query }: ConsoleRequest, name: string, among: readonly T[]): T | undefined =>
+  among.find((one) => one === query.get(name));
 
-/** A text of at most 512 characters. Undefined: it is absent, or empty. Throws `BAD_REQUEST`. */
+/** A text. Undefined: it is absent, or empty. */
 export function textIn({ query }: ConsoleRequest, name: string): string | undefined {
   const text = query.get(name);
-  if (text === null || text === "") return undefined;
-  if (text.length > MAX_TEXT) throw badRequest(`${name} must have at most ${MAX_TEXT} characters.`);
-  return text;
+  return text === null || text === "" ? undefined : text;
 }
 
 /** A JSON object. Undefined: it is absent. Throws `BAD_REQUEST`. */

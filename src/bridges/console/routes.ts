@@ -1,30 +1,34 @@
 // Owns: how a route of the console's API is declared and found, and what its handler receives. Does not own: the routes themselves.
 
 import type { Caller, CancelSignal, Json, JsonObject } from "../../core/contract/index.ts";
+import type { ConsoleData } from "./data.ts";
 
 /** A parameter in the query of a request. */
 export interface QueryParameter {
   readonly description: string;
-  /** JSON Schema. Default: a text. */
+  /** JSON Schema. Default: a text of at most 512 characters. */
   readonly schema?: JsonObject;
 }
 
+/** The schema of a parameter that has no other. */
+export const TEXT: JsonObject = { type: "string", maxLength: 512 };
+
 /** One operation of the API. Its entry in the OpenAPI document is made of it. */
-export interface ConsoleRoute<Data> {
+export interface ConsoleRoute {
   readonly verb: "GET" | "POST" | "DELETE";
   /** Below `/console/api`: `/actors/:kind/:key/state`. */
   readonly path: string;
   /** One sentence. */
   readonly summary: string;
   readonly query?: Readonly<Record<string, QueryParameter>>;
-  /** JSON Schema of the body of a POST. Arguments are checked by it before `handle` is called. */
+  /** JSON Schema of the body of a POST. */
   readonly body?: JsonObject;
   /** The name of what it answers, in shapes.ts. */
   readonly answers: string;
   /** Answers with server-sent events: `progress`, then `done`; `GET /stream`: as its description says. */
   readonly streams?: true;
-  /** Throws `TroupeError`; its code decides the status. */
-  handle(request: ConsoleRequest, data: Data): Promise<object | null>;
+  /** Query and body have been checked by their schemas. Throws `RequestError`, and `TroupeError`, whose code decides the status. */
+  handle(request: ConsoleRequest, data: ConsoleData): Promise<object | null>;
 }
 
 /** What the handler of a route receives. */
@@ -42,17 +46,17 @@ export interface ConsoleRequest {
   emit(event: string, data: Json | object): boolean;
 }
 
-export interface FoundRoute<Data> {
-  readonly route: ConsoleRoute<Data>;
+export interface FoundRoute {
+  readonly route: ConsoleRoute;
   readonly params: Readonly<Record<string, string>>;
 }
 
 /** Finds the route of a path. There are few, so they are tried in order. */
-export const routeFinder = <Data>(routes: readonly ConsoleRoute<Data>[]) => {
+export const routeFinder = (routes: readonly ConsoleRoute[]) => {
   const compiled = routes.map((route) => ({ route, parts: route.path.split("/") }));
   return {
     /** Undefined: there is none. `verbs`: those of the path, where it has no route for this verb. */
-    find(verb: string, path: string): FoundRoute<Data> | { readonly verbs: readonly string[] } | undefined {
+    find(verb: string, path: string): FoundRoute | { readonly verbs: readonly string[] } | undefined {
       const parts = path.split("/");
       const verbs: string[] = [];
       for (const { route, parts: pattern } of compiled) {

@@ -1,9 +1,11 @@
 // Owns: `GET /stream`: figures, changes and traffic as they come, to a page that may read slowly. Does not own: these data.
 
 import { type ActorId, type Change, systemClock } from "../../core/contract/index.ts";
+import { isActorId } from "../../core/contract/internal.ts";
 import type { ConsoleData, RunningServer } from "./data.ts";
 import { overviewOf } from "./overview.ts";
-import { type ConsoleRequest, type ConsoleRoute, RequestError } from "./routes.ts";
+import { badRequest, textIn } from "./requests.ts";
+import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { Changes, TrafficBatch, TrafficRow } from "./shapes.ts";
 
 const TICK_MS = 250;
@@ -12,15 +14,15 @@ const MOST_CHANGES = 500;
 const MOST_TRAFFIC = 200;
 const WATCHED = ["figures", "changes", "traffic"] as const;
 
-export const streamRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const streamRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/stream",
     summary: "Server-sent events until the client leaves: `figures` once a second, `change` and `traffic` at most four times a second.",
     query: {
       watch: { description: "Which of figures, changes and traffic, separated by commas. Default: figures." },
-      actor: { description: "Only changes of this actor: kind/key." },
-      kind: { description: "Only changes of actors of this kind." },
+      actor: { description: "Only changes of this actor: kind/key.", schema: { type: "string" } },
+      kind: { description: "Only changes of actors of this kind.", schema: { type: "string", pattern: "^[a-z][a-z0-9-]{0,63}$" } },
     },
     answers: "Overview | Changes | TrafficBatch",
     streams: true,
@@ -69,22 +71,16 @@ function watchedIn({ query }: ConsoleRequest): ReadonlySet<(typeof WATCHED)[numb
   const names = (query.get("watch") ?? "figures").split(",");
   const found = WATCHED.filter((one) => names.includes(one));
   if (found.length === names.length) return new Set(found);
-  throw new RequestError(400, "BAD_REQUEST", `watch must be some of ${WATCHED.join(", ")}, separated by commas.`);
+  throw badRequest(`watch must be some of ${WATCHED.join(", ")}, separated by commas.`);
 }
-
-const ACTOR = /^[a-z][a-z0-9-]{0,63}\/\S{1,768}$/u;
-const KIND = /^[a-z][a-z0-9-]{0,63}$/;
 
 /** Throws `BAD_REQUEST`. */
-function topicIn({ query }: ConsoleRequest): ActorId | `${string}/*` {
-  const actor = query.get("actor") ?? "";
-  const kind = query.get("kind") ?? "";
-  if (actor !== "" && !isId(actor)) throw new RequestError(400, "BAD_REQUEST", "actor must be an id such as counter/main.");
-  if (kind !== "" && !KIND.test(kind)) throw new RequestError(400, "BAD_REQUEST", "kind must be the name of a kind such as counter.");
-  return isId(actor) ? actor : `${kind === "" ? "*" : kind}/*`;
+function topicIn(request: ConsoleRequest): ActorId | `${string}/*` {
+  const actor = textIn(request, "actor");
+  if (actor === undefined) return `${textIn(request, "kind") ?? "*"}/*`;
+  if (!isActorId(actor)) throw badRequest("actor must be an id such as counter/main.");
+  return actor;
 }
-
-const isId = (text: string): text is ActorId => ACTOR.test(text);
 
 /** Calls it again and again. Returns its undo. */
 function every(ms: number, run: () => void): () => void {

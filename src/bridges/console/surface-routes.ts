@@ -28,22 +28,22 @@ import { cast } from "../../mcp/source/index.ts";
 import type { ActorState } from "../operate/index.ts";
 import type { ConsoleData, RunningServer } from "./data.ts";
 import { actorOf, badRequest, behaviourOf, choiceIn, notAvailable, objectIn, serverOf, stateOf } from "./requests.ts";
-import { type ConsoleRequest, type ConsoleRoute, RequestError } from "./routes.ts";
+import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { CallOutcome, LinkShape, OfferShape, SurfaceShape, ViewerShape } from "./shapes.ts";
 
 const LISTS = ["tools", "resources", "prompts"] as const;
 const LIST_MODES = ["dynamic", "static"] as const;
 type ListMode = (typeof LIST_MODES)[number];
 
-export const surfaceRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const surfaceRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/actors/:kind/:key/surface",
     summary: "What an actor offers to a viewer now: what is on, what is off and why, the current choices, and its links.",
     query: {
       principal: { description: "Of the viewer. Absent: anonymous." },
-      scopes: { description: "Of the viewer, separated by commas." },
-      claims: { description: "Of the viewer's token: a JSON object." },
+      scopes: { description: "Of the viewer, separated by commas.", schema: { type: "string" } },
+      claims: { description: "Of the viewer's token: a JSON object.", schema: { type: "string" } },
       lists: { description: "How lists are shown.", schema: { type: "string", enum: LIST_MODES, default: "dynamic" } },
     },
     answers: "SurfaceShape",
@@ -56,7 +56,7 @@ export const surfaceRoutes: readonly ConsoleRoute<ConsoleData>[] = [
     body: {
       type: "object",
       properties: {
-        offer: { type: "string", pattern: "^(tools|resources|prompts)/." },
+        offer: { type: "string", pattern: "^(tools|resources|prompts)/.", description: "Such as tools/add." },
         arguments: { type: "object" },
         as: {
           type: "object",
@@ -212,7 +212,6 @@ async function call(request: ConsoleRequest, data: ConsoleData): Promise<CallOut
   const id = actorOf(request);
   const { offer, arguments: args = {} } = request.body;
   if (!isOfferRef(offer)) throw badRequest("offer must name a tool, a resource or a prompt, such as tools/add.");
-  if (!isJsonObject(args)) throw badRequest("arguments must be a JSON object.");
   const viewer = callerIn(request, data);
   const from = data.now();
   if (data.running === undefined) {
@@ -224,7 +223,7 @@ async function call(request: ConsoleRequest, data: ConsoleData): Promise<CallOut
   behaviourIn(data, id);
   // A key that was mistyped must start no actor.
   const { status } = await stateOf(data.reader, id);
-  if (status === "stopped") throw new RequestError(409, "NOT_AVAILABLE", `${id} has stopped: it takes no calls.`);
+  if (status === "stopped") throw notAvailable(`${id} has stopped: it takes no calls.`);
   let receipt: CallOutcome["receipt"];
   const reply = await castAs(server, kindOf(id)).act({ ...viewer, self: id }, offer, args, {
     ...optionsIn(request),
@@ -241,16 +240,16 @@ function callerIn({ body, caller }: ConsoleRequest, { about, running }: ConsoleD
   if (as === undefined)
     return { principal: caller.principal ?? "operator", scopes: caller.scopes, ...omitUndefined({ claims: caller.claims }) };
   if (running === undefined || !about.development) throw notAvailable('Only "troupe dev" calls as somebody else: leave "as" away.');
-  if (!isJsonObject(as)) throw badRequest("as must have principal, scopes and claims.");
-  const { principal, scopes = [], claims } = as;
-  if ((principal !== undefined && typeof principal !== "string") || !isTexts(scopes) || (claims !== undefined && !isJsonObject(claims)))
-    throw badRequest("as must have a principal (text), scopes (texts) and claims (an object).");
-  return { scopes, ...omitUndefined({ principal, claims }) };
+  const { principal, scopes, claims } = isJsonObject(as) ? as : {};
+  return {
+    scopes: isTexts(scopes) ? scopes : [],
+    ...(typeof principal === "string" && { principal }),
+    ...(isJsonObject(claims) && { claims }),
+  };
 }
 
-function optionsIn({ body: { key, answers, can } }: ConsoleRequest): CallOptions {
-  if (key !== undefined && typeof key !== "string") throw badRequest("key must be a text.");
-  if (answers !== undefined && !isJsonObject(answers)) throw badRequest("answers must be a JSON object.");
-  if (can !== undefined && !isTexts(can)) throw badRequest("can must be a list of texts.");
-  return omitUndefined({ key, answers, can });
-}
+const optionsIn = ({ body: { key, answers, can } }: ConsoleRequest): CallOptions => ({
+  ...(typeof key === "string" && { key }),
+  ...(isJsonObject(answers) && { answers }),
+  ...(isTexts(can) && { can }),
+});

@@ -3,7 +3,7 @@
 
 import type { Answer, Exchange } from "../../core/contract/index.ts";
 import { cutText } from "../../core/contract/internal.ts";
-import { sha256Hex } from "../../core/platform/index.ts";
+import { sessionName } from "../../mcp/gateway/session-name.ts";
 
 export const HIDDEN = "[hidden]";
 /** Characters of one message that are kept. */
@@ -43,9 +43,6 @@ export function keptBody(body: NonNullable<Answer["body"]>): KeptText {
 
 const SECRET_HEADER = /authori[sz]ation|cookie|token|secret|password|api-?key|credential/;
 const SESSION = "mcp-session-id";
-
-/** The name that a gateway gives a session in actors and logs. */
-export const sessionName = (id: string): string => `session|${sha256Hex(id).slice(0, 32)}`;
 
 const shown = (name: string, value: string): string =>
   SECRET_HEADER.test(name) ? HIDDEN : name === SESSION ? sessionName(value) : cutText(value, MAX_VALUE);

@@ -7,7 +7,7 @@
 import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/contract/index.ts";
 import { type Era, SeenClient, SeenClients, type Transport } from "./clients.ts";
 import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
-import { LastMinute } from "./minute.ts";
+import { LastMinute } from "./last-minute.ts";
 import { type SecretArguments, withoutTexts } from "./secret-arguments.ts";
 import { HIDDEN, keptBody, keptText, type KeptText, requestHeaders, responseHeaders } from "./traffic-text.ts";
 import { RecordedRow, type RowParts } from "./traffic-row.ts";

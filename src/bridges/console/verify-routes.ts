@@ -1,7 +1,6 @@
 // Owns: checking chains: hashes, receipts, and running turns again with the code that is served now. Does not own: how it is done
 // (core/chain, bridges/operate).
 
-import { isJsonObject } from "../../core/contract/index.ts";
 import { isActorId, kindOf } from "../../core/contract/internal.ts";
 import { replayChain, verdictOn } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
@@ -10,7 +9,7 @@ import { actorOf, badRequest, behaviourOf, notAvailable, serverOf, stateOf } fro
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
 import type { ReceiptCheck, Replayed, Verified } from "./shapes.ts";
 
-export const verifyRoutes: readonly ConsoleRoute<ConsoleData>[] = [
+export const verifyRoutes: readonly ConsoleRoute[] = [
   {
     verb: "POST",
     path: "/actors/:kind/:key/verify",
@@ -71,9 +70,8 @@ async function replay(request: ConsoleRequest, data: ConsoleData): Promise<Repla
   if (behaviour === undefined) throw notAvailable(`No module that is served defines the kind "${kindOf(actor)}".`);
   if (persistence === "memory") throw notAvailable(`${actor} is in memory only: its events are not stored.`);
   const { to } = request.body;
-  if (to !== undefined && (typeof to !== "number" || !Number.isInteger(to) || to < 1 || to > length))
-    throw badRequest(`to must be the number of an event: from 1 to ${length}.`);
-  const total = to ?? length;
+  const total = typeof to === "number" ? to : length;
+  if (total > length) throw badRequest(`to must be the number of an event: from 1 to ${length}.`);
   const done = await replayChain(data.reader, actor, behaviour, {
     to: total,
     onPage(seq) {
@@ -87,8 +85,8 @@ async function replay(request: ConsoleRequest, data: ConsoleData): Promise<Repla
 }
 
 async function checkReceipt({ body }: ConsoleRequest, { reader }: ConsoleData): Promise<ReceiptCheck> {
-  const { actor, seq, head } = isJsonObject(body["receipt"]) ? body["receipt"] : body;
-  if (!isActorId(actor) || typeof seq !== "number" || !Number.isInteger(seq) || seq < 1 || typeof head !== "string")
+  const { actor, seq, head } = body;
+  if (!isActorId(actor) || typeof seq !== "number" || typeof head !== "string")
     throw badRequest('A receipt is { "actor": "kind/key", "seq": 3, "head": "…" }.');
   const found = await reader.state(actor);
   if (found === undefined) return { ok: false, what: `There is no actor ${actor}: its chain was removed, or is elsewhere.` };

@@ -92,13 +92,13 @@ export async function revert(
     const stored = await store.load(id);
     if (stored === undefined) throw noActor(id);
     if (stored.row.status === "stopped") throw badUsage(`${id} has stopped: only a live actor is reverted. Fork it instead.`);
-    if (to < 1 || to >= stored.seq) throw badUsage(`${id} has ${stored.seq} events: name one before the last with --to.`);
+    if (to < 1 || to >= stored.seq) throw badUsage(`${id} has ${stored.seq} events: name one before the last.`);
     const past = stateAt(await eventsOfState(store, id, to, () => Promise.resolve(stored.seq)), to);
     const { head, senders, count } = await sendersAfter(store, id, to, stored.row.life);
     if (count > 0 && !force)
       throw new OperationError(
         "SENT",
-        `Since event ${to}, ${id} has sent messages, or what it sent was erased (${count === 1 ? "event" : "events"} ${senders.join(", ")}${count > senders.length ? ", …" : ""}). They cannot be taken back: correct their receivers, and restore the state all the same with --force.`,
+        `Since event ${to}, ${id} has sent messages, or what it sent was erased (${count === 1 ? "event" : "events"} ${senders.join(", ")}${count > senders.length ? ", …" : ""}). They cannot be taken back: correct their receivers, and force the revert to restore the state all the same.`,
       );
     let changed = false;
     try {

@@ -62,7 +62,7 @@ test("revert restores an earlier state in a running engine, notifies watchers, a
 test("revert refuses to go back behind sent messages, and names their events, unless forced", async () => {
   await using at = await counted("add", "pass", "add", "pass");
   const to = { to: 1, reason: "Wrong.", force: false };
-  await assert.rejects(revert(at.engine, at.store, ID, to), { code: "SENT", message: /\(events 2, 4\)\. .* with --force/ });
+  await assert.rejects(revert(at.engine, at.store, ID, to), { code: "SENT", message: /\(events 2, 4\)\. .* force the revert/ });
   assert.equal(Object(await revert(at.engine, at.store, ID, { ...to, to: 2, force: true })).sent, 1);
   assert.deepEqual((await at.engine.read(ID))?.state, { n: 2 });
   assert.equal(Object(await revert(at.engine, at.store, ID, { ...to, to: 4 })).sent, 0);

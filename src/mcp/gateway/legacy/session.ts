@@ -14,7 +14,6 @@ import type {
   Log,
 } from "../../../core/contract/index.ts";
 import { omitUndefined, sameClaims } from "../../../core/contract/internal.ts";
-import { sha256Hex } from "../../../core/platform/index.ts";
 import type { ListMode } from "../../source/index.ts";
 import { ActiveRequests } from "../active-requests.ts";
 import { viewerOf } from "../core.ts";
@@ -25,6 +24,7 @@ import { indexOf } from "../offers.ts";
 import type { Settings } from "../options.ts";
 import { isLogLevel } from "../progress.ts";
 import { has, isLegacyRevision, LATEST_LEGACY, type LegacyRevision } from "../revision.ts";
+import { sessionName } from "../session-name.ts";
 import { Throttle } from "../scheduling.ts";
 import { EVERY_LIST, ClientNotifications, type SubscriptionHost } from "../client-notifications.ts";
 import { ClientRequests } from "./client-requests.ts";
@@ -102,7 +102,7 @@ export class Session implements StreamOwner {
 
   /** A name for actors, logs and observers, which must not know its id. */
   get name(): string {
-    return standIn(this.row.id);
+    return sessionName(this.row.id);
   }
 
   /** For operators: without its id. */
@@ -286,11 +286,6 @@ export class Session implements StreamOwner {
     for (const stream of this.#streams?.values() ?? []) stream.abandon();
     this.#stopListening();
   }
-}
-
-// The id is a secret of the client; its hash stands for it in actors and chains.
-function standIn(id: string): string {
-  return `session|${sha256Hex(id).slice(0, 32)}`;
 }
 
 function sameScopes(one: readonly string[], other: readonly string[]): boolean {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LastMinute } from "./minute.ts";
+import { LastMinute } from "./last-minute.ts";
 
 test("percentiles are right within a tenth", () => {
   const minute = new LastMinute();

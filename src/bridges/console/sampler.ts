@@ -8,7 +8,7 @@ const KEPT = 60;
 const RESOLUTION_MS = 10;
 const NANOSECONDS = 1e6;
 
-export interface PulseFigures {
+export interface SampledFigures {
   readonly uptimeMs: number;
   readonly turnsPerSecond: number;
   readonly requestsPerSecond: number;
@@ -16,7 +16,7 @@ export interface PulseFigures {
   readonly loopMs: number;
 }
 
-export class Pulse {
+export class Sampler {
   readonly #clock: Clock;
   readonly #startedAt: number;
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -46,7 +46,7 @@ export class Pulse {
    * Once a second. `received`: messages since the start. In development the engine is another one after each reload. Returns the actor
    * that changed last, if one did.
    */
-  beat(engine: Engine | undefined, received: number): ActorId | undefined {
+  sample(engine: Engine | undefined, received: number): ActorId | undefined {
     if (engine !== this.#engine) {
       this.#unwatch?.();
       this.#engine = engine;
@@ -76,7 +76,7 @@ export class Pulse {
     return this.#delay.count === 0 ? 0 : Math.max(0, this.#delay.max / NANOSECONDS - RESOLUTION_MS);
   }
 
-  figures(): PulseFigures {
+  figures(): SampledFigures {
     return {
       uptimeMs: Math.round(this.#now() - this.#startedAt),
       turnsPerSecond: this.#turnsPerSecond,

@@ -6,7 +6,7 @@ import { consoleSchemas } from "./console-schemas.ts";
 
 const root = join(import.meta.dirname, "..");
 
-/** Builds beside `folder`, and puts the result in its place when it is complete: a server may be reading what is there. */
+/** Builds next to `folder`, and replaces it when the result is complete: a server may be reading what is there. */
 export const buildConsole = async (folder: string): Promise<void> => {
   const fresh = join(dirname(folder), `.${basename(folder)}-${process.pid}`);
   const old = `${fresh}-old`;

@@ -4,7 +4,7 @@ import { httpAddress } from "./listeners.ts";
 import type { ServeOptions } from "./options.ts";
 
 /**
- * Whether there is a console: where it was asked for, and in development on this machine. Throws a `CommandError` where everybody who
+ * Whether there is a console: where it was requested, and in development on this machine. Throws a `CommandError` where everyone who
  * reaches the server could use it.
  */
 export const wantsConsole = (options: ServeOptions, inDevelopment: boolean): boolean => {

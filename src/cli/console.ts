@@ -15,11 +15,11 @@ import type { ServeOptions } from "./options.ts";
 import { PROGRAM } from "./program.ts";
 import type { Served } from "./served.ts";
 
-/** The console beside a server's MCP. */
+/** The console of a server that runs. */
 export interface ServedConsole {
   readonly live: LiveRecorder;
   readonly mounts: readonly HttpMount[];
-  /** Its path, and where nobody is authenticated the token. */
+  /** Its path, and without authentication the token. */
   readonly link: string;
 }
 
@@ -32,7 +32,7 @@ export interface ConsoleSetting {
   readonly name: string;
   readonly version: string;
   readonly development: boolean;
-  /** Callers are asked for a key or a token. */
+  /** Callers need a key or a token. */
   readonly authenticated: boolean;
 }
 

@@ -41,7 +41,7 @@ export interface Ground extends AsyncDisposable {
   served(loaded: Loaded): Promise<readonly KindCount[]>;
   /** Takes commands. */
   open(beside: Beside): Promise<void>;
-  /** What the console asks for, by the names of `troupe/console`. */
+  /** The console's operations, by the names of `troupe/console`. */
   operate(operation: string, args: JsonObject): Promise<Json>;
   /** What runs for others has this long to end. */
   drain(graceMs: number): Promise<void>;

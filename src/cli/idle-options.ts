@@ -57,7 +57,7 @@ export const refuseIdle = (options: ServeOptions, inDevelopment: boolean): void 
       of: "the principal of --as (of tokens, --require-scope): give --as",
       there: options.as !== undefined,
     },
-    { option: "--console", given: options.console === true, of: "a page beside MCP's HTTP: give --http", there: overHttp },
+    { option: "--console", given: options.console === true, of: "a page next to MCP's HTTP: give --http", there: overHttp },
     { option: "--session-ttl", given: options.sessionTtl !== undefined, of: "sessions over HTTP: give --http", there: overHttp },
     {
       option: "--connections-per-peer",

@@ -25,7 +25,7 @@ export interface Addresses {
   readonly theater?: string;
   /** Theater's management protocol. */
   readonly theaterTcp?: string;
-  /** The console's page. Where nobody is authenticated, with the token of this start behind `#`. */
+  /** The console's page. Without authentication, with the token of this start behind `#`. */
   readonly console?: string;
 }
 

@@ -37,7 +37,7 @@ interface OperatingOnStore extends Omit<StoreOperatingOptions, "signingKey"> {
 export const operateOnStore = (operating: OperatingOnStore): ControlHandler =>
   spoken(operating.directory, storeOperations({ ...operating, signingKey: signingKeyIn }));
 
-/** Failures are told in the words of commands. */
+/** Failures use the words of commands. */
 const spoken =
   (directory: string | undefined, operations: Operate): ControlHandler =>
   async (operation: string, args: JsonObject): Promise<Json> => {

@@ -27,7 +27,7 @@ export const openToRead = async (place: Place): Promise<{ readonly store: Reader
     readOnly: true,
     ...notesLoss,
   });
-  // What reads chains is loaded where a state is asked for: a list needs none of it.
+  // What reads chains is loaded when a state is read: a list needs none of it.
   const state: Reader["state"] = async (id) => (await import("../bridges/operate/index.ts")).storeReader(store).state(id);
   return { store: Object.assign(store, { state, place: directory.path }), directory };
 };

@@ -23,7 +23,7 @@ import { stopSignal } from "./stop-signal.ts";
 import { transferOf } from "./transfer-options.ts";
 import { unservedKinds } from "./unserved.ts";
 
-/** Shows what is there until it is told to stop. */
+/** Serves the console until it is stopped. */
 export const showConsole = async (options: ConsoleCommand, version: string): Promise<void> => {
   const { http = { host: "127.0.0.1", port: 0 }, json = false } = options;
   if (!isLoopback(http.host))

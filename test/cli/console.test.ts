@@ -1,4 +1,4 @@
-// The console as the command line serves it: beside a server, in development, and of what lies on a disk.
+// The console as the command line serves it: of a server, in development, and of stored actors.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -52,7 +52,7 @@ describe("the console of the command line", () => {
     assert.deepEqual([about["mode"], about["engine"], about["development"], about["place"]], ["live", "sqlite", true, data]);
   });
 
-  test("dev prints the link for people, and --no-console leaves it away", async () => {
+  test("dev prints the link for people, and --no-console leaves it out", async () => {
     await using server = running("dev", COUNTER, "--http", "127.0.0.1:0", "--data", data);
     await server.said(/Ctrl-C stops it/);
     assert.match(server.err(), /^ {2}Console +http:\/\/127\.0\.0\.1:\d+\/console#token=[\w-]{43}$/m);
@@ -96,13 +96,13 @@ describe("the console of the command line", () => {
     assert.equal((await json(await get(`${page}/api`, "operators-key-0123456789")))["mode"], "live");
   });
 
-  test("beyond this machine it is refused without sign-in, and dev leaves it away there", async () => {
+  test("beyond this machine it is refused without sign-in, and dev leaves it out there", async () => {
     const open = ["--http", "0.0.0.0:0", "--insecure", "--data", join(folder, "open")];
     const refused = await troupe("serve", COUNTER, ...open, "--console");
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /beyond this machine its users sign in: give --api-keys or --jwks/);
     const stdio = await troupe("serve", COUNTER, "--stdio", "--console", "--data", join(folder, "open"));
-    assert.match(stdio.stderr, /--console is for a page beside MCP's HTTP: give --http/);
+    assert.match(stdio.stderr, /--console is for a page next to MCP's HTTP: give --http/);
     const shown = await troupe("console", "--data", data, "--http", "0.0.0.0:0");
     assert.match(shown.stderr, /for this machine alone/);
     await using server = running("dev", COUNTER, ...open, "--json");

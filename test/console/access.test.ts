@@ -86,7 +86,7 @@ const send = (port: number, path: string, { method = "GET", headers = {}, body }
 const TOKEN_HEADER = { authorization: `Bearer ${TOKEN}` };
 const JSON_HEADER = { "content-type": "application/json" };
 
-describe("the console's API asks who it is", () => {
+describe("the console's API authenticates its callers", () => {
   for (const { verb, path } of ROUTES)
     test(`${verb} ${path} needs the token of this start, or the scope`, async () => {
       const console = new Console();
@@ -100,7 +100,7 @@ describe("the console's API asks who it is", () => {
         const { status, json } = await console.request(verb, pathOf(path), { headers, ...body });
         assert.deepEqual([status, codeOf(json)], [401, "UNAUTHENTICATED"], JSON.stringify(headers));
       }
-      // A server that authenticates nobody and has no token lets nobody in.
+      // A server without authentication and without a token refuses everyone.
       const guarded = new Console({ token: null });
       for (const scopes of [[], ["operate"], ["troupe:operate2", "play"]]) {
         const { status, json } = await guarded.request(verb, pathOf(path), { headers: TOKEN_HEADER, caller: { scopes }, ...body });
@@ -111,11 +111,11 @@ describe("the console's API asks who it is", () => {
   test("a key with the scope signs in, one without does not, and the token of another mode is nothing", async () => {
     const { served, port } = await serve(true);
     await using _ = served;
-    const asked = async (key: string): Promise<number> =>
+    const statusFor = async (key: string): Promise<number> =>
       (await send(port, "/console/api", { headers: { authorization: `Bearer ${key}` } })).status;
-    assert.deepEqual([await asked(KEYS.operator), await asked(KEYS.other), await asked(TOKEN)], [200, 403, 401]);
+    assert.deepEqual([await statusFor(KEYS.operator), await statusFor(KEYS.other), await statusFor(TOKEN)], [200, 403, 401]);
     assert.equal((await send(port, "/console/api")).status, 401);
-    // The page has no data, so it asks for the key itself.
+    // The page has no data, so it prompts for the key itself.
     assert.equal((await send(port, "/console")).status, 200);
   });
 });
@@ -215,7 +215,7 @@ describe("the console in a browser", () => {
       assert.doesNotMatch((await send(port, path)).text, /root:|"troupe"|"jsonrpc":"2.0","result"/, path);
     for (const path of ["/console/api/%", "/console/api/actors/%zz/x", "/console/api/actors//", "/console/api/actors/a/b/c/d/e"])
       assert.equal((await send(port, path, { headers: TOKEN_HEADER })).status, 404, path);
-    // However the path is written, it is the API's, which asks for the token.
+    // However the path is written, it is the API's, which needs the token.
     for (const path of ["/console/api/", "/console/api//actors", "/console//api/actors", "/console/api/./actors"])
       assert.doesNotMatch((await send(port, path)).text, /"items"|"kinds"/, path);
   });

@@ -145,11 +145,11 @@ export class ConsolePage implements AsyncDisposable {
     });
     page.on("request", (request) => {
       if (!request.url().startsWith(`${origin}/`) && !/^(?:data|blob):/.test(request.url()))
-        this.#faults.push(`asked for ${request.url()}`);
+        this.#faults.push(`requested ${request.url()}`);
     });
   }
 
-  /** No errors, nothing asked of another host, nothing wider than the window, and no findings of axe. With CONSOLE_SHOTS=dir it saves a picture. */
+  /** No errors, no request to another host, nothing wider than the window, and no findings of axe. With CONSOLE_SHOTS=dir it saves a picture. */
   async check(name: string): Promise<void> {
     const folder = process.env["CONSOLE_SHOTS"];
     if (folder !== undefined) await this.page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });

@@ -31,7 +31,7 @@ test("the playground calls tools in both eras: forms, results, questions, progre
   await page.locator(".mistake").first().waitFor();
   assert.equal(await page.locator(".results > *").count(), 1);
 
-  // The server asks the user, and the call goes on.
+  // The server prompts the user, and the call goes on.
   await page
     .locator(".offers-list")
     .getByRole("link", { name: /^label/ })

@@ -1,4 +1,4 @@
-// What the traffic page keeps and shows, and a recorded request as a command, without a browser.
+// What the traffic page stores and shows, and a recorded request as a command, without a browser.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ const row = (n: number, more: Partial<TrafficRow> = {}): TrafficRow => ({
 });
 const numbers = (rows: readonly TrafficRow[]): readonly number[] => rows.map(({ n }) => n);
 
-test("rows are kept newest first, each once, and not more than 2,000", () => {
+test("rows are listed newest first, each once, and not more than 2,000", () => {
   const log = trafficLog();
   log.add([row(2), row(1, { status: "running" })]);
   log.add([row(3), row(1)]);
@@ -30,7 +30,7 @@ test("rows are kept newest first, each once, and not more than 2,000", () => {
   assert.equal(log.rows.value[0]?.n, 5_003);
 });
 
-test("while somebody reads, new rows are held back until they are asked for", () => {
+test("while someone reads, new rows are held back until they are requested", () => {
   const log = trafficLog();
   log.add([row(1)]);
   log.hold(true);
@@ -70,7 +70,7 @@ test("each filter leaves out what does not fit", () => {
     assert.ok(!matches(one, { ...all, ...missed }), JSON.stringify(missed));
 });
 
-test("a request becomes a command that sends exactly its text, and asks the shell for what is hidden", () => {
+test("a request becomes a command that sends exactly its text, and takes from the shell what is hidden", () => {
   const request = `{"method":"tools/call","params":{"text":"it's $HOME \`id\` \\"$(id)\\""}}`;
   const requestHeaders = { "content-type": "application/json", authorization: "[hidden]", "mcp-session-id": "ab12", "user-agent": "x" };
   const command = asCurl({ request, requestHeaders }, "http://127.0.0.1:3000/mcp");

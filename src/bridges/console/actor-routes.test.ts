@@ -179,7 +179,7 @@ describe("one actor in detail", () => {
     assert.ok(!JSON.stringify(body).includes("hunter2"));
   });
 
-  test("what the console fails with is reported to the server, and the client is only told that it failed", async () => {
+  test("what the console fails with is reported to the server, and the client learns only that it failed", async () => {
     const faults: unknown[] = [];
     const broken = new TypeError("the disk said something private");
     const more = {

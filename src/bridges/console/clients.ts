@@ -103,7 +103,7 @@ export class SeenClients {
   /** All requests of 2026-07-28 over HTTP of that client and principal: such clients have no session. */
   stateless(client: string | undefined, revision: string | undefined, caller: Caller, now: number): SeenClient {
     const { principal, peer } = caller;
-    const name = `${client ?? "unknown"} | ${principal ?? peer ?? "nobody"}`;
+    const name = `${client ?? "unknown"} | ${principal ?? peer ?? "anonymous"}`;
     return this.#find(`${name} | ${revision ?? ""}`, () => {
       const made = new SeenClient(name, "http", "modern", caller, now);
       made.client = client;

@@ -27,7 +27,7 @@ export interface ConsoleOptions extends ConsoleData {
   /** The page's files. Absent: there is only the API. */
   readonly assets?: ConsoleAssets;
   /**
-   * Who may use it. `token`: whoever sends it as a bearer token; for servers on loopback that authenticate nobody. Absent: callers whom
+   * Who may use it. `token`: callers that send it as a bearer token; for servers on loopback without authentication. Absent: callers whom
    * the server has authenticated, and who have the scope `troupe:operate`.
    */
   readonly token?: string;
@@ -61,7 +61,7 @@ const STATUS: Readonly<Record<string, number>> = {
 };
 
 /**
- * The console, to be mounted beside MCP: `serveHttp({ gateway, endpoints: consoleFor({ … }) })`. The page's own files need no token, and
+ * The console, to be mounted next to MCP: `serveHttp({ gateway, endpoints: consoleFor({ … }) })`. The page's own files need no token, and
  * have no data.
  */
 export function consoleFor(options: ConsoleOptions): readonly HttpMount[] {
@@ -114,7 +114,7 @@ type Finder = ReturnType<typeof routeFinder>;
 async function answerApi(finder: Finder, data: ConsoleData, request: MountRequest, path: string): Promise<Answer> {
   const found = finder.find(request.verb, path === "" ? "/" : path);
   if (found === undefined)
-    throw new RequestError(404, "NOT_FOUND", "There is nothing at this path: openapi.json, beside the other routes, lists them all.");
+    throw new RequestError(404, "NOT_FOUND", "There is nothing at this path: GET openapi.json, next to the other routes, lists them all.");
   if ("verbs" in found) throw new RequestError(405, "METHOD", `This path takes ${found.verbs.join(" and ")}.`);
   return await runRoute(found, data, request);
 }

@@ -6,7 +6,7 @@ import type { ActorReader, Operate } from "../operate/index.ts";
 import type { LiveRecorder } from "./live.ts";
 import type { About, Overview } from "./shapes.ts";
 
-/** What runs. In development it is replaced when a module changes, so it is asked for each time. */
+/** What runs. In development it is replaced when a module changes, so it is read each time. */
 export interface RunningServer {
   readonly engine: Engine;
   readonly kinds: readonly Behaviour[];
@@ -21,7 +21,7 @@ export interface ConsoleData {
   readonly reader: ActorReader;
   /** Undefined: nothing runs. */
   readonly running?: () => RunningServer;
-  /** `stop`, `restart`, `call`, `fork`, `revert`, `checkpoint`, `edit`, `letter` …: as commands ask for them. Absent: nothing may be changed. */
+  /** `stop`, `restart`, `call`, `fork`, `revert`, `checkpoint`, `edit`, `letter` …: as the command line requests them. Absent: nothing may be changed. */
   readonly operate?: Operate;
   /** Absent: traffic, sessions and tasks are not known. */
   readonly live?: LiveRecorder;
@@ -35,14 +35,14 @@ export interface ConsoleData {
   readonly errorPage?: () => Promise<string>;
   /** States may be edited outside development too. */
   readonly edit?: boolean;
-  /** Gets what the console failed with; clients are told only that it did. Default: ignored. */
+  /** Receives what the console failed with; clients learn only that it did. Default: ignored. */
   readonly onFault?: (error: unknown) => void;
   readonly now: () => number;
 }
 
 /** What is unwise in production, where it is so. */
 export interface ServerSettings {
-  /** `--insecure`: it listens beyond loopback, and authenticates nobody. */
+  /** `--insecure`: it listens beyond loopback without authentication. */
   readonly insecure: boolean;
   /** Callers need a key or a token. */
   readonly authenticated: boolean;

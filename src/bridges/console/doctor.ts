@@ -20,7 +20,7 @@ export interface Known {
   readonly errors?: ReadonlyMap<string, ErrorDoc>;
 }
 
-/** Worst first. Asks nothing of a store. */
+/** Worst first. Reads no store. */
 export function findings(data: ConsoleData, known: Known): readonly Finding[] {
   const found = [
     ...brokenActors(data),
@@ -239,11 +239,16 @@ function settings(data: ConsoleData): readonly Finding[] {
     add("note", "DEVELOPMENT", "This is troupe dev", "It runs turns twice and calls as anybody. Use troupe serve in production.", "cli");
   if (given === undefined) return found;
   if (given.insecure)
-    add("error", "INSECURE", "--insecure: whoever reaches this server may call it", "Give --api-keys or --jwks, and take --insecure away.");
+    add(
+      "error",
+      "INSECURE",
+      "--insecure: everyone who reaches this server may call it",
+      "Give --api-keys or --jwks, and remove --insecure.",
+    );
   else if (given.exposed && !given.authenticated)
-    add("error", "NO_AUTH", "It listens beyond this machine, and authenticates nobody", "Give --api-keys or --jwks.");
+    add("error", "NO_AUTH", "It listens beyond this machine without authentication", "Give --api-keys or --jwks.");
   if (!given.rateLimited)
-    add("warning", "NO_RATE_LIMIT", "There is no rate limit", "One client can use all of the server: take --rate 0 away.");
+    add("warning", "NO_RATE_LIMIT", "There is no rate limit", "One client can use all of the server: remove --rate 0.");
   if (!given.durable && !about.development)
     add(
       "note",

@@ -21,7 +21,7 @@ import type { TrafficRow } from "./shapes.ts";
 import { RecordedGateway } from "./traffic-gateway.ts";
 import { Traffic } from "./traffic.ts";
 
-/** Something that the server wrote to its log. */
+/** Something in the server's log. */
 export interface LogEntry {
   readonly level: "debug" | "info" | "warn" | "error";
   readonly event: string;
@@ -34,7 +34,7 @@ export interface LogEntry {
  * after the gateway.
  */
 export interface LiveRecorder extends Disposable {
-  /** For the gateway and the engine. It observes figures only, and `beside` what it does. */
+  /** For the gateway and the engine. It observes figures only, and passes everything on to `LiveOptions.observer`. */
   readonly observer: Observer;
   /** The same gateway, for one transport: what goes through it is recorded. */
   gateway(gateway: Gateway, transport: TrafficRow["transport"]): Gateway;
@@ -70,7 +70,7 @@ interface SeenFault {
 export interface LiveOptions {
   readonly clock?: Clock;
   /** Another observer, such as telemetry's. */
-  readonly beside?: Observer;
+  readonly observer?: Observer;
 }
 
 const MOST_ENTRIES = 500;
@@ -100,7 +100,7 @@ class Recorder implements LiveRecorder {
   readonly #ends = new Set<() => void>();
   #undo: () => void;
 
-  constructor({ clock = systemClock, beside }: LiveOptions) {
+  constructor({ clock = systemClock, observer }: LiveOptions) {
     this.#clock = clock;
     this.traffic = new Traffic({ clock, secrets: new SecretArguments(() => this.#running?.().kinds ?? []) });
     this.#sampler = new Sampler(clock);
@@ -110,7 +110,7 @@ class Recorder implements LiveRecorder {
         return () => void this.#sources.delete(figures);
       },
     };
-    this.observer = observers(own, beside) ?? own;
+    this.observer = observers(own, observer) ?? own;
     this.#undo = clock.after(SAMPLE_MS, () => this.#sample());
   }
 

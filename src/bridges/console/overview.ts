@@ -9,9 +9,9 @@ import { failedActors, findings } from "./doctor.ts";
 import { LastMinute } from "./last-minute.ts";
 import type { ClientShape, Overview } from "./shapes.ts";
 
-/** Several pages ask at once: they get the same figures. */
+/** Several pages request them at once: they get the same figures. */
 const FRESH_MS = 900;
-/** What the store is asked for costs at most a fiftieth of the time. */
+/** Reading the store takes at most a fiftieth of the time. */
 const SHARE = 50;
 const LEAST_MS = 2_000;
 /** Dead letters are counted up to this. */

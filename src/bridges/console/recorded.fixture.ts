@@ -54,7 +54,7 @@ export const textOf = (value: Json | undefined): string => (typeof value === "st
 
 const object = (value: unknown): JsonObject => (isJsonObject(value) ? value : { value: String(value) });
 
-/** What a test asks the server and its console. */
+/** What a test requests of the server and its console. */
 export class RecordedServer implements AsyncDisposable {
   readonly engine: LocalEngine;
   readonly gateway: Gateway;

@@ -4,7 +4,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { ActorId, Clock, Engine } from "../../core/contract/index.ts";
 
-const KEPT = 60;
+const SECONDS = 60;
 const RESOLUTION_MS = 10;
 const NANOSECONDS = 1e6;
 
@@ -64,7 +64,7 @@ export class Sampler {
     this.#lastAt = now;
     if (this.#hasStarted) this.#delays.push(this.#blockedMs());
     this.#hasStarted = true;
-    if (this.#delays.length > KEPT) this.#delays.shift();
+    if (this.#delays.length > SECONDS) this.#delays.shift();
     this.#delay.reset();
     const changed = this.#changed;
     this.#changed = undefined;

@@ -30,7 +30,7 @@ export interface ServerSent {
   readonly data: JsonObject;
 }
 
-/** What a test asks a console. */
+/** What a test requests of a console. */
 export class ConsoleClient {
   readonly #base: string;
 

@@ -143,7 +143,7 @@ export interface ActorRow {
   readonly status: Status;
   readonly seq: number;
   readonly lastAt?: number;
-  /** Of the index that was asked. */
+  /** Of the index in the request. */
   readonly fields?: Readonly<Record<string, Json>>;
 }
 
@@ -247,7 +247,7 @@ export interface LinkShape {
   readonly reason?: string;
 }
 
-/** `POST /actors/:kind/:key/call`. As the viewer it needs the ability `act-as`; without `as`, as the operator who asks. */
+/** `POST /actors/:kind/:key/call`. As the viewer it needs the ability `act-as`; without `as`, as the operator who calls. */
 export interface CallInput {
   readonly offer: OfferRef;
   readonly arguments?: JsonObject;
@@ -362,7 +362,7 @@ export interface Replayed {
 
 /** `GET /events/:id/causes`: the whole tree that the event is part of. */
 export interface CauseGraph {
-  /** The event that was asked about. */
+  /** The event in the request. */
   readonly of: string;
   readonly root: string;
   readonly nodes: readonly CauseNode[];
@@ -453,7 +453,7 @@ export interface TaskRow {
 
 /** One request, notification or response: `GET /traffic?after=&method=&session=&search=`, and the event `traffic` of the stream. */
 export interface TrafficRow {
-  /** Grows; the newest 2,000 are kept. */
+  /** Grows; the newest 2,000 are stored. */
   readonly n: number;
   readonly at: number;
   readonly transport: "http" | "stdio" | "tcp" | "packets" | "memory";

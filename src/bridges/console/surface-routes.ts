@@ -52,7 +52,7 @@ export const surfaceRoutes: readonly ConsoleRoute[] = [
   {
     verb: "POST",
     path: "/actors/:kind/:key/call",
-    summary: "Calls a tool, reads a resource or gets a prompt of an actor: as the operator who asks, or, in development, as any viewer.",
+    summary: "Calls a tool, reads a resource or gets a prompt of an actor: as the operator who calls, or, in development, as any viewer.",
     body: {
       type: "object",
       properties: {
@@ -115,14 +115,14 @@ async function surface(request: ConsoleRequest, data: ConsoleData): Promise<Surf
   const server = serverOf(data);
   const behaviour = behaviourIn(data, id);
   const found = await stateOf(data.reader, id);
-  const asked = viewerIn(request);
-  const viewer: Viewer = { ...asked, self: id };
+  const given = viewerIn(request);
+  const viewer: Viewer = { ...given, self: id };
   const lists = choiceIn(request, "lists", LIST_MODES) ?? "dynamic";
   const joined = await castAs(server, kindOf(id)).surface(viewer);
   const own = ownSurface(behaviour, found, viewer);
   const view: ViewOf = { behaviour, found, viewer, lists, joined, own };
   const offers = LISTS.flatMap((list) => joined.catalogue[list].map((offer) => offerShape(list, offer, view)));
-  return { viewer: asked, lists, seq: found.seq, offers, links: own === undefined ? [] : linkShapes(own) };
+  return { viewer: given, lists, seq: found.seq, offers, links: own === undefined ? [] : linkShapes(own) };
 }
 
 interface ViewOf {
@@ -132,7 +132,7 @@ interface ViewOf {
   readonly lists: ListMode;
   /** With what it links to. */
   readonly joined: Surface;
-  /** The actor's own. Undefined: its code cannot be asked. */
+  /** The actor's own. Undefined: its code cannot be run. */
   readonly own: Surface | undefined;
 }
 

@@ -106,7 +106,7 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
 function trafficDetail(n: string, { traffic }: LiveRecorder): TrafficDetail {
   const row = /^\d{1,15}$/.test(n) ? traffic.find(Number(n)) : undefined;
   if (row !== undefined) return row.detail();
-  throw notFound(`There is no message ${n.slice(0, 20)}: only the last 2,000 are kept.`);
+  throw notFound(`There is no message ${n.slice(0, 20)}: only the last 2,000 are stored.`);
 }
 
 function sessions(request: ConsoleRequest, { now }: ConsoleData, { traffic, reports }: LiveRecorder): PageOf<SessionRow> {

@@ -4,9 +4,9 @@ import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Era, SeenClient, Transport } from "./clients.ts";
 import type { MessageText, Outcome } from "./json-rpc-text.ts";
 import type { TrafficDetail, TrafficRow } from "./shapes.ts";
-import type { KeptText } from "./traffic-text.ts";
+import type { StoredText } from "./traffic-text.ts";
 
-/** Responses of one request that are kept: the first and the last are the interesting ones. */
+/** Responses of one request that are stored: the first and the last ones matter most. */
 const MOST_RESPONSES = 50;
 
 export interface RowParts {
@@ -22,7 +22,7 @@ export interface RowParts {
   readonly message: MessageText;
   /** Where there is no message: the HTTP verb. */
   readonly verb?: string;
-  readonly request: KeptText;
+  readonly request: StoredText;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -85,7 +85,7 @@ export class RecordedRow {
   }
 
   /** A message that was sent for it. */
-  responded(at: number, { text, bytes, isCut }: KeptText): void {
+  responded(at: number, { text, bytes, isCut }: StoredText): void {
     this.#responseBytes = (this.#responseBytes ?? 0) + bytes;
     const response = { at, text, ...(isCut && { cut: true as const }) };
     if (this.#responses.length < MOST_RESPONSES) {

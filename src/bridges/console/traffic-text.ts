@@ -1,4 +1,4 @@
-// Owns: what is kept of messages and headers: cut to a bound, and without secrets. Does not own: which arguments are secret
+// Owns: what is stored of messages and headers: cut to a bound, and without secrets. Does not own: which arguments are secret
 // (secret-arguments.ts).
 
 import type { Answer, Exchange } from "../../core/contract/index.ts";
@@ -6,13 +6,13 @@ import { cutText } from "../../core/contract/internal.ts";
 import { sessionName } from "../../mcp/gateway/session-name.ts";
 
 export const HIDDEN = "[hidden]";
-/** Characters of one message that are kept. */
+/** Characters of one message that are stored. */
 const MAX_TEXT = 65_536;
 const MAX_HEADERS = 64;
 const MAX_VALUE = 1_024;
 
-/** A text as it is kept. */
-export interface KeptText {
+/** A text as it is stored. */
+export interface StoredText {
   readonly text: string;
   /** In bytes, before it was cut. */
   readonly bytes: number;
@@ -21,22 +21,22 @@ export interface KeptText {
 
 const decoder = new TextDecoder();
 
-export function keptText(given: string | Uint8Array): KeptText {
+export function storedText(given: string | Uint8Array): StoredText {
   if (typeof given === "string") return { text: cutText(given, MAX_TEXT), bytes: Buffer.byteLength(given), isCut: given.length > MAX_TEXT };
   const bytes = given.byteLength;
   return { text: decoder.decode(bytes > MAX_TEXT ? given.subarray(0, MAX_TEXT) : given), bytes, isCut: bytes > MAX_TEXT };
 }
 
 /** An answer's body, which may be in pieces. */
-export function keptBody(body: NonNullable<Answer["body"]>): KeptText {
-  if (typeof body === "string" || body instanceof Uint8Array) return keptText(body);
+export function storedBody(body: NonNullable<Answer["body"]>): StoredText {
+  if (typeof body === "string" || body instanceof Uint8Array) return storedText(body);
   let [text, bytes, isCut] = ["", 0, false];
   for (const piece of body) {
     const left = MAX_TEXT - text.length;
-    const kept = keptText(piece);
-    bytes += kept.bytes;
-    isCut ||= kept.isCut || kept.text.length > left;
-    if (left > 0) text += cutText(kept.text, left);
+    const stored = storedText(piece);
+    bytes += stored.bytes;
+    isCut ||= stored.isCut || stored.text.length > left;
+    if (left > 0) text += cutText(stored.text, left);
   }
   return { text, bytes, isCut };
 }

@@ -1,5 +1,5 @@
 // Owns: the recorded messages: which are recorded, in bounded memory and time, and what becomes of them. Does not own: where they pass
-// (traffic-gateway.ts), and what is kept of one (traffic-row.ts).
+// (traffic-gateway.ts), and what is stored of one (traffic-row.ts).
 //
 // A pipelined call takes a few microseconds, and recording one about as long. So not more than a thousand messages a second are recorded;
 // others are counted.
@@ -9,7 +9,7 @@ import { type Era, SeenClient, SeenClients, type Transport } from "./clients.ts"
 import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
 import { LastMinute } from "./last-minute.ts";
 import { type SecretArguments, withoutTexts } from "./secret-arguments.ts";
-import { HIDDEN, keptBody, keptText, type KeptText, requestHeaders, responseHeaders } from "./traffic-text.ts";
+import { HIDDEN, storedBody, storedText, type StoredText, requestHeaders, responseHeaders } from "./traffic-text.ts";
 import { RecordedRow, type RowParts } from "./traffic-row.ts";
 
 const TICK_MS = 250;
@@ -109,7 +109,7 @@ export class Traffic {
       this.skipped += 1;
       return undefined;
     }
-    const request = keptText(body ?? "");
+    const request = storedText(body ?? "");
     const message: MessageText = verb === "POST" ? readMessage(request.text, request.isCut) : { kind: "request", method: verb };
     const era = eraOf(exchange, message);
     const row = this.#record({
@@ -121,7 +121,7 @@ export class Traffic {
       headers: requestHeaders(exchange),
       ...(verb === "POST" ? undefined : { verb }),
     });
-    if (message.kind === "response") this.#settleAsked(row);
+    if (message.kind === "response") this.#settleQuestion(row);
     return row;
   }
 
@@ -138,7 +138,7 @@ export class Traffic {
   answered(row: RecordedRow, exchange: Exchange, answer: Answer, report: GatewayReport | undefined): void {
     if (row.client.name === "") this.#identify(row, exchange, answer, report);
     row.answered(answer.status, responseHeaders(answer.headers));
-    const body = answer.body === undefined ? undefined : keptBody(answer.body);
+    const body = answer.body === undefined ? undefined : storedBody(answer.body);
     if (body !== undefined) row.responded(this.now(), this.#cleaned(row, body));
     if (answer.open !== true) return this.#end(row, outcomeOf(answer.status, body));
     if (isLasting(row)) this.#opened(row);
@@ -166,9 +166,9 @@ export class Traffic {
     const isReply = row.id !== undefined && responseId(text) === row.id;
     const takes = this.#takes(text.length);
     if (!isReply && isLasting(row)) return takes ? this.#sentAlone(row.client, "http", text) : this.#skip();
-    const kept = keptText(text);
-    if (takes) row.responded(this.now(), this.#cleaned(row, kept));
-    if (isReply) this.#end(row, readOutcome(kept.text, kept.isCut));
+    const stored = storedText(text);
+    if (takes) row.responded(this.now(), this.#cleaned(row, stored));
+    if (isReply) this.#end(row, readOutcome(stored.text, stored.isCut));
     else this.#changed(row);
   }
 
@@ -188,7 +188,7 @@ export class Traffic {
   frame(client: SeenClient, frame: Uint8Array | string, caller: Caller): void {
     this.received += 1;
     if (!this.#takes(frame.length)) return this.#skip();
-    const request = keptText(frame);
+    const request = storedText(frame);
     const message = readMessage(request.text, request.isCut);
     if (message.client !== undefined) client.client = message.client;
     if (message.revision !== undefined) {
@@ -197,7 +197,7 @@ export class Traffic {
     }
     const { transport, era } = client;
     const row = this.#record({ ...this.#parts(caller, message, request), transport, direction: "in", era, client, headers: NO_HEADERS });
-    if (message.kind === "response") this.#settleAsked(row);
+    if (message.kind === "response") this.#settleQuestion(row);
     else if (message.method === "notifications/cancelled") this.#cancelled(client, message);
     else if (row.isRunning) this.#await(client, row.id ?? BATCH, row);
   }
@@ -212,9 +212,9 @@ export class Traffic {
     const row = pending.get(id);
     if (row === undefined) return;
     pending.delete(id);
-    const kept = keptText(text);
-    row.responded(this.now(), this.#cleaned(row, kept));
-    this.#end(row, readOutcome(kept.text, kept.isCut));
+    const stored = storedText(text);
+    row.responded(this.now(), this.#cleaned(row, stored));
+    this.#end(row, readOutcome(stored.text, stored.isCut));
   }
 
   connectionEnded(client: SeenClient): void {
@@ -245,23 +245,23 @@ export class Traffic {
 
   /** A notification or a request of the server. */
   #sentAlone(client: SeenClient, transport: Transport, text: string): void {
-    const request = keptText(text);
+    const request = storedText(text);
     const message = readMessage(request.text, request.isCut);
     const { principal, peer, era } = client;
     const caller = { scopes: [], ...(principal === undefined ? undefined : { principal }), ...(peer === undefined ? undefined : { peer }) };
     const row = this.#record({ ...this.#parts(caller, message, request), transport, direction: "out", era, client, headers: NO_HEADERS });
-    if (row.isRunning) this.#await(client, `asked ${row.id}`, row);
+    if (row.isRunning) this.#await(client, `server ${row.id}`, row);
   }
 
   /** A client has answered a request of the server. */
-  #settleAsked(row: RecordedRow): void {
+  #settleQuestion(row: RecordedRow): void {
     const { pending } = row.client;
-    const asked = pending.get(`asked ${row.id}`);
-    if (asked === undefined) return;
-    pending.delete(`asked ${row.id}`);
+    const question = pending.get(`server ${row.id}`);
+    if (question === undefined) return;
+    pending.delete(`server ${row.id}`);
     const { request } = row.detail();
-    asked.responded(this.now(), keptText(request));
-    this.#end(asked, readOutcome(request, false));
+    question.responded(this.now(), storedText(request));
+    this.#end(question, readOutcome(request, false));
   }
 
   // ── rows ──────────────────────────────────────────────────────────────────
@@ -270,7 +270,7 @@ export class Traffic {
     this.skipped += 1;
   }
 
-  #parts(caller: Caller, message: MessageText, request: KeptText) {
+  #parts(caller: Caller, message: MessageText, request: StoredText) {
     const { principal, peer } = caller;
     return { n: this.#next, at: this.now(), begun: this.#elapsed(), principal, peer, message, request };
   }
@@ -300,8 +300,8 @@ export class Traffic {
     return { parts: { ...parts, request: safe, message: { ...message, value: cleaned.value } }, secrets: cleaned.secrets };
   }
 
-  #cleaned(row: RecordedRow, kept: KeptText): KeptText {
-    return row.secrets.length === 0 ? kept : { ...kept, text: withoutTexts(kept.text, row.secrets) };
+  #cleaned(row: RecordedRow, stored: StoredText): StoredText {
+    return row.secrets.length === 0 ? stored : { ...stored, text: withoutTexts(stored.text, row.secrets) };
   }
 
   #changed(row: RecordedRow): void {
@@ -377,7 +377,7 @@ function eraOf(exchange: Exchange, { method, revision }: MessageText): Era {
 
 function outcomeOf(
   status: number,
-  body: KeptText | undefined,
+  body: StoredText | undefined,
 ): Pick<Outcome, "error" | "code"> & { readonly status: RecordedRow["status"] } {
   if (status === 499) return { status: "cancelled" };
   const outcome: Outcome = body === undefined ? { status: "ok" } : readOutcome(body.text, body.isCut);

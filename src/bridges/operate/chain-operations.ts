@@ -128,14 +128,14 @@ async function lastCheckpoint(store: Pick<Store, "load">, id: ActorId): Promise<
   return isCheckpoint ? { seq: stored.seq, event } : undefined;
 }
 
-/** Writes the whole state as an event between two turns, signed where there is a key, and erases the bodies before it if asked. */
+/** Writes the whole state as an event between two turns, signed where there is a key, and erases the bodies before it if requested. */
 export async function checkpoint(
   engine: Appender,
   store: Store,
   id: ActorId,
   { key, erase, ...stamping }: { readonly key?: KeyObject; readonly erase: boolean } & Stamping,
 ): Promise<Json> {
-  // Nothing has come since: another would say the same, and be one more event each time this is asked for.
+  // Nothing has come since: another would say the same, and be one more event each time.
   const last = key === undefined ? await lastCheckpoint(store, id) : undefined;
   const { seq, event } = last ?? (await engine.append(id, (stored) => checkpointEntry(id, stored, stamped(stamping), key)));
   const erased = erase ? await store.erase(id, seq) : 0;

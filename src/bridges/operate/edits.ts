@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/contract/in
 import { getOwn, setOwn } from "../../core/contract/internal.ts";
 import { badUsage } from "./operation-error.ts";
 
-/** The change that `state`, or `patch`, asks for. Throws `USAGE` for both or neither. */
+/** The change that `state`, or `patch`, describes. Throws `USAGE` for both or neither. */
 export function changeOf({ state, patch }: JsonObject): (before: Json) => Json {
   if ((state === undefined) === (patch === undefined))
     throw badUsage('Give either "state", the whole of it, or "patch", a JSON Merge Patch.');

@@ -5,14 +5,14 @@ import type { ActorId } from "../../core/contract/index.ts";
 /**
  * | code | |
  * |---|---|
- * | USAGE | the operation cannot be asked for like this |
+ * | USAGE | the request is malformed |
  * | NOT_FOUND | there is no such actor, event or letter |
  * | SENT | a revert would go back behind messages that were sent |
  * | CHANGED | the actor has changed since it was read |
  */
 export type OperationCode = "USAGE" | "NOT_FOUND" | "SENT" | "CHANGED";
 
-/** What was asked for cannot be done: a sentence that says what to do instead. */
+/** An operation that cannot be done. The message says what to do instead. */
 export class OperationError extends Error {
   override readonly name = "OperationError";
   readonly code: OperationCode;

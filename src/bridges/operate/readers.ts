@@ -13,7 +13,7 @@ export interface ReadableEngine extends Pick<Engine, "list" | "count" | "read" |
 }
 
 /**
- * The actors of a running engine, those in memory included. `engine` is asked for at each read, since development replaces it. `store`: the
+ * The actors of a running engine, those in memory included. `engine` is called at each read, since development replaces it. `store`: the
  * one it was started with.
  */
 export function engineReader(engine: () => ReadableEngine, store?: Store): ActorReader {

@@ -11,7 +11,7 @@ import type { Defined, ExclusiveContext, RestateSdk, SharedContext } from "./sdk
 /** What the object needs of the node that serves it. */
 interface IndexHost {
   readonly names: Names;
-  /** Rows of that part are about to change: whoever watches the index brings its copy up to date. */
+  /** Rows of that part are about to change: the nodes that watch the index update their copies. */
   indexHint(part: string, head: shard.ShardHead): void;
   indexRebuild(name: string): Promise<number>;
   indexVerify(name: string): Promise<IndexVerdict>;

@@ -1,5 +1,5 @@
 /**
- * One part of an index as a virtual object keeps it: rows by the keys of their actors, in the pages of an ordered map, and a log of whose
+ * One part of an index as a virtual object stores it: rows by the keys of their actors, in the pages of an ordered map, and a log of whose
  * rows changed, by which nodes bring their copies up to date.
  *
  * An actor's change carries its event's number, and the entry of an actor without a row stays: so a row that was computed from an older
@@ -50,7 +50,7 @@ interface StoredHead extends ShardHead {
 
 export interface Pulled {
   readonly head: ShardHead;
-  /** Those that changed after the version that was asked for. Absent: all rows have to be listed. */
+  /** Those that changed after the requested version. Absent: all rows have to be listed. */
   readonly changes?: readonly RowChange[];
   /** The version after these changes. */
   readonly upTo?: number;
@@ -104,7 +104,7 @@ export async function claim(
 export async function apply(context: PageWrites, definition: string, change: RowChange): Promise<ShardHead | undefined> {
   const writes = ahead(context, [HEAD, INDEX, COUNT]);
   const head = await readHead(writes);
-  // It is not declared yet, or no longer: whoever declares it computes all rows.
+  // It is not declared yet, or no longer: the node that declares it computes all rows.
   if (head === undefined) return undefined;
   if (head.definition !== definition) {
     writes.set(HEAD, madeStale(head, change));
@@ -161,7 +161,7 @@ async function put(
   }
   const isRepaired = head.state === "stale" && Object.keys(stale).length === 0;
   const next: StoredHead = { ...head, rows, stale, state: isRepaired ? "complete" : head.state };
-  // Last: whoever reads this version finds its rows.
+  // Last: a reader of this version finds its rows.
   if (changed.length > 0 || JSON.stringify(stale) !== JSON.stringify(head.stale)) writes.set(HEAD, logged(writes, next, changed));
   return changed.length === 0 ? undefined : shown({ ...next, version: head.version + changed.length });
 }
@@ -189,7 +189,7 @@ function madeStale(head: StoredHead, { key, seq }: RowChange): StoredHead {
 
 const stateOf = (stale: ShardHead["stale"]): ShardState => (Object.keys(stale).length === 0 ? "complete" : "stale");
 
-// ── reading: beside the writer ──────────────────────────────────────────────
+// ── reading, while it is written ─────────────────────────────────────────────
 
 /** What changed since that version. Undefined: the index is not declared. */
 export async function pull(
@@ -240,7 +240,7 @@ export async function list(reads: PageReads, after: string | undefined): Promise
   return { epoch: head.epoch, rows: entries.map(changeIn).filter(({ row }) => row !== null), ...omitUndefined({ next }) };
 }
 
-/** Asks for all of these at once, since each answer goes through the server's log. They are awaited one after the other. */
+/** Requests all of these at once, since each answer goes through the server's log. They are awaited one after the other. */
 function ahead(writes: PageWrites, names: readonly string[]): PageWrites {
   const begun = new Map(names.map((name) => [name, writes.get(name)]));
   return {
@@ -250,7 +250,7 @@ function ahead(writes: PageWrites, names: readonly string[]): PageWrites {
   };
 }
 
-/** A page is read once, however many of its rows are asked for. */
+/** A page is read once, however many of its rows are requested. */
 function cached(reads: PageReads): PageReads {
   const known = new Map<string, unknown>();
   return {

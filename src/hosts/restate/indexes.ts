@@ -47,13 +47,13 @@ const TOPIC = "indexed";
 const ABREAST = 16;
 /** Of JSON in one `put`. */
 const PUT_BYTES = 1_048_576;
-/** Whoever builds an index says so more often than that; after it, another node takes over. */
+/** A node that builds an index renews its claim more often than that; after it, another node takes over. */
 const CLAIM_MS = 15_000;
 /** How long a query waits for an index that is being built. */
 const QUERY_WAITS_MS = 30_000;
 /** What is being watched is read again after this, should nothing say that it changed. */
 const RESYNC_MS = 15_000;
-/** A hint comes before what it is about is durable: that is asked for until this is over. */
+/** A hint comes before its change is durable: the change is requested until this time is over. */
 const HINT_MS = 30_000;
 /** The changes of turns may be on their way: a row that seems wrong is compared again so often. */
 const VERIFY_TRIES = 5;
@@ -272,7 +272,7 @@ export class RestateIndexes implements IndexOperations {
     return this.#declaring;
   }
 
-  /** Deletes those that its kinds no longer have, too: nobody would maintain them. */
+  /** Deletes those that its kinds no longer have, too: no node would maintain them. */
   async #declareAll(): Promise<void> {
     for (const declared of this.#byName.values()) await this.#declareOne(declared, this.#host.entropy.hex(8), false);
     for (const { name, kind } of await listed(this.#list)) {
@@ -285,7 +285,7 @@ export class RestateIndexes implements IndexOperations {
   async #declareOne({ index, definition }: Declared, epoch: string, anew: boolean): Promise<void> {
     const { name, ...shape } = indexShape(index);
     const value: Json = JSON.parse(JSON.stringify(shape));
-    // First: whoever drops what its kinds no longer have finds it.
+    // First: a node that drops what its kinds no longer have finds it.
     await this.#list.put(name, value);
     await Promise.all(
       partsOf(name).map(async (part) => {
@@ -447,7 +447,7 @@ async function listed(list: ShardedMap): Promise<readonly ReturnType<typeof inde
   return entries.flatMap(([name, value]) => shapeIn(name, value) ?? []);
 }
 
-/** All indexes that are declared, whoever asks. */
+/** All declared indexes. */
 export async function storedIndexes(
   list: ShardedMap,
   { names, ingress }: Pick<IndexesHost, "names" | "ingress">,

@@ -6,7 +6,7 @@ import type { ProgressShape } from "../../src/bridges/console/shapes.ts";
 import { type ApiError, asApiError, run } from "./api.ts";
 
 /** Neither: it was cancelled, or did not begin. */
-export interface Outcome<T> {
+interface Outcome<T> {
   readonly result?: T;
   readonly error?: ApiError;
 }

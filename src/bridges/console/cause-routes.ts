@@ -39,9 +39,9 @@ interface Found {
 async function causes(id: string, data: ConsoleData): Promise<CauseGraph> {
   const { reader } = data;
   const letters = (await reader.letters?.(MAX_LETTERS, () => undefined)) ?? [];
-  const letter = letters.find(({ message }) => message.id === id);
+  const requested = letters.find(({ message }) => message.id === id);
   // The path to the requested event is in the graph, even if the graph has too many events.
-  const way = await wayTo(letter === undefined ? await eventOf(id, reader) : await causeOf(letter, reader), reader);
+  const way = await wayTo(requested === undefined ? await eventOf(id, reader) : await causeOf(requested, reader), reader);
   const found = new Map<string, Found>();
   const edges: Edge[] = [];
   let cut = false;

@@ -44,6 +44,10 @@ export function serveWorld(file: string): { readonly kinds: readonly Behaviour[]
 export const worlds = ["keep", "saltmarsh"].map((name) => fileURLToPath(new URL(`./worlds/${name}.yaml`, import.meta.url)));
 
 const first = serveWorld(worlds[0] ?? "");
+/** The title of the world that `troupe/mud` serves by default. */
 export const name = first.name;
+/** What a server says to a client's model about it. */
 export const instructions = first.instructions;
-export default first.kinds;
+/** The kinds of that world: `troupe serve troupe/mud` serves them. */
+const kinds = first.kinds;
+export default kinds;

@@ -13,6 +13,7 @@ export interface ActionOptions {
   readonly confirm?: boolean | string | ((args: JsonObject) => string | undefined);
 }
 
+/** What `fromAgenticService` takes besides the service: its name in URIs, the server's instructions and its bounds. */
 export interface AgenticServiceOptions {
   /** The authority of its URIs. Default: the service's `serviceName`, else `service`. */
   readonly name?: string;

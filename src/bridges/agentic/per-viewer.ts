@@ -8,6 +8,7 @@ import { ServiceSource } from "./service-source.ts";
 /** The service a viewer meets; undefined: none. Asked once per principal, and again after the viewer was away for long. */
 export type ServiceFor = (viewer: Viewer) => AgenticService | undefined | Promise<AgenticService | undefined>;
 
+/** What `fromAgenticService` takes for a service per viewer: the options of one service, and when it ends. */
 export interface PerViewerOptions extends AgenticServiceOptions {
   /** A viewer's service is let go when nobody has called or listened for so long. Default 30 minutes. */
   readonly idleMs?: number;

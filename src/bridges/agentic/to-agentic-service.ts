@@ -27,12 +27,14 @@ export interface VisibleSchema {
   readonly mediaType?: string;
 }
 
+/** A state of the service as its user sees it now, with its schema. */
 export interface VisibleState {
   readonly schema: VisibleSchema;
   /** Bytes where the schema's type is `blob`. */
   readonly value: Json | Uint8Array;
 }
 
+/** An action as the service's user sees it now. `execute` runs it. */
 export interface VisibleAction {
   readonly description: string;
   readonly parameters: readonly VisibleSchema[];

@@ -27,6 +27,7 @@ export interface PagePort {
 // Not every browser notifies a port that its other end was closed.
 const CLOSED_MESSAGE = "troupe:closed";
 
+/** A transport over a `MessagePort`, `Worker` or window, as `overPort` makes it. */
 class PortTransport implements MessageTransport {
   readonly #port: PagePort;
   #closed = false;

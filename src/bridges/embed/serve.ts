@@ -4,6 +4,7 @@ import type { Channel, Log, Source } from "../../core/contract/index.ts";
 import { createGateway, type ServerInfo } from "../../mcp/gateway/index.ts";
 import type { MessageTransport } from "./message-transport.ts";
 
+/** What `serve` of `troupe/embed` takes. */
 export interface EmbedOptions {
   /** The transport to one client; `serve` starts it. For several clients, serve a source several times. */
   readonly transport: MessageTransport;
@@ -16,6 +17,7 @@ export interface EmbedOptions {
   readonly log?: Log;
 }
 
+/** A running MCP server inside a page or program, for one client. */
 export interface Embedded extends AsyncDisposable {
   /** Settles when the client has disconnected or `close` was called, and the service was released. */
   readonly closed: Promise<void>;

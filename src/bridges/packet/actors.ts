@@ -37,6 +37,7 @@ const PAGE = 256;
 /** Of one list: each takes its time, whether or not it is in the list in the end. */
 const MOST_EXAMINED = 2_000;
 
+/** What `new Actors` takes. */
 export interface ActorsOptions {
   readonly engine: Engine;
   readonly capabilities: Capabilities;
@@ -76,6 +77,7 @@ export interface Replied {
   readonly message_count: number;
 }
 
+/** The actors of packet capabilities: starts them, sends them messages, lists and ends them (PacketFlow, Layer 4). */
 export class Actors {
   readonly #options: ActorsOptions;
   readonly #births: Births;

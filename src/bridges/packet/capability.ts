@@ -79,6 +79,7 @@ export interface Given {
   readonly clock?: Clock;
 }
 
+/** The message that a capability's packet becomes for its actor. */
 export interface Routed {
   readonly action: string;
   /** What the message holds. Absent: payload and context. */
@@ -100,6 +101,7 @@ export interface Offers {
   handle(tool: string, parameters: JsonObject, context: ExecutionContext): unknown;
 }
 
+/** A capability as an MCP tool. */
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
@@ -136,6 +138,7 @@ export interface ForeignServer {
   tools(): Promise<readonly OfferedTool[]>;
 }
 
+/** The result of a tool of another MCP server, as a capability receives it. */
 export interface ForeignResult {
   readonly content: readonly Json[];
   readonly structured?: Json;

@@ -1,3 +1,4 @@
+/** Why a packet client's request failed, other than by a reply. */
 export type PacketClientCode =
   /** No connection came about, or the server took none. */
   | "UNREACHABLE"

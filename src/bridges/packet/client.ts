@@ -19,6 +19,7 @@ import { type ActorOptions, PACKET_VERSION, type PacketContext, type ReplyPacket
 import { readPacket } from "./read-packet.ts";
 import { PacketError } from "./packet-error.ts";
 
+/** What `packetClient` takes besides the address. */
 export interface PacketClientOptions {
   /** Whose packets these are, without `Bearer`. A function is asked for each connection, and over HTTP for each packet. */
   readonly token?: string | (() => string | Promise<string>);
@@ -40,6 +41,7 @@ export interface PacketClientOptions {
   readonly entropy?: Entropy;
 }
 
+/** Options of one request of a packet client. */
 export interface Asking {
   /** Aborted: the server is told to cancel, and nobody waits any more. */
   readonly signal?: AbortSignal;
@@ -47,11 +49,13 @@ export interface Asking {
   readonly timeoutMs?: number;
 }
 
+/** Options of an `actor_message`. */
 export interface SendOptions extends Asking {
   /** Each `capability_progress`. */
   readonly onProgress?: (packet: ReplyPacket) => void;
 }
 
+/** Options of a `capability_request`. */
 export interface RequestOptions extends Asking {
   /** The actor that is meant, of a capability that has actors. Default: the one that is the caller's own. */
   readonly actor_id?: string;

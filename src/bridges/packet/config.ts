@@ -5,6 +5,7 @@ import { PERSISTENCES } from "./packet-fields.ts";
 import { ID_BYTES, STATE_TIMEOUT_MS } from "./packet-limits.ts";
 import type { Persistence } from "./packet.ts";
 
+/** The section `actors` of PacketFlow's configuration. Times in milliseconds. */
 export interface ActorsConfig {
   /** Milliseconds without a message until an actor ends whose capability does not say when. Default 1,800,000. */
   readonly default_timeout: number;
@@ -19,6 +20,7 @@ export interface ActorsConfig {
   readonly cleanup_interval: number;
 }
 
+/** The section `mcp` of PacketFlow's configuration. */
 export interface McpConfig {
   /** As MCP clients see it. Default `PacketFlow Capabilities`. */
   readonly server_name: string;

@@ -49,6 +49,7 @@ export interface ToolsDefinition extends Omit<Described, "requires" | "parameter
   handleToolCall(name: string, parameters: JsonObject, context: ExecutionContext): Returned | Promise<Returned>;
 }
 
+/** The `tool` of `defineCapability`: how MCP clients see the capability. */
 export interface ToolDefinition {
   readonly description: string;
   /** JSON Schema of an object, or of its properties by name; or names alone, whose types are guessed from them. */

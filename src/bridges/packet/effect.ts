@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../core/contract/index.ts";
 
+/** The level of an audit entry. Default `info`. */
 export type AuditLevel = "debug" | "info" | "warning" | "error";
 
 /** What is told once a capability has run, after the commit. Data: nothing happens by declaring it. */
@@ -7,6 +8,7 @@ export type Effect =
   | { readonly effect: "audit_log"; readonly level: AuditLevel; readonly name: string }
   | { readonly effect: "metric"; readonly metric: "counter" | "histogram"; readonly name: string };
 
+/** An effect: each run writes an audit entry, after its commit. */
 export const auditLog = (level: AuditLevel = "info", name = "audit"): Effect => ({ effect: "audit_log", level, name });
 /** One for each run. */
 export const counter = (name: string): Effect => ({ effect: "metric", metric: "counter", name });

@@ -7,6 +7,7 @@ import { packetRefusal } from "./refused-frame.ts";
 /** The subprotocol of packets over WebSocket. */
 export const PACKET_PROTOCOL = "packetflow.v1";
 
+/** What `packetEndpoints` takes: the bounds of connections and of the HTTP endpoint. */
 export interface PacketEndpointsOptions extends PacketConnectionOptions, PacketMountOptions {}
 
 /** The ways in to a system of capabilities, for whoever opens the ports. */
@@ -23,6 +24,7 @@ export interface PacketEndpoints {
   };
 }
 
+/** The endpoints of a packet server: HTTP and WebSocket mounts for `serveHttp`, and connections for `serveTcp`. */
 export function packetEndpoints(flow: Pick<PacketFlow, "open">, options: PacketEndpointsOptions = {}): PacketEndpoints {
   const connect = (channel: Channel, caller: Caller): Connection => packetConnection(flow, channel, caller, options);
   const http = packetMount(flow, options);

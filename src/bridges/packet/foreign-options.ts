@@ -21,6 +21,7 @@ export interface HttpServer {
   readonly command?: never;
 }
 
+/** What `foreignServers` takes: the MCP servers that capabilities may call, by name. */
 export interface ForeignServersOptions {
   readonly servers: Readonly<Record<string, StdioServer | HttpServer>>;
   readonly clock: Clock;

@@ -15,6 +15,7 @@ import { PacketError } from "./packet-error.ts";
 import { TunnelConnection } from "./tunnel-connection.ts";
 import { Open, OpenConnections } from "./tunnel-connections.ts";
 
+/** What the tunnel of MCP inside packets (`mcp_request`) takes. */
 export interface TunnelOptions {
   readonly gateway: Pick<Gateway, "connect">;
   readonly clock?: Clock;

@@ -6,6 +6,7 @@ import type { Effect } from "./effect.ts";
 import { keyOf } from "../../core/actor/index.ts";
 import { memberOf } from "./packet-json.ts";
 
+/** How an actor's kind becomes a capability. */
 export interface OfActorOptions {
   /** Default: the kind's name. */
   readonly id?: string;

@@ -28,6 +28,7 @@ export const ERROR_TYPES = [
   "cancelled",
 ] as const;
 
+/** The `type` of an error packet. */
 export type PacketErrorType = (typeof ERROR_TYPES)[number];
 
 /** What a capability answers that it could not do. */

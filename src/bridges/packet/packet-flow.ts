@@ -21,6 +21,7 @@ import type { CastOptions } from "../../mcp/source/index.ts";
 import { noServers, type Servers } from "./servers.ts";
 import { capabilitySource, type CapabilitySourceOptions } from "./source.ts";
 
+/** What `new PacketFlow` takes. */
 export interface PacketFlowOptions {
   readonly capabilities: Capabilities;
   /** Knows the kinds of `capabilities`. */
@@ -52,6 +53,7 @@ export interface PacketFlowOptions {
   ) => void;
 }
 
+/** Options of `PacketFlow.source`. */
 export type FlowSourceOptions = Omit<CapabilitySourceOptions, "capabilities" | "actors" | "run" | "engine">;
 
 /** Who a session is for. */

@@ -12,6 +12,7 @@ export interface PacketLimits {
   readonly members: number;
 }
 
+/** The default bounds of one packet: 1 MiB and 64 levels, with the bounds on values of all JSON input. */
 export const DEFAULT_PACKET_LIMITS: PacketLimits = { bytes: 1_048_576, depth: 64, ...VALUE_LIMITS };
 
 /** In bytes of UTF-8: of `id`, `capability_id`, `actor_id`, what a `cancel` names, and the texts of `context` that have a meaning. */

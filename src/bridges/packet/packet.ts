@@ -1,5 +1,6 @@
 import type { JsonObject, Json } from "../../core/contract/index.ts";
 
+/** The version of the wire format. */
 export const PACKET_VERSION = "1.0";
 
 /** What a client sends. */
@@ -7,7 +8,9 @@ export const REQUEST_TYPES = ["capability_request", "actor_message", "mcp_reques
 /** What it is answered. A heartbeat is answered with a heartbeat. */
 export const REPLY_TYPES = ["capability_response", "capability_error", "capability_progress", "heartbeat"] as const;
 
+/** The `type` of a packet from a client. */
 export type RequestType = (typeof REQUEST_TYPES)[number];
+/** The `type` of a packet from the server. */
 export type ReplyType = (typeof REPLY_TYPES)[number];
 
 /** Who asks, and within what. What else is in it is echoed. */
@@ -32,6 +35,7 @@ export interface ActorOptions {
   readonly persistence?: Persistence;
 }
 
+/** Where a capability's actors store their state. */
 export type Persistence = "memory" | "disk" | "distributed";
 
 /** A packet as it was read: of the right form, nothing more. Unknown fields are ignored. */
@@ -49,6 +53,7 @@ export interface RequestPacket {
   readonly metadata?: JsonObject;
 }
 
+/** A packet from the server, in the wire format of version 1.0. */
 export interface ReplyPacket {
   readonly version: typeof PACKET_VERSION;
   readonly type: ReplyType;

@@ -29,6 +29,7 @@ import { argumentsFor, checkPayload } from "./payload-check.ts";
 import { missing } from "./required.ts";
 import type { Servers } from "./servers.ts";
 
+/** Who runs a capability, and how. */
 export interface RunOptions {
   readonly viewer: Viewer;
   readonly context: PacketContext;
@@ -50,6 +51,7 @@ export interface RunOptions {
   readonly through?: (message: Outgoing) => Promise<Reply>;
 }
 
+/** What a capability returned, and the actor that ran it, if one did. */
 export interface Ran {
   readonly result: Json;
   readonly actor_id?: string;

@@ -24,6 +24,7 @@ import { actorUri, type Expose, makeToolBook, type ToolBook } from "./tool-book.
 import { type Calling, callTool } from "./tool-call.ts";
 import { NOTHING_THERE } from "./tool-reply.ts";
 
+/** What a source takes that offers capabilities as MCP tools. */
 export interface CapabilitySourceOptions extends Calling {
   readonly actors: Pick<Actors, "listActors" | "getActorState">;
   /** Where the actors are: whose changes are told. */

@@ -17,8 +17,11 @@ export type Timeout =
   /** Asked when it begins and after each message: in how many milliseconds; undefined or infinite for not at all. Pure. */
   | ((metadata: ActorTimes, now: number) => number | undefined);
 
+/** An actor's timeout: it ends after `ms` milliseconds without a message. Throws where `ms` is not above 0. */
 export const idle = (ms: number): Timeout => ({ ends: "idle", ms: span("idle", ms) });
+/** An actor's timeout: it ends `ms` milliseconds after its start. Throws where `ms` is not above 0. */
 export const lifetime = (ms: number): Timeout => ({ ends: "lifetime", ms: span("lifetime", ms) });
+/** An actor's timeout: it never ends by time. */
 export const never: Timeout = { ends: "never" };
 
 function span(name: string, ms: number): number {

@@ -28,8 +28,10 @@ export class StageError extends Error {
   }
 }
 
+/** An actor's status, in Theater's words. */
 export type StageStatus = "RUNNING" | "STOPPED" | "FAILED" | "PAUSED";
 
+/** An actor in a Theater list. */
 export interface StageActor {
   /** A UUID. */
   readonly id: string;
@@ -53,6 +55,7 @@ export interface StageMetrics {
   readonly lastAt: number | null;
 }
 
+/** An actor with what it was started from. */
 export interface StageDetails extends StageActor {
   /** What it was started from: a path, `store:…`, `kind:…`, or the digest of inline text. */
   readonly manifest?: string;
@@ -64,6 +67,7 @@ export interface StageDetails extends StageActor {
   readonly halted?: { readonly after: string; readonly why: string };
 }
 
+/** An event of an actor, in Theater's form. */
 export interface StageEvent {
   readonly id: string;
   readonly actor: string;
@@ -84,6 +88,7 @@ export interface ChannelPeer {
   closed(why: string): void;
 }
 
+/** An open channel to an actor. */
 export interface StageChannel {
   readonly id: string;
   /** What the actor said on accepting it. */
@@ -92,6 +97,7 @@ export interface StageChannel {
   close(): Promise<void>;
 }
 
+/** How an actor is started. */
 export interface StageStart {
   /** A path, the manifest's own text, `store:<label or digest>`, or `kind:<name>` for an actor that is no guest. */
   readonly manifest: string;
@@ -102,6 +108,7 @@ export interface StageStart {
   readonly name?: string;
 }
 
+/** Which events of an actor are read, and how many. */
 export interface EventQuery {
   /** Ids of events. With `after` the first that follow it; without, the last, before `before` where that is given. */
   readonly after?: string;
@@ -109,6 +116,7 @@ export interface EventQuery {
   readonly limit: number;
 }
 
+/** That an actor began, ended or changed. */
 export interface StageChange {
   readonly actor: string;
   readonly what: "began" | "ended" | "changed";

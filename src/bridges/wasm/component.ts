@@ -32,6 +32,7 @@ export interface Glue {
   readonly wasi: Readonly<Record<string, readonly string[]>>;
 }
 
+/** A function that a component exports, by the names of its core module. */
 export interface CoreExport {
   readonly core: string;
   readonly post?: string;

@@ -32,6 +32,7 @@ export interface ChildEvent {
   readonly timestamp: number;
 }
 
+/** What `createGuests` takes. */
 export interface GuestOptions {
   readonly sandbox: Sandbox;
   readonly contents: ContentStore;

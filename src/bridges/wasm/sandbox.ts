@@ -2,6 +2,7 @@ import type { Component } from "./component.ts";
 import type { ExportName, ImportName } from "./world/interfaces.ts";
 import type { WitValue } from "./wit.ts";
 
+/** The bounds of one call of a guest. */
 export interface GuestLimits {
   /** How long it may compute in one call, in milliseconds: while it waits for its host, nothing is counted. */
   readonly callMs: number;
@@ -34,6 +35,7 @@ export interface GuestHost {
   ): Promise<{ readonly result: WitValue; /** It did something outside that cannot be undone. */ readonly lasting?: boolean }>;
 }
 
+/** One call into a guest, for a sandbox to run. */
 export interface GuestCall {
   /** Whose instance it runs in, if there is one. Of one guest there is one call at a time. */
   readonly guest: string;

@@ -16,6 +16,7 @@ export type WitType =
   | { readonly enum: readonly string[] }
   | { readonly variant: Readonly<Record<string, WitType | null>> };
 
+/** The signature of a function in WIT. */
 export interface WitFunction {
   /** By name, in order. */
   readonly params: Readonly<Record<string, WitType>>;

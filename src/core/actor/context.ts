@@ -41,6 +41,7 @@ export interface FailedArgs {
   readonly why: string;
 }
 
+/** Options of `create`. */
 export interface CreateOptions {
   /** Overrides the kind's policy, and is stored with the actor. */
   readonly policy?: Partial<Policy>;

@@ -125,6 +125,7 @@ interface Offered<S, A extends string> {
   readonly scopes?: readonly string[];
 }
 
+/** Hints about a tool for clients (MCP `ToolAnnotations`). */
 export interface ToolAnnotations {
   readonly title?: string;
   readonly readOnlyHint?: boolean;
@@ -220,6 +221,7 @@ type ReadOf<S, RR, N> = N extends keyof RR
     : Frozen<S>
   : Frozen<S>;
 
+/** A message of a prompt, as MCP returns it: `{ role, content }`. */
 export interface PromptMessage {
   readonly role: "user" | "assistant";
   readonly content: JsonObject;
@@ -228,6 +230,7 @@ export interface PromptMessage {
 /** A text is one message of the user. */
 export type PromptValue = string | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
+/** An argument of a prompt, as MCP lists it. */
 export interface PromptArgument {
   readonly name: string;
   readonly title?: string;

@@ -33,6 +33,7 @@ import { Verifier } from "./verify.ts";
 
 // ── export ────────────────────────────────────────────────────────────────────
 
+/** What an export contains, and who follows its progress. */
 export interface DumpOptions {
   /** Only actors of this kind, and messages to them. */
   readonly kind?: string;
@@ -136,6 +137,7 @@ export interface DumpProgress {
   there: DumpCounts;
 }
 
+/** The progress of an import that has not begun. */
 export const noProgress = (): DumpProgress => ({ read: NONE_YET, stored: NONE_YET, there: NONE_YET });
 
 /** The order of lines. */

@@ -20,6 +20,7 @@ import { apply } from "./patch.ts";
 import { upcast } from "./replay.ts";
 import { type Base, begin, freezeMessage, OK_NULL, type Plan, planTurn } from "./turn.ts";
 
+/** A turn whose result differs from its event. */
 export interface Mismatch {
   readonly seq: number;
   /** `threw`: the turn throws now. `nothing`: it has no effect now, but its event records one. */
@@ -28,6 +29,7 @@ export interface Mismatch {
   readonly now?: Json;
 }
 
+/** The result of running a chain's turns again. */
 export interface Reexecution {
   /** How many turns ran again. */
   readonly run: number;

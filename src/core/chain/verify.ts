@@ -4,6 +4,7 @@ import type { ActorId, ChainEvent, Receipt } from "../contract/index.ts";
 import { readBody, readHeader, sha256 } from "./event.ts";
 import { checkSignature } from "./replay.ts";
 
+/** Why a chain is not valid. */
 export type FlawCode =
   /** A header's text does not have the hash that is its event's id. */
   | "CHANGED"
@@ -26,6 +27,7 @@ export type FlawCode =
   /** A checkpoint's signature is missing or not by this key. */
   | "SIGNATURE";
 
+/** Where a chain is not valid, and why. */
 export interface Flaw {
   readonly code: FlawCode;
   /** The first event with the flaw, by its position: the event itself may be forged. */
@@ -33,6 +35,7 @@ export interface Flaw {
   readonly message: string;
 }
 
+/** What a chain is compared with, besides its own hashes. */
 export interface VerifyOptions {
   /** The actor whose chain it must be. Default: that of the first event. */
   readonly actor?: ActorId;
@@ -44,6 +47,7 @@ export interface VerifyOptions {
   readonly after?: { readonly seq: number; readonly id: string };
 }
 
+/** The result of verifying a chain. It is valid where `flaw` is undefined. */
 export interface Verdict {
   readonly flaw: Flaw | undefined;
   /** How many events are valid. */

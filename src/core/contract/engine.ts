@@ -7,6 +7,7 @@ import type { Index, IndexEvent, IndexPage, IndexQuery } from "./indexes.ts";
 import type { Json } from "./json.ts";
 import type { CallOptions } from "./source.ts";
 
+/** Whether an actor is available: `failed` until it is restarted, `stopped` for good. */
 export type Status = "live" | "failed" | "stopped";
 
 /** What watchers receive: that an actor changed, never its state. */

@@ -3,6 +3,7 @@
 
 import { isList, isTexts, type Json } from "./json.ts";
 
+/** Codes of errors that engines throw. docs/guide/errors.md says what to do about each. */
 export type EngineCode =
   | "NO_ACTOR"
   | "UNKNOWN_KIND"
@@ -31,6 +32,7 @@ export type EngineCode =
   | "BAD_QUERY"
   | "IMPURE";
 
+/** Codes of errors that stores throw. */
 export type StoreCode =
   | "STORE_CONFLICT"
   | "STORE_FULL"
@@ -41,11 +43,13 @@ export type StoreCode =
   | "STORE_NEWER"
   | "STORE_CLOSED";
 
+/** Codes of errors in what actors offer: their names and definitions. */
 export type SurfaceCode = "NAME_COLLISION" | "BAD_NAME" | "BAD_DEFINITION";
 
 /** A transport that cannot start: unsafe without a token, a bad option, or an unavailable address. */
 export type ListenCode = "UNSAFE_LISTENER" | "BAD_OPTION" | "BAD_ADDRESS";
 
+/** Codes of all `TroupeError`s. */
 export type ErrorCode = EngineCode | StoreCode | SurfaceCode | ListenCode;
 
 /**

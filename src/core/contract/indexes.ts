@@ -53,6 +53,7 @@ export type IndexItem<R = JsonObject> = R & {
   readonly key: string;
 };
 
+/** A page of a query's results. */
 export interface IndexPage<R = JsonObject> {
   readonly items: readonly IndexItem<R>[];
   /** The cursor of the next page. Absent: there are no more rows. */
@@ -164,6 +165,7 @@ export interface FoundRow extends RowPosition {
   readonly data: string;
 }
 
+/** What a store found in an index. */
 export interface FoundRows {
   /** At most `limit`. */
   readonly rows: readonly FoundRow[];

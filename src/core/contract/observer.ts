@@ -66,6 +66,7 @@ export type Figure =
   | "faults"
   | "slowTurns";
 
+/** Figures of an engine or a gateway, by name. What it does not know is absent. */
 export type Figures = Readonly<Partial<Record<Figure, number>>>;
 
 /** One observer for several. Each sees every request, and the first that has a trace passes it to the actors. */

@@ -148,6 +148,7 @@ export interface StreamBounds {
   readonly streams: number;
 }
 
+/** The default bounds of what a session stores for streams that are resumed: 1,000 messages, 1 MiB, 32 streams. */
 export const STREAM_BOUNDS: StreamBounds = { messages: 1_000, bytes: 1_048_576, streams: 32 };
 
 /** `<n>.<stream>`: a stream's messages count from 1, so that the successor of a dropped message is known. Fits a header. */

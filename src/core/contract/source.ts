@@ -13,6 +13,7 @@ export interface Receipt {
   readonly head: string;
 }
 
+/** Options of a call: its key, its deadline and its caller. */
 export interface CallOptions {
   /** Idempotency, scoped to principal and actor; only keyed replies are remembered (C4). */
   readonly key?: string | undefined;

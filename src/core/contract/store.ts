@@ -119,6 +119,7 @@ export interface EndedQuery {
   readonly limit: number;
 }
 
+/** A page of actors that have ended. */
 export interface EndedPage {
   readonly ended: readonly Ended[];
   /** Absent: there are no more. */

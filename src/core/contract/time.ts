@@ -24,6 +24,7 @@ export interface Entropy {
 // Timers take a signed 32-bit number of milliseconds: a longer one would fire at once.
 const LONGEST_MS = 2_147_483_647;
 
+/** The clock of this process. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
@@ -63,6 +64,7 @@ function moreText(): string {
   return pooled === undefined ? hexOf(pool.subarray(from, drawn)) : pooled.toString("hex", from, drawn);
 }
 
+/** The random source of this process (Web Crypto). */
 export const systemEntropy: Entropy = {
   hex(bytes) {
     if (bytes > AT_ONCE) return hexOf(crypto.getRandomValues(new Uint8Array(bytes)));

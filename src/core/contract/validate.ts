@@ -10,9 +10,13 @@ export type OptionRule = readonly [words: string, fits: (value: unknown) => bool
 
 const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
 
+/** An option's rule: a number above 0. */
 export const ABOVE_ZERO: OptionRule = ["a number above 0", (value) => isNumber(value) && value > 0];
+/** An option's rule: a function. */
 export const FUNCTION: OptionRule = ["a function", (value) => typeof value === "function"];
+/** An option's rule: a list of texts. */
 export const TEXTS: OptionRule = ["a list of texts", isTexts];
+/** An option's rule: a rate limit, or false for none. */
 export const RATE: OptionRule = [
   "{ perSecond, burst }, perSecond above 0 and burst at least 1, or false for no limit",
   (value) =>
@@ -32,6 +36,7 @@ export const INDEXES: OptionRule = [
   (value) => Array.isArray(value) && value.every((one) => isJsonObject(one) && typeof one["rowOf"] === "function"),
 ];
 
+/** An option's rule: one of these texts. */
 export function oneOf(...names: readonly string[]): OptionRule {
   return [names.map((name) => JSON.stringify(name)).join(" or "), (value) => names.some((name) => name === value)];
 }

@@ -68,6 +68,7 @@ import { isStopChildrenMessage, NO_ACTORS, Supervision } from "./supervision.ts"
 import { TimerService } from "./timers.ts";
 import { WaitForGraph } from "./wait-for-graph.ts";
 
+/** What `LocalEngine.start` takes. */
 export interface LocalOptions {
   readonly kinds: readonly Behaviour[];
   /** Indexes over the contents of actors, as `index()` makes them. */

@@ -123,11 +123,13 @@ export interface Pruning {
   readonly limit?: number;
 }
 
+/** What `prune` removed, or would remove. */
 export interface Pruned extends EndedPage {
   /** Actors whose rows cannot be read. They are not removed. */
   readonly damaged: readonly ActorId[];
 }
 
+/** What `prune` works on. */
 export interface PruneHost {
   readonly store: Pick<Store, "ended" | "children">;
   readonly now: number;

@@ -74,6 +74,7 @@ export function endedPage(rows: readonly EndedRow[], { before, limit }: EndedQue
 
 // --- contents
 
+/** Bounds of a content store, in bytes. */
 export interface ContentBounds {
   /** Of one piece. Default 64 MiB. */
   readonly pieceBytes: number;

@@ -74,6 +74,7 @@ export interface SqliteSessionStores extends SessionStores {
   readonly taskStore: TaskStore;
 }
 
+/** What `sqliteSessionStores` takes. */
 export interface SqliteSessionOptions {
   /** The file; its directory is created. */
   readonly path: string;
@@ -85,6 +86,7 @@ export interface SqliteSessionOptions {
 /** All three stores on one file; disposing any of the four closes it. Throws `StoreError`. */
 export const sqliteSessionStores = (options: SqliteSessionOptions): SqliteSessionStores => storesOn(new SessionFile(options), options);
 
+/** What `mendedSessionStores` takes: it moves a damaged file away and begins an empty one. */
 export interface MendedSessionOptions extends SqliteSessionOptions {
   /** Called once for each damaged file, with the path it was moved to. */
   readonly onDamage: (fault: StoreError, aside: string) => void;

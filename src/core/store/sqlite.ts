@@ -24,6 +24,7 @@ import { TurnWrite, TurnWriter } from "./turn-writer.ts";
 import type { LogLoss } from "./log-loss.ts";
 import type { Disk } from "./wal-sync.ts";
 
+/** What `sqliteStore` takes. */
 export interface SqliteOptions {
   /** Created where absent; the store is `troupe.db` in it. */
   readonly directory?: string;

@@ -53,6 +53,7 @@ const DEFAULT_LIMITS: ClusterLimits = {
   greetings: 64,
 };
 
+/** What a node of a cluster takes. */
 export interface ClusterOptions {
   /** At least 32 bytes, the same for every node. A key of its own is derived from it. */
   readonly secret: Uint8Array;

@@ -10,6 +10,7 @@ export type LambdaServer =
       readonly fetchAs?: (caller: Caller, request: Request) => Promise<Response>;
     };
 
+/** What `bufferedHandler` takes besides the server. */
 export interface LambdaOptions {
   /**
    * The caller, from the result of the gateway's authorizer (`authorizedCaller` reads the usual ones). Undefined, or no authorizer:
@@ -26,6 +27,7 @@ export interface LambdaOptions {
   readonly log?: Log;
 }
 
+/** What `streamingHandler` takes besides the server. */
 export interface StreamingOptions extends LambdaOptions {
   /**
    * Serves the GET stream of a legacy client until the function's time is over, which costs money. Default false: it is answered 405,
@@ -70,6 +72,7 @@ export interface AwsLambda {
   readonly HttpResponseStream: { from(stream: ResponseStream, metadata: StreamMetadata): ResponseStream };
 }
 
+/** A handler for Lambda's response streaming. */
 export type StreamHandler = (event: unknown, stream: ResponseStream, context?: LambdaContext) => Promise<void>;
 
 /**

@@ -13,6 +13,7 @@ export const REFUSALS = {
   FUNCTION_DEADLINE: 504,
 } as const;
 
+/** Why an event was not served. */
 export type LambdaRefusalCode = keyof typeof REFUSALS;
 
 /** Thrown while an event is handled; answered as JSON: `{ error: code, message }`. */

@@ -8,6 +8,7 @@ import type { Taken } from "./paged-map.ts";
 import { LIST_ENTRIES, type Listed, type Range } from "./paged-reader.ts";
 import { PatientIngress, strange, type PatientOptions } from "./patient-ingress.ts";
 
+/** What `MapClient` takes. */
 export interface MapClientOptions extends PatientOptions {
   /** As of the object that is served. Default none. */
   readonly prefix?: string;

@@ -3,6 +3,7 @@ import { isObject } from "./is-object.ts";
 import { LIST_ENTRIES } from "./paged-reader.ts";
 import type { MapClient } from "./map-client.ts";
 
+/** What `restateMembers` takes. */
 export interface MembersOptions {
   readonly maps: MapClient;
   /** Of the map. Default "nodes". */

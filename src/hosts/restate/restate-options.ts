@@ -11,6 +11,7 @@ export interface NodeFault {
   readonly letter?: string;
 }
 
+/** What `RestateEngine` takes. */
 export interface RestateOptions {
   /** Of the server's HTTP ingress. */
   readonly ingress: string;

@@ -5,6 +5,7 @@
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { isObject } from "./is-object.ts";
 
+/** What is used of `@restatedev/restate-sdk`, which the caller imports. */
 export interface RestateSdk {
   object(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): Defined;
   service(definition: { readonly name: string; readonly handlers: Readonly<Record<string, unknown>> }): Defined;

@@ -15,6 +15,7 @@ import type { MapClient } from "./map-client.ts";
 import { MAP_KEY_LENGTH } from "./map-object.ts";
 import type { ServerHealth } from "./server-health.ts";
 
+/** What `restateSessionStore` takes. */
 export interface SessionStoreOptions {
   readonly maps: MapClient;
   /** Of the map. Default "sessions". */

@@ -13,6 +13,7 @@ import { Names } from "./names.ts";
 import { PatientIngress } from "./patient-ingress.ts";
 import { sealer, unsealed, type Sealer } from "./sealed.ts";
 
+/** What `restateExporter` and `restateImporter` take. */
 export interface TransferOptions {
   /** Of the server's HTTP ingress. */
   readonly ingress: string;

@@ -81,6 +81,7 @@ interface ObservableResult {
   observe(observable: Observable, value: number): void;
 }
 
+/** Whether a loaded module is `@opentelemetry/api`. */
 export function isOpenTelemetryApi(loaded: unknown): loaded is OpenTelemetryApi {
   if (!isObject(loaded) || typeof loaded["createNoopMeter"] !== "function") return false;
   const { context, metrics, propagation, trace, SpanKind, SpanStatusCode } = loaded;

@@ -103,6 +103,7 @@ export type CacheableMethod =
   | "prompts/list"
   | "resources/read";
 
+/** What `createGateway` takes. */
 export interface GatewayOptions {
   readonly source: Source;
   readonly info: ServerInfo;

@@ -21,6 +21,7 @@ export interface SdkTransport {
   sessionId?: string | undefined;
 }
 
+/** What `fromMcpServer` takes besides the server. */
 export interface McpServerOptions {
   /** Text for the client's model. Default: the server's own. */
   readonly instructions?: string;

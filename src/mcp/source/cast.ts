@@ -45,6 +45,7 @@ import { makePlan, pathTo, type Plan, type PlannedOffer, type Slot } from "./pla
 import { Subscriber, Subscriptions } from "./subscribers.ts";
 import { RootsCache, ViewerRoots } from "./viewers.ts";
 
+/** What `cast` takes. */
 export interface CastOptions {
   readonly engine: Engine;
   /** All kinds that a viewer may reach: roots (`per` other than "link") and what they link to. */

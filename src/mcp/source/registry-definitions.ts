@@ -64,6 +64,7 @@ export interface RegistryPrompt extends Described {
   view(context: HandlerContext<Texts>): unknown;
 }
 
+/** The tools, resources and prompts of a registry, by name. */
 export interface Definitions {
   readonly tools?: Readonly<Record<string, RegistryTool>>;
   readonly resources?: Readonly<Record<string, RegistryResource>>;

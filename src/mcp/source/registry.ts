@@ -33,6 +33,7 @@ import { describeSource, type Names, type NameStyle, namesOf } from "./names.ts"
 import { contextFor, type Definitions, isNeeds } from "./registry-definitions.ts";
 import { type Handler, RegistryIndex } from "./registry-entries.ts";
 
+/** What `registry` takes. */
 export interface RegistryOptions extends Definitions {
   readonly instructions?: string;
   /** How an error calls it. Default "a registry". */

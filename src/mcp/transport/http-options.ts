@@ -2,6 +2,7 @@ import type { Clock, Entropy, Gateway, HttpMount, Log, SocketMount, Caller } fro
 import type { Authenticator } from "./auth/index.ts";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+/** Bounds of an HTTP listener. Sizes in bytes, times in milliseconds. */
 export interface HttpLimits {
   /** The longest body, and the longest message of a WebSocket, in bytes. Default 4 MiB. */
   readonly bodyBytes: number;
@@ -35,6 +36,7 @@ export interface HttpLimits {
   readonly unreadBytes: number;
 }
 
+/** The default bounds of an HTTP listener. */
 export const HTTP_LIMITS: HttpLimits = {
   bodyBytes: 4_194_304,
   arrivingBytes: 268_435_456,
@@ -53,6 +55,7 @@ export const HTTP_LIMITS: HttpLimits = {
   unreadBytes: 268_435_456,
 };
 
+/** What `serveHttp` takes. */
 export interface HttpOptions {
   readonly gateway: Gateway;
   /** Default 127.0.0.1. */
@@ -83,6 +86,7 @@ export interface HttpOptions {
   readonly log?: Log;
 }
 
+/** A running HTTP server. */
 export interface HttpListener extends AsyncDisposable {
   /** `http://127.0.0.1:3000/mcp`. */
   readonly url: string;
@@ -99,6 +103,7 @@ export type WebLimits = Pick<
 
 type SharedOptions = "gateway" | "allowedHosts" | "allowedOrigins" | "sse" | "ready" | "clock" | "entropy" | "log";
 
+/** What `webHandler` takes. */
 export interface WebOptions extends Pick<HttpOptions, SharedOptions> {
   /** The path of the MCP endpoint; `/` is served too, since routers may strip their prefix. Default `/mcp`. */
   readonly path?: string;

@@ -41,6 +41,7 @@ function guardStandardOutput(): StandardOutput {
 // Requests that are abandoned at the end of the grace period are still answered.
 const LAST_REPLIES_MS = 1_000;
 
+/** What `serveStdio` takes. */
 export interface StdioOptions {
   readonly gateway: Gateway;
   /** Default: the standard input. */
@@ -64,6 +65,7 @@ export interface StdioOptions {
   readonly log?: Log;
 }
 
+/** A running server on standard input and output. */
 export interface StdioListener extends AsyncDisposable {
   /** Settles at the end of input, before the grace period. Never rejects. */
   readonly ended: Promise<void>;

@@ -21,6 +21,7 @@ import { type TcpConnection, tcpConnection } from "./tcp-connection.ts";
 import { rateLimitedLog } from "../../core/contract/internal.ts";
 import { TickBatcher } from "./pending-responses.ts";
 
+/** Bounds of a TCP listener. Sizes in bytes, times in milliseconds. */
 export interface TcpLimits {
   /** The longest line accepted, in bytes. Default 4 MiB; 64 KiB until the client has sent its token. */
   readonly lineBytes: number;
@@ -44,6 +45,7 @@ export interface TcpLimits {
   readonly connectionsPerPeer: number;
 }
 
+/** The default bounds of a TCP listener. */
 export const TCP_LIMITS: TcpLimits = {
   lineBytes: 4_194_304,
   arrivingBytes: 268_435_456,
@@ -57,6 +59,7 @@ export const TCP_LIMITS: TcpLimits = {
   connectionsPerPeer: 64,
 };
 
+/** What `serveTcp` takes. */
 export interface TcpOptions {
   /** Receives the frames. */
   readonly gateway: Pick<Gateway, "connect">;
@@ -83,6 +86,7 @@ export interface TcpOptions {
   readonly log?: Log;
 }
 
+/** A running TCP or Unix-socket server. */
 export interface TcpListener extends AsyncDisposable {
   /** `tcp://127.0.0.1:4000` or `unix:/run/troupe.sock`. */
   readonly url: string;

@@ -6,6 +6,7 @@ export interface SessionPlace extends Disposable {
   open(): SessionStore;
 }
 
+/** Where streams are stored: opened again, it has what was stored. */
 export interface StreamPlace extends Disposable {
   open(bounds: { readonly messages: number; readonly bytes: number; readonly streams: number }): StreamStore;
 }

@@ -3,6 +3,7 @@ import type { ActorId, ChainEvent, Entry, Json, Message, Row } from "../../core/
 
 const sha256 = (text: string): string => hash("sha256", text, "hex");
 
+/** What an entry of the store suite has instead of the defaults. */
 export interface EntryOptions extends Partial<Omit<Entry, "row">> {
   readonly row?: Partial<Row>;
   readonly state?: Json;

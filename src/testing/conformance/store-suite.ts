@@ -7,6 +7,7 @@ export interface StorePlace extends Disposable {
   open(clock: Clock): Store | Promise<Store>;
 }
 
+/** The store that the suite tests. */
 export interface StoreSuiteOptions {
   /** What was committed is there when the place is opened again. */
   readonly durable: boolean;

@@ -38,6 +38,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   return list;
 }
 
+/** All that an exporter has, in memory. */
 export async function exportedBy(exporter: Exporter, kind?: string): Promise<Exported> {
   const actors: Exported["actors"][number][] = [];
   for await (const { id, row, seq, head, ...leaving } of exporter.actors(kind)) {

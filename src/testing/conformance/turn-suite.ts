@@ -14,6 +14,7 @@ import {
 import { SimulatedClock, SimulatedEntropy, until } from "../simulated-clock.ts";
 import { tallyKind, type Hooks, type Tally } from "./suite-kinds.ts";
 
+/** What the suite gives to each engine that it opens. */
 export interface SuiteOptions {
   readonly kinds: readonly Behaviour[];
   readonly clock: Clock;
@@ -34,6 +35,7 @@ export interface SuiteClock {
   readonly clock?: () => SimulatedClock;
 }
 
+/** Opens the engine that the suite tests. */
 export type OpenEngine = (options: SuiteOptions) => Promise<Opened>;
 
 export const idIs = (kind: string, key = "main"): ActorId => `${kind}/${key}`;
@@ -47,6 +49,7 @@ export const say = (action: string, args: Json = null, more: Partial<Outgoing> =
   ...more,
 });
 
+/** All events of an actor. */
 export async function chainOf(engine: Engine, id: ActorId): Promise<ChainEvent[]> {
   const events: ChainEvent[] = [];
   for await (const event of engine.history(id)) events.push(event);

@@ -17,6 +17,7 @@ export interface McpResult {
   readonly [more: string]: Json | undefined;
 }
 
+/** An error of MCP inside a packet. */
 export interface McpError {
   readonly code: number;
   readonly message: string;

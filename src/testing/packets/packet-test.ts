@@ -28,6 +28,7 @@ import { type McpRequest, type McpResponse, mcpExchange } from "./mcp-exchange.t
 import { assertActorStateContains, type FieldOf, type Partially } from "./state-assertion.ts";
 import { type ActorKind, asCapability, type StartTestActor, type TestActor, testActors } from "./test-actor.ts";
 
+/** What `packetTest` takes. */
 export interface PacketTestOptions
   extends
     Pick<PacketFlowOptions, "actors" | "executionMs" | "servers">,

@@ -27,6 +27,7 @@ export interface TestActor<S = unknown> {
   state(): Promise<S>;
 }
 
+/** How a test starts an actor. */
 export interface StartOptions {
   /** Default: `test-1`, `test-2`, … in the order they are started. */
   readonly actor_id?: string;

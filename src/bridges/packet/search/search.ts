@@ -13,6 +13,7 @@ import { snippetOf } from "./snippet.ts";
 import { split } from "./rows.ts";
 import { parted } from "./text.ts";
 
+/** What `searchIndex` takes. */
 export interface SearchIndexOptions {
   readonly engine: Engine;
   /** A file of its own, made where absent, with its directory; `:memory:` for none. Can be thrown away at any time. */
@@ -25,6 +26,7 @@ export interface SearchIndexOptions {
   readonly onFault?: (error: unknown, actor?: ActorId) => void;
 }
 
+/** A query of the full-text search. */
 export interface SearchOptions extends Times {
   /** The principal that asks: it finds what is in its own actors and in those of everybody. Undefined: in the latter alone. */
   readonly owner: string | undefined;

@@ -30,6 +30,7 @@ import { guestIn } from "./guest-in.ts";
 import { actorOf, detailsOf, haltOf } from "./sight.ts";
 import { bytesOf, said, type Said } from "./speech.ts";
 
+/** What `EngineStage` takes. */
 export interface EngineStageOptions {
   readonly engine: Engine;
   /** Absent: no guests are started here. */

@@ -4,6 +4,7 @@ import { saveChain, theaterEvents } from "../chain/index.ts";
 import type { TheaterStage } from "../theater-stage.ts";
 import { guestIn } from "./guest-in.ts";
 
+/** What `saveChains` takes: it writes the chains of actors as files, as Theater does. */
 export interface SaveChainsOptions {
   readonly engine: Engine;
   readonly stage: TheaterStage;

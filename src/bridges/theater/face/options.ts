@@ -34,6 +34,7 @@ export interface FaceLimits {
   readonly idleMs: number;
 }
 
+/** The default bounds of the Theater MCP server. */
 export const FACE_LIMITS: FaceLimits = {
   listed: 1_000,
   events: 1_000,
@@ -60,6 +61,7 @@ export const faceMessageBytes = (limits: Partial<FaceLimits> = {}): number => {
   return Math.max(Math.ceil(componentBytes / 3) * 4 + 2 * manifestLength + messageBytes, Math.ceil(messageBytes / 3) * 4) + REST_BYTES;
 };
 
+/** What `theaterFace` takes. */
 export interface FaceOptions {
   /** Not disposed with the face. */
   readonly stage: Stage;

@@ -71,6 +71,7 @@ const DEFAULTS: RemoteLimits = {
   frameBytes: WIRE_LIMITS.frameBytes,
 };
 
+/** What `remoteStage` takes. */
 export interface RemoteOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;

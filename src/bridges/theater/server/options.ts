@@ -23,6 +23,7 @@ export interface TheaterLimits extends WireLimits {
   readonly listed: number;
 }
 
+/** What `serveTheater` takes. */
 export interface TheaterOptions {
   readonly stage: TheaterStage;
   /** Default 127.0.0.1. Ignored with `path`. */
@@ -39,6 +40,7 @@ export interface TheaterOptions {
   readonly log?: Log;
 }
 
+/** A running server of Theater's protocol. */
 export interface TheaterListener extends AsyncDisposable {
   /** `tcp://127.0.0.1:9000` or `unix:/run/theater.sock`. */
   readonly url: string;

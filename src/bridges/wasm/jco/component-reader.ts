@@ -7,6 +7,7 @@ import { GlueStore } from "./glue-store.ts";
 import { type Linkable, readLinkable } from "./linkable.ts";
 import { type Transpiled, transpile } from "./transpile.ts";
 
+/** What `createComponentReader` takes. */
 export interface ComponentReaderOptions {
   /** Where glue is kept over restarts. Absent: it is generated anew in each process. */
   readonly contents?: ContentStore;

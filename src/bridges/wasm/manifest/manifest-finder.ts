@@ -9,6 +9,7 @@ import { grantsVariables } from "./shows-machine.ts";
 
 const MEBIBYTE = 1_048_576;
 
+/** Where manifests may be read from. */
 export interface ManifestOptions {
   /** Below which paths are followed; whoever may start a guest may have any file in it read. Absent: none are. */
   readonly directory?: string;

@@ -7,6 +7,7 @@ import { GuestPool } from "./guest-pool.ts";
 /** Each reserves 10 GB of address space, whatever it holds, and a process has 128 TB. */
 const MEMORIES = 10_000;
 
+/** What `createSandbox` takes: its threads and what each of them retains. */
 export interface SandboxOptions {
   /** Threads at most, started when they are needed and kept. Default: one less than there are processors, 1 to 4. */
   readonly workers?: number;

@@ -74,6 +74,7 @@ function apiKeyRing(keys: readonly ApiKey[]): ApiKeyRing {
   };
 }
 
+/** How callers authenticate: static keys, tokens of authorization servers, or both. */
 export interface AuthOptions {
   /** Static tokens. */
   readonly keys?: readonly ApiKey[];

@@ -15,6 +15,7 @@ export interface Refused {
   readonly why: string;
 }
 
+/** Who a caller is, or why it is refused. */
 export type Verdict = Verified | Refused;
 
 export const missing: Refused = { refused: "missing", why: "Send a token as Authorization: Bearer." };

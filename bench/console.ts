@@ -1,26 +1,23 @@
-// What the console costs: recording alone, and an open page while many actors change; and how long it blocks the event loop.
-import { monitorEventLoopDelay } from "node:perf_hooks";
-import { setTimeout } from "node:timers/promises";
-import { consoleFor, engineReader, recordLive } from "troupe/console";
-import { DEFAULT_POLICY, type Behaviour, type Gateway } from "troupe/contract";
+// What the console costs: recording alone, a page that is open while many actors change, and how smooth that page is.
+import { recordLive } from "troupe/console";
+import type { Gateway } from "troupe/contract";
 import { LocalEngine } from "troupe/engine";
 import { createGateway } from "troupe/gateway";
 import { cast } from "troupe/source";
-import { sqliteStore } from "troupe/store";
-import { connectInMemory, serveHttp } from "troupe/transport";
+import { connectInMemory } from "troupe/transport";
+import * as z from "zod";
 import counter from "../examples/counter/index.ts";
+import { launchBrowser } from "../test/browser/playwright.ts";
 import type { Asked } from "./asked.ts";
-import { filled } from "./filled.ts";
-import { plain } from "./kinds/plain.ts";
+import { Servers, start } from "./child.ts";
 import { temporaryFolder } from "./leftovers.ts";
-import { callers } from "./load.ts";
 import { times } from "./statistics.ts";
 import { print, rounds } from "./table.ts";
 
 const TOKEN = "t".repeat(43);
 const CALLS = 20_000;
 const CHANGES_A_SECOND = 5_000;
-const NANOSECONDS = 1e6;
+const CALLS_A_SECOND = 200;
 
 /** Calls a second of one client that sends them all at once. */
 const pipelined = async (gateway: Gateway): Promise<number> => {
@@ -53,83 +50,128 @@ const recording = async (quick: boolean): Promise<void> => {
   print({ what, measured: times(watched, bare), unit: "×", least: 0.98 });
 };
 
-/** Reads a stream until it is aborted. */
-const read = async (url: string, signal: AbortSignal): Promise<void> => {
-  try {
-    const response = await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` }, signal });
-    await response.text();
-  } catch (error) {
-    if (!signal.aborted) throw error;
+const measured = z.object({ blockedMs: z.number(), changesPerSecond: z.number() });
+const burst = z.object({ turnsPerSecond: z.number() });
+
+/** What the load does to the server that was started. */
+class Load {
+  readonly #url: string;
+
+  constructor(port: unknown) {
+    this.#url = `http://127.0.0.1:${Number(port)}`;
   }
-};
 
-/** So many turns a second, of many actors in turn. Returns how long the loop was blocked at most, in milliseconds. */
-const blocked = async (engine: LocalEngine, actors: number, forMs: number): Promise<number> => {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  let next = 0;
-  delay.enable();
-  for (const end = performance.now() + forMs; performance.now() < end; await setTimeout(10))
-    await Promise.all(
-      Array.from({ length: CHANGES_A_SECOND / 100 }, () => {
-        next = (next + 7) % actors;
-        return engine.call({ to: `plain-disk/a${next}`, action: "add", args: {}, start: null });
-      }),
-    );
-  delay.disable();
-  return delay.max / NANOSECONDS;
-};
+  async #post(query: string): Promise<unknown> {
+    const response = await fetch(`${this.#url}/measure?${query}`, { method: "POST" });
+    return await response.json();
+  }
 
-const page = async (quick: boolean): Promise<void> => {
-  const actors = quick ? 2_000 : 100_000;
-  using folder = temporaryFolder();
-  await filled(folder.path, actors);
-  await using store = sqliteStore({ directory: folder.path });
-  using live = recordLive();
-  const { policy, ...rest } = plain("disk");
-  const kind: Behaviour = { ...rest, policy: { ...DEFAULT_POLICY, ...policy } };
-  await using engine = await LocalEngine.start({ kinds: [kind], store, observer: live.observer });
-  const source = cast({ engine, kinds: [] });
-  await using gateway = createGateway({ source, info: { name: "bench", version: "1" }, observer: live.observer });
-  const endpoints = consoleFor({
-    about: { name: "bench", version: "1", engine: "sqlite", development: false, docs: "docs" },
-    reader: engineReader(() => engine, store),
-    running: () => ({ engine, kinds: [kind], indexes: [], source }),
-    live,
-    token: TOKEN,
-    now: () => Date.now(),
-  });
-  await using listener = await serveHttp({ gateway: live.gateway(gateway, "http"), endpoints });
-  const url = `http://127.0.0.1:${listener.port}/console/api/stream?watch=figures,changes,traffic`;
-  const forMs = quick ? 1_000 : 10_000;
-  await blocked(engine, actors, 1_000);
-  const [shutMs, openMs, shut, open]: number[][] = [[], [], [], []];
-  const burst = (): Promise<number> =>
-    callers(64, quick ? 200 : 1_000, (caller) => engine.call({ to: `plain-disk/a${caller}`, action: "add", args: {}, start: null }));
-  for (let round = 0; round < 3; round += 1) {
-    shutMs?.push(await blocked(engine, actors, forMs));
-    shut?.push(await burst());
+  async run(ms: number): Promise<z.infer<typeof measured>> {
+    return measured.parse(await this.#post(`changes=${CHANGES_A_SECOND}&calls=${CALLS_A_SECOND}&ms=${ms}`));
+  }
+
+  /** Turns a second. */
+  async burst(ms: number): Promise<number> {
+    return burst.parse(await this.#post(`callers=64&ms=${ms}`)).turnsPerSecond;
+  }
+
+  /** Reads what a page reads, until `done` has ended. */
+  async following<T>(done: () => Promise<T>): Promise<T> {
     const closed = new AbortController();
-    const reading = read(url, closed.signal);
-    openMs?.push(await blocked(engine, actors, forMs));
-    open?.push(await burst());
+    const url = `${this.#url}/console/api/stream?watch=figures,changes,traffic`;
+    const reading = fetch(url, { headers: { authorization: `Bearer ${TOKEN}` }, signal: closed.signal })
+      .then((response) => response.text())
+      .catch(() => undefined);
+    const result = await done();
     closed.abort();
     await reading;
+    return result;
   }
-  const among = `${actors} actors, ${CHANGES_A_SECOND} changes a second`;
-  print({ what: `longest wait of the event loop without a page, ${among}`, measured: shutMs ?? [], unit: "ms" });
+
+  page(path: string): string {
+    return `${this.#url}/console${path}#token=${TOKEN}`;
+  }
+}
+
+const seen = z.object({ slowest: z.number(), heapBytes: z.number() });
+
+/** The frames of the slowest second, and the memory that is in use at the end. */
+const watchedFor = (ms: number): string => `new Promise((resolve) => {
+  const seconds = [];
+  const began = performance.now();
+  const frame = (at) => {
+    const second = Math.floor((at - began) / 1000);
+    if (second >= 0) seconds[second] = (seconds[second] ?? 0) + 1;
+    if (at - began < ${ms}) requestAnimationFrame(frame);
+    else resolve({ slowest: Math.min(...Array.from(seconds.slice(0, -1), (count) => count ?? 0)), heapBytes: performance.memory.usedJSHeapSize });
+  };
+  requestAnimationFrame(frame);
+})`;
+
+const PAGES = { overview: "/", actors: "/actors", history: "/actors/plain-disk/a7/history", traffic: "/traffic" };
+
+const page = async (quick: boolean): Promise<void> => {
+  const [actors, events] = quick ? [2_000, 2] : [100_000, 10];
+  const forMs = quick ? 2_000 : 10_000;
+  using folder = temporaryFolder();
+  await using servers = new Servers();
+  const args = ["bench/console-server.ts", folder.path, String(actors), String(events), TOKEN];
+  const server = await servers.add(start(args));
+  const load = new Load(server.ready["port"]);
+  const among = `${actors} actors, ${actors * events} events, ${CHANGES_A_SECOND} changes and ${CALLS_A_SECOND} calls a second`;
+  await load.run(2_000);
+
+  const [alone, followed, turns, turnsFollowed]: [number[], number[], number[], number[]] = [[], [], [], []];
+  for (let round = 0; round < 3; round += 1) {
+    alone.push((await load.run(forMs)).blockedMs);
+    turns.push(await load.burst(forMs / 10));
+    followed.push((await load.following(() => load.run(forMs))).blockedMs);
+    turnsFollowed.push(await load.following(() => load.burst(forMs / 10)));
+  }
   print({
-    what: `with a page that reads figures, changes and traffic, ${among}`,
-    measured: openMs ?? [],
+    what: `longest wait of the event loop with a page that reads figures, changes and traffic, ${among}`,
+    measured: followed,
     unit: "ms",
     target: 20,
     best: true,
+    floor: alone,
   });
   print({
     what: "turns on disk a second with that page, of the same without it",
-    measured: times(open ?? [], shut ?? []),
+    measured: times(turnsFollowed, turns),
     unit: "×",
     least: 0.98,
   });
+
+  const browser = await launchBrowser();
+  try {
+    const context = await browser.newContext({
+      viewport: { width: 1440, height: 900 },
+      colorScheme: "light",
+      reducedMotion: "no-preference",
+    });
+    const tab = await context.newPage();
+    for (const [name, path] of Object.entries(PAGES)) {
+      await tab.goto("about:blank");
+      await tab.goto(load.page(path));
+      await tab.locator("main h1").first().waitFor();
+      const frames: number[] = [];
+      const heaps: number[] = [];
+      const paces: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        const [{ changesPerSecond }, raw] = await Promise.all([load.run(forMs), tab.evaluate(watchedFor(forMs))]);
+        const { slowest, heapBytes } = seen.parse(raw);
+        frames.push(slowest);
+        heaps.push(heapBytes);
+        paces.push(changesPerSecond);
+      }
+      print({ what: `frames in the slowest second of the page ${name}, at that load`, measured: frames, unit: "/s", least: 30 });
+      print({ what: `memory of the page ${name} after these seconds`, measured: heaps, unit: "bytes", target: 200 * 1_048_576 });
+      print({ what: `changes a second while ${name} was open`, measured: paces, unit: "/s", least: CHANGES_A_SECOND * 0.9 });
+    }
+  } finally {
+    await browser.close();
+  }
 };
 
 export const run = async ({ quick }: Asked): Promise<void> => {

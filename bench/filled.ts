@@ -4,15 +4,15 @@ import { plain } from "./kinds/plain.ts";
 
 const AT_ONCE = 1_000;
 
-/** A directory with actors `plain-disk/a0` and on, each of which was called once and sleeps. */
-export const filled = async (directory: string, actors: number): Promise<void> => {
+/** A directory with actors `plain-disk/a0` and on, each of which was called so often and sleeps. */
+export const filled = async (directory: string, actors: number, calls = 1): Promise<void> => {
   const { policy, ...kind } = plain("disk");
   await using store = sqliteStore({ directory });
   await using engine = await LocalEngine.start({ kinds: [{ ...kind, policy: { ...policy, idleMs: 1 } }], store });
   for (let n = 0; n < actors; n += AT_ONCE)
     await Promise.all(
-      Array.from({ length: Math.min(AT_ONCE, actors - n) }, (_, m) =>
-        engine.call({ to: `plain-disk/a${n + m}`, action: "add", args: {}, start: null }),
+      Array.from({ length: Math.min(AT_ONCE, actors - n) * calls }, (_, m) =>
+        engine.call({ to: `plain-disk/a${n + Math.floor(m / calls)}`, action: "add", args: {}, start: null }),
       ),
     );
 };

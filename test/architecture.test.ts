@@ -90,6 +90,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/operate/operation-error.ts": ["cli"],
   "bridges/operate/paging.ts": ["cli"],
   "mcp/gateway/session-name.ts": ["bridges/console"],
+  "mcp/source/actor-views.ts": ["bridges/console"],
   "mcp/source/access.ts": ["cli"],
   "mcp/source/merge.ts": ["cli"],
   "mcp/source/names.ts": ["mcp/server"],

@@ -35,6 +35,19 @@ export interface ViewerState extends ChosenViewer {
   readonly set: (part: ViewerPart, value: string) => void;
 }
 
+/** What of a viewer is its own, and not its client's. */
+export type Caller = Pick<ChosenViewer, "principal" | "scopes" | "claims">;
+
+/** That in the address now, which may be newer than what was drawn. */
+export function callerInAddress(): Caller {
+  const params = new URLSearchParams(location.search);
+  return { principal: params.get("as") ?? "", scopes: params.get("scopes") ?? "", claims: params.get("claims") ?? "" };
+}
+
+/** As parameters of an address. */
+export const callerParameters = ({ principal, scopes, claims }: Caller): readonly (readonly [string, string])[] =>
+  [["as", principal] as const, ["scopes", scopes] as const, ["claims", claims] as const].filter(([, value]) => value !== "");
+
 export function useViewer(): ViewerState {
   const [principal, setPrincipal] = useParameter("as");
   const [scopes, setScopes] = useParameter("scopes");
@@ -64,7 +77,7 @@ export function claimsOf(text: string): JsonObject | undefined {
 }
 
 /** As the API takes it. Claims that are no JSON are left out. */
-export function viewerShape({ principal, scopes, claims }: ChosenViewer): ViewerShape {
+export function viewerShape({ principal, scopes, claims }: Caller): ViewerShape {
   const parsed = claimsOf(claims) ?? {};
   return {
     ...(principal === "" ? {} : { principal }),
@@ -73,12 +86,10 @@ export function viewerShape({ principal, scopes, claims }: ChosenViewer): Viewer
   };
 }
 
-type Recent = Pick<ChosenViewer, "principal" | "scopes" | "claims">;
-
 const NAME = "troupe-console-viewers";
 const MOST = 8;
 
-const isRecent = (value: unknown): value is Recent =>
+const isRecent = (value: unknown): value is Caller =>
   typeof value === "object" &&
   value !== null &&
   "principal" in value &&
@@ -88,7 +99,7 @@ const isRecent = (value: unknown): value is Recent =>
   "claims" in value &&
   typeof value.claims === "string";
 
-function read(): readonly Recent[] {
+function read(): readonly Caller[] {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(NAME) ?? "[]");
     return Array.isArray(stored) ? stored.filter(isRecent).slice(0, MOST) : [];
@@ -100,7 +111,7 @@ function read(): readonly Recent[] {
 /** New ones first. One that is chosen again keeps its place: nothing moves under the pointer. */
 export const recentViewers = signal(read());
 
-export function remember({ principal, scopes, claims }: Recent): void {
+export function remember({ principal, scopes, claims }: Caller): void {
   if (principal === "" && scopes === "" && claims === "") return;
   const own = { principal, scopes, claims };
   const before = recentViewers.value;

@@ -14,6 +14,7 @@ import type { ServerLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
 import { PROGRAM } from "./program.ts";
 import type { Served } from "./served.ts";
+import type { ViewerTokens } from "./viewer-tokens.ts";
 
 /** The console of a server that runs. */
 export interface ServedConsole {
@@ -34,6 +35,8 @@ export interface ConsoleSetting {
   readonly development: boolean;
   /** Callers need a key or a token. */
   readonly authenticated: boolean;
+  /** Lets it connect to MCP as any viewer. Undefined: it cannot. */
+  readonly viewers: ViewerTokens | undefined;
 }
 
 /** The console of a server that runs. */
@@ -45,7 +48,7 @@ export const serveConsole = async (setting: ConsoleSetting): Promise<ServedConso
   return { live, mounts, link: consoleLink(token) };
 };
 
-const dataOf = ({ served, live, options, log, name, version, development, authenticated }: ConsoleSetting): ConsoleData => {
+const dataOf = ({ served, live, options, log, name, version, development, authenticated, viewers }: ConsoleSetting): ConsoleData => {
   const { ground } = served;
   const { data, node, store } = ground;
   const host = httpAddress(options)?.host ?? "";
@@ -71,6 +74,7 @@ const dataOf = ({ served, live, options, log, name, version, development, authen
       durable: data !== undefined || node !== undefined,
     },
     unserved: () => served.unserved(),
+    ...(viewers !== undefined && { viewerToken: (viewer) => viewers.issue(viewer) }),
     errorPage: () => readFile(join(dirname(PROGRAM), "../docs/guide/errors.md"), "utf8"),
     ...(data === undefined ? {} : { disk: diskOf(new DataDirectory(data)) }),
     onFault: (error) => log("error", "console-fault", { ...faultFields(error, development) }),

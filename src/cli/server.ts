@@ -3,7 +3,7 @@ import { type Behaviour, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
 import type { LiveRecorder } from "../bridges/console/index.ts";
 import type { Authenticator } from "../mcp/transport/index.ts";
-import { type Addresses, checkAddresses, Listeners } from "./listeners.ts";
+import { type Addresses, checkAddresses, httpAddress, Listeners } from "./listeners.ts";
 import { usage } from "./exit-code.ts";
 import type { NodeAddress } from "./ground.ts";
 import type { Loaded } from "./load.ts";
@@ -55,6 +55,8 @@ export const startServer = async (
   // Before there are any files: a start that fails here leaves no data directory behind.
   if (options.engine === undefined && !existsSync(options.data)) await checkAddresses(options, auth !== undefined);
   const served = opened.use(await serveModules(loaded, { options, version, log, inFull, dev, known: auth !== undefined, live }));
+  const viewers =
+    dev === undefined || live === undefined ? undefined : (await import("./viewer-tokens.ts")).viewerTokens(httpAddress(options));
   const console =
     live === undefined
       ? undefined
@@ -69,8 +71,10 @@ export const startServer = async (
           version,
           development: dev !== undefined,
           authenticated: auth !== undefined,
+          viewers,
         });
-  const listeners = new Listeners(served, { options, log, auth, httpAuth: auth ?? caller, console });
+  const known = auth ?? caller;
+  const listeners = new Listeners(served, { options, log, auth, httpAuth: viewers?.before(known) ?? known, console });
   opened.defer(() => listeners.close(0));
   await listeners.open();
   const unserved = await served.opened();

@@ -233,6 +233,8 @@ export class McpClient {
     this.#note("out", message, message.method ?? "", { headers });
     const response = await fetch(this.#options.url, { method: "POST", headers, body: JSON.stringify(message), signal });
     if (message.method === "initialize") this.#session = response.headers.get("mcp-session-id") ?? undefined;
+    if (response.status === 401 && message.method !== "initialize" && message.method !== "server/discover")
+      this.#lose("The server no longer accepts this token: it has expired, or the server was started anew.");
     if (response.status === 404 && this.#session !== undefined) this.#lose("The server no longer knows this session.");
     return response;
   }

@@ -1,7 +1,7 @@
 // Owns: the page of one actor: its header and its tabs. Does not own: what a tab shows (actor/).
 import { Suspense } from "preact/compat";
 import { useEffect } from "preact/hooks";
-import { Link } from "wouter-preact";
+import { useSignal } from "@preact/signals";
 import type { ActorDetail } from "../../../src/bridges/console/shapes.ts";
 import { actorPath, get } from "../api.ts";
 import { useActorId, useParameter } from "../page-state.ts";
@@ -9,9 +9,10 @@ import { useThrottledReload } from "../throttled-reload.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { readable } from "../ui/actor-link.tsx";
-import { Empty, ErrorNote, Loading } from "../ui/states.tsx";
+import { ErrorNote, Loading } from "../ui/states.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Header } from "./actor/header.tsx";
+import { NotBegun } from "./actor/not-begun.tsx";
 import { ACTOR_TABS } from "./actor/tabs.ts";
 import "./actor/actor.css";
 
@@ -23,6 +24,7 @@ export function Actor() {
 
 function One({ id }: { readonly id: string }) {
   const [tab, setTab] = useParameter("tab", "state");
+  const beginning = useSignal(false);
   const actor = useResource<ActorDetail>(id, (signal) => get(actorPath(id), {}, signal));
   const refresh = useThrottledReload(actor);
   useStream(
@@ -37,20 +39,16 @@ function One({ id }: { readonly id: string }) {
   }, [id]);
   const detail = actor.data.value;
   const error = actor.error.value;
+  const missing = detail === undefined && error?.status === 404;
+  if (missing && !beginning.peek()) beginning.value = true;
+  // It stays when the actor begins: the result of the call that began it is there.
+  if (beginning.value) return <NotBegun id={id} begun={detail} reload={actor.reload} open={() => (beginning.value = false)} />;
   if (detail === undefined) {
     if (error === undefined) return <Loading what={readable(id)} />;
     return (
       <>
         <h1>{readable(id)}</h1>
-        {error.status === 404 ? (
-          <Empty title="There is no such actor">
-            <span>
-              It may not have been called yet. <Link href="/actors">See all actors</Link>.
-            </span>
-          </Empty>
-        ) : (
-          <ErrorNote error={error} retry={actor.reload} />
-        )}
+        <ErrorNote error={error} retry={actor.reload} />
       </>
     );
   }

@@ -17,6 +17,7 @@ import { type Column, Table } from "../ui/table.tsx";
 import { toast } from "../ui/toasts.tsx";
 import { Time } from "../ui/time.tsx";
 import { BatchBar, MOST_AT_ONCE } from "./actors/batch-bar.tsx";
+import { OpenActor, SharedActors } from "./actors/open-actor.tsx";
 import { FilterBar, useFilters } from "./actors/filters.tsx";
 import "./actors/actors.css";
 
@@ -81,7 +82,7 @@ export function Actors() {
           <Loading what="actors" />
         ) : null
       ) : rows.length === 0 ? (
-        <Nothing filtered={isFiltered} examined={page.examined} clear={clear} />
+        <Nothing filtered={isFiltered} kind={filters.value("kind")} examined={page.examined} clear={clear} />
       ) : (
         <div class={list.loading.value ? "loading-anew" : ""} aria-busy={list.loading.value}>
           <Table
@@ -138,19 +139,29 @@ function useFollowed(rows: readonly ActorRow[], refresh: () => void): readonly A
 
 function Nothing({
   filtered,
+  kind,
   examined,
   clear,
 }: {
   readonly filtered: boolean;
+  readonly kind: string;
   readonly examined: number | undefined;
   readonly clear: () => void;
 }) {
   if (!filtered)
     return (
       <Empty title="No actors yet">
-        <span>
-          An actor appears when a client first calls one. Try it in the <Link href="/playground">playground</Link>.
-        </span>
+        {can("run") ? (
+          <>
+            <span>
+              An actor begins with the first call. <Link href="/playground">Call a tool in the playground</Link>, or open one here:
+            </span>
+            <SharedActors />
+            <OpenActor />
+          </>
+        ) : (
+          <span>Nothing is recorded here. An actor begins when a client of its server first calls it.</span>
+        )}
       </Empty>
     );
   return (
@@ -161,6 +172,7 @@ function Nothing({
           Clear the filters
         </button>
       </span>
+      {can("run") ? <OpenActor kind={kind} /> : null}
     </Empty>
   );
 }

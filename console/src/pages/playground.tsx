@@ -1,9 +1,19 @@
 // Owns: the playground: an MCP client in the page, over the same transport as any other client's. Does not own: its parts (playground/*).
 import { useEffect } from "preact/hooks";
+import { useLocation } from "wouter-preact";
 import { useParameter } from "../page-state.ts";
 import { isObject } from "../mcp/wire.ts";
 import { ConnectionBar } from "./playground/connection-bar.tsx";
-import { client, connect, lists, status } from "./playground/connection.ts";
+import {
+  client,
+  connect,
+  identity,
+  identityInAddress,
+  identityParameters,
+  isSameIdentity,
+  lists,
+  status,
+} from "./playground/connection.ts";
 import { Messages } from "./playground/messages.tsx";
 import { Offers } from "./playground/offers.tsx";
 import { PromptPanel } from "./playground/prompt-panel.tsx";
@@ -18,9 +28,18 @@ export function Playground() {
   const [prompt] = useParameter("prompt");
   const [resource] = useParameter("resource");
   const [args] = useParameter("args");
+  const [, navigate] = useLocation();
   useEffect(() => {
+    const wanted = identityInAddress();
     // It stays connected while other pages are open: a session may own actors.
-    if (status.peek() === "closed") void connect();
+    if (wanted !== undefined && !isSameIdentity(wanted, identity.peek())) void connect(wanted);
+    else if (status.peek() === "closed") void connect();
+    if (wanted !== undefined) return;
+    const params = new URLSearchParams(location.search);
+    for (const [name, value] of identityParameters()) params.set(name, value);
+    if (params.size > 0) navigate(`/playground?${params}`, { replace: true });
+  }, [navigate]);
+  useEffect(() => {
     const end = (): void => client.peek()?.close();
     addEventListener("pagehide", end);
     return () => removeEventListener("pagehide", end);

@@ -68,10 +68,11 @@ const write: Readonly<Record<Way, (call: SnippetCall, about: About) => string>> 
   },
 
   CLI: ({ actor, input }, { place, engine }) => {
-    const { as: viewer, arguments: args, offer } = input;
+    const { as: viewer, arguments: args, offer, begin = false } = input;
     return [
       `npx troupe call ${quoted(actor)} ${quoted(offer)}`,
       ...(args === undefined || Object.keys(args).length === 0 ? [] : [quoted(JSON.stringify(args))]),
+      ...(begin ? ["--start"] : []),
       ...(viewer?.principal === undefined ? [] : [`--as ${quoted(viewer.principal)}`]),
       ...(viewer?.scopes ?? []).map((scope) => `--scope ${quoted(scope)}`),
       ...Object.entries(viewer?.claims ?? {}).flatMap(([name, value]) =>

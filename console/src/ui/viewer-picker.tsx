@@ -7,10 +7,13 @@ import "./viewer-picker.css";
 export function ViewerPicker({
   viewer,
   principals,
+  withClient = true,
 }: {
   readonly viewer: ViewerState;
   /** Names to suggest. */
   readonly principals: readonly string[];
+  /** Also which client it has: revision, and mode of lists. */
+  readonly withClient?: boolean;
 }) {
   const id = useId();
   const { principal, scopes, claims, revision, lists, set } = viewer;
@@ -25,7 +28,7 @@ export function ViewerPicker({
     set("claims", known.claims);
   };
   return (
-    <section class="viewer-picker" aria-label="As whom to look">
+    <section class={`viewer-picker ${withClient ? "" : "caller"}`} aria-label={withClient ? "As whom to look" : "As whom to connect"}>
       <label htmlFor={`${id}-principal`}>
         <span>As principal</span>
         <TypedInput
@@ -73,24 +76,28 @@ export function ViewerPicker({
           </small>
         ) : null}
       </label>
-      <label>
-        <span>Client of</span>
-        <select value={revision} onChange={({ currentTarget }) => set("revision", currentTarget.value)}>
-          {REVISIONS.map((one) => (
-            <option key={one.revision} value={one.revision}>
-              {one.revision}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span>Lists</span>
-        <select value={lists} onChange={({ currentTarget }) => set("lists", currentTarget.value)}>
-          <option value="">{listModeOf({ ...viewer, lists: "" })} (default)</option>
-          <option value="dynamic">dynamic</option>
-          <option value="static">static</option>
-        </select>
-      </label>
+      {withClient ? (
+        <>
+          <label>
+            <span>Client of</span>
+            <select value={revision} onChange={({ currentTarget }) => set("revision", currentTarget.value)}>
+              {REVISIONS.map((one) => (
+                <option key={one.revision} value={one.revision}>
+                  {one.revision}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span>Lists</span>
+            <select value={lists} onChange={({ currentTarget }) => set("lists", currentTarget.value)}>
+              <option value="">{listModeOf({ ...viewer, lists: "" })} (default)</option>
+              <option value="dynamic">dynamic</option>
+              <option value="static">static</option>
+            </select>
+          </label>
+        </>
+      ) : null}
       {names.size === 0 ? null : (
         <div class="names" role="group" aria-label="Principals seen here">
           {[...names].slice(0, 8).map((name) => (

@@ -49,6 +49,11 @@ async function about(data: ConsoleData): Promise<About> {
   const unrecorded = running === undefined ? offline : "This server does not record its clients: give the console a recorder (recordLive).";
   for (const ability of ["traffic", "sessions", "tasks"] as const) say(ability, live !== undefined, unrecorded);
   say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as somebody else.');
+  say(
+    "connect-as",
+    data.viewerToken !== undefined && own.development,
+    'Only "troupe dev" on this machine connects clients as somebody else.',
+  );
   return {
     ...own,
     mode: running === undefined && operate === undefined ? "offline" : "live",

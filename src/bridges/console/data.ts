@@ -4,7 +4,7 @@
 import type { Behaviour, Engine, Index, Source } from "../../core/contract/index.ts";
 import type { ActorReader, Operate } from "../operate/index.ts";
 import type { LiveRecorder } from "./live.ts";
-import type { About, Overview } from "./shapes.ts";
+import type { About, Overview, ViewerShape, ViewerToken } from "./shapes.ts";
 
 /** What runs. In development it is replaced when a module changes, so it is read each time. */
 export interface RunningServer {
@@ -35,6 +35,8 @@ export interface ConsoleData {
   readonly errorPage?: () => Promise<string>;
   /** States may be edited outside development too. */
   readonly edit?: boolean;
+  /** In development: makes a token with which MCP takes its caller for this viewer. Absent: clients are who their own tokens say. */
+  readonly viewerToken?: (viewer: ViewerShape) => ViewerToken;
   /** Receives what the console failed with; clients learn only that it did. Default: ignored. */
   readonly onFault?: (error: unknown) => void;
   readonly now: () => number;

@@ -29,7 +29,9 @@ export type Ability =
   | "packets"
   | "guests"
   /** Calls as any principal, with any scopes. */
-  | "act-as";
+  | "act-as"
+  /** MCP clients that connect as any principal, with any scopes. */
+  | "connect-as";
 
 /** `GET /` */
 export interface About {
@@ -212,6 +214,12 @@ export interface ViewerShape {
   readonly claims?: JsonObject;
 }
 
+/** `POST /viewer-tokens`: a bearer token for MCP, whose caller is then the viewer in the body. It needs the ability `connect-as`. */
+export interface ViewerToken {
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
 /** A tool, resource or prompt as a viewer has it now: on, or off and why. */
 export interface OfferShape {
   readonly ref: OfferRef;
@@ -252,6 +260,8 @@ export interface CallInput {
   readonly offer: OfferRef;
   readonly arguments?: JsonObject;
   readonly as?: ViewerShape;
+  /** The actor may begin with this call. Without it, an actor that has not begun is not found. */
+  readonly begin?: boolean;
   /** Idempotency (C4). */
   readonly key?: string;
   /** To the questions (`needs`) of an earlier reply. */

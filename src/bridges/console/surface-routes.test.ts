@@ -39,6 +39,12 @@ const desk = actor("desk", {
   resources: { all: { uri: "desk://all", description: "All of it.", view: ({ state }) => ({ open: state.open }) } },
   links: { lamp: { kind: lamp, to: () => lamp.id("one") } },
 });
+const draft = actor("draft", {
+  description: "A draft.",
+  per: "handle",
+  state: z.object({ text: z.string().default("") }),
+  tools: { write: { description: "Write.", run: ({ state }) => (state.text = "written") } },
+});
 const PATH = "/actors/desk/main";
 
 async function served() {
@@ -83,7 +89,64 @@ describe("the surface of an actor", () => {
     assert.deepEqual([offers.get("tools/close")?.["on"], offers.get("tools/close")?.["listed"]], [false, true]);
     assert.equal(offers.get("tools/secretly")?.["listed"], false);
     assert.equal((await at.client.get(`${PATH}/surface`, { claims: "1" })).status, 400);
-    assert.equal((await at.client.get("/actors/desk/none/surface")).status, 404);
+    assert.equal((await at.client.get("/actors/none/main/surface")).status, 409);
+  });
+});
+
+describe("an actor that has not begun", () => {
+  test("is shown as it would begin, with the rules of what is off, and stays so", async () => {
+    await using at = await servedConsole({ kinds: [desk, lamp, draft], store: memoryStore() });
+    const body = await at.client.read(`${PATH}/surface`);
+    const offers = offersIn(body);
+    assert.equal(body["seq"], 0);
+    assert.deepEqual([offers.get("tools/close")?.["on"], offers.get("tools/secretly")?.["by"]], [true, "enabled"]);
+    assert.deepEqual(body["links"], [{ prefix: "lamp", to: "lamp/one" }]);
+    assert.equal((await at.client.get(PATH)).status, 404);
+  });
+
+  test("begins with a call that says so, and with no other", async () => {
+    await using at = await servedConsole({ kinds: [desk, lamp, draft], store: memoryStore() });
+    const call = (path: string, more: object) => at.client.post(`${path}/call`, more);
+    const { status, body } = await call(PATH, { offer: "tools/close" });
+    assert.deepEqual([status, Object(body["error"]).code], [404, "NOT_FOUND"]);
+    assert.deepEqual((await call(PATH, { offer: "resources/all", begin: true })).body["reply"], { ok: { open: true } });
+    assert.equal((await at.client.get(PATH)).status, 404, "a read begins nothing");
+    assert.deepEqual((await call(PATH, { offer: "tools/close", begin: true })).body["reply"], { ok: "operator" });
+    assert.deepEqual((await call("/actors/lamp/one", { offer: "tools/switch", begin: true })).body["reply"], { ok: true });
+    assert.equal((await at.client.read(PATH))["seq"], 1);
+  });
+
+  test("of a kind by handle begins by its start tool only", async () => {
+    await using at = await servedConsole({ kinds: [desk, lamp, draft], store: memoryStore() });
+    assert.equal((await at.client.get("/actors/draft/mine/surface")).status, 409);
+    const { status, body } = await at.client.post("/actors/draft/mine/call", { offer: "tools/write", begin: true });
+    assert.deepEqual([status, Object(body["error"]).code], [409, "NOT_AVAILABLE"]);
+  });
+});
+
+describe("a token of a viewer", () => {
+  const viewer = { principal: "bob", scopes: ["admin"], claims: { role: "manager" } };
+
+  test("is made in development, where the server can", async () => {
+    const made: object[] = [];
+    const viewerToken = (one: object) => (made.push(one), { token: "t", expiresAt: 1 });
+    await using at = await servedConsole({ kinds: [desk, lamp], store: memoryStore(), more: { viewerToken } });
+    assert.deepEqual((await at.client.post("/viewer-tokens", viewer)).body, { token: "t", expiresAt: 1 });
+    await at.client.post("/viewer-tokens", { principal: "" });
+    assert.deepEqual(made, [viewer, { scopes: [] }]);
+    assert.equal((await at.client.post("/viewer-tokens", { scopes: "admin" })).status, 400);
+    const { can } = await at.client.read("/");
+    assert.ok(Array.isArray(can) && can.includes("connect-as"));
+  });
+
+  test("is refused elsewhere", async () => {
+    const production = { name: "t", version: "1", engine: "sqlite", development: false, docs: "" } as const;
+    for (const more of [{}, { about: production, viewerToken: () => ({ token: "t", expiresAt: 1 }) }]) {
+      await using at = await servedConsole({ kinds: [desk, lamp], store: memoryStore(), more });
+      const { status, body } = await at.client.post("/viewer-tokens", viewer);
+      assert.deepEqual([status, Object(body["error"]).code], [409, "NOT_AVAILABLE"]);
+      assert.match(String(Object((await at.client.read("/"))["cannot"])["connect-as"]), /troupe dev/);
+    }
   });
 });
 

@@ -7,10 +7,13 @@ import {
   type CallOptions,
   type Engine,
   isJsonObject,
+  type Json,
+  type JsonObject,
   type ListName,
   type Offer,
   type OfferRef,
   type Source,
+  type Status,
   type Surface,
   type Viewer,
 } from "../../core/contract/index.ts";
@@ -24,16 +27,27 @@ import {
   omitUndefined,
   scopesOf,
 } from "../../core/contract/internal.ts";
+import { firstState } from "../../mcp/source/actor-views.ts";
 import { cast } from "../../mcp/source/index.ts";
 import type { ActorState } from "../operate/index.ts";
 import type { ConsoleData, RunningServer } from "./data.ts";
-import { actorOf, badRequest, behaviourOf, choiceIn, notAvailable, objectIn, serverOf, stateOf } from "./requests.ts";
+import { actorOf, badRequest, behaviourOf, choiceIn, notAvailable, notFound, objectIn, serverOf } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
-import type { CallOutcome, LinkShape, OfferShape, SurfaceShape, ViewerShape } from "./shapes.ts";
+import type { CallOutcome, LinkShape, OfferShape, SurfaceShape, ViewerShape, ViewerToken } from "./shapes.ts";
 
+const MAX_SCOPES = 100;
 const LISTS = ["tools", "resources", "prompts"] as const;
 const LIST_MODES = ["dynamic", "static"] as const;
 type ListMode = (typeof LIST_MODES)[number];
+
+const VIEWER = {
+  type: "object",
+  properties: {
+    principal: { type: "string", maxLength: 1_024 },
+    scopes: { type: "array", items: { type: "string" }, maxItems: MAX_SCOPES },
+    claims: { type: "object" },
+  },
+};
 
 export const surfaceRoutes: readonly ConsoleRoute[] = [
   {
@@ -58,14 +72,8 @@ export const surfaceRoutes: readonly ConsoleRoute[] = [
       properties: {
         offer: { type: "string", pattern: "^(tools|resources|prompts)/.", description: "Such as tools/add." },
         arguments: { type: "object" },
-        as: {
-          type: "object",
-          properties: {
-            principal: { type: "string", maxLength: 1_024 },
-            scopes: { type: "array", items: { type: "string" }, maxItems: 100 },
-            claims: { type: "object" },
-          },
-        },
+        as: VIEWER,
+        begin: { type: "boolean", description: "The actor may begin with this call." },
         key: { type: "string", minLength: 1, maxLength: 512 },
         answers: { type: "object", description: "To the questions (`needs`) of an earlier reply." },
         can: { type: "array", items: { type: "string" }, description: "What the client supports: elicitation, sampling, roots." },
@@ -74,6 +82,14 @@ export const surfaceRoutes: readonly ConsoleRoute[] = [
     },
     answers: "CallOutcome",
     handle: call,
+  },
+  {
+    verb: "POST",
+    path: "/viewer-tokens",
+    summary: "In development: a bearer token with which an MCP client of this machine is any viewer, for an hour.",
+    body: VIEWER,
+    answers: "ViewerToken",
+    handle: viewerToken,
   },
 ];
 
@@ -97,8 +113,6 @@ function behaviourIn(data: ConsoleData, id: ActorId): Behaviour {
 
 // ── the surface ─────────────────────────────────────────────────────────────
 
-const MAX_SCOPES = 100;
-
 function viewerIn(request: ConsoleRequest): ViewerShape {
   const scopes = (request.query.get("scopes") ?? "").split(/[,\s]+/).filter((scope) => scope !== "");
   if (scopes.length > MAX_SCOPES) throw badRequest(`A viewer has at most ${MAX_SCOPES} scopes.`);
@@ -114,9 +128,9 @@ async function surface(request: ConsoleRequest, data: ConsoleData): Promise<Surf
   const id = actorOf(request);
   const server = serverOf(data);
   const behaviour = behaviourIn(data, id);
-  const found = await stateOf(data.reader, id);
   const given = viewerIn(request);
   const viewer: Viewer = { ...given, self: id };
+  const found = (await data.reader.state(id)) ?? beginningOf(behaviour, id, viewer, data.now());
   const lists = choiceIn(request, "lists", LIST_MODES) ?? "dynamic";
   const joined = await castAs(server, kindOf(id)).surface(viewer);
   const own = ownSurface(behaviour, found, viewer);
@@ -208,6 +222,35 @@ function linkShapes({ catalogue, links = {}, linkKeys = {}, linksOff = {} }: Sur
 const OFFER = /^(?:tools|resources|prompts)\/./;
 const isOfferRef = (value: unknown): value is OfferRef => typeof value === "string" && OFFER.test(value);
 
+/** Throws `NOT_FOUND`: a key that was mistyped must start no actor, so a call begins one only where it says so. */
+async function statusOf(behaviour: Behaviour, id: ActorId, { body }: ConsoleRequest, { reader }: ConsoleData): Promise<Status | undefined> {
+  const found = await reader.state(id);
+  if (found !== undefined) return found.status;
+  if (body["begin"] !== true) throw notFound(`There is no actor ${id}: add "begin": true, and it begins with this call.`);
+  refuseUnreachable(behaviour);
+  return undefined;
+}
+
+/** Throws `NOT_AVAILABLE`. */
+function refuseUnreachable({ kind, per }: Behaviour): void {
+  if (per !== "handle") return;
+  throw notAvailable(`A ${kind} begins when a client calls its start tool, which gives the client a handle: call that in the playground.`);
+}
+
+/** As an actor that does not exist would begin. Throws `NOT_AVAILABLE` where it cannot. */
+function beginningOf(behaviour: Behaviour, id: ActorId, viewer: Viewer, now: number): ActorState {
+  refuseUnreachable(behaviour);
+  const { version } = behaviour;
+  const none = { uid: "", seq: 0, head: "", status: "live", version, createdAt: now, lastMessageAt: now, messageCount: 0 } as const;
+  try {
+    const state: Json = JSON.parse(JSON.stringify(firstState(behaviour, id, viewer, now)));
+    return { ...none, state };
+  } catch {
+    // The joined surface says so, too.
+    return { ...none, status: "failed", state: null };
+  }
+}
+
 async function call(request: ConsoleRequest, data: ConsoleData): Promise<CallOutcome> {
   const id = actorOf(request);
   const { offer, arguments: args = {} } = request.body;
@@ -220,9 +263,8 @@ async function call(request: ConsoleRequest, data: ConsoleData): Promise<CallOut
     return { reply, ms: data.now() - from };
   }
   const server = serverOf(data);
-  behaviourIn(data, id);
-  // A key that was mistyped must start no actor.
-  const { status } = await stateOf(data.reader, id);
+  const behaviour = behaviourIn(data, id);
+  const status = await statusOf(behaviour, id, request, data);
   if (status === "stopped") throw notAvailable(`${id} has stopped: it takes no calls.`);
   let receipt: CallOutcome["receipt"];
   const reply = await castAs(server, kindOf(id)).act({ ...viewer, self: id }, offer, args, {
@@ -240,12 +282,24 @@ function callerIn({ body, caller }: ConsoleRequest, { about, running }: ConsoleD
   if (as === undefined)
     return { principal: caller.principal ?? "operator", scopes: caller.scopes, ...omitUndefined({ claims: caller.claims }) };
   if (running === undefined || !about.development) throw notAvailable('Only "troupe dev" calls as somebody else: leave "as" away.');
-  const { principal, scopes, claims } = isJsonObject(as) ? as : {};
-  return {
-    scopes: isTexts(scopes) ? scopes : [],
-    ...(typeof principal === "string" && { principal }),
-    ...(isJsonObject(claims) && { claims }),
-  };
+  return viewerOf(isJsonObject(as) ? as : {});
+}
+
+const viewerOf = ({ principal, scopes, claims }: JsonObject): ViewerShape => ({
+  scopes: isTexts(scopes) ? scopes : [],
+  ...(typeof principal === "string" && principal !== "" && { principal }),
+  ...(isJsonObject(claims) && { claims }),
+});
+
+const MAX_TOKEN_BYTES = 6_000;
+
+async function viewerToken({ body }: ConsoleRequest, { about, viewerToken: issue }: ConsoleData): Promise<ViewerToken> {
+  if (issue === undefined || !about.development)
+    throw notAvailable('Only "troupe dev" on this machine connects clients as somebody else: use a key or token of theirs.');
+  const issued = issue(viewerOf(body));
+  // A header that is longer might be refused on its way.
+  if (issued.token.length > MAX_TOKEN_BYTES) throw badRequest("These scopes and claims are too long for a token: give fewer.");
+  return issued;
 }
 
 const optionsIn = ({ body: { key, answers, can } }: ConsoleRequest): CallOptions => ({

@@ -245,7 +245,8 @@ export class ActorViews {
   }
 }
 
-function firstState(behaviour: Behaviour, id: ActorId, viewer: Viewer, at: number): unknown {
+/** The state that an actor would begin with. Throws what `initial` throws. */
+export function firstState(behaviour: Behaviour, id: ActorId, viewer: Viewer, at: number): unknown {
   const seed = sha256Hex(id).slice(0, 32);
   const first: Message = { id: "preview", to: id, action: "preview", args: null, at, seed, viewer, start: null };
   return behaviour.initial(decodeURIComponent(id.slice(id.indexOf("/") + 1)), first);

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import type { Json, JsonObject } from "../../../../src/core/contract/index.ts";
-import type { ActorDetail, CallInput, CallOutcome, OfferShape } from "../../../../src/bridges/console/shapes.ts";
+import type { CallInput, CallOutcome, OfferShape } from "../../../../src/bridges/console/shapes.ts";
 import { about, can, whyNot } from "../../about.ts";
 import { actorPath, type ApiError, asApiError, post } from "../../api.ts";
 import { isList, isObject } from "../../json-paths.ts";
@@ -14,6 +14,7 @@ import { Snippets } from "../../ui/snippets.tsx";
 import { ErrorNote } from "../../ui/states.tsx";
 import { type ViewerState, viewerShape } from "../../viewer.ts";
 import { CallResult } from "./call-result.tsx";
+import type { Offering } from "./offers.tsx";
 import { definitionIn } from "./definition.ts";
 import { describeOff } from "./why-off.ts";
 
@@ -23,7 +24,7 @@ export function OfferPanel({
   viewer,
   reload,
 }: {
-  readonly actor: ActorDetail;
+  readonly actor: Offering;
   readonly offer: OfferShape;
   readonly viewer: ViewerState;
   readonly reload: () => void;
@@ -48,7 +49,12 @@ export function OfferPanel({
   const [caller, setCaller] = useParameter("by");
   const asViewer = can("act-as") && caller !== "operator";
   const who = viewer.principal === "" ? "somebody who is not signed in" : viewer.principal;
-  const input: CallInput = { offer: offer.ref, arguments: args.value, ...(asViewer ? { as: viewerShape(viewer) } : {}) };
+  const input: CallInput = {
+    offer: offer.ref,
+    arguments: args.value,
+    ...(asViewer ? { as: viewerShape(viewer) } : {}),
+    ...(actor.seq === 0 ? { begin: true } : {}),
+  };
 
   const change = (next: JsonObject): void => {
     args.value = next;

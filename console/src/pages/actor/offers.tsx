@@ -1,7 +1,7 @@
 // Owns: the tab with an actor's tools, resources and prompts as a viewer sees them, and why some are off. Does not own: calls
 // (offer-panel.tsx).
 import { useEffect } from "preact/hooks";
-import type { EventRow, OfferShape, PageOf, SurfaceShape } from "../../../../src/bridges/console/shapes.ts";
+import type { ActorDetail, EventRow, OfferShape, PageOf, SurfaceShape } from "../../../../src/bridges/console/shapes.ts";
 import { can } from "../../about.ts";
 import { actorPath, get } from "../../api.ts";
 import { useParameter } from "../../page-state.ts";
@@ -33,7 +33,12 @@ export function OffersTab({ actor, reload }: ActorTabProps) {
   return can("run") ? <Offers actor={actor} reload={reload} /> : <Unavailable ability="run" />;
 }
 
-function Offers({ actor, reload }: ActorTabProps) {
+/** An actor whose offers are shown. `seq` is 0 before it begins. */
+export interface Offering extends Pick<ActorDetail, "seq" | "owner"> {
+  readonly id: string;
+}
+
+export function Offers({ actor, reload }: { readonly actor: Offering; readonly reload: () => void }) {
   const { id, seq, owner } = actor;
   const viewer = useViewer();
   const [search, setSearch] = useParameter("q");

@@ -2,22 +2,25 @@
 import { useSignal } from "@preact/signals";
 import { objectIn, REVISIONS, textIn } from "../../mcp/wire.ts";
 import { Badge } from "../../ui/badge.tsx";
-import { client, connect, disconnect, otherToken, problem, revision, status } from "./connection.ts";
+import { useParameter } from "../../page-state.ts";
+import { ViewerPicker } from "../../ui/viewer-picker.tsx";
+import { can, whyNot } from "../../about.ts";
+import { type Caller, callerInAddress, claimsOf, remember, useViewer } from "../../viewer.ts";
+import { client, connect, disconnect, identity, isSameIdentity, problem, revision, status } from "./connection.ts";
 
 const WORDS = { closed: "off", connecting: "connecting", open: "connected", lost: "lost", failed: "failed" } as const;
 
 export function ConnectionBar() {
   const secret = useSignal("");
-  const as = otherToken.value === undefined ? "console" : otherToken.value === "" ? "nobody" : "token";
-  const asking = useSignal(as === "token");
+  const { value: as } = identity;
+  const [by, setBy] = useParameter("by", "console");
   const server = client.value?.server;
   const info = objectIn(server, "serverInfo");
   const named = Object.keys(info).length > 0 ? info : objectIn(objectIn(server, "_meta"), "io.modelcontextprotocol/serverInfo");
   const choose = (choice: string): void => {
-    asking.value = choice === "token";
-    if (choice === "token") return;
-    otherToken.value = choice === "nobody" ? "" : undefined;
-    void connect();
+    setBy(choice);
+    // The others need to be filled in first.
+    if (choice === "console" || choice === "none") void connect({ by: choice });
   };
   return (
     <>
@@ -41,19 +44,21 @@ export function ConnectionBar() {
         </label>
         <label>
           <span>Connect as</span>
-          <select value={asking.value ? "token" : as} onChange={(event) => choose(event.currentTarget.value)}>
+          <select value={by} onChange={(event) => choose(event.currentTarget.value)}>
             <option value="console">with the console's sign-in</option>
+            <option value="viewer" disabled={!can("connect-as")} title={can("connect-as") ? undefined : whyNot("connect-as")}>
+              any user
+            </option>
             <option value="token">with another token or key</option>
-            <option value="nobody">without a token</option>
+            <option value="none">without a token</option>
           </select>
         </label>
-        {asking.value ? (
+        {by === "token" ? (
           <form
             class="row"
             onSubmit={(event) => {
               event.preventDefault();
-              otherToken.value = secret.value.trim();
-              void connect();
+              void connect({ by: "token", token: secret.value.trim() });
             }}
           >
             <input
@@ -72,6 +77,7 @@ export function ConnectionBar() {
         <span class="connection-state" role="status">
           {status.value === "open" ? (
             <span class="dim">
+              {as.by === "viewer" ? `as ${nameOf(as.viewer)}, to ` : ""}
               {textIn(named, "title") ?? textIn(named, "name")} {textIn(named, "version")}
             </span>
           ) : null}
@@ -87,6 +93,7 @@ export function ConnectionBar() {
           </button>
         )}
       </div>
+      {by === "viewer" && can("connect-as") ? <ConnectAsViewer /> : null}
       {problem.value === undefined ? null : (
         <div class="state error" role="alert">
           <strong>{problem.value}</strong>
@@ -98,5 +105,31 @@ export function ConnectionBar() {
         </div>
       )}
     </>
+  );
+}
+
+const nameOf = ({ principal }: Caller): string => (principal === "" ? "an anonymous user" : principal);
+
+/** Typing connects to nothing: a session may own actors. */
+function ConnectAsViewer() {
+  const viewer = useViewer();
+  const { principal, scopes, claims } = viewer;
+  const isConnected = status.value === "open" && isSameIdentity(identity.value, { by: "viewer", viewer: { principal, scopes, claims } });
+  return (
+    <form
+      class="connect-viewer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const chosen = callerInAddress();
+        if (claimsOf(chosen.claims) === undefined) return;
+        remember(chosen);
+        void connect({ by: "viewer", viewer: chosen });
+      }}
+    >
+      <ViewerPicker viewer={viewer} principals={[]} withClient={false} />
+      <button type="submit" class={isConnected ? "" : "primary"} disabled={isConnected || claimsOf(claims) === undefined}>
+        {isConnected ? "Connected" : "Connect"} as {nameOf({ principal, scopes, claims })}
+      </button>
+    </form>
   );
 }

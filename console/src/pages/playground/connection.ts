@@ -2,10 +2,13 @@
 // (mcp/client.ts), and the calls that were made (calls.ts).
 import { signal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
-import { about } from "../../about.ts";
+import type { ViewerToken } from "../../../../src/bridges/console/shapes.ts";
+import { about, can } from "../../about.ts";
+import { ApiError, post } from "../../api.ts";
 import { McpClient, McpError, type WireEntry } from "../../mcp/client.ts";
 import { listIn, objectIn, REVISIONS, TASKS, textIn } from "../../mcp/wire.ts";
 import { token as consoleToken } from "../../session.ts";
+import { type Caller, callerInAddress, callerParameters, viewerShape } from "../../viewer.ts";
 import { askUser, dropQuestions } from "./questions.ts";
 
 export type Status = "closed" | "connecting" | "open" | "lost" | "failed";
@@ -32,8 +35,15 @@ const REVISION = "troupe-console-revision";
 const storedRevision = localStorage.getItem(REVISION);
 
 export const revision = signal(REVISIONS.find((one) => one === storedRevision) ?? "2026-07-28");
-/** Undefined: that of the console. Empty: none. */
-export const otherToken = signal<string | undefined>(undefined);
+
+/** By whose token MCP is called: the console's own, another, none, or one that the server makes for a viewer. */
+export type Identity =
+  | { readonly by: "console" | "none" }
+  | { readonly by: "token"; readonly token: string }
+  | { readonly by: "viewer"; readonly viewer: Caller };
+
+/** It changes by connecting only. */
+export const identity = signal<Identity>({ by: "console" });
 export const status = signal<Status>("closed");
 export const problem = signal<string | undefined>(undefined);
 export const client = signal<McpClient | undefined>(undefined);
@@ -54,8 +64,25 @@ export const subscriptions = signal<Readonly<Record<string, number>>>({});
 let count = 0;
 const next = (): number => (count += 1);
 
-export async function connect(): Promise<void> {
+/** In the address, so that a link leads to the same. */
+export function identityParameters(): readonly (readonly [string, string])[] {
+  const as = identity.value;
+  if (as.by === "console") return [];
+  return [["by", as.by], ...(as.by === "viewer" ? callerParameters(as.viewer) : [])];
+}
+
+/** Undefined: it names none that the page can connect by. */
+export function identityInAddress(): Identity | undefined {
+  const by = new URLSearchParams(location.search).get("by");
+  if (by === "none") return { by };
+  return by === "viewer" && can("connect-as") ? { by, viewer: callerInAddress() } : undefined;
+}
+
+export const isSameIdentity = (one: Identity, other: Identity): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+export async function connect(as: Identity = identity.peek()): Promise<void> {
   disconnect();
+  identity.value = as;
   localStorage.setItem(REVISION, revision.value);
   const path = about.value?.mcp;
   if (path === undefined) {
@@ -64,12 +91,14 @@ export async function connect(): Promise<void> {
     return;
   }
   status.value = "connecting";
-  const token = otherToken.value ?? consoleToken.value;
   try {
+    const token = await tokenOf(as);
+    // Another connection was begun meanwhile.
+    if (identity.peek() !== as) return;
     const opened = await McpClient.connect({
       url: new URL(path, location.origin).href,
       revision: revision.value,
-      ...(token === undefined || token === "" ? {} : { token }),
+      ...(token === undefined ? {} : { token }),
       info: { name: "troupe-playground", title: "Troupe playground", version: about.value?.version ?? "0" },
       capabilities: { elicitation: { form: {}, url: {} }, ...(revision.value >= "2026" ? { extensions: { [TASKS]: {} } } : {}) },
       hooks: {
@@ -89,6 +118,19 @@ export async function connect(): Promise<void> {
   } catch (error) {
     status.value = "failed";
     problem.value = reason(error);
+  }
+}
+
+async function tokenOf(as: Identity): Promise<string | undefined> {
+  switch (as.by) {
+    case "viewer":
+      return (await post<ViewerToken>("/viewer-tokens", viewerShape(as.viewer))).token;
+    case "token":
+      return as.token;
+    case "console":
+      return consoleToken.value;
+    default:
+      return undefined;
   }
 }
 
@@ -200,7 +242,7 @@ export async function complete(
 
 /** A failure in words. */
 export function reason(error: unknown): string {
-  if (error instanceof McpError) return error.message;
+  if (error instanceof McpError || error instanceof ApiError) return error.message;
   if (error instanceof DOMException && error.name === "AbortError") return "It was cancelled.";
   return error instanceof TypeError ? "The server does not answer. It may have stopped or be restarting." : String(error);
 }

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { isObject, textIn } from "../../mcp/wire.ts";
 import type { Target, TargetKind } from "./calls.ts";
+import { identityParameters } from "./connection.ts";
 
 export interface SavedCall extends Target {
   /** What the user calls it. */
@@ -59,9 +60,10 @@ function read(text: string): readonly SavedCall[] | undefined {
   }
 }
 
-/** The address of the playground with this call filled in. */
+/** The address of the playground with this call filled in, connected as it is now. */
 export function callPath({ kind, name }: Target, args?: JsonObject): string {
   const params = new URLSearchParams({ [kind]: name });
   if (args !== undefined && Object.keys(args).length > 0) params.set("args", JSON.stringify(args));
+  for (const [part, value] of identityParameters()) params.set(part, value);
   return `/playground?${params.toString()}`;
 }

@@ -1,0 +1,62 @@
+// Owns: the page of an actor that has not begun: what it would offer, and the call that begins it. Does not own: its offers (offers.tsx).
+import { Link } from "wouter-preact";
+import type { ActorDetail } from "../../../../src/bridges/console/shapes.ts";
+import { about, can, whyNot } from "../../about.ts";
+import { readable } from "../../ui/actor-link.tsx";
+import { Badge } from "../../ui/badge.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Offers } from "./offers.tsx";
+
+export function NotBegun({
+  id,
+  begun,
+  reload,
+  open,
+}: {
+  readonly id: string;
+  /** It has begun since the page was opened. */
+  readonly begun: ActorDetail | undefined;
+  readonly reload: () => void;
+  /** Shows its own page. */
+  readonly open: () => void;
+}) {
+  const [name = "", key = ""] = id.split("/");
+  const kind = about.value?.kinds.find((one) => one.kind === name);
+  return (
+    <>
+      <header class="actor-header">
+        <nav aria-label="Where this is" class="crumbs">
+          <Link href="/actors">Actors</Link>
+          <span aria-hidden="true">/</span>
+          <Link href={`/actors?kind=${encodeURIComponent(name)}`}>{readable(name)}</Link>
+        </nav>
+        <div class="row">
+          <h1 class="id">{readable(key)}</h1>
+          <Badge word={begun?.status ?? "not begun"} />
+          <span class="grow" />
+          {begun === undefined ? null : (
+            <button type="button" class="primary" onClick={open}>
+              Show its state and history
+            </button>
+          )}
+        </div>
+        {begun === undefined ? (
+          <p class="dim">There is no such actor yet. This is what it would offer; calling a tool that changes something begins it.</p>
+        ) : (
+          <p role="status">It has begun.</p>
+        )}
+      </header>
+      {kind?.served !== true ? (
+        <Empty title={`There is no kind ${readable(name)} here`}>
+          <span>
+            Actors of another kind may be what you look for. <Link href="/actors">See all actors</Link>.
+          </span>
+        </Empty>
+      ) : can("run") ? (
+        <Offers actor={begun ?? { id, seq: 0 }} reload={reload} />
+      ) : (
+        <Empty title="It cannot begin here">{whyNot("run")}</Empty>
+      )}
+    </>
+  );
+}

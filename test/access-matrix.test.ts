@@ -331,7 +331,7 @@ before(async () => {
     return { mcp: http.url, packets: at, webSocket: at.replace(/^http/, "ws"), tcp: tcp.url };
   };
   urls = { keys: await serve(false), open: await serve(true) };
-  control = operate({ engine, kinds: [], store, erased: () => undefined });
+  control = operate({ engine, kinds: [], store, edit: false, erased: () => undefined });
   const stage = opened.use(new EngineStage({ engine, kinds: all }));
   theater = opened.use(await serveTheater({ stage, port: 0 })).port;
 

@@ -1,5 +1,6 @@
 // Owns: requests to the console's API. Does not own: the shapes of answers (src/bridges/console/shapes.ts).
 import type { Failure, ProgressShape } from "../../src/bridges/console/shapes.ts";
+import type { StateMisfit } from "../../src/core/contract/index.ts";
 import { BASE } from "./base-path.ts";
 import { noteNoAnswer } from "./reachability.ts";
 import { readEvents, type ServerEvent } from "./server-events.ts";
@@ -9,11 +10,14 @@ import { token } from "./session.ts";
 export class ApiError extends Error {
   readonly code: string;
   readonly status: number;
+  /** Of an edit that does not fit its state's schema: where. */
+  readonly misfits: readonly StateMisfit[];
 
-  constructor(code: string, message: string, status: number) {
+  constructor(code: string, message: string, status: number, misfits: readonly StateMisfit[] = []) {
     super(message);
     this.code = code;
     this.status = status;
+    this.misfits = misfits;
   }
 }
 
@@ -54,7 +58,7 @@ async function request(method: string, path: string, body: unknown, signal: Abor
   if (response.ok) return response;
   const failed: unknown = await response.json().catch(() => undefined);
   throw isFailure(failed)
-    ? new ApiError(failed.error.code, failed.error.message, response.status)
+    ? new ApiError(failed.error.code, failed.error.message, response.status, failed.error.misfits)
     : new ApiError("HTTP", `The server answered ${response.status}.`, response.status);
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type JsonObject, isJsonObject, type Json, StoreError } from "../core/contract/index.ts";
+import { type JsonObject, isJsonObject, StoreError } from "../core/contract/index.ts";
 import { eachActor } from "./each-actor.ts";
 import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
@@ -7,18 +7,11 @@ import { CommandError, EXIT, noActor, usage } from "./exit-code.ts";
 import { NAME_SECRET, type Place, placed, type Writing } from "./cluster-place.ts";
 import { claims, moduleOption, scopes, unusedModuleOption } from "./options.ts";
 import { counted, output, table, visible } from "./output.ts";
+import { parseJson } from "./parse-json.ts";
 import { openToRead } from "./reading.ts";
 import { transferOf } from "./transfer-options.ts";
 import { write } from "./write.ts";
 import { hasOwn, omitUndefined } from "../core/contract/internal.ts";
-
-const parseJson = (text: string, what: string): Json => {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw usage(`${what} must be JSON, such as '{"by":2}': ${error instanceof Error ? error.message : String(error)}.`);
-  }
-};
 
 const refusalText = (refused: JsonObject, action: string): string => {
   const message = textOr(refused["message"], "The actor refused without a word.");
@@ -64,7 +57,7 @@ export const registerActorCommands = (program: Command): void => {
         const reply = await write(options, "call", {
           actor: await namedActor(actor),
           action,
-          args: parseJson(args, "The arguments"),
+          args: parseJson(args, "The arguments", '{"by":2}'),
           as: options.as,
           scopes: options.scope ?? [],
           ...omitUndefined({ claims: options.claim }),

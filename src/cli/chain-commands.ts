@@ -8,7 +8,7 @@ import { namedActor } from "./named-actor.ts";
 import { textOr } from "./text-or.ts";
 import { usage } from "./exit-code.ts";
 import { type Place, placed, placedInDirectory, type Writing } from "./cluster-place.ts";
-import { unusedModuleOption, wholeNumber } from "./options.ts";
+import { reason, unusedModuleOption, wholeNumber } from "./options.ts";
 import { output } from "./output.ts";
 import { write } from "./write.ts";
 
@@ -18,13 +18,6 @@ const sequence = (text: string): number => {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1) throw usage(`An event is named by its number, from 1 on, not "${text}".`);
   return number;
-};
-
-const REASON_MAX = 1_000;
-
-const reason = (text: string): string => {
-  if (text.trim() === "" || text.length > REASON_MAX) throw usage(`A reason has 1 to ${REASON_MAX} characters.`);
-  return text;
 };
 
 const readReceipt = (text: string): Receipt => {

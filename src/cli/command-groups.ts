@@ -45,6 +45,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program) => (await import("./chain-commands.ts")).registerChainCommands(program),
   },
   {
+    names: ["edit"],
+    register: async (program) => (await import("./edit-command.ts")).registerEditCommand(program),
+  },
+  {
     names: ["prune"],
     register: async (program) => (await import("./prune-command.ts")).registerPruneCommand(program),
   },

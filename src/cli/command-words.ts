@@ -5,8 +5,8 @@ import { CommandError, describeFailure, noActor } from "./exit-code.ts";
 /** The engine speaks to authors, of `start` and behaviours; whoever typed a command needs its options instead. Code and exit stay. */
 export const inCommandWords = (error: unknown, operation: string, actor: string, place?: string): unknown => {
   if (error instanceof OperationError && error.missing !== undefined) return noActor(error.missing, place);
-  if (error instanceof OperationError && error.code === "SENT")
-    return new OperationError("SENT", `${error.message} The option is --force.`);
+  if (error instanceof OperationError && (error.code === "SENT" || error.code === "STATE_MISFIT"))
+    return new OperationError(error.code, `${error.message} The option is --force.`);
   const [kind = ""] = actor.split("/");
   // What a turn met on its own way may be about another actor.
   if (!(error instanceof TroupeError) || kind === "" || !error.message.includes(error.code === "UNKNOWN_KIND" ? `"${kind}"` : actor))

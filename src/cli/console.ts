@@ -66,6 +66,7 @@ const dataOf = ({ served, live, options, log, name, version, development, authen
     running: () => served.running(),
     operate: (operation, args) => ground.operate(operation, args),
     live,
+    edit: options.allowEdit === true,
     settings: {
       insecure: options.insecure === true,
       authenticated,

@@ -52,6 +52,8 @@ const byOperation: Readonly<Record<OperationCode, ExitCode>> = {
   NOT_FOUND: EXIT.notFound,
   SENT: EXIT.refused,
   CHANGED: EXIT.unavailable,
+  STATE_MISFIT: EXIT.refused,
+  NOT_AVAILABLE: EXIT.refused,
 };
 
 export const describeFailure = (error: unknown): { readonly exit: ExitCode; readonly code: string; readonly message: string } => {

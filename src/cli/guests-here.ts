@@ -19,6 +19,7 @@ export const guestsHere = async (directory: DataDirectory, op: string, args: Jso
       engine,
       kinds: [house.guests.kind],
       store,
+      edit: true,
       erased: () => directory.dropSearch(),
     })(op, args))
   );

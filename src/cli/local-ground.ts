@@ -109,7 +109,9 @@ export class LocalGround implements Ground {
       const done = await more?.(operation, args);
       if (done !== undefined) return done;
       const { operate } = await import("./operate.ts");
-      return await operate({ directory: directory.path, engine: this.#engine, kinds: this.kinds, store, erased })(operation, args);
+      const { dev, options } = this.#how;
+      const edit = dev !== undefined || options.allowEdit === true;
+      return await operate({ directory: directory.path, engine: this.#engine, kinds: this.kinds, store, edit, erased })(operation, args);
     };
     this.#closeControl = await serveControl(directory.control, handle);
   }

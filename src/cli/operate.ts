@@ -1,6 +1,6 @@
 import type { ActorId, Behaviour, Json, JsonObject, Store } from "../core/contract/index.ts";
 import type { LocalEngine } from "../core/engine/index.ts";
-import { engineOperations, type Operate, storeOperations, type StoreOperatingOptions } from "../bridges/operate/index.ts";
+import { editsOff, engineOperations, type Operate, storeOperations, type StoreOperatingOptions } from "../bridges/operate/index.ts";
 import type { ControlHandler } from "./control.ts";
 import { prunedJson, pruningIn } from "./prune-pages.ts";
 import { textOr } from "./text-or.ts";
@@ -12,8 +12,10 @@ export interface Operating {
   readonly directory?: string;
   readonly engine: LocalEngine;
   /** Those that the engine runs. */
-  readonly kinds: readonly Pick<Behaviour, "kind" | "policy">[];
+  readonly kinds: readonly Pick<Behaviour, "kind" | "policy" | "misfits">[];
   readonly store: Store;
+  /** States may be edited. */
+  readonly edit: boolean;
   /** Bodies of these actors were erased, or they were removed: what was made of their chains is to follow. */
   readonly erased: (ids: readonly ActorId[]) => void;
 }
@@ -22,6 +24,7 @@ export interface Operating {
 export const operate = (operating: Operating): ControlHandler => {
   const operations = engineOperations({ ...operating, signingKey: signingKeyIn });
   return spoken(operating.directory, async (operation, args) => {
+    if (operation === "edit" && !operating.edit) throw editsOff();
     if (operation !== "prune") return await operations(operation, args);
     const pruned = await operating.engine.prune(pruningIn(args));
     operating.erased(pruned.ended.map(({ id }) => id));

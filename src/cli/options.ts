@@ -48,6 +48,14 @@ const advertised = (text: string): string => {
 
 const DEFAULT_DATA = ".troupe";
 
+const REASON_MAX = 1_000;
+
+/** Parses a reason, which an event stores. */
+export const reason = (text: string): string => {
+  if (text.trim() === "" || text.length > REASON_MAX) throw new InvalidArgumentError(`A reason has 1 to ${REASON_MAX} characters.`);
+  return text;
+};
+
 /** Parses an option: a whole number from `least` on. */
 export const wholeNumber =
   (least: number) =>
@@ -190,6 +198,7 @@ export const addServeOptions = (
       "a web page at /console that shows actors, their history and what clients do (docs/guide/console.md); dev has it without asking",
     )
     .option("--no-console", "with dev: without that page")
+    .option("--allow-edit", "operators may edit states, in the console and with troupe edit; dev allows it anyway")
     .option("--rate <calls>", "requests a second for each principal; 0 for no limit", positive)
     .option("--session-ttl <time>", "how long a session over HTTP lives without a request: 30d, 12h, 90m (default: 24h)", lifetime)
     .option(

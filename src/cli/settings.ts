@@ -61,6 +61,7 @@ const SHAPES: Readonly<Record<Property, Shape>> = {
   allowOrigin: "texts",
   insecure: "flag",
   console: "on or off",
+  allowEdit: "flag",
   rate: "number",
   sessionTtl: "text",
   connectionsPerPeer: "number",

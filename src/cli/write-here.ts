@@ -46,6 +46,8 @@ export const writeHere = (
         engine,
         kinds,
         store,
+        // The command refused it otherwise.
+        edit: true,
         erased: () => directory.dropSearch(),
       })(op, args);
     } catch (error) {

@@ -36,10 +36,17 @@ export const write = async (options: Writing, op: string, args: JsonObject): Pro
 /** By this process, since no server runs. */
 const perform = async (directory: DataDirectory, options: Writing, op: string, args: JsonObject): Promise<Json> => {
   if (isOfGuests(op, args)) return await (await import("./guests-here.ts")).guestsHere(directory, op, args);
-  if (needsNoModule(op, args)) return await (await import("./store-here.ts")).storeHere(directory, op, args);
+  if (needsNoModule(op, args) || (op === "edit" && !(await findsModules(directory, options))))
+    return await (await import("./store-here.ts")).storeHere(directory, op, args);
   const served = options.module ?? (await trustedModules(directory));
   const { writeHere } = await import("./write-here.ts");
   return await writeHere(directory, served, options, op, args);
+};
+
+/** Whether there is code to check an edit with. */
+const findsModules = async (directory: DataDirectory, { module }: Writing): Promise<boolean> => {
+  const note = directory.readNote();
+  return module !== undefined || (note !== undefined && note.modules.length > 0 && directory.trusts(note));
 };
 
 /** Those that the directory names, if this user's own server wrote that. Code that anybody else may have named is not run. */

@@ -61,6 +61,8 @@ export interface TroupeConfig {
   readonly insecure?: boolean;
   /** A web page at `/console` that shows actors, their history and what clients do. Default: of `troupe dev` only. */
   readonly console?: boolean;
+  /** Operators may edit states, in the console and with `troupe edit`. Default: in `troupe dev` only. */
+  readonly allowEdit?: boolean;
   /** Requests a second for each principal; 0: no limit. */
   readonly rate?: number;
   /** How long a session over HTTP lives without a request: `30d`, `12h`, `90m`. */

@@ -38,6 +38,7 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
   const surface = behaviour.surface?.bind(behaviour);
   const roles = behaviour.roles?.bind(behaviour);
   const offBy = behaviour.offBy?.bind(behaviour);
+  const misfits = behaviour.misfits?.bind(behaviour);
   const redact = behaviour.redact?.bind(behaviour);
   // Spelled out: a behaviour may be an instance of a class, whose methods no spread would find.
   return {
@@ -54,13 +55,14 @@ export function twice<S>(behaviour: Behaviour<S>): Behaviour<S> {
       ),
     ...(migrate !== undefined && { migrate: (state, from) => compared(`${kind}: migrate`, state, (read) => migrate(read, from)) }),
     ...(view !== undefined && {
-      view: (state, action, args, viewer, self) =>
-        compared(`${kind}: the view ${action}`, { state, args }, (read) => view(read.state, action, read.args, viewer, self)),
+      view: (state, action, args, viewer, self, now) =>
+        compared(`${kind}: the view ${action}`, { state, args }, (read) => view(read.state, action, read.args, viewer, self, now)),
     }),
     ...(surface !== undefined && {
       surface: (state, viewer, onFault) => compared(`${kind}: its surface`, state, (read) => surface(read, viewer, onFault)),
     }),
     ...(offBy !== undefined && { offBy }),
+    ...(misfits !== undefined && { misfits }),
     ...(roles !== undefined && { roles }),
     ...(redact !== undefined && { redact }),
   };

@@ -145,12 +145,22 @@ test("an actor's state follows its changes, is searched with the keyboard, and e
   await editor.click();
   await page.keyboard.press("ControlOrMeta+A");
   const state = { title: "No lights at all", severity: 3, status: "open", reporter: "rita", comments: [] };
+  await page.keyboard.type(JSON.stringify({ ...state, severity: "high" }));
+  await page.getByLabel("Reason, for its history").fill("It was reported twice");
+  const write = async (): Promise<void> => {
+    await page.getByRole("button", { name: "Write the edit …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Write the edit" }).click();
+  };
+  await write();
+  await page.getByRole("alert").getByText("severity").waitFor();
+  await editor.locator(".cm-misfit").getByText("high").waitFor();
+  await opened.check("edit-misfit-light-1440");
+  await editor.click();
+  await page.keyboard.press("ControlOrMeta+A");
   await page.keyboard.type(JSON.stringify(state));
   await page.getByRole("region", { name: "What changes" }).getByText("No lights at all").waitFor();
-  await page.getByLabel("Reason, for its history").fill("It was reported twice");
   await opened.check("edit-light-1440");
-  await page.getByRole("button", { name: "Write the edit …" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Write the edit" }).click();
+  await write();
   await tree.getByRole("treeitem", { name: /title: "No lights at all"/ }).waitFor();
   await using dark = await at.open("/actors/incident/INC-1", { theme: "dark", width: 360 });
   await dark.page.getByRole("treeitem", { name: /No lights at all/ }).waitFor();

@@ -16,9 +16,22 @@ export interface JsonEditorProps {
   readonly readOnly?: boolean;
   /** Lines that are visible at least; default 5. */
   readonly lines?: number;
+  /** Values to underline, by JSON Pointers. */
+  readonly marks?: readonly string[];
 }
 
-export function JsonEditor({ label, hideLabel, value, onChange, onSubmit, readOnly = false, lines = 5 }: JsonEditorProps) {
+const NO_MARKS: readonly string[] = [];
+
+export function JsonEditor({
+  label,
+  hideLabel,
+  value,
+  onChange,
+  onSubmit,
+  readOnly = false,
+  lines = 5,
+  marks = NO_MARKS,
+}: JsonEditorProps) {
   const id = useId();
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<JsonEditorView | undefined>(undefined);
@@ -53,6 +66,7 @@ export function JsonEditor({ label, hideLabel, value, onChange, onSubmit, readOn
     reported.current = at === -1 ? [] : reported.current.slice(at + 1);
     if (at === -1) view.current?.show(value);
   }, [value]);
+  useEffect(() => view.current?.mark(marks), [marks]);
   const wrong = readOnly || value.trim() === "" ? undefined : jsonError(value);
   const height = { minHeight: `${lines * 1.5 + 1}em` };
   return (

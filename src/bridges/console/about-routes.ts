@@ -1,6 +1,7 @@
 // Owns: `GET /`: what this server is, and what the console can show of it.
 
 import { omitUndefined } from "../../core/contract/internal.ts";
+import { editsOff } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import type { ConsoleRoute } from "./routes.ts";
 import type { About, Ability, KindShape } from "./shapes.ts";
@@ -38,9 +39,7 @@ async function about(data: ConsoleData): Promise<About> {
   say(
     "edit",
     operate !== undefined && own.engine === "sqlite" && editable,
-    editable
-      ? "Only the states of actors on disk can be edited."
-      : 'Outside "troupe dev", states are edited only where the server allows it.',
+    editable ? "Only the states of actors on disk can be edited." : editsOff().message,
   );
   say("letters", reader.letters !== undefined, "This engine does not list its dead letters.");
   say("timers", reader.due !== undefined, "This engine does not list its timers.");

@@ -11,7 +11,7 @@ import {
   TroupeError,
 } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
-import { OperationError } from "../operate/index.ts";
+import { OperationError, StateMisfitError } from "../operate/index.ts";
 import { ALL_ROUTES } from "./all-routes.ts";
 import type { ConsoleAssets } from "./assets.ts";
 import { checkBody, checkQuery } from "./check-input.ts";
@@ -173,7 +173,13 @@ function isDeep(value: Json, depth = 0): boolean {
 
 function describe(error: unknown, { onFault }: ConsoleData): Failure {
   if (error instanceof TroupeError || error instanceof RequestError || error instanceof OperationError)
-    return { error: { code: error.code === "USAGE" ? "BAD_REQUEST" : error.code, message: error.message } };
+    return {
+      error: {
+        code: error.code === "USAGE" ? "BAD_REQUEST" : error.code,
+        message: error.message,
+        ...(error instanceof StateMisfitError && { misfits: error.misfits }),
+      },
+    };
   onFault?.(error);
   return { error: { code: "INTERNAL", message: "The console failed: the server's log says why." } };
 }

@@ -38,7 +38,7 @@ describe("what operators do", () => {
     await using at = await served("add", "add");
     const { head } = await at.client.read(PATH);
     const done = await at.client.post(`${PATH}/edit`, { patch: { n: 40 }, reason: "Counted wrong.", head });
-    assert.deepEqual([done.status, done.body["seq"]], [200, 3]);
+    assert.deepEqual([done.status, done.body["seq"], done.body["checked"]], [200, 3, true]);
     assert.deepEqual(await at.call("add"), { ok: 41 });
     const event = await at.client.read(`/events/${textOf(done.body["head"])}`);
     assert.deepEqual(
@@ -47,6 +47,9 @@ describe("what operators do", () => {
     );
     assert.deepEqual(codeOf(await at.client.post(`${PATH}/edit`, { state: { n: 1 }, reason: "Again.", head })), [409, "CHANGED"]);
     assert.deepEqual(codeOf(await at.client.post(`${PATH}/edit`, { state: { n: 1 }, reason: "" })), [400, "BAD_REQUEST"]);
+    const misfit = await at.client.post(`${PATH}/edit`, { state: { n: "1" }, reason: "Again." });
+    assert.deepEqual(codeOf(misfit), [409, "STATE_MISFIT"]);
+    assert.equal(Object(misfit.body["error"]).misfits[0].path, "/n");
     const [verified] = (await at.client.stream(`${PATH}/verify`)).slice(-1);
     assert.deepEqual([verified?.event, verified?.data["ok"], verified?.data["events"]], ["done", true, 4]);
   });

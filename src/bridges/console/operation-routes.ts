@@ -3,7 +3,7 @@
 
 import { isList, type Json, type JsonObject, TroupeError } from "../../core/contract/index.ts";
 import { isActorId, isTexts } from "../../core/contract/internal.ts";
-import { type Operate, OperationError } from "../operate/index.ts";
+import { editsOff, type Operate, OperationError } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import { actorOf, badRequest, notAvailable, turn } from "./requests.ts";
 import { type ConsoleRequest, type ConsoleRoute, RequestError } from "./routes.ts";
@@ -74,13 +74,13 @@ export const operationRoutes: readonly ConsoleRoute[] = [
         patch: { description: "Instead: a JSON Merge Patch (RFC 7396)." },
         reason: REASON,
         head: { type: "string", description: "The event that was seen last: refused (CHANGED) if there is a later one." },
+        force: { type: "boolean", description: "Also if it does not fit the state's schema (STATE_MISFIT)." },
       },
       "reason",
     ),
     "Written",
     async (request, operate, data) => {
-      if (!data.about.development && data.edit !== true)
-        throw notAvailable('States are edited in "troupe dev" only, unless the server allows it.');
+      if (!data.about.development && data.edit !== true) throw editsOff();
       return await operate("edit", { ...request.body, actor: actorOf(request), as: request.caller.principal ?? "operator" });
     },
   ),
@@ -111,7 +111,7 @@ function operateOf({ operate }: ConsoleData): Operate {
 }
 
 function writtenIn(done: Json): Written {
-  const { actor, seq, head, sent, erased, signed } = typeof done === "object" && done !== null && !isList(done) ? done : {};
+  const { actor, seq, head, sent, erased, signed, checked } = typeof done === "object" && done !== null && !isList(done) ? done : {};
   if (!isActorId(actor) || typeof seq !== "number" || typeof head !== "string")
     throw new TypeError("The operation answered with no event.");
   return {
@@ -121,6 +121,7 @@ function writtenIn(done: Json): Written {
     ...(typeof sent === "number" && { sent }),
     ...(typeof erased === "number" && { erased }),
     ...(typeof signed === "boolean" && { signed }),
+    ...(typeof checked === "boolean" && { checked }),
   };
 }
 

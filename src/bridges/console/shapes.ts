@@ -3,7 +3,7 @@
 //
 // Times are milliseconds since 1970. A page of a list ends with `next`, the value of `after` for the following page; absent: no more.
 
-import type { ActorId, IndexValue, Json, JsonObject, ListName, OfferRef, Policy, Status } from "../../core/contract/index.ts";
+import type { ActorId, IndexValue, Json, JsonObject, ListName, OfferRef, Policy, StateMisfit, Status } from "../../core/contract/index.ts";
 
 /** A page of a list. `next` is the value of `after` for the following page; absent: there are no more. */
 export interface PageOf<T> {
@@ -554,9 +554,16 @@ export interface Written {
   /** Of a checkpoint: how many bodies were erased. */
   readonly erased?: number;
   readonly signed?: boolean;
+  /** Of an edit: its state was checked by the schema of its kind. False: it was forced, or no served module has that schema. */
+  readonly checked?: boolean;
 }
 
 /** Every answer that is not 2xx. */
 export interface Failure {
-  readonly error: { readonly code: string; readonly message: string };
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    /** Of `STATE_MISFIT`: what does not fit, by JSON Pointers. */
+    readonly misfits?: readonly StateMisfit[];
+  };
 }

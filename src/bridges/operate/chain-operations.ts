@@ -11,6 +11,7 @@ import {
   type Entry,
   isJsonObject,
   type Json,
+  type JsonObject,
   type Snapshot,
   type Store,
   type Stored,
@@ -156,6 +157,8 @@ export interface Edit extends Stamping {
   readonly reason: string;
   /** Who edits. */
   readonly principal: string;
+  /** It was not checked by the state's schema; the event says so. */
+  readonly force: boolean;
   /** The event that the editor has seen last. Absent: whichever it is now. */
   readonly head?: string;
   readonly maxBytes: number;
@@ -169,8 +172,8 @@ export async function edit(
   read: (id: ActorId) => Promise<Edited | undefined>,
   id: ActorId,
   options: Edit,
-): Promise<Json> {
-  const { change, reason, principal, head, maxBytes } = options;
+): Promise<JsonObject> {
+  const { change, reason, principal, force, head, maxBytes } = options;
   for (let tries = 1; ; tries += 1) {
     // As the engine has it: migrated to the version of the code that runs.
     const known = await read(id);
@@ -185,7 +188,7 @@ export async function edit(
       const { seq, event } = await engine.append(id, (now) => {
         changed = now.head !== known.head;
         if (changed) throw new Error("The chain has more events than were read.");
-        return editEntry(id, now, { state, version, reason, principal, maxBytes, ...stamped(options) });
+        return editEntry(id, now, { state, version, reason, principal, force, maxBytes, ...stamped(options) });
       });
       return { actor: id, seq, head: event.id };
     } catch (error) {

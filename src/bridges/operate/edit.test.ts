@@ -5,12 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
-import { actor, index } from "../../core/actor/index.ts";
+import { actor, fromJsonSchema, index } from "../../core/actor/index.ts";
 import { readBody, readHeader, reexecute, verify } from "../../core/chain/index.ts";
 import type { ChainEvent } from "../../core/contract/index.ts";
 import { LocalEngine } from "../../core/engine/index.ts";
 import { memoryStore, sqliteStore } from "../../core/store/index.ts";
 import { mergePatch } from "./edits.ts";
+import { StateMisfitError } from "./operation-error.ts";
 import { engineOperations, storeOperations } from "./operations.ts";
 
 const counter = actor("counter", {
@@ -41,7 +42,7 @@ test("an edit is an event with a reason and its author, and the chain verifies a
   const events = await at.events();
   const [, edited] = events;
   assert.ok(edited !== undefined);
-  assert.deepEqual(done, { actor: ID, seq: 2, head: edited.id });
+  assert.deepEqual(done, { actor: ID, seq: 2, head: edited.id, checked: true });
   assert.equal(readHeader(edited).type, "edit");
   const { message, state } = readBody(edited) ?? {};
   assert.deepEqual(state, { n: 40, note: "" });
@@ -84,10 +85,57 @@ test("an edit is refused without a reason, of a missing, changed or stopped acto
   await assert.rejects(edit({ actor: "counter/none" }), { code: "NOT_FOUND" });
   await assert.rejects(edit({ actor: "no id" }), { code: "USAGE" });
   await assert.rejects(edit({ head: "0".repeat(64) }), { code: "CHANGED" });
-  await assert.rejects(edit({ state: "x".repeat(2_000_000) }), { code: "STATE_TOO_LARGE" });
+  await assert.rejects(edit({ state: { n: 1, note: "x".repeat(2_000_000) } }), { code: "STATE_TOO_LARGE" });
   await at.engine.stop(ID, "over");
   await assert.rejects(edit({}), { code: "USAGE", message: /has stopped/ });
   assert.equal((await at.events()).length, 2);
+});
+
+test("an edit that does not fit the state's schema is refused with the paths, unless it is forced", async () => {
+  await using at = await running();
+  const edit = (more: object) => at.operate("edit", JSON.parse(JSON.stringify({ actor: ID, reason: "Wrong.", ...more })));
+  const misfits = async (more: object): Promise<unknown> => {
+    try {
+      await edit(more);
+    } catch (error) {
+      assert.ok(error instanceof StateMisfitError);
+      assert.equal(error.code, "STATE_MISFIT");
+      return error.misfits.map(({ path }) => path);
+    }
+    return assert.fail("It was written.");
+  };
+  assert.deepEqual(await misfits({ state: { n: "1", note: 2 } }), ["/n", "/note"]);
+  // Its default would be missing for the actor's code.
+  assert.deepEqual(await misfits({ patch: { note: null } }), ["/note"]);
+  assert.deepEqual(await misfits({ state: 7 }), [""]);
+  assert.equal((await at.events()).length, 1);
+  const forced = await edit({ state: { n: "1" }, force: true });
+  assert.equal(Object(forced).checked, false);
+  const [, event] = await at.events();
+  assert.ok(event !== undefined);
+  assert.equal(Object(readBody(event)?.message).args.force, true);
+});
+
+test("the paths of a schema without a library, of keys with slashes and dots", () => {
+  const kind = actor("plain", {
+    description: "Plain.",
+    state: fromJsonSchema<{ by: Record<string, number> }>({
+      type: "object",
+      properties: { by: { type: "object", additionalProperties: { type: "number" } } },
+      required: ["by"],
+    }),
+    initial: () => ({ by: {} }),
+    tools: {},
+  });
+  assert.deepEqual(
+    kind.misfits?.({ by: { "a/b.c~": "x" } })?.map(({ path }) => path),
+    ["/by/a~1b.c~0"],
+  );
+  assert.deepEqual(
+    kind.misfits?.({})?.map(({ path, message }) => [path, message]),
+    [["/by", "is required"]],
+  );
+  assert.deepEqual(kind.misfits?.({ by: {} }), []);
 });
 
 test("an actor in memory cannot be edited, since it has no chain", async () => {
@@ -125,7 +173,9 @@ test("an edit by the store alone, where no engine runs", async () => {
       letter: async () => false,
     },
   });
-  await operate("edit", { actor: ID, patch: { note: "checked" }, reason: "Noted." });
+  const edited = await operate("edit", { actor: ID, patch: { note: "checked" }, reason: "Noted." });
+  // There is no code here that has a schema.
+  assert.equal(Object(edited).checked, false);
   await using engine = await LocalEngine.start({ kinds: [counter], store });
   assert.deepEqual((await engine.read(ID))?.state, { n: 1, note: "checked" });
   await assert.rejects(operate("letter", { id: "none", fate: "drop" }), { code: "NOT_FOUND" });

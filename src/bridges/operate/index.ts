@@ -1,7 +1,7 @@
 /** Reading and operating actors, wherever they run: for the command line and the console. */
 export { type Appender, checkpoint, edit, type Edit, fork, revert } from "./chain-operations.ts";
 export { clusterOperations, type OperableCluster } from "./cluster-operations.ts";
-export { OperationError, type OperationCode } from "./operation-error.ts";
+export { editsOff, OperationError, type OperationCode, StateMisfitError } from "./operation-error.ts";
 export {
   engineOperations,
   type OperableEngine,

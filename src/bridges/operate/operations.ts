@@ -20,7 +20,7 @@ import { isActorId, isTexts, kindOf, omitUndefined } from "../../core/contract/i
 import type { IndexOperations } from "../../core/engine/index.ts";
 import { type Appender, checkpoint, edit, fork, revert } from "./chain-operations.ts";
 import { changeOf } from "./edits.ts";
-import { badUsage, noActor, notFound } from "./operation-error.ts";
+import { badUsage, noActor, notFound, StateMisfitError } from "./operation-error.ts";
 import { storeReader } from "./readers.ts";
 
 /** One operation: what it results in. Throws `OperationError` and `TroupeError`. */
@@ -45,7 +45,7 @@ interface Common {
 export interface OperatingOptions extends Common {
   readonly engine: OperableEngine;
   /** Those that the engine runs. */
-  readonly kinds: readonly Pick<Behaviour, "kind" | "policy">[];
+  readonly kinds: readonly Pick<Behaviour, "kind" | "policy" | "misfits">[];
   /** The one that the engine was started with. Absent: all actors are in memory, and have no chains. */
   readonly store?: Store;
 }
@@ -120,9 +120,15 @@ export const engineOperations =
       }
       case "edit": {
         const id = actorIn(args);
-        const policy = kinds.find(({ kind }) => kind === kindOf(id))?.policy;
         refuseInMemory(id, await engine.read(id));
-        return await editState(engine, (of) => engine.read(of), id, args, policy?.maxStateBytes ?? DEFAULT_POLICY.maxStateBytes, options);
+        return await editState(
+          engine,
+          (of) => engine.read(of),
+          id,
+          args,
+          kinds.find(({ kind }) => kind === kindOf(id)),
+          options,
+        );
       }
       case "letter":
         return await settleLetter(engine, args);
@@ -162,7 +168,7 @@ export const storeOperations =
         return done;
       }
       case "edit":
-        return await editState(engine, (of) => storeReader(store).state(of), actorIn(args), args, DEFAULT_POLICY.maxStateBytes, options);
+        return await editState(engine, (of) => storeReader(store).state(of), actorIn(args), args, undefined, options);
       default:
         throw badUsage(`The server does not know the operation ${operation}: it may be of another version than this command.`);
     }
@@ -187,19 +193,29 @@ async function editState(
   read: (id: ActorId) => Promise<Pick<Snapshot, "state" | "version" | "head" | "status"> | undefined>,
   id: ActorId,
   args: JsonObject,
-  maxBytes: number,
+  kind: Pick<Behaviour, "policy" | "misfits"> | undefined,
   { clock, entropy }: Common,
 ): Promise<Json> {
   const reason = textIn(args, "reason").trim();
   if (reason === "" || reason.length > MAX_REASON)
     throw badUsage(`Say why in "reason", in at most ${MAX_REASON} characters: the chain records it.`);
   const { head } = args;
-  return await edit(engine, read, id, {
-    change: changeOf(args),
+  const changed = changeOf(args);
+  const force = args["force"] === true;
+  const change = (before: Json): Json => {
+    const state = changed(before);
+    const misfits = force ? [] : (kind?.misfits?.(state) ?? []);
+    if (misfits.length > 0) throw new StateMisfitError(id, misfits);
+    return state;
+  };
+  const written = await edit(engine, read, id, {
+    change,
     reason,
     principal: typeof args["as"] === "string" ? args["as"] : "operator",
-    maxBytes,
+    force,
+    maxBytes: (kind?.policy ?? DEFAULT_POLICY).maxStateBytes,
     ...(typeof head === "string" ? { head } : {}),
     ...omitUndefined({ clock, entropy }),
   });
+  return { ...written, checked: !force && kind?.misfits !== undefined };
 }

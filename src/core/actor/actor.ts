@@ -17,7 +17,7 @@ import { freezeDeep, isReplyAction, markStatic, omitUndefined } from "../contrac
 import { describeIssues } from "../schema/index.ts";
 import { type Addresses, addressesOf } from "./address.ts";
 import { type Action, compileMessage, compilePrompt, compileReply, compileResource, compileTool, compileUndo } from "./actions.ts";
-import { misfitOf } from "./author-errors.ts";
+import { misfitOf, stateMisfits } from "./author-errors.ts";
 import { offBy, surfaceOf } from "./availability.ts";
 import type { AnyDefinition } from "./any-definition.ts";
 import type { Definition, Kind, KindTypes, MessagesOf } from "./definition.ts";
@@ -143,6 +143,7 @@ export function actor(kind: string, definition: AnyDefinition): object {
       const action = offered.find((one) => one.ref === ref);
       return action === undefined ? undefined : offBy(action, readOnly(frozen(state)), seen(viewer));
     },
+    ...(definition.state !== undefined && { misfits: stateMisfits(check) }),
     ...(hasRoles && { roles: (viewer: Viewer) => roles.of(viewer) }),
     // Only for kinds with secret arguments: messages of others need not be redacted or sealed.
     ...([...actions.values()].some(({ secret }) => secret !== undefined) && {

@@ -9,6 +9,7 @@ import {
   type Issue,
   issueOf,
   isStandard,
+  pointerStep,
   takesMisfits,
   toJsonSchema as written,
   WRAPPED,
@@ -80,7 +81,7 @@ export function fromJsonSchema(schema: JsonObject): StandardSchemaV1 & StandardJ
   const validate = (value: unknown): StandardSchemaV1.Result<unknown> => {
     const checked = check(value);
     if (checked.issues === undefined) return { value: checked.value };
-    return { issues: checked.issues.map(({ path, message }) => ({ message, path: path === "" ? [] : path.split(".") })) };
+    return { issues: checked.issues.map(({ pointer, message }) => ({ message, path: stepsOf(pointer) })) };
   };
   const convert = (): Record<string, unknown> => schema;
   return { "~standard": { version: 1, vendor: WRAPPED, validate, jsonSchema: { input: convert, output: convert } } };
@@ -129,22 +130,21 @@ function jsonSchemaCheck(schema: JsonObject, where: string): Check {
   };
 }
 
+const issueAt = (pointer: string, message: string): Issue => ({ path: stepsOf(pointer).join("."), pointer, message });
+
 function ajvIssue(error: ErrorObject): Issue {
   const missing: unknown = error.params["missingProperty"];
-  if (error.keyword === "required" && typeof missing === "string")
-    return { path: dotted(`${error.instancePath}/${missing}`), message: "is required" };
+  if (error.keyword === "required" && typeof missing === "string") return issueAt(error.instancePath + pointerStep(missing), "is required");
   const extra: unknown = error.params["additionalProperty"];
-  if (typeof extra === "string") return { path: dotted(`${error.instancePath}/${extra}`), message: "is not known" };
+  if (typeof extra === "string") return issueAt(error.instancePath + pointerStep(extra), "is not known");
   const allowed: unknown = error.params["allowedValues"];
-  if (Array.isArray(allowed))
-    return { path: dotted(error.instancePath), message: `must be one of ${allowed.map((one) => JSON.stringify(one)).join(", ")}` };
-  return { path: dotted(error.instancePath), message: error.message ?? "does not fit" };
+  if (Array.isArray(allowed)) return issueAt(error.instancePath, `must be one of ${allowed.map((one) => JSON.stringify(one)).join(", ")}`);
+  return issueAt(error.instancePath, error.message ?? "does not fit");
 }
 
-function dotted(pointer: string): string {
-  return pointer
+/** The steps of a JSON Pointer. */
+const stepsOf = (pointer: string): readonly string[] =>
+  pointer
     .split("/")
     .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .join(".");
-}
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));

@@ -230,6 +230,8 @@ export interface EditOptions extends Stamped {
   /** Why, for readers of the chain. */
   readonly reason: string;
   readonly principal: string;
+  /** The state was not checked by its schema: the event says so. */
+  readonly force?: boolean;
   /** The most that the state may have as JSON, in bytes. */
   readonly maxBytes: number;
 }
@@ -241,13 +243,21 @@ export interface EditOptions extends Stamped {
 export function editEntry(
   id: ActorId,
   { row, seq, head }: Stored,
-  { state, version, reason, principal, maxBytes, messageId, at, seed }: EditOptions,
+  { state, version, reason, principal, force = false, maxBytes, messageId, at, seed }: EditOptions,
 ): Entry {
   check(state, "state", maxBytes);
   const event = seal(
     { actor: id, life: row.life, seq: seq + 1, parent: head, at, type: "edit" },
     {
-      message: { id: messageId, to: id, action: "edit", args: { head, reason }, at, seed, viewer: { principal, scopes: [] } },
+      message: {
+        id: messageId,
+        to: id,
+        action: "edit",
+        args: { head, reason, ...(force && { force }) },
+        at,
+        seed,
+        viewer: { principal, scopes: [] },
+      },
       state,
       version,
       sent: [],

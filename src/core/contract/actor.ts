@@ -236,12 +236,24 @@ export interface Behaviour<S = unknown> {
   surface?(state: S, viewer: Viewer, onFault?: (error: TroupeError) => void): Surface;
   /** Which rule of its author an offer of its own is off by, for people who ask why. Undefined: it is on. Throws what the rule throws. */
   offBy?(state: S, viewer: Viewer, ref: OfferRef): "enabled" | "allow" | undefined;
+  /**
+   * Where a state that no turn made does not fit the kind's schema; empty: it fits. Turns are not checked with it. Absent: the kind has no
+   * schema.
+   */
+  misfits?(state: Json): readonly StateMisfit[];
   /** The names of the roles that a caller has, by its claims. They are stored with its messages; the claims are not. Absent: the kind has none. */
   roles?(viewer: Viewer): readonly string[];
   /** True if a message to a stopped or never started actor is dropped silently, without an error or dead letter. Absent: never. */
   lapses?(message: Message): boolean;
   /** The arguments with secrets replaced, before anything is stored. */
   redact?(message: Message): Json;
+}
+
+/** A value in a state that does not fit the schema of its kind. */
+export interface StateMisfit {
+  /** JSON Pointer (RFC 6901). Empty: the whole state. */
+  readonly path: string;
+  readonly message: string;
 }
 
 export interface Policy {

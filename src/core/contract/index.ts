@@ -14,6 +14,7 @@ export {
   type PastTurn,
   type Per,
   type Policy,
+  type StateMisfit,
   type Progress,
   type Reply,
   type ReplyWith,

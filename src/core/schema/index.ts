@@ -1,4 +1,14 @@
 export { assertPlain, checkSchema } from "./check-schema.ts";
 export { compilerFor } from "./compiler.ts";
-export { describeIssues, type Issue, issueOf, isStandard, judgesMisfits, listIssues, takesMisfits, WRAPPED } from "./standard.ts";
+export {
+  describeIssues,
+  type Issue,
+  issueOf,
+  isStandard,
+  judgesMisfits,
+  listIssues,
+  pointerStep,
+  takesMisfits,
+  WRAPPED,
+} from "./standard.ts";
 export { type Schema, toJsonSchema } from "./to-json-schema.ts";

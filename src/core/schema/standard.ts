@@ -20,6 +20,8 @@ export const WRAPPED = "json-schema";
 /** The path of an invalid value (`a.0.b`, "" for the root) and what was expected there. */
 export interface Issue {
   readonly path: string;
+  /** The same as a JSON Pointer (RFC 6901). */
+  readonly pointer: string;
   readonly message: string;
 }
 
@@ -28,10 +30,13 @@ const MAX_LISTED = 20;
 const MAX_LENGTH = 300;
 
 /** Converts an issue of a library. */
-export const issueOf = ({ path = [], message }: StandardSchemaV1.Issue): Issue => ({
-  path: path.map((step) => String(typeof step === "object" ? step.key : step)).join("."),
-  message,
-});
+export function issueOf({ path = [], message }: StandardSchemaV1.Issue): Issue {
+  const steps = path.map((step) => String(typeof step === "object" ? step.key : step));
+  return { path: steps.join("."), pointer: steps.map(pointerStep).join(""), message };
+}
+
+/** One step of a JSON Pointer (RFC 6901). */
+export const pointerStep = (key: string): string => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 
 /** One sentence for people and models, bounded in length. */
 export function describeIssues(issues: readonly Issue[]): string {

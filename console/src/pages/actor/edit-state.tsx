@@ -1,14 +1,14 @@
 // Owns: editing a state as JSON: what would change, the reason, the confirmation. Does not own: the event that it becomes (the server).
 import { useMemo } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import type { Json } from "../../../../src/core/contract/index.ts";
-import type { ActorDetail } from "../../../../src/bridges/console/shapes.ts";
+import type { Json, StateMisfit } from "../../../../src/core/contract/index.ts";
+import type { ActorDetail, Written } from "../../../../src/bridges/console/shapes.ts";
 import { actorPath, post } from "../../api.ts";
 import { differences } from "../../json-paths.ts";
 import { useAction } from "../../operation.ts";
 import { readable } from "../../ui/actor-link.tsx";
 import { confirm } from "../../ui/confirm.tsx";
-import { Diff } from "../../ui/diff.tsx";
+import { Diff, readablePath } from "../../ui/diff.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
 import { ErrorNote } from "../../ui/states.tsx";
 import { toast } from "../../ui/toasts.tsx";
@@ -29,7 +29,10 @@ export function EditState({
   const base = useSignal({ state: actor.state, head: actor.head, seq: actor.seq });
   const text = useSignal(JSON.stringify(actor.state, undefined, 2));
   const reason = useSignal("");
+  const force = useSignal(false);
   const { busy, error, act, clear } = useAction();
+  const misfits = error?.misfits ?? NO_MISFITS;
+  const marks = useMemo(() => misfits.map(({ path }) => path), [misfits]);
   const edited = useMemo(() => parse(text.value), [text.value]);
   const changes = useMemo(() => (edited === undefined ? undefined : differences(base.value.state, edited.value)), [edited, base.value]);
   const outdated = base.value.head !== actor.head;
@@ -51,8 +54,13 @@ export function EditState({
     });
     if (sure === undefined) return;
     await act(async () => {
-      await post(`${actorPath(actor.id)}/edit`, { state: edited.value, reason: reason.value.trim(), head: base.value.head });
-      toast(`${readable(actor.id)} was edited.`);
+      const { checked } = await post<Written>(`${actorPath(actor.id)}/edit`, {
+        state: edited.value,
+        reason: reason.value.trim(),
+        head: base.value.head,
+        ...(force.value && { force: true }),
+      });
+      toast(`${readable(actor.id)} was edited.${checked === true ? "" : " It was not checked against the state's schema."}`);
       close();
     });
     reload();
@@ -77,7 +85,7 @@ export function EditState({
           </button>
         </div>
       ) : null}
-      <JsonEditor label="State" value={text.value} onChange={(next) => (text.value = next)} lines={16} />
+      <JsonEditor label="State" value={text.value} onChange={(next) => (text.value = next)} lines={16} marks={marks} />
       <section aria-label="What changes">
         <h2>What changes</h2>
         {changes === undefined ? <p class="dim">The text is no JSON yet.</p> : <Diff differences={changes} none="Nothing yet." />}
@@ -92,7 +100,8 @@ export function EditState({
           onInput={({ currentTarget }) => (reason.value = currentTarget.value)}
         />
       </div>
-      {error === undefined ? null : <ErrorNote error={error} />}
+      {misfits.length > 0 ? <Misfits misfits={misfits} force={force.value} setForce={(on) => (force.value = on)} /> : null}
+      {error === undefined || misfits.length > 0 ? null : <ErrorNote error={error} />}
       <div class="row">
         <button type="submit" class="primary" disabled={!isReady}>
           Write the edit …
@@ -103,6 +112,35 @@ export function EditState({
         {changes !== undefined && changes.length > 0 && reason.value.trim() === "" ? <span class="dim">It needs a reason.</span> : null}
       </div>
     </form>
+  );
+}
+
+const NO_MISFITS: readonly StateMisfit[] = [];
+
+function Misfits({
+  misfits,
+  force,
+  setForce,
+}: {
+  readonly misfits: readonly StateMisfit[];
+  readonly force: boolean;
+  readonly setForce: (on: boolean) => void;
+}) {
+  return (
+    <div class="why misfits" role="alert">
+      <strong>It does not fit the state's schema, so it was not written.</strong>
+      <ul>
+        {misfits.map(({ path, message }) => (
+          <li key={`${path} ${message}`}>
+            <code>{path === "" ? "the state" : readablePath(path)}</code> {message}
+          </li>
+        ))}
+      </ul>
+      <label class="row">
+        <input type="checkbox" checked={force} onChange={({ currentTarget }) => setForce(currentTarget.checked)} /> Write it all the same:
+        the actor's code may fail with it
+      </label>
+    </div>
   );
 }
 

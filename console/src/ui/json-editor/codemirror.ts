@@ -2,14 +2,25 @@
 // the page's policy forbids.
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
-import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
-import { EditorState, type Extension, Prec } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap } from "@codemirror/view";
+import {
+  bracketMatching,
+  ensureSyntaxTree,
+  foldGutter,
+  foldKeymap,
+  HighlightStyle,
+  indentOnInput,
+  syntaxHighlighting,
+  syntaxTree,
+} from "@codemirror/language";
+import { EditorState, type Extension, Prec, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, type DecorationSet, drawSelection, EditorView, highlightActiveLine, keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 export interface JsonEditorView {
   /** Replaces the text, unless it is that text already. */
   show(text: string): void;
+  /** Underlines the values at these JSON Pointers, or what is nearest to one that is missing. They move with the text. */
+  mark(paths: readonly string[]): void;
   close(): void;
 }
 
@@ -27,6 +38,11 @@ const THEME = EditorView.theme({
   },
   ".cm-matchingBracket": { backgroundColor: "transparent !important" },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--accent) 22%, transparent) !important" },
+  ".cm-misfit": {
+    textDecoration: "underline wavy var(--bad)",
+    textUnderlineOffset: "3px",
+    backgroundColor: "color-mix(in srgb, var(--bad) 12%, transparent)",
+  },
   ".cm-foldPlaceholder": { backgroundColor: "var(--panel)", border: "1px solid var(--line)", color: "var(--dim)" },
 });
 
@@ -43,6 +59,61 @@ export interface JsonEditorSetup {
   readonly readOnly: boolean;
   readonly onChange: (text: string) => void;
   readonly onSubmit: () => void;
+}
+
+const setMarks = StateEffect.define<readonly string[]>();
+const MISFIT = Decoration.mark({ class: "cm-misfit" });
+
+const MARKS = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(marks, { changes, effects, state }) {
+    const paths = effects.findLast((effect) => effect.is(setMarks))?.value;
+    return paths === undefined
+      ? marks.map(changes)
+      : Decoration.set(
+          paths.flatMap((path) => markAt(state, path)),
+          true,
+        );
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+type SyntaxNode = ReturnType<typeof syntaxTree>["topNode"];
+
+/** How long parsing a long text may take. */
+const PARSE_MS = 200;
+
+function markAt(state: EditorState, path: string) {
+  const tree = ensureSyntaxTree(state, state.doc.length, PARSE_MS) ?? syntaxTree(state);
+  let node: SyntaxNode | null = tree.topNode.firstChild;
+  for (const step of path.split("/").slice(1)) {
+    const next = node === null ? null : memberOf(node, step.replaceAll("~1", "/").replaceAll("~0", "~"), state);
+    if (next === null) break;
+    node = next;
+  }
+  if (node === null) return [];
+  // Of a long value its first line.
+  const to = Math.min(node.to, state.doc.lineAt(node.from).to);
+  return node.from === to ? [] : [MISFIT.range(node.from, to)];
+}
+
+const PUNCTUATION = new Set(["[", "]", "{", "}", ",", ":", "⚠"]);
+
+function memberOf(node: SyntaxNode, key: string, state: EditorState): SyntaxNode | null {
+  if (node.name === "Array") {
+    let at = 0;
+    for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+      if (PUNCTUATION.has(child.name)) continue;
+      if (String(at) === key) return child;
+      at += 1;
+    }
+    return null;
+  }
+  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+    const name = child.name === "Property" ? child.firstChild : null;
+    if (name !== null && state.sliceDoc(name.from, name.to) === JSON.stringify(key)) return child.lastChild;
+  }
+  return null;
 }
 
 /** Tab leaves the field, as everywhere on the page. */
@@ -65,6 +136,7 @@ export function openJsonEditor(host: HTMLElement, { label, value, readOnly, onCh
     EditorView.updateListener.of((update) => {
       if (update.docChanged && !shown) onChange(update.state.doc.toString());
     }),
+    MARKS,
     THEME,
   ];
   if (readOnly) extensions.push(EditorState.readOnly.of(true));
@@ -78,6 +150,9 @@ export function openJsonEditor(host: HTMLElement, { label, value, readOnly, onCh
       shown = true;
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
       shown = false;
+    },
+    mark(paths) {
+      view.dispatch({ effects: setMarks.of(paths) });
     },
     close: () => view.destroy(),
   };

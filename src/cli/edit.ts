@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
+import { type ActorId, isJsonObject, type JsonObject } from "../core/contract/index.ts";
+import { omitUndefined } from "../core/contract/internal.ts";
+import { DataDirectory } from "./data-directory.ts";
+import type { EditOptions } from "./edit-command.ts";
+import { CommandError, describeFailure, EXIT, noActor, usage } from "./exit-code.ts";
+import { isListening } from "./ask-control.ts";
+import { openEditor } from "./open-editor.ts";
+import { parseJson } from "./parse-json.ts";
+import { openToRead } from "./reading.ts";
+import { readTextFile } from "./text-file.ts";
+import { transferOf } from "./transfer-options.ts";
+import { write } from "./write.ts";
+
+/** Writes the edit that the options describe, or that the user makes in an editor. Null: the user changed nothing. */
+export const edit = async (id: ActorId, options: EditOptions): Promise<JsonObject | null> => {
+  const { patch, state, file } = options;
+  const given = [patch, state, file].filter((one) => one !== undefined);
+  if (given.length > 1) throw usage("Give one of --patch, --state and --file.");
+  if (given.length === 0 && !process.stdin.isTTY)
+    throw usage("Give the new state: --patch, --state or --file. Only in a terminal does it open in an editor.");
+  await refuseUnlessAllowed(options);
+  if (patch !== undefined) return await send(id, options, { patch: parseJson(patch, "--patch", '{"n":3}') });
+  if (state !== undefined) return await send(id, options, { state: parseJson(state, "--state", '{"n":3}') });
+  if (file === undefined) return await inEditor(id, options);
+  const text = file === "-" ? await textOf(process.stdin) : readTextFile(file, "--file");
+  return await send(id, options, { state: parseJson(text, "--file", '{"n":3}') });
+};
+
+/** A running server decides for itself; where none runs, the user does. */
+const refuseUnlessAllowed = async (options: EditOptions): Promise<void> => {
+  if (transferOf(options) !== undefined) throw usage("On a cluster, turns alone write states: edit works on a data directory.");
+  if (options.allowEdit === true) return;
+  if (await isListening(new DataDirectory(options.data).control)) return;
+  throw new CommandError(
+    EXIT.refused,
+    "NOT_AVAILABLE",
+    'States are edited in "troupe dev" only, unless it is allowed. No server runs here: add --allow-edit to this command.',
+  );
+};
+
+const send = async (id: ActorId, options: EditOptions, change: JsonObject): Promise<JsonObject> => {
+  const { reason, force } = options;
+  const written = await write(options, "edit", { actor: id, reason, ...change, ...omitUndefined({ force }) });
+  return isJsonObject(written) ? written : {};
+};
+
+const inEditor = async (id: ActorId, options: EditOptions): Promise<JsonObject | null> => {
+  const { store } = await openToRead(options);
+  await using _ = store;
+  const found = await store.state(id);
+  if (found === undefined) throw noActor(id, store.place);
+  const before = `${JSON.stringify(found.state, undefined, 2)}\n`;
+  const folder = mkdtempSync(join(tmpdir(), "troupe-edit-"));
+  const file = join(folder, "state.json");
+  // A state may be private: the folder is its user's alone, and so is this.
+  writeFileSync(file, before, { mode: 0o600 });
+  let written: JsonObject | null = null;
+  try {
+    await openEditor(file);
+    const after = readTextFile(file, "The edited state");
+    if (after.trim() !== before.trim()) {
+      // Refused if the actor has changed while the user typed.
+      written = await send(id, options, { state: parseJson(after, "The edited state", '{"n":3}'), head: found.head });
+    }
+  } catch (error) {
+    const { exit, code, message } = describeFailure(error);
+    throw new CommandError(exit, code, `${message} Your text is still in ${file}: correct it there, then pass it with --file.`);
+  }
+  rmSync(folder, { recursive: true, force: true });
+  return written;
+};

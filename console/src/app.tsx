@@ -96,5 +96,6 @@ const PAGES: readonly (readonly [path: string, page: ComponentType])[] = [
   ["/timers", lazy(async () => (await import("./pages/timers.tsx")).Timers)],
   ["/outbox", lazy(async () => (await import("./pages/outbox.tsx")).Outbox)],
   ["/tasks", lazy(async () => (await import("./pages/tasks.tsx")).Tasks)],
+  ["/log", lazy(async () => (await import("./pages/log.tsx")).Log)],
   ["/doctor", lazy(async () => (await import("./pages/doctor.tsx")).Doctor)],
 ];

@@ -12,6 +12,7 @@ export interface NavigationItem {
 export const NAVIGATION: readonly NavigationItem[] = [
   { path: "/", label: "Overview", what: "What runs, how fast, and what needs attention" },
   { path: "/doctor", label: "Doctor", what: "What is wrong or unwise, and what to do about it" },
+  { path: "/log", label: "Log", what: "What the server logged, live" },
   { path: "/actors", label: "Actors", what: "Find actors by id, kind, status and contents" },
   { path: "/playground", label: "Playground", what: "Call tools, read resources and get prompts as an MCP client" },
   { path: "/traffic", label: "Traffic", what: "Live requests by session, with their messages", group: "Clients" },

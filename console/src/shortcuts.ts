@@ -16,6 +16,7 @@ const LETTERS: Readonly<Record<string, string>> = {
   "/sessions": "s",
   "/guests": "u",
   "/packets": "b",
+  "/log": "j",
   "/doctor": "d",
 };
 

@@ -1,7 +1,7 @@
 // Owns: the one connection on which the server tells this tab what happens, and who listens to it. Does not own: requests (api.ts).
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { Changes, Overview, TrafficBatch } from "../../src/bridges/console/shapes.ts";
+import type { Changes, LogBatch, Overview, TrafficBatch } from "../../src/bridges/console/shapes.ts";
 import { noteRefused } from "./about.ts";
 import { ApiError, events } from "./api.ts";
 import { token } from "./session.ts";
@@ -11,6 +11,7 @@ export interface StreamEvents {
   readonly figures: Overview;
   readonly change: Changes;
   readonly traffic: TrafficBatch;
+  readonly log: LogBatch;
 }
 
 /** Of `change`: only this actor, or this kind. */
@@ -34,7 +35,7 @@ export const connection = signal<"idle" | "connecting" | "open" | "lost">("idle"
 /** While it is true nothing is delivered, in any page. Afterwards each page loads what it missed. */
 export const paused = signal(false);
 
-const WATCH: Readonly<Record<keyof StreamEvents, string>> = { figures: "figures", change: "changes", traffic: "traffic" };
+const WATCH: Readonly<Record<keyof StreamEvents, string>> = { figures: "figures", change: "changes", traffic: "traffic", log: "log" };
 const RETRY_MS = [500, 1_000, 2_000, 5_000, 10_000] as const;
 
 const listeners = new Set<Listener>();

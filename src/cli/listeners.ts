@@ -108,7 +108,7 @@ export class Listeners {
     const { options, log, auth, httpAuth, console } = this.#how;
     const { ground, packets, theater } = this.#served;
     const theaterMount = theater?.mount();
-    const packetEndpoints = options.packets === undefined ? undefined : packets?.endpoints();
+    const packetEndpoints = options.packets === undefined ? undefined : packets?.endpoints(console?.live);
     const listenerLog = options.json === true ? forLog(log) : withoutAddresses(forLog(log));
     const common = { log: listenerLog, insecure: options.insecure ?? false, ...omitUndefined({ auth }) };
     const at = httpAddress(options);

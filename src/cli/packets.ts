@@ -17,6 +17,7 @@ import {
   searchesOf,
   REQUEST_PACKET_SCHEMA,
 } from "../bridges/packet/index.ts";
+import type { LiveRecorder, PacketTransport } from "../bridges/console/index.ts";
 import type { CastOptions } from "../mcp/source/index.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { usage } from "./exit-code.ts";
@@ -154,7 +155,8 @@ export class Packets implements AsyncDisposable {
     return reset === 0 ? undefined : { limit: rate.burst, used: rate.burst, reset };
   }
 
-  endpoints(): PacketEndpoints {
+  /** With a recorder, what passes is recorded. */
+  endpoints(live: LiveRecorder | undefined): PacketEndpoints {
     const current = (): PacketFlow => {
       if (this.#flow === undefined) throw new Error("Packets came before there was anything to run them.");
       return this.#flow;
@@ -174,7 +176,9 @@ export class Packets implements AsyncDisposable {
         close: () => session.close(),
       };
     };
-    return packetEndpoints({ open }, { schema: REQUEST_PACKET_SCHEMA });
+    const over = (transport: PacketTransport): PacketEndpoints =>
+      packetEndpoints(live?.packets({ open }, transport) ?? { open }, { schema: REQUEST_PACKET_SCHEMA });
+    return { http: over("packets-http").http, webSocket: over("packets-websocket").webSocket, tcp: over("packets-tcp").tcp };
   }
 
   /** Of these actors something was erased, or they are gone. */

@@ -125,6 +125,28 @@ test("traffic stands still while a request is read, and shows what was sent", as
   }
 });
 
+test("the log lists what the server logged, and an entry leads to its actor", async () => {
+  for (const [theme, width] of LOOKS) {
+    await using console = await server.open("/log", { theme, width });
+    const { page: tab } = console;
+    await tab.locator(".live-dot.open").waitFor();
+    const rows = tab.getByRole("region", { name: "Log" }).locator("tbody tr");
+    await rows.filter({ hasText: "fault" }).first().waitFor();
+    await tab.getByLabel("Level").selectOption("error");
+    await tab.waitForURL(/level=error/);
+    assert.ok((await rows.allInnerTexts()).every((text) => text.includes("error")));
+    await console.check(`log-${theme}-${width}`);
+    await rows.first().getByRole("button", { name: "fault" }).click();
+    const entry = tab.getByRole("complementary", { name: "Log entry" });
+    await entry.getByRole("link", { name: /^printer\// }).waitFor();
+    await console.check(`log-entry-${theme}-${width}`);
+    await tab.keyboard.press("Escape");
+    await entry.waitFor({ state: "detached" });
+    await tab.getByRole("searchbox").fill("no such entry");
+    await tab.getByText("Nothing matches").waitFor();
+  }
+});
+
 test("a dead letter says why, and which call led to it; letters are replayed together", async () => {
   for (const [theme, width] of LOOKS) {
     await using console = await server.open("/letters", { theme, width });

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
+import { liveRows } from "../../console/src/live-rows.ts";
 import { asCurl, asPlaygroundPath } from "../../console/src/pages/traffic/curl.ts";
-import { matches, trafficLog } from "../../console/src/pages/traffic/log.ts";
+import { matches } from "../../console/src/pages/traffic/filter.ts";
 import type { TrafficRow } from "../../src/bridges/console/shapes.ts";
 
 const row = (n: number, more: Partial<TrafficRow> = {}): TrafficRow => ({
@@ -20,7 +21,7 @@ const row = (n: number, more: Partial<TrafficRow> = {}): TrafficRow => ({
 const numbers = (rows: readonly TrafficRow[]): readonly number[] => rows.map(({ n }) => n);
 
 test("rows are listed newest first, each once, and not more than 2,000", () => {
-  const log = trafficLog();
+  const log = liveRows<TrafficRow>(2_000);
   log.add([row(2), row(1, { status: "running" })]);
   log.add([row(3), row(1)]);
   assert.deepEqual(numbers(log.rows.value), [3, 2, 1]);
@@ -31,7 +32,7 @@ test("rows are listed newest first, each once, and not more than 2,000", () => {
 });
 
 test("while someone reads, new rows are held back until they are requested", () => {
-  const log = trafficLog();
+  const log = liveRows<TrafficRow>(2_000);
   log.add([row(1)]);
   log.hold(true);
   log.add([row(2), row(3)]);
@@ -44,13 +45,19 @@ test("while someone reads, new rows are held back until they are requested", () 
   assert.equal(log.heldAt.value, 3);
   log.hold(false);
   assert.equal(log.heldAt.value, undefined);
+  // The first rows are not new to someone whose pointer was there before them.
+  const early = liveRows<TrafficRow>(2_000);
+  early.hold(true);
+  early.add([row(1), row(2)]);
+  assert.equal(early.heldAt.value, 2);
 });
 
 test("each filter leaves out what does not fit", () => {
-  const all = { method: "", session: "", status: "", era: "", search: "" };
+  const all = { method: "", transport: "", session: "", status: "", era: "", search: "" };
   const one = row(1, {
     method: "tools/call",
     name: "take",
+    transport: "packets-http",
     session: "s1",
     client: "Claude 1.0",
     status: "error",
@@ -59,6 +66,8 @@ test("each filter leaves out what does not fit", () => {
   assert.ok(matches(one, all));
   for (const found of [
     { method: "tools/call" },
+    { transport: "packets" },
+    { transport: "packets-http" },
     { session: "s1" },
     { status: "error" },
     { era: "legacy" },
@@ -66,7 +75,15 @@ test("each filter leaves out what does not fit", () => {
     { search: "torch" },
   ])
     assert.ok(matches(one, { ...all, ...found }), JSON.stringify(found));
-  for (const missed of [{ method: "ping" }, { session: "s" }, { status: "ok" }, { era: "modern" }, { search: "lamp" }])
+  for (const missed of [
+    { method: "ping" },
+    { transport: "http" },
+    { transport: "packets-tcp" },
+    { session: "s" },
+    { status: "ok" },
+    { era: "modern" },
+    { search: "lamp" },
+  ])
     assert.ok(!matches(one, { ...all, ...missed }), JSON.stringify(missed));
 });
 

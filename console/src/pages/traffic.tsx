@@ -1,28 +1,27 @@
-// Owns: the live list of requests, its filters, and standing still while it is read. Does not own: one request (traffic/detail.tsx).
+// Owns: the live list of requests, and its filters. Does not own: one request (traffic/detail.tsx).
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { TrafficPage, TrafficRow } from "../../../src/bridges/console/shapes.ts";
 import { can } from "../about.ts";
 import { get } from "../api.ts";
 import { download } from "../download.ts";
+import { liveRows } from "../live-rows.ts";
 import { useParameter } from "../page-state.ts";
 import { sessionLabel } from "../session-label.ts";
 import { useResource } from "../resource.ts";
 import { useStream } from "../stream.ts";
 import { Badge } from "../ui/badge.tsx";
+import { LiveList } from "../ui/live-list.tsx";
 import { LiveState } from "../ui/live-state.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { Choice } from "../ui/choice.tsx";
 import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
 import { type Column, Table } from "../ui/table.tsx";
-import { bytes, duration } from "../ui/time.tsx";
+import { bytes, ClockTime, duration } from "../ui/time.tsx";
 import { Detail } from "./traffic/detail.tsx";
-import { matches, trafficLog } from "./traffic/log.ts";
+import { matches, PACKETS, transportLabel } from "./traffic/filter.ts";
 import "./traffic/traffic.css";
 
-const STEP = 200;
-/** The least height of a row. */
-const ROW_PX = 26;
 /** Rows of one request. */
 const PAGE = 500;
 const STATUSES = ["running", "ok", "error", "tool-error", "cancelled", "notification"];
@@ -39,24 +38,21 @@ export function Traffic() {
 }
 
 function LiveTraffic() {
-  const log = useMemo(trafficLog, []);
+  const live = useMemo(() => liveRows<TrafficRow>(2_000), []);
   const [method, setMethod] = useParameter("method");
+  const [transport, setTransport] = useParameter("transport");
   const [session, setSession] = useParameter("session");
   const [status, setStatus] = useParameter("status");
   const [era, setEra] = useParameter("era");
   const [search, setSearch] = useParameter("search");
   const [open, setOpen] = useParameter("open");
   const stopped = useSignal(false);
-  const reading = useSignal(false);
-  const scrolled = useSignal(false);
-  const shown = useSignal(STEP);
-  const list = useRef<HTMLDivElement>(null);
 
   const older = useSignal<string | undefined>(undefined);
   const skipped = useSignal(0);
   const load = async (after?: string, signal?: AbortSignal): Promise<TrafficPage> => {
     const page = await get<TrafficPage>("/traffic", { limit: PAGE, after }, signal);
-    log.add(page.items);
+    live.add(page.items);
     older.value = page.next;
     skipped.value = page.skipped;
     return page;
@@ -65,7 +61,7 @@ function LiveTraffic() {
   useStream(
     "traffic",
     ({ items, more }) => {
-      log.add(items);
+      live.add(items);
       skipped.value += more;
     },
     { missed: first.reload },
@@ -75,39 +71,22 @@ function LiveTraffic() {
     if (search === "") return new Set<number>();
     await wait(300, signal);
     const { items } = await get<TrafficPage>("/traffic", { limit: PAGE, search }, signal);
-    log.add(items);
+    live.add(items);
     return new Set(items.map(({ n }) => n));
   });
 
-  const held = stopped.value || reading.value || scrolled.value || shown.value > STEP || open !== "";
-  useEffect(() => log.hold(held), [log, held]);
-
-  const filter = { method, session, status, era, search };
-  const found = log.rows.value.filter((row) => matches(row, filter, inText.data.value));
-  const { value: heldAt } = log.heldAt;
-  const visible = heldAt === undefined ? found : found.filter(({ n }) => n <= heldAt);
-  const more = found.length - visible.length;
-  const catchUp = (): void => {
-    shown.value = STEP;
-    list.current?.querySelector(".table")?.scrollTo(0, 0);
-    log.catchUp();
-  };
-  // At its top the list may change four times a second, so it has only the rows that fit there.
-  const fits = Math.ceil(innerHeight / ROW_PX) + 5;
-  const most = scrolled.value || shown.value > STEP ? shown.value : Math.min(STEP, fits);
-  const showOlder = (): void => {
-    shown.value += STEP;
-    if (shown.value > visible.length && older.value !== undefined) void load(older.value).catch(first.reload);
-  };
+  const filter = { method, transport, session, status, era, search };
+  const found = live.rows.value.filter((row) => matches(row, filter, inText.data.value));
   const values = (of: (row: TrafficRow) => string | undefined): readonly string[] =>
-    [...new Set(log.rows.value.flatMap((row) => of(row) ?? []))].toSorted();
+    [...new Set(live.rows.value.flatMap((row) => of(row) ?? []))].toSorted();
+  const transports = values((row) => row.transport);
   const filtered = Object.values(filter).some((value) => value !== "");
 
   return (
     <>
-      <PageHead title="Traffic" what="what clients ask, and what they are answered">
+      <PageHead title="Traffic" what="what clients request, and what they receive">
         <LiveState stopped={stopped} />
-        <button type="button" class="small" disabled={visible.length === 0} onClick={() => download("traffic.json", visible)}>
+        <button type="button" class="small" disabled={found.length === 0} onClick={() => download("traffic.json", found)}>
           Save list
         </button>
       </PageHead>
@@ -122,45 +101,42 @@ function LiveTraffic() {
           />
         </label>
         <Choice label="Method" value={method} values={values((row) => row.method)} onChange={setMethod} />
+        <Choice
+          label="Transport"
+          value={transport}
+          values={transports.some((one) => one.startsWith(PACKETS)) ? [...transports, PACKETS] : transports}
+          labelOf={transportLabel}
+          onChange={setTransport}
+        />
         <Choice label="Session" value={session} values={values((row) => row.session)} labelOf={sessionLabel} onChange={setSession} />
         <Choice label="Status" value={status} values={STATUSES} onChange={setStatus} />
         <Choice label="Era" value={era} values={["legacy", "modern"]} onChange={setEra} />
       </div>
       {first.error.value === undefined ? null : <ErrorNote error={first.error.value} retry={first.reload} />}
-      <div class={open === "" ? "split traffic" : "split traffic two"}>
-        <div
-          ref={list}
-          class="traffic-list"
-          onScrollCapture={(event) => (scrolled.value = event.target instanceof Element && event.target.scrollTop > 4)}
-          onPointerEnter={(event) => (reading.value = event.pointerType === "mouse")}
-          onPointerLeave={() => (reading.value = false)}
-        >
-          <p class="new-rows" role="status">
-            {more === 0 ? (
-              <span class="dim">{held ? "Stands still while you read." : `${found.length.toLocaleString()} of the newest 2,000`}</span>
-            ) : (
-              <button type="button" class="small" onClick={catchUp}>
-                {more.toLocaleString()} new
-              </button>
-            )}
-          </p>
-          {visible.length > 0 ? (
-            <Rows rows={visible.slice(0, most)} open={open} onOpen={(n) => setOpen(n === open ? "" : n)} onSession={setSession} />
-          ) : first.data.value === undefined && first.error.value === undefined ? (
-            <Loading what="traffic" />
-          ) : filtered ? (
-            <Empty title="Nothing matches">Change or clear the filters.</Empty>
-          ) : (
-            <Empty title="No traffic yet">Requests appear here as clients send them.</Empty>
-          )}
-          {visible.length > most || older.value !== undefined ? (
-            <button type="button" class="small" onClick={showOlder}>
-              Show older
-            </button>
-          ) : null}
+      <div class={open === "" ? "split live" : "split live two"}>
+        <div>
+          <LiveList
+            live={live}
+            found={found}
+            stopped={stopped}
+            open={open !== ""}
+            note={`${found.length.toLocaleString()} of the newest 2,000`}
+            older={older.value === undefined ? undefined : () => void load(older.value).catch(first.reload)}
+            empty={
+              first.data.value === undefined && first.error.value === undefined ? (
+                <Loading what="traffic" />
+              ) : filtered ? (
+                <Empty title="Nothing matches">Change or clear the filters.</Empty>
+              ) : (
+                <Empty title="No traffic yet">Requests appear here as clients send them.</Empty>
+              )
+            }
+          >
+            {(rows) => <Rows rows={rows} open={open} onOpen={(n) => setOpen(n === open ? "" : n)} onSession={setSession} />}
+          </LiveList>
           {skipped.value === 0 ? null : <p class="dim">{skipped.value.toLocaleString()} more came too fast to be listed.</p>}
         </div>
-        {open === "" ? null : <Detail n={open} row={log.rows.value.find(({ n }) => String(n) === open)} onClose={() => setOpen("")} />}
+        {open === "" ? null : <Detail n={open} row={live.rows.value.find(({ n }) => String(n) === open)} onClose={() => setOpen("")} />}
       </div>
     </>
   );
@@ -183,14 +159,6 @@ const wait = async (ms: number, ended: AbortSignal): Promise<void> =>
     });
   });
 
-const CLOCK = new Intl.DateTimeFormat(undefined, {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  fractionalSecondDigits: 3,
-  hour12: false,
-});
-
 function Rows({
   rows,
   open,
@@ -212,11 +180,7 @@ function Rows({
       columns={[
         {
           head: "Time",
-          cell: ({ at }) => (
-            <time class="mono dim" dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()}>
-              {CLOCK.format(at)}
-            </time>
-          ),
+          cell: ({ at }) => <ClockTime at={at} />,
         },
         {
           head: "Session",

@@ -15,6 +15,21 @@ export function Time({ at }: { readonly at: number }) {
   );
 }
 
+const CLOCK = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+  hour12: false,
+});
+
+/** To the millisecond, for lists of what happens now. */
+export const ClockTime = ({ at }: { readonly at: number }) => (
+  <time class="mono dim" dateTime={new Date(at).toISOString()} title={new Date(at).toISOString()}>
+    {CLOCK.format(at)}
+  </time>
+);
+
 /** `0.4 ms`, `12 ms`, `3.2 s`, `5 min`. */
 export function duration(ms: number): string {
   if (ms < 10) return `${ms.toFixed(1)} ms`;

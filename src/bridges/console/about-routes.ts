@@ -46,7 +46,7 @@ async function about(data: ConsoleData): Promise<About> {
   say("outbox", reader.undelivered !== undefined, "This engine does not list what it has yet to deliver.");
   say("indexes", running?.().engine.query !== undefined, running === undefined ? offline : "This engine has no indexes.");
   const unrecorded = running === undefined ? offline : "This server does not record its clients: give the console a recorder (recordLive).";
-  for (const ability of ["traffic", "sessions", "tasks"] as const) say(ability, live !== undefined, unrecorded);
+  for (const ability of ["traffic", "sessions", "tasks", "log"] as const) say(ability, live !== undefined, unrecorded);
   say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as somebody else.');
   say(
     "connect-as",

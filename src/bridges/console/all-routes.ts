@@ -4,6 +4,7 @@ import { aboutRoutes } from "./about-routes.ts";
 import { actorRoutes } from "./actor-routes.ts";
 import { causeRoutes } from "./cause-routes.ts";
 import { chainRoutes } from "./chain-routes.ts";
+import { logRoutes } from "./log-routes.ts";
 import { operationRoutes } from "./operation-routes.ts";
 import { overviewRoutes } from "./overview-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
@@ -19,6 +20,7 @@ export const ALL_ROUTES: readonly ConsoleRoute[] = [
   ...actorRoutes,
   ...causeRoutes,
   ...chainRoutes,
+  ...logRoutes,
   ...operationRoutes,
   ...overviewRoutes,
   ...queueRoutes,

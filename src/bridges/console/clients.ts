@@ -12,13 +12,14 @@ import type { RecordedRow } from "./traffic-row.ts";
 const MOST_CLIENTS = 1_000;
 
 export type Transport = TrafficRow["transport"];
-export type Era = TrafficRow["era"];
+export type PacketTransport = Extract<Transport, `packets-${string}`>;
+export type Era = NonNullable<TrafficRow["era"]>;
 
 /** A session, a connection, or since 2026-07-28 all requests of one client for one principal. */
 export class SeenClient {
   readonly name: string;
   readonly transport: Transport;
-  era: Era;
+  era: Era | undefined;
   client: string | undefined;
   revision: string | undefined;
   principal: string | undefined;
@@ -33,7 +34,7 @@ export class SeenClient {
   /** Recorded requests that wait for their responses, by id as JSON. */
   readonly pending = new Map<string, RecordedRow>();
 
-  constructor(name: string, transport: Transport, era: Era, { principal, peer }: Caller, now: number) {
+  constructor(name: string, transport: Transport, era: Era | undefined, { principal, peer }: Caller, now: number) {
     this.name = name;
     this.transport = transport;
     this.era = era;
@@ -108,6 +109,19 @@ export class SeenClients {
       const made = new SeenClient(name, "http", "modern", caller, now);
       made.client = client;
       made.revision = revision;
+      return made;
+    });
+  }
+
+  /** A client that sends packets: by its connection, or over HTTP by its principal. */
+  packets(transport: PacketTransport, caller: Caller, now: number): SeenClient {
+    this.#connections += 1;
+    const name =
+      transport === "packets-http" ? `packets | ${caller.principal ?? caller.peer ?? "anonymous"}` : `${transport}|${this.#connections}`;
+    return this.#find(name, () => {
+      const made = new SeenClient(name, transport, undefined, caller, now);
+      made.client = "packets";
+      made.revision = "packets/1.0";
       return made;
     });
   }

@@ -4,7 +4,7 @@ import { isAddress, kindOf } from "../../core/contract/internal.ts";
 import type { ActorId } from "../../core/contract/index.ts";
 import type { ConsoleData } from "./data.ts";
 import type { ErrorDoc } from "./error-docs.ts";
-import type { LogEntry } from "./live.ts";
+import type { LogEntry } from "./log-book.ts";
 import type { Finding } from "./shapes.ts";
 
 /** More of one sort are counted only. */
@@ -115,7 +115,7 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 
 function slowTurns({ live }: ConsoleData): readonly Finding[] {
   const slowest = new Map<string, { readonly ms: number; readonly count: number; readonly last: LogEntry }>();
-  for (const entry of live?.log ?? []) {
+  for (const entry of live?.log.entries ?? []) {
     if (entry.event !== "turn-slow") continue;
     const actor = text(entry.fields["actor"]);
     if (!isAddress(actor)) continue;
@@ -150,7 +150,7 @@ const largeStates = ({ live }: ConsoleData): readonly Finding[] =>
 
 function indexFindings({ live, running }: ConsoleData): readonly Finding[] {
   const building = new Map<string, LogEntry>();
-  for (const entry of live?.log ?? []) {
+  for (const entry of live?.log.entries ?? []) {
     const name = text(entry.fields["index"]);
     if (name === undefined) continue;
     if (entry.event === "index-building") building.set(name, entry);
@@ -207,7 +207,7 @@ const INTERNAL: ReadonlySet<string> = new Set([
 /** Faults and other errors in the log, by code; those without one by event, error and actor. */
 function loggedErrors(data: ConsoleData): readonly Finding[] {
   const found = new Map<string, { readonly count: number; readonly last: LogEntry }>();
-  for (const entry of data.live?.log ?? []) {
+  for (const entry of data.live?.log.entries ?? []) {
     if (entry.level !== "error") continue;
     const { code, error, actor } = entry.fields;
     const key = text(code) ?? [entry.event, text(error), text(actor)].join(" ");
@@ -223,7 +223,7 @@ function loggedErrors(data: ConsoleData): readonly Finding[] {
       title: `${isAddress(actor) ? actor : "The server"} logged ${event}${why === undefined ? "" : `: ${why.slice(0, 200)}`}`,
       advice: "The server's log has the place in the code.",
       ...(code !== undefined && { docs: docsOf(data, "errors", code) }),
-      ...(isAddress(actor) && { page: pageOf(actor) }),
+      page: isAddress(actor) ? pageOf(actor) : `/log?level=error&search=${encodeURIComponent(event)}`,
       count,
       lastAt: at,
     };

@@ -10,7 +10,9 @@ export {
   storeReader,
 } from "../operate/index.ts";
 export type { ConsoleData, RunningServer, ServerSettings } from "./data.ts";
-export { type LiveOptions, type LiveRecorder, type LogEntry, recordLive } from "./live.ts";
+export { type LiveOptions, type LiveRecorder, recordLive } from "./live.ts";
+export type { LogEntry } from "./log-book.ts";
 export { consoleData, type OwnServer } from "./own-server.ts";
+export type { PacketOpener, PacketTransport } from "./recorded-packets.ts";
 export type { ConsoleRequest, ConsoleRoute, QueryParameter } from "./routes.ts";
 export type * from "./shapes.ts";

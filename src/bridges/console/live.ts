@@ -15,19 +15,13 @@ import {
 import { isAddress, observers } from "../../core/contract/internal.ts";
 import { Bounded, isLarger } from "./bounded.ts";
 import type { RunningServer } from "./data.ts";
+import { LogBook, type LogEntry } from "./log-book.ts";
+import { type PacketOpener, type PacketTransport, recordedPackets } from "./recorded-packets.ts";
 import { Sampler, type SampledFigures } from "./sampler.ts";
 import { SecretArguments } from "./secret-arguments.ts";
 import type { TrafficRow } from "./shapes.ts";
 import { RecordedGateway } from "./traffic-gateway.ts";
 import { Traffic } from "./traffic.ts";
-
-/** Something in the server's log. */
-export interface LogEntry {
-  readonly level: "debug" | "info" | "warn" | "error";
-  readonly event: string;
-  readonly fields: JsonObject;
-  readonly at: number;
-}
 
 /**
  * Records what happens between clients and this server. Without a console there is none, and the gateway is not wrapped. To be disposed
@@ -40,13 +34,14 @@ export interface LiveRecorder extends Disposable {
   gateway(gateway: Gateway, transport: TrafficRow["transport"]): Gateway;
   /** What runs from now on: its turns are counted, and its secret arguments hidden. `consoleFor` says it, before there are clients. */
   serves(running: () => RunningServer): void;
-  /** Takes what is logged: faults, slow turns, indexes. The doctor explains it. */
+  /** The same packets, for one transport: what goes through it is recorded. */
+  packets(flow: PacketOpener, transport: PacketTransport): PacketOpener;
+  /** Takes what is logged: faults, slow turns, indexes. The log shows it, and the doctor explains it. */
   logged(level: LogEntry["level"], event: string, fields?: JsonObject): void;
   /** The figures of the gateway and the engine, summed. */
   figures(): Figures;
   readonly traffic: Traffic;
-  /** The newest 500, oldest first. */
-  readonly log: readonly LogEntry[];
+  readonly log: LogBook;
   /** Of the gateways. */
   readonly reports: Iterable<GatewayReport>;
   readonly sampled: SampledFigures;
@@ -73,7 +68,6 @@ export interface LiveOptions {
   readonly observer?: Observer;
 }
 
-const MOST_ENTRIES = 500;
 const SAMPLE_MS = 1_000;
 const MOST_FAULTED = 500;
 const MOST_LARGE = 50;
@@ -93,7 +87,7 @@ class Recorder implements LiveRecorder {
   #running: (() => RunningServer) | undefined;
   readonly #sources = new Set<() => Figures>();
   readonly #reports = new Set<GatewayReport>();
-  readonly #log: LogEntry[] = [];
+  readonly log = new LogBook();
   readonly #sampler: Sampler;
   readonly #faulted = new Bounded<ActorId, SeenFault>(MOST_FAULTED);
   readonly #largeStates = new Bounded<ActorId, number>(MOST_LARGE);
@@ -138,10 +132,13 @@ class Recorder implements LiveRecorder {
     return new RecordedGateway(gateway, this.traffic, transport);
   }
 
+  packets(flow: PacketOpener, transport: PacketTransport): PacketOpener {
+    return recordedPackets(flow, this.traffic, transport);
+  }
+
   logged(level: LogEntry["level"], event: string, fields: JsonObject = {}): void {
     const at = this.#clock.now();
-    this.#log.push({ level, event, fields, at });
-    if (this.#log.length > MOST_ENTRIES) this.#log.shift();
+    this.log.add(level, event, fields, at);
     const { actor, why } = fields;
     if (level !== "error" || !isAddress(actor)) return;
     const count = (this.#faulted.get(actor)?.count ?? 0) + 1;
@@ -159,10 +156,6 @@ class Recorder implements LiveRecorder {
   onEnd(run: () => void): () => void {
     this.#ends.add(run);
     return () => void this.#ends.delete(run);
-  }
-
-  get log(): readonly LogEntry[] {
-    return this.#log;
   }
 
   get reports(): Iterable<GatewayReport> {

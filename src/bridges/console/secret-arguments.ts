@@ -68,15 +68,18 @@ export class SecretArguments {
       return items.every((item, at) => item === value[at]) ? value : items;
     }
     if (!isJsonObject(value)) return value;
-    const { name } = value;
+    const { name, tool } = value;
     const hidden = typeof name === "string" ? this.#named(name) : undefined;
+    // A packet has a tool's arguments next to its name.
+    const ofPacket = typeof tool === "string" ? this.#named(tool) : undefined;
+    const known = ofPacket === undefined ? value : without(value, ofPacket, secrets);
     let changed: Record<string, Json> | undefined;
-    for (const [member, inner] of Object.entries(value)) {
-      const known = member === "arguments" && hidden !== undefined && isJsonObject(inner) ? without(inner, hidden, secrets) : inner;
-      const cleaned = this.#cleaned(known, secrets, depth + 1);
-      if (cleaned !== inner) setOwn((changed ??= { ...value }), member, cleaned);
+    for (const [member, inner] of Object.entries(known)) {
+      const given = member === "arguments" && hidden !== undefined && isJsonObject(inner) ? without(inner, hidden, secrets) : inner;
+      const cleaned = this.#cleaned(given, secrets, depth + 1);
+      if (cleaned !== inner) setOwn((changed ??= { ...known }), member, cleaned);
     }
-    return changed ?? value;
+    return changed ?? known;
   }
 
   // Prefixes and links put something before a tool's own name.

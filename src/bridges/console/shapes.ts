@@ -24,6 +24,8 @@ export type Ability =
   | "letters"
   | "indexes"
   | "traffic"
+  /** What the server logged. */
+  | "log"
   | "sessions"
   | "tasks"
   | "packets"
@@ -466,22 +468,25 @@ export interface TrafficRow {
   /** Grows; the newest 2,000 are stored. */
   readonly n: number;
   readonly at: number;
-  readonly transport: "http" | "stdio" | "tcp" | "packets" | "memory";
-  readonly era: "legacy" | "modern";
+  readonly transport: "http" | "stdio" | "tcp" | "memory" | "packets-http" | "packets-websocket" | "packets-tcp";
+  /** Absent: packets, which have no sessions. */
+  readonly era?: "legacy" | "modern";
   readonly direction: "in" | "out";
   readonly session?: string;
   readonly client?: string;
   readonly principal?: string;
   readonly peer?: string;
+  /** Of a packet: its type. */
   readonly method: string;
-  /** The tool, prompt or URI. */
+  /** The tool, prompt or URI; the capability. */
   readonly name?: string;
   /** Absent while it runs, and of notifications. */
   readonly ms?: number;
   readonly requestBytes: number;
   readonly responseBytes?: number;
   readonly status: "running" | "ok" | "error" | "tool-error" | "cancelled" | "notification";
-  readonly error?: { readonly code: number; readonly message: string };
+  /** The number of a JSON-RPC error; a packet's error has none. */
+  readonly error?: { readonly code?: number; readonly message: string };
   /** The stable code of a refusal or fault, such as `NOT_NOW`. */
   readonly code?: string;
 }
@@ -509,6 +514,29 @@ export interface TrafficDetail extends TrafficRow {
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Messages in the order in which they were sent; a long one is cut. */
   readonly responses: readonly { readonly at: number; readonly text: string; readonly cut?: true }[];
+}
+
+/** One row of `GET /log`, newest first. */
+export interface LogRow {
+  /** Grows. */
+  readonly n: number;
+  readonly at: number;
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly event: string;
+  readonly fields: JsonObject;
+  /** Whom it is about, where its fields say so. */
+  readonly actor?: ActorId;
+  /** The stable code of an error. */
+  readonly code?: string;
+  readonly principal?: string;
+  readonly session?: string;
+}
+
+/** The event `log` of the stream: entries that are new, oldest first. */
+export interface LogBatch {
+  readonly items: readonly LogRow[];
+  /** Older ones that are new, too: `GET /log` has them. */
+  readonly more: number;
 }
 
 /** `POST /batch`, answered by server-sent events: `progress`, then `done`. */

@@ -1,30 +1,33 @@
-// Owns: `GET /stream`: figures, changes and traffic as they come, to a page that may read slowly. Does not own: these data.
+// Owns: `GET /stream`: figures, changes, traffic and the log as they come, to a page that may read slowly. Does not own: these data.
 
 import { type ActorId, type Change, systemClock } from "../../core/contract/index.ts";
 import { isActorId } from "../../core/contract/internal.ts";
 import type { ConsoleData, RunningServer } from "./data.ts";
+import { type LogEntry, logRow } from "./log-book.ts";
 import { overviewOf } from "./overview.ts";
 import { badRequest, textIn } from "./requests.ts";
 import type { ConsoleRequest, ConsoleRoute } from "./routes.ts";
-import type { Changes, TrafficBatch, TrafficRow } from "./shapes.ts";
+import type { Changes, LogBatch, LogRow, TrafficBatch, TrafficRow } from "./shapes.ts";
 
 const TICK_MS = 250;
 const TICKS_A_FIGURE = 4;
 const MOST_CHANGES = 500;
 const MOST_TRAFFIC = 200;
-const WATCHED = ["figures", "changes", "traffic"] as const;
+const MOST_LOGGED = 200;
+const WATCHED = ["figures", "changes", "traffic", "log"] as const;
 
 export const streamRoutes: readonly ConsoleRoute[] = [
   {
     verb: "GET",
     path: "/stream",
-    summary: "Server-sent events until the client leaves: `figures` once a second, `change` and `traffic` at most four times a second.",
+    summary:
+      "Server-sent events until the client leaves: `figures` once a second, `change`, `traffic` and `log` at most four times a second.",
     query: {
-      watch: { description: "Which of figures, changes and traffic, separated by commas. Default: figures." },
+      watch: { description: "Which of figures, changes, traffic and log, separated by commas. Default: figures." },
       actor: { description: "Only changes of this actor: kind/key.", schema: { type: "string" } },
       kind: { description: "Only changes of actors of this kind.", schema: { type: "string", pattern: "^[a-z][a-z0-9-]{0,63}$" } },
     },
-    answers: "Overview | Changes | TrafficBatch",
+    answers: "Overview | Changes | TrafficBatch | LogBatch",
     streams: true,
     handle: follow,
   },
@@ -50,6 +53,17 @@ async function follow(request: ConsoleRequest, data: ConsoleData): Promise<null>
       const batch = trafficSince(data.live?.traffic.newest() ?? [], seen);
       seen = traffic.stamp;
       request.emit("traffic", batch);
+    };
+    ended.defer(every(TICK_MS, emit));
+  }
+  if (watched.has("log") && data.live !== undefined) {
+    const { log } = data.live;
+    let seen = log.last;
+    const emit = (): void => {
+      if (log.last === seen || !request.ready) return;
+      const batch = logSince(log.newest(), seen);
+      seen = log.last;
+      request.emit("log", batch);
     };
     ended.defer(every(TICK_MS, emit));
   }
@@ -147,6 +161,18 @@ function trafficSince(newest: Iterable<Stamped>, seen: number): TrafficBatch {
   for (const row of newest) {
     if (row.stamp <= seen) continue;
     if (items.length < MOST_TRAFFIC) items.push(row.row());
+    else more += 1;
+  }
+  return { items: items.toReversed(), more };
+}
+
+/** The newest of those that came, in their order. */
+function logSince(newest: Iterable<LogEntry>, seen: number): LogBatch {
+  const items: LogRow[] = [];
+  let more = 0;
+  for (const entry of newest) {
+    if (entry.n <= seen) break;
+    if (items.length < MOST_LOGGED) items.push(logRow(entry));
     else more += 1;
   }
   return { items: items.toReversed(), more };

@@ -3,17 +3,9 @@
 import type { Answer, Caller, CancelSignal, Channel, Connection, Exchange, Gateway, GatewayReport } from "../../core/contract/index.ts";
 import { andThenElse } from "../../core/contract/internal.ts";
 import type { SeenClient, Transport } from "./clients.ts";
+import { safely } from "./safely.ts";
 import type { RecordedRow } from "./traffic-row.ts";
 import type { Traffic } from "./traffic.ts";
-
-/** Recording is never a reason for a request to fail. */
-function safely(run: () => void): void {
-  try {
-    run();
-  } catch {
-    return;
-  }
-}
 
 export class RecordedGateway implements Gateway {
   readonly #inner: Gateway;

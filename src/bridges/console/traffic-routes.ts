@@ -27,6 +27,13 @@ export const trafficRoutes: readonly ConsoleRoute[] = [
       after: { description: "Only messages before this one: `next` of the page before.", schema: { ...SEQ, minimum: 1 } },
       limit: LIMIT,
       method: { description: "Only of this method, such as tools/call." },
+      transport: {
+        description: "Only over this transport; `packets`: over any that carries packets.",
+        schema: {
+          type: "string",
+          enum: ["http", "stdio", "tcp", "memory", "packets", "packets-http", "packets-websocket", "packets-tcp"],
+        },
+      },
       session: { description: "Only of this session or client, by its name." },
       status: {
         description: "Only with this status.",
@@ -78,6 +85,7 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
   const limit = numberIn(request, "limit") ?? PAGE;
   const before = numberIn(request, "after") ?? Infinity;
   const method = textIn(request, "method");
+  const transport = textIn(request, "transport");
   const session = textIn(request, "session");
   const status = textIn(request, "status");
   const search = textIn(request, "search")?.toLowerCase();
@@ -90,6 +98,8 @@ async function trafficPage(request: ConsoleRequest, { traffic }: LiveRecorder): 
     }
     if (row.n >= before) continue;
     if (method !== undefined && row.method !== method) continue;
+    if (transport !== undefined && row.transport !== transport && !(transport === "packets" && row.transport.startsWith("packets-")))
+      continue;
     if (session !== undefined && row.client.name !== session) continue;
     if (status !== undefined && row.status !== status) continue;
     if (search !== undefined) {

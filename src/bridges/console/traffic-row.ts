@@ -2,7 +2,7 @@
 
 import { omitUndefined } from "../../core/contract/internal.ts";
 import type { Era, SeenClient, Transport } from "./clients.ts";
-import type { MessageText, Outcome } from "./json-rpc-text.ts";
+import type { MessageText } from "./json-rpc-text.ts";
 import type { TrafficDetail, TrafficRow } from "./shapes.ts";
 import type { StoredText } from "./traffic-text.ts";
 
@@ -15,7 +15,7 @@ export interface RowParts {
   readonly begun: number;
   readonly transport: Transport;
   readonly direction: TrafficRow["direction"];
-  readonly era: Era;
+  readonly era: Era | undefined;
   readonly client: SeenClient;
   readonly principal: string | undefined;
   readonly peer: string | undefined;
@@ -25,6 +25,9 @@ export interface RowParts {
   readonly request: StoredText;
   readonly headers: Readonly<Record<string, string>>;
 }
+
+/** How a message ended. */
+export type Ending = Pick<TrafficRow, "status" | "error" | "code">;
 
 type Response = TrafficDetail["responses"][number];
 
@@ -40,7 +43,7 @@ export class RecordedRow {
   /** Texts that its responses must not show. */
   secrets: readonly string[] = [];
   readonly #parts: RowParts;
-  #error: Outcome["error"];
+  #error: TrafficRow["error"];
   #code: string | undefined;
   #responseBytes: number | undefined;
   #responseStatus: number | undefined;
@@ -75,6 +78,10 @@ export class RecordedRow {
     return this.#parts.direction;
   }
 
+  get transport(): Transport {
+    return this.#parts.transport;
+  }
+
   get message(): MessageText {
     return this.#parts.message;
   }
@@ -104,7 +111,7 @@ export class RecordedRow {
     this.size += JSON.stringify(headers).length;
   }
 
-  ended(ms: number, { status, error, code }: Pick<Outcome, "error" | "code"> & { readonly status: TrafficRow["status"] }): void {
+  ended(ms: number, { status, error, code }: Ending): void {
     this.status = status;
     this.ms = ms;
     this.#error = error;
@@ -118,9 +125,8 @@ export class RecordedRow {
       n,
       at,
       transport,
-      era,
       direction,
-      ...omitUndefined({ session: client.name === "" ? undefined : client.name, client: client.client, principal, peer }),
+      ...omitUndefined({ era, session: client.name === "" ? undefined : client.name, client: client.client, principal, peer }),
       method: this.method,
       ...omitUndefined({ name: message.name, ms: this.ms }),
       requestBytes: request.bytes,

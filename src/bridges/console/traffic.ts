@@ -8,9 +8,10 @@ import type { Answer, Caller, Clock, Exchange, GatewayReport } from "../../core/
 import { type Era, SeenClient, SeenClients, type Transport } from "./clients.ts";
 import { type MessageText, type Outcome, readMessage, readOutcome, responseId } from "./json-rpc-text.ts";
 import { LastMinute } from "./last-minute.ts";
+import { packetOutcome, type PacketReply, readPacketText } from "./packet-text.ts";
 import { type SecretArguments, withoutTexts } from "./secret-arguments.ts";
 import { HIDDEN, storedBody, storedText, type StoredText, requestHeaders, responseHeaders } from "./traffic-text.ts";
-import { RecordedRow, type RowParts } from "./traffic-row.ts";
+import { type Ending, RecordedRow, type RowParts } from "./traffic-row.ts";
 
 const TICK_MS = 250;
 const ROWS_A_TICK = 250;
@@ -264,6 +265,28 @@ export class Traffic {
     this.#end(question, readOutcome(request, false));
   }
 
+  // ── packets ───────────────────────────────────────────────────────────────
+
+  /** A packet has come. Undefined: it is not recorded. */
+  packet(client: SeenClient, text: Uint8Array | string, caller: Caller): RecordedRow | undefined {
+    this.received += 1;
+    if (!this.#takes(text.length)) {
+      this.skipped += 1;
+      return undefined;
+    }
+    const request = storedText(text);
+    const message = readPacketText(request.text, request.isCut);
+    const { transport, era } = client;
+    return this.#record({ ...this.#parts(caller, message, request), transport, direction: "in", era, client, headers: NO_HEADERS });
+  }
+
+  /** A packet was sent for it. */
+  packetSent(row: RecordedRow, reply: PacketReply): void {
+    row.responded(this.now(), this.#cleaned(row, storedText(JSON.stringify(reply))));
+    if (reply.type === "capability_progress") this.#changed(row);
+    else this.#end(row, packetOutcome(reply));
+  }
+
   // ── rows ──────────────────────────────────────────────────────────────────
 
   #skip(): void {
@@ -320,7 +343,7 @@ export class Traffic {
     while (this.#oldest < this.#next && this.find(this.#oldest) === undefined) this.#oldest += 1;
   }
 
-  #end(row: RecordedRow, outcome: Pick<Outcome, "error" | "code"> & { readonly status: RecordedRow["status"] }): void {
+  #end(row: RecordedRow, outcome: Ending): void {
     if (!row.isRunning) return this.#changed(row);
     const ms = this.#elapsed() - row.begun;
     row.ended(ms, outcome);
@@ -334,8 +357,8 @@ export class Traffic {
     this.#changed(row);
   }
 
-  #count({ code, error }: Pick<Outcome, "error" | "code">): void {
-    const name = code ?? (error === undefined ? undefined : String(error.code));
+  #count({ code, error }: Ending): void {
+    const name = code ?? error?.code?.toString();
     if (name === undefined) return;
     const before = this.#codes.get(name);
     if (before === undefined && this.#codes.size >= MOST_CODES) return;
@@ -375,10 +398,7 @@ function eraOf(exchange: Exchange, { method, revision }: MessageText): Era {
   return (revision ?? exchange.header("mcp-protocol-version") ?? "") >= "2026" ? "modern" : "legacy";
 }
 
-function outcomeOf(
-  status: number,
-  body: StoredText | undefined,
-): Pick<Outcome, "error" | "code"> & { readonly status: RecordedRow["status"] } {
+function outcomeOf(status: number, body: StoredText | undefined): Ending {
   if (status === 499) return { status: "cancelled" };
   const outcome: Outcome = body === undefined ? { status: "ok" } : readOutcome(body.text, body.isCut);
   return status >= 400 && outcome.status === "ok" ? { status: "error", error: { code: status, message: `HTTP ${status}` } } : outcome;

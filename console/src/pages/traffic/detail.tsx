@@ -14,6 +14,7 @@ import { JsonTree } from "../../ui/json-tree.tsx";
 import { Panel } from "../../ui/panel.tsx";
 import { ErrorNote, Loading } from "../../ui/states.tsx";
 import { bytes, duration, Time } from "../../ui/time.tsx";
+import { transportLabel } from "./filter.ts";
 import { asCurl, asPlaygroundPath } from "./curl.ts";
 
 export function Detail({ n, row, onClose }: { readonly n: string; readonly row: TrafficRow | undefined; readonly onClose: () => void }) {
@@ -46,7 +47,9 @@ function Contents({ detail }: { readonly detail: TrafficDetail }) {
         <Fact name="Status">
           <Badge word={status} />
         </Fact>
-        <Fact name="Error">{error === undefined ? undefined : `${error.message} (${error.code})`}</Fact>
+        <Fact name="Error">
+          {error === undefined ? undefined : error.code === undefined ? error.message : `${error.message} (${error.code})`}
+        </Fact>
         <Fact name="Code">{detail.code === undefined ? undefined : <code>{detail.code}</code>}</Fact>
         <Fact name="When">
           <Time at={at} />
@@ -64,7 +67,9 @@ function Contents({ detail }: { readonly detail: TrafficDetail }) {
         </Fact>
         <Fact name="Principal">{principal}</Fact>
         <Fact name="Over">
-          {`${transport}, ${era === "modern" ? "stateless (2026-07-28)" : "with a session"}${peer === undefined ? "" : `, ${peer}`}`}
+          {[transportLabel(transport), era === undefined ? [] : era === "modern" ? "stateless (2026-07-28)" : "with a session", peer ?? []]
+            .flat()
+            .join(", ")}
         </Fact>
       </Facts>
       <h3>{direction === "in" ? "Request" : "Message"}</h3>
@@ -134,7 +139,7 @@ function Headers({ title, headers }: { readonly title: string; readonly headers:
   );
 }
 
-/** One JSON-RPC message, as a tree or as it was sent. */
+/** One message, as a tree or as it was sent. */
 function Message({
   text,
   label,
@@ -173,7 +178,7 @@ function Message({
       ) : (
         <JsonTree value={value.json} label={label} />
       )}
-      {cut ? <p class="dim">The rest was too long to be kept.</p> : null}
+      {cut ? <p class="dim">The rest was too long to be stored.</p> : null}
     </details>
   );
 }
@@ -191,6 +196,8 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 function summaryOf(value: unknown): string {
   if (!isRecord(value)) return "message";
   if (typeof value["method"] === "string") return value["method"];
+  // A packet.
+  if (typeof value["type"] === "string") return value["type"];
   if ("error" in value) return "error";
   return "result" in value ? "result" : "message";
 }

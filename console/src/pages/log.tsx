@@ -1,0 +1,189 @@
+// Owns: the server's log, live, with its filters and the fields of one entry. Does not own: what is logged.
+import { useSignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import { Link } from "wouter-preact";
+import type { LogRow, PageOf } from "../../../src/bridges/console/shapes.ts";
+import { can } from "../about.ts";
+import { get } from "../api.ts";
+import { download } from "../download.ts";
+import { liveRows } from "../live-rows.ts";
+import { useParameter } from "../page-state.ts";
+import { useResource } from "../resource.ts";
+import { useStream } from "../stream.ts";
+import { ActorLink, readable } from "../ui/actor-link.tsx";
+import { Badge } from "../ui/badge.tsx";
+import { Choice } from "../ui/choice.tsx";
+import { Fact, Facts } from "../ui/facts.tsx";
+import { JsonTree } from "../ui/json-tree.tsx";
+import { LiveList } from "../ui/live-list.tsx";
+import { LiveState } from "../ui/live-state.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Panel } from "../ui/panel.tsx";
+import { Empty, ErrorNote, Loading, Unavailable } from "../ui/states.tsx";
+import { type Column, Table } from "../ui/table.tsx";
+import { ClockTime, Time } from "../ui/time.tsx";
+
+/** As many as the server stores. */
+const MOST = 1_500;
+const PAGE = 500;
+const WHAT = "what the server logged since it started";
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+const LABELS: Readonly<Record<string, string>> = { info: "info and worse", warn: "warnings and errors", error: "errors" };
+
+export function Log() {
+  return can("log") ? (
+    <LiveLog />
+  ) : (
+    <>
+      <PageHead title="Log" what={WHAT} />
+      <Unavailable ability="log" />
+    </>
+  );
+}
+
+function LiveLog() {
+  const live = useMemo(() => liveRows<LogRow>(MOST), []);
+  const [level, setLevel] = useParameter("level");
+  const [actor, setActor] = useParameter("actor");
+  const [search, setSearch] = useParameter("search");
+  const [open, setOpen] = useParameter("open");
+  const stopped = useSignal(false);
+  const older = useSignal<string | undefined>(undefined);
+  const load = async (after?: string, signal?: AbortSignal): Promise<PageOf<LogRow>> => {
+    const page = await get<PageOf<LogRow>>("/log", { limit: PAGE, after }, signal);
+    live.add(page.items);
+    older.value = page.next;
+    return page;
+  };
+  const first = useResource("log", (signal) => load(undefined, signal));
+  useStream("log", ({ items, more }) => (live.add(items), more > 0 && first.reload()), { missed: first.reload });
+
+  const least = Math.max(
+    0,
+    LEVELS.findIndex((one) => one === level),
+  );
+  const text = search.toLowerCase();
+  const found = live.rows.value.filter(
+    (row) =>
+      LEVELS.indexOf(row.level) >= least &&
+      (actor === "" || row.actor === actor) &&
+      (text === "" || `${row.event} ${fieldsText(row)}`.toLowerCase().includes(text)),
+  );
+  const actors = [...new Set(live.rows.value.flatMap((row) => row.actor ?? []))].toSorted();
+  const opened = live.rows.value.find(({ n }) => String(n) === open);
+  const toggle = ({ n }: LogRow): void => setOpen(String(n) === open ? "" : String(n));
+  return (
+    <>
+      <PageHead title="Log" what={WHAT}>
+        <LiveState stopped={stopped} />
+        <button type="button" class="small" disabled={found.length === 0} onClick={() => download("log.json", found)}>
+          Save list
+        </button>
+      </PageHead>
+      <div class="filters">
+        <label class="grow">
+          <span>Text</span>
+          <input
+            type="search"
+            value={search}
+            placeholder="Event, code, session, principal …"
+            onInput={(event) => setSearch(event.currentTarget.value)}
+          />
+        </label>
+        <Choice label="Level" value={level} values={["info", "warn", "error"]} labelOf={(one) => LABELS[one] ?? one} onChange={setLevel} />
+        <Choice label="Actor" value={actor} values={actors} labelOf={readable} onChange={setActor} />
+      </div>
+      {first.error.value === undefined ? null : <ErrorNote error={first.error.value} retry={first.reload} />}
+      <div class={opened === undefined ? "split live" : "split live two"}>
+        <LiveList
+          live={live}
+          found={found}
+          stopped={stopped}
+          open={opened !== undefined}
+          note={`${found.length.toLocaleString()} ${found.length === 1 ? "entry" : "entries"}`}
+          older={older.value === undefined ? undefined : () => void load(older.value).catch(first.reload)}
+          empty={
+            first.data.value === undefined && first.error.value === undefined ? (
+              <Loading what="the log" />
+            ) : level !== "" || actor !== "" || search !== "" ? (
+              <Empty title="Nothing matches">Change or clear the filters.</Empty>
+            ) : (
+              <Empty title="Nothing was logged yet">
+                <span>
+                  Faults, refused connections and slow turns appear here. What actors log to their clients is in{" "}
+                  <Link href="/traffic?method=notifications%2Fmessage">the traffic</Link>.
+                </span>
+              </Empty>
+            )
+          }
+        >
+          {(rows) => (
+            <Table
+              caption="Log"
+              rows={rows}
+              keyOf={({ n }) => String(n)}
+              open={open}
+              onOpen={toggle}
+              columns={columns(open, toggle, opened !== undefined)}
+            />
+          )}
+        </LiveList>
+        {opened === undefined ? null : <Entry entry={opened} onClose={() => setOpen("")} />}
+      </div>
+    </>
+  );
+}
+
+function columns(open: string, toggle: (row: LogRow) => void, narrow: boolean): readonly Column<LogRow>[] {
+  const fields: Column<LogRow> = { head: "Fields", fill: true, cell: (row) => <span class="dim mono">{fieldsText(row)}</span> };
+  return [
+    { head: "Time", cell: ({ at }) => <ClockTime at={at} /> },
+    { head: "Level", cell: ({ level }) => <Badge word={level} /> },
+    {
+      head: "Event",
+      cell: (row) => (
+        <button type="button" class="link plain" aria-expanded={String(row.n) === open} onClick={() => toggle(row)}>
+          {row.event}
+        </button>
+      ),
+    },
+    { head: "Actor", wide: true, cell: ({ actor }) => (actor === undefined ? null : <ActorLink id={actor} />) },
+    ...(narrow ? [] : [fields]),
+  ];
+}
+
+function Entry({ entry, onClose }: { readonly entry: LogRow; readonly onClose: () => void }) {
+  const { at, level, event, actor, code, principal, session, fields } = entry;
+  return (
+    <Panel title={event} label="Log entry" onClose={onClose}>
+      <Facts>
+        <Fact name="Level">
+          <Badge word={level} />
+        </Fact>
+        <Fact name="When">
+          <Time at={at} />
+        </Fact>
+        <Fact name="Actor">{actor === undefined ? undefined : <ActorLink id={actor} />}</Fact>
+        <Fact name="Code">
+          {code === undefined ? undefined : (
+            <>
+              <code>{code}</code> <Link href="/doctor">See what to do</Link>
+            </>
+          )}
+        </Fact>
+        <Fact name="Principal">{principal}</Fact>
+        <Fact name="Session">
+          {session === undefined ? undefined : <Link href={`/traffic?session=${encodeURIComponent(session)}`}>{session}</Link>}
+        </Fact>
+      </Facts>
+      <h3>Fields</h3>
+      <JsonTree value={fields} label="Fields" />
+    </Panel>
+  );
+}
+
+/** In one line, as the server writes it. */
+const fieldsText = ({ fields }: LogRow): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .join(" ");

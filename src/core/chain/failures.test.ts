@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { afterCrash } from "./failures.ts";
+import { faults } from "./internal.ts";
+import { afterCrash, letterReason, thrownText } from "./failures.ts";
 
 test("without a limit crashes never fail an actor", () => {
   let times: readonly number[] = [];
@@ -37,4 +38,24 @@ test("an actor fails exactly when more than `max` of its crashes lie within the 
       }
     }),
   );
+});
+
+test("why a message is a dead letter: what the author threw and in which turn, at most 1,000 characters of it", () => {
+  const reason = (thrown: unknown, secret = false): string =>
+    letterReason(faults.crashed("door/main", 7, thrown), "door/main", thrownText(thrown, secret));
+  assert.equal(reason(new RangeError("The drawer is full.")), "CRASHED: door/main crashed at event 7: RangeError: The drawer is full.");
+  const coded = Object.assign(new Error("It jams."), { code: "JAMMED" });
+  assert.equal(reason(coded), "CRASHED: door/main crashed at event 7: Error (JAMMED): It jams.");
+  assert.equal(reason("no error"), "CRASHED: door/main crashed at event 7: a string: no error");
+  assert.ok(reason(new Error("x".repeat(100_000))).length < 1_100);
+  assert.equal(
+    letterReason(faults.noActor("door/none"), "door/none", undefined),
+    "NO_ACTOR: There is no actor door/none: create it first.",
+  );
+});
+
+test("what the author threw of secret arguments is named, and its text hidden", () => {
+  const text = thrownText(new Error("wrong PIN 4711"), true);
+  assert.match(text ?? "", /^Error, whose text is hidden/);
+  assert.equal(text?.includes("4711"), false);
 });

@@ -1,7 +1,7 @@
 // Owns: what follows from a crash or an unhandled message: failing the actor, the report to its parent, the error to log. Does not own:
 // sending or logging these.
-import { type ActorId, EngineError, isJsonObject, type Message, type Reply, type Row } from "../contract/index.ts";
-import { hasOwn, SETTLED_ACTION } from "../contract/internal.ts";
+import { type ActorId, EngineError, isJsonObject, type Message, type Reply, type Row, TroupeError } from "../contract/index.ts";
+import { hasOwn, nameOf, SETTLED_ACTION } from "../contract/internal.ts";
 import { sha256 } from "./event.ts";
 
 /** The action of the message that tells a parent that its child failed. */
@@ -23,6 +23,33 @@ export function failedMessage(
   const of = `${crash.id}.failed.${at}`;
   const seed = sha256(`${crash.seed}:${of}`).slice(0, 32);
   return { id: of, to: parent, action: FAILED, args: { child, why }, at, seed, from: child, noStart: true };
+}
+
+/** In characters: of what an author's code threw. */
+const MAX_THROWN = 1_000;
+
+/**
+ * What the author's code threw, for operators: name, code and sentence. `secret`: it worked on secret arguments, which the sentence may
+ * repeat, so that is left out. Undefined: it threw nothing.
+ */
+export function thrownText(thrown: unknown, secret: boolean): string | undefined {
+  if (thrown === undefined) return undefined;
+  const name = nameOf(thrown);
+  const code = thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? ` (${thrown.code.slice(0, 100)})` : "";
+  const sentence = thrown instanceof Error ? thrown.message : typeof thrown === "string" ? thrown : "";
+  // Troupe's own sentences hold no arguments.
+  if (secret && !(thrown instanceof TroupeError)) return `${name}${code}, whose text is hidden, since the message has secret arguments`;
+  return `${name}${code}${sentence === "" ? "" : `: ${sentence.slice(0, MAX_THROWN)}`}`;
+}
+
+/** Why a message became a dead letter, for operators: what failed, in which turn, and what the author's code threw. */
+export function letterReason(error: Pick<EngineError, "code" | "message" | "data">, to: ActorId, thrown: string | undefined): string {
+  const { code, message, data } = error;
+  const event = isJsonObject(data) ? data["event"] : undefined;
+  if (thrown === undefined) return `${code}: ${message}`;
+  return code === "CRASHED" && typeof event === "number"
+    ? `${code}: ${to} crashed at event ${event}: ${thrown}`
+    : `${code}: ${message} It threw ${thrown}`;
 }
 
 const MOST_PATHS = 8;

@@ -175,6 +175,7 @@ export class LocalEngine implements Engine {
       store,
       retryMs,
       fault,
+      hasSecrets: (message) => this.#cells.redactedArgs(message) !== message.args,
       forwarded: this.#forwarded,
       listeners: (call) => this.#deferred.listeners(call, fault),
       accept: (job) => (isStopChildrenMessage(job.message) ? this.#supervision.delivered(job) : this.#dispatcher.accept(job)),

@@ -37,7 +37,7 @@ for (const memory of [false, true]) {
     assert.equal(await engine.read(B), undefined, "first in, first out: what is behind waits");
     await clock.advance(1_000);
     const [letter] = await engine.letters();
-    assert.match(letter?.why ?? "", /^CRASHED: tally\/b crashed at event 1/);
+    assert.match(letter?.why ?? "", /^CRASHED: tally\/b crashed at event 1: \w*Error: ./);
     assert.equal(letter?.message.action, "throw");
     assert.equal(faults.filter(({ where: place }) => place === "turn").length, 3);
     // The operator is notified once, with the id of the dead letter.
@@ -289,4 +289,26 @@ test("C5 a send whose commit has an unknown outcome is delivered before later on
   await clock.advance(1_000);
   await until("both have arrived", async () => (await logOf(engine, B)).includes("six"));
   assert.deepEqual((await logOf(engine, B)).match(/five|six/g), ["five", "six"]);
+});
+
+test("C5 a dead letter with secret arguments does not repeat what its handler threw #engine.dead-letters", async () => {
+  const clock = new SimulatedClock();
+  const store = memoryStore({ clock });
+  const vault = tallyKind("vault");
+  const kinds = [
+    tallyKind("tally"),
+    {
+      ...vault,
+      receive: (_: unknown, { args }: Message) => {
+        throw new Error(`wrong: ${JSON.stringify(args)}`);
+      },
+      redact: () => "[hidden]",
+    },
+  ];
+  await using engine = await LocalEngine.start({ kinds, clock, store, onFault: () => undefined });
+  await engine.call(send({ to: "vault/one", action: "note", with: { text: "4711" }, start: null }));
+  await clock.advance(1_000);
+  const [letter] = await engine.letters();
+  assert.match(letter?.why ?? "", /crashed at event 1: Error, whose text is hidden/);
+  assert.equal((letter?.why ?? "").includes("4711"), false);
 });

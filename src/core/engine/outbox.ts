@@ -11,6 +11,8 @@ import {
   faults,
   finalRefusal,
   firstCall,
+  letterReason,
+  thrownText,
   unhandledMessage,
 } from "../chain/internal.ts";
 import { asReplay } from "../contract/internal.ts";
@@ -60,6 +62,8 @@ export interface OutboxHost {
   listeners(call: string | undefined): CallOptions | undefined;
   readonly forwarded: Pick<ForwardedCalls, "begin" | "end">;
   readonly fault: OnFault;
+  /** Some of its arguments are secret. */
+  hasSecrets(message: Message): boolean;
 }
 
 /**
@@ -318,7 +322,6 @@ export class Outbox {
 
   async #failed(channel: Channel, item: OutboxMessage, error: EngineError): Promise<void> {
     const { message } = item;
-    const why = `${error.code}: ${error.message}`;
     const about = { where: "outbox", actor: message.to, action: message.action } as const;
     if (item.failures < MAX_FAILURES) {
       this.#host.fault(error, about);
@@ -326,6 +329,7 @@ export class Outbox {
       this.#again(channel, this.#host.retryMs * 4 ** (item.failures - 1));
       return;
     }
+    const why = letterReason(error, message.to, thrownText(error.cause, this.#host.hasSecrets(message)));
     // A caller that waits for the reply must not wait forever.
     const refused = { refused: { code: error.code, message: error.message } };
     const answer = deadLetterAnswer(message, refused, this.#host.clock.now());

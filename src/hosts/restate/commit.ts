@@ -4,7 +4,7 @@
  * C5: what a turn sends is journalled after its state: the server delivers it in that order, once.
  * Law 2: an actor's stop is set first, then its children stop, then it is told of.
  */
-import { hasParent, type CallKey, faults, type Kind, type Plan } from "../../core/chain/internal.ts";
+import { hasParent, type CallKey, faults, type Kind, letterReason, type Plan } from "../../core/chain/internal.ts";
 import { sha256 } from "../../core/chain/index.ts";
 import { EngineError, StoreError, type ActorId, type Message } from "../../core/contract/index.ts";
 import { hasOwn, isAddress, kindOf } from "../../core/contract/internal.ts";
@@ -127,13 +127,13 @@ export function deliver(context: DurableContext, host: NodeHost, message: Messag
 }
 
 /** C5: a message that has failed too often is kept where people see it. */
-export function bury(context: DurableContext, host: NodeHost, message: Message, error: EngineError): void {
+export function bury(context: DurableContext, host: NodeHost, message: Message, error: EngineError, thrown?: string): void {
   const { at, id } = message;
   const key = `${String(at).padStart(15, "0")} ${id}`;
   const sealed = host.sealerFor(kindOf(message.to)).seal(message);
   context.send(objectOf(host.names, ofLetters, key, "put"), {
     key,
-    value: { message: sealed, why: `${error.code}: ${error.message}`, at },
+    value: { message: sealed, why: letterReason(error, message.to, thrown), at },
   });
   host.fault(error, { where: "outbox", message });
 }

@@ -39,7 +39,7 @@ export async function deliver(actor: DurableActor, context: DurableContext, host
     if (MISSING.has(fault.code) && actor.kind.behaviour.lapses?.(message) === true) return;
     if (!isPassing(fault)) failures += 1;
     if (failures >= MOST_FAILURES) {
-      bury(context, host, message, errorFrom(fault));
+      bury(context, host, message, errorFrom(fault), fault.thrown);
       // A caller that waits for the reply must not wait forever.
       return sendIf(context, host, deadLetterAnswer(message, { refused: { code: fault.code, message: fault.message } }, message.at));
     }

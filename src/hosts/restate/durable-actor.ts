@@ -23,6 +23,7 @@ import {
   type CallKey,
   type Kind,
   type Plan,
+  thrownText,
 } from "../../core/chain/internal.ts";
 import {
   EngineError,
@@ -54,7 +55,7 @@ import {
   type KeptReply,
 } from "./kept.ts";
 import type { NodeHost } from "./node-host.ts";
-import { faultOf, type Failed, type Guarded, type Outcome } from "./outcome.ts";
+import { faultOf, type Failed, forCaller, type Guarded, type Outcome } from "./outcome.ts";
 import { living, NoBeginning, placeFor, type Place } from "./place.ts";
 import { EVENT_BYTES, isLarger, tooLarge } from "./sizes.ts";
 
@@ -91,7 +92,7 @@ export class DurableActor {
 
   /** A caller's message. Ends in a value whatever the behaviour does; what it throws comes from the context and asks for another run. */
   async turn(context: DurableContext, input: TurnInput): Promise<Outcome> {
-    return (await this.run(context, input, { key: input.key, wake: undefined, sent: false })).outcome;
+    return forCaller((await this.run(context, input, { key: input.key, wake: undefined, sent: false })).outcome);
   }
 
   /** A message of any origin, once. */
@@ -342,16 +343,20 @@ export class DurableActor {
         // A state that could not be brought to this version: the caller is not told why.
         if (error.code === "ACTOR_FAILED" && error.cause !== undefined) this.#host.fault(error, { where: "load", message });
         if (faults.isAuthors(error)) this.#host.fault(error, { where, message });
-        return { fault: faultOf(error) };
+        return { fault: faultOf(error, this.#thrown(error.cause, message)) };
       }
       if (error instanceof StoreError) return { fault: faultOf(faults.fromStore(error)) };
       if (error instanceof NoBeginning) {
         this.#host.fault(error.cause, { where: "load", message });
-        return { fault: faultOf(faults.failed(message.to, NO_BEGINNING, error.cause)) };
+        return { fault: faultOf(faults.failed(message.to, NO_BEGINNING, error.cause), this.#thrown(error.cause, message)) };
       }
       this.#host.fault(error, { where, message });
-      return { fault: faultOf(faults.crashed(message.to, (known?.kept?.seq ?? 0) + 1, error)) };
+      return { fault: faultOf(faults.crashed(message.to, (known?.kept?.seq ?? 0) + 1, error), this.#thrown(error, message)) };
     }
+  }
+
+  #thrown(error: unknown, message: Message): string | undefined {
+    return thrownText(error, this.kind.behaviour.redact !== undefined && this.kind.behaviour.redact(message) !== message.args);
   }
 
   /** What a failure leaves behind: a crash counts where its kind bounds them, a beginning that failed fails the actor. */

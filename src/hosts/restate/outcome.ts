@@ -11,6 +11,7 @@ import {
   type StoreCode,
   type Turn,
 } from "../../core/contract/index.ts";
+import { omitUndefined } from "../../core/contract/internal.ts";
 import { isObject } from "./is-object.ts";
 
 /** How a turn ended, as a value: an error would make the server try again. */
@@ -40,16 +41,25 @@ export interface Fault {
   readonly code: EngineCode | StoreCode;
   readonly message: string;
   readonly data?: Json;
+  /** What the author's code threw, for operators. */
+  readonly thrown?: string;
 }
 
 /** What a step made, or why nothing was applied. */
 export type Guarded<T> = { readonly value: T } | Failed;
 
-export const faultOf = (error: EngineError): Fault => ({
+export const faultOf = (error: EngineError, thrown?: string): Fault => ({
   code: error.code,
   message: error.message,
-  ...(error.data === undefined ? {} : { data: error.data }),
+  ...omitUndefined({ data: error.data, thrown }),
 });
+
+/** Without what is for operators only. */
+export function forCaller(outcome: Outcome): Outcome {
+  if (!("fault" in outcome)) return outcome;
+  const { thrown: _, ...fault } = outcome.fault;
+  return { ...outcome, fault };
+}
 
 export const errorFrom = ({ code, message, data }: Fault): EngineError =>
   new EngineError(code, message, { applied: false, ...(data === undefined ? {} : { data }) });

@@ -101,7 +101,7 @@ export type WebLimits = Pick<
   "bodyBytes" | "arrivingBytes" | "headers" | "requestMs" | "streams" | "streamsPerCaller" | "keepAliveMs" | "blockedMs" | "queuedBytes"
 >;
 
-type SharedOptions = "gateway" | "allowedHosts" | "allowedOrigins" | "sse" | "ready" | "clock" | "entropy" | "log";
+type SharedOptions = "gateway" | "allowedHosts" | "allowedOrigins" | "sse" | "ready" | "endpoints" | "clock" | "entropy" | "log";
 
 /** What `webHandler` takes. */
 export interface WebOptions extends Pick<HttpOptions, SharedOptions> {

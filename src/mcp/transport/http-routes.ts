@@ -54,9 +54,9 @@ export function checkPath(path: string, what: string): void {
 export function routes(options: RouteOptions): Routes {
   const { path, mounted, auth, resource, closing, ready } = options;
   const exact = new Map<string, Route>();
-  const add = (at: string, route: Route): void => {
+  const add = (at: string, route: Route, mayBeTaken = mounted): void => {
     if (!exact.has(at)) exact.set(at, route);
-    else if (!mounted) throw new TroupeError("BAD_OPTION", `Two endpoints want ${at}: mount one of them elsewhere.`);
+    else if (!mayBeTaken) throw new TroupeError("BAD_OPTION", `Two endpoints want ${at}: mount one of them elsewhere.`);
   };
   add(
     "/healthz",
@@ -82,7 +82,7 @@ export function routes(options: RouteOptions): Routes {
       posture: undefined,
       answer: (exchange) => endpoint.handle(exchange),
     };
-    add(endpoint.path, route);
+    add(endpoint.path, route, false);
     return { prefix: `${endpoint.path}/`, route };
   });
   return {

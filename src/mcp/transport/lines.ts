@@ -320,7 +320,7 @@ export class LineChannel extends QueueChannel {
 const flush = (channel: LineChannel): void => channel.flush();
 
 /** One line per text. They are joined first, since checking one long text is faster than checking each. */
-function linesOf(texts: readonly string[]): string {
+export function linesOf(texts: readonly string[]): string {
   const lines = `${texts.join("\n")}\n`;
   if (!lines.includes("\r") && !lines.includes("\\ud") && breaksIn(lines, texts.length) === texts.length) return lines;
   // In valid JSON a line break can only be white space between tokens.

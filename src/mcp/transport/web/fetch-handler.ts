@@ -10,13 +10,15 @@ import { responseOf } from "../http-answer.ts";
 import { type ExchangeParts, type Framing, type HttpCore, HttpExchange } from "../http-core.ts";
 import type { WebLimits } from "../http-options.ts";
 import { frameEvent, KEEP_ALIVE } from "../event-stream.ts";
+import { linesOf } from "../lines.ts";
 import type { OpenStream } from "../open-streams.ts";
 import { type DropReason, SinkWriteQueue, type WriteQueue, type WriteQueueLimits } from "../write-queue.ts";
 import type { Route } from "../http-routes.ts";
 import type { WebRequest } from "./requests.ts";
 
 const CUT = refusal("UNAVAILABLE", "The server has closed before this was done: look whether it was, and try again elsewhere or later.");
-const EVENTS = { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
+const TYPE: Readonly<Record<Framing, string>> = { events: "text/event-stream", lines: "application/x-ndjson" };
+const STREAM = { "cache-control": "no-cache, no-transform", "x-accel-buffering": "no" };
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -109,7 +111,7 @@ export class FetchHandler {
     const exchange = new FetchExchange(
       { head: request, clientPath: request.clientPath, body, verified, posture: route.posture, tokenChecked },
       request,
-      (opening, headers) => (responded ? undefined : this.#openStream(opening, respond, { ...headers, ...cors })),
+      (opening, framing, headers) => (responded ? undefined : this.#openStream(opening, framing, respond, { ...headers, ...cors })),
     );
     const abort = (): void => {
       if (exchange.opened === undefined) respond(responseOf(CUT, cors, false));
@@ -137,11 +139,12 @@ export class FetchHandler {
     return promise;
   }
 
-  #openStream(exchange: FetchExchange, respond: (response: Response) => void, headers: Headers): Channel | undefined {
+  #openStream(exchange: FetchExchange, framing: Framing, respond: (response: Response) => void, headers: Headers): Channel | undefined {
     const lease = this.#core.leaseStream(exchange.caller);
     if (lease === undefined) return undefined;
     const { limits, clock, log } = this.#options;
     const stream = new WebStream({
+      framing,
       limits,
       clock,
       onDrop: (reason) => log?.("warning", { event: "client-dropped", transport: "web", reason }),
@@ -152,12 +155,12 @@ export class FetchHandler {
     if (exchange.disconnected.aborted) lost();
     else exchange.disconnected.addEventListener("abort", lost);
     stream.disconnected.addEventListener("abort", () => exchange.disconnected.abort(), { once: true });
-    respond(new Response(stream.body, { status: 200, headers: { ...EVENTS, ...headers } }));
+    respond(new Response(stream.body, { status: 200, headers: { "content-type": TYPE[framing], ...STREAM, ...headers } }));
     return stream;
   }
 }
 
-type OpenStreamOn = (exchange: FetchExchange, headers: Headers | undefined) => Channel | undefined;
+type OpenStreamOn = (exchange: FetchExchange, framing: Framing, headers: Headers | undefined) => Channel | undefined;
 
 /** An exchange whose answer is a web response. */
 class FetchExchange extends HttpExchange {
@@ -172,13 +175,13 @@ class FetchExchange extends HttpExchange {
     else disconnected.addEventListener("abort", abort, { once: true });
   }
 
-  /** Applications mount only MCP, which has no streams of lines. */
-  protected override openStream(_framing: Framing, headers: Headers | undefined): Channel | undefined {
-    return this.#openOn(this, headers);
+  protected override openStream(framing: Framing, headers: Headers | undefined): Channel | undefined {
+    return this.#openOn(this, framing, headers);
   }
 }
 
 interface WebStreamOptions {
+  readonly framing: Framing;
   readonly limits: WriteQueueLimits;
   readonly clock: Clock;
   readonly onDrop: (reason: DropReason) => void;
@@ -190,18 +193,20 @@ const BUFFERED = 65_536;
 
 const encoder = new TextEncoder();
 
-/** A web response whose body is a stream of events. Drops a client that does not read. */
+/** A web response whose body is a stream of events or lines. Drops a client that does not read. */
 class WebStream implements Channel, OpenStream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #queue: WriteQueue;
   readonly #disconnected = new AbortController();
   readonly #onEnd: () => void;
+  readonly #framing: Framing;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #flushed: () => void = () => undefined;
   #ended = false;
 
-  constructor({ limits, clock, onDrop, onEnd }: WebStreamOptions) {
+  constructor({ framing, limits, clock, onDrop, onEnd }: WebStreamOptions) {
     this.#onEnd = onEnd;
+    this.#framing = framing;
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -241,11 +246,11 @@ class WebStream implements Channel, OpenStream {
   }
 
   send(text: string, eventId?: string, retryMs?: number, event?: string): void {
-    if (!this.#ended) this.#queue.write(frameEvent(text, eventId, retryMs, event));
+    if (!this.#ended) this.#queue.write(this.#framing === "lines" ? linesOf([text]) : frameEvent(text, eventId, retryMs, event));
   }
 
   keepAlive(): void {
-    if (this.ready) this.#queue.write(KEEP_ALIVE);
+    if (this.ready && this.#framing === "events") this.#queue.write(KEEP_ALIVE);
   }
 
   close(): void {

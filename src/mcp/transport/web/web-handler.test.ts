@@ -343,6 +343,33 @@ describe("a mounted server on node:http requests", () => {
     http.closeAllConnections();
   });
 
+  it("serves other endpoints next to MCP, with streams of events and of lines", async () => {
+    await using door = doorOf(() => OK, {
+      endpoints: [
+        {
+          path: "/more",
+          handle(request) {
+            if (request.path === "/more") return { status: 200, body: request.verb };
+            const channel = request.path === "/more/lines" ? request.lines() : request.stream();
+            channel.send("{\n}", undefined, undefined, "done");
+            channel.close();
+            return { status: 200, open: true };
+          },
+        },
+      ],
+    });
+    const get = async (path: string): Promise<readonly unknown[]> => {
+      const answer = await door.fetch(new Request(`http://localhost${path}`));
+      return [answer.status, answer.headers.get("content-type"), await answer.text()];
+    };
+    assert.deepEqual((await get("/more"))[2], "GET");
+    assert.deepEqual(await get("/more/events"), [200, "text/event-stream", "event: done\ndata: {\ndata: }\n\n"]);
+    assert.deepEqual(await get("/more/lines"), [200, "application/x-ndjson", "{ }\n"]);
+    assert.equal((await get("/moreover"))[0], 404);
+    assert.equal((await door.fetch(post())).status, 200);
+    assert.throws(() => doorOf(() => OK, { endpoints: [{ path: "/mcp", handle: () => OK }] }), { code: "BAD_OPTION" });
+  });
+
   const bodies: string[] = [];
   const echoing = (): WebHandler =>
     doorOf(

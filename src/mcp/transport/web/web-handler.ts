@@ -29,6 +29,7 @@ const OPTIONS: OptionTable<WebOptions> = {
   allowedOrigins: ORIGINS,
   sse: true,
   ready: FUNCTION,
+  endpoints: true,
   limits: boundsOf(HTTP_LIMITS),
   clock: true,
   entropy: true,
@@ -42,7 +43,16 @@ const FLUSH_MS = 1_000;
  * are checked, everything is limited. Throws `BAD_OPTION`.
  */
 export function webHandler(options: WebOptions): WebHandler {
-  const { gateway, path = "/mcp", auth, allowedHosts = [], allowedOrigins = [], ready = () => true, clock = systemClock } = options;
+  const {
+    gateway,
+    path = "/mcp",
+    auth,
+    allowedHosts = [],
+    allowedOrigins = [],
+    ready = () => true,
+    endpoints = [],
+    clock = systemClock,
+  } = options;
   checkOptions("webHandler", options, OPTIONS);
   refuseUnaddressed("a mounted server", auth);
   const log = rateLimitedLog(options.log, clock);
@@ -61,7 +71,7 @@ export function webHandler(options: WebOptions): WebHandler {
   const resource = auth?.resource ?? "";
   const core = new HttpCore({
     transport: "web",
-    routes: routes({ gateway, path, mounted: true, endpoints: [], auth, resource, closing: () => closing, ready, sse }),
+    routes: routes({ gateway, path, mounted: true, endpoints, auth, resource, closing: () => closing, ready, sse }),
     path,
     guard: httpGuard({ host: "127.0.0.1", allowedHosts, allowedOrigins, resource: auth?.resource }),
     streams,

@@ -10,7 +10,7 @@ export const can = (ability: Ability): boolean => about.value?.can.includes(abil
 /** Why the server cannot do that. */
 export const whyNot = (ability: Ability): string => about.value?.cannot[ability] ?? "This server does not offer it.";
 
-/** A request was refused with 401 though earlier ones were not. One that never worked is the sign-in's to explain. */
+/** A request was refused with 401 (api.ts) though earlier ones were not. One that never worked is the sign-in's to explain. */
 export function noteRefused(): void {
   if (about.value === undefined) return;
   about.value = undefined;

@@ -1,6 +1,7 @@
 // Owns: requests to the console's API. Does not own: the shapes of answers (src/bridges/console/shapes.ts).
 import type { Failure, ProgressShape } from "../../src/bridges/console/shapes.ts";
 import type { StateMisfit } from "../../src/core/contract/index.ts";
+import { noteRefused } from "./about.ts";
 import { BASE } from "./base-path.ts";
 import { noteNoAnswer } from "./reachability.ts";
 import { readEvents, type ServerEvent } from "./server-events.ts";
@@ -40,7 +41,8 @@ export const actorPath = (id: string): string => `/actors/${id}`;
 
 async function request(method: string, path: string, body: unknown, signal: AbortSignal | undefined): Promise<Response> {
   const headers: Record<string, string> = { accept: method === "GET" ? "application/json, text/event-stream" : "*/*" };
-  if (token.value !== undefined) headers["authorization"] = `Bearer ${token.value}`;
+  const sent = token.value;
+  if (sent !== undefined) headers["authorization"] = `Bearer ${sent}`;
   if (body !== undefined) headers["content-type"] = "application/json";
   let response: Response;
   try {
@@ -56,6 +58,8 @@ async function request(method: string, path: string, body: unknown, signal: Abor
     throw new ApiError("OFFLINE", "The server does not answer. It may have stopped or be restarting.", 0);
   }
   if (response.ok) return response;
+  // The answer to a token of before says nothing of the one that there is now.
+  if (response.status === 401 && sent === token.value) noteRefused();
   const failed: unknown = await response.json().catch(() => undefined);
   throw isFailure(failed)
     ? new ApiError(failed.error.code, failed.error.message, response.status, failed.error.misfits)

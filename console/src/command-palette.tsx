@@ -17,9 +17,20 @@ import { type Command, Palette } from "./ui/palette.tsx";
 
 const MAX_ACTORS = 8;
 
-export function CommandPalette({ close, help }: { readonly close: () => void; readonly help: () => void }) {
+export function CommandPalette({
+  close,
+  help,
+  connect,
+}: {
+  readonly close: () => void;
+  readonly help: () => void;
+  readonly connect: () => void;
+}) {
   const [, go] = useLocation();
-  const commands = useMemo(() => [...pages(go), ...kinds(go), ...tools(go), ...savedCalls(go), ...actions(help)], [go, help]);
+  const commands = useMemo(
+    () => [...pages(go), ...kinds(go), ...tools(go), ...savedCalls(go), ...actions(help, connect)],
+    [go, help, connect],
+  );
   const search = useMemo(() => (text: string, signal: AbortSignal) => actors(go, text, signal), [go]);
   return <Palette commands={commands} search={search} close={close} />;
 }
@@ -70,7 +81,10 @@ const savedCalls = (go: Go): readonly Command[] =>
     run: () => go(callPath(call, call.arguments)),
   }));
 
-const actions = (help: () => void): readonly Command[] => [
+const actions = (help: () => void, connect: () => void): readonly Command[] => [
+  ...(about.value?.mcp === undefined
+    ? []
+    : [{ id: "connect", group: "Actions", label: "Connect a client", what: "Claude, VS Code, Cursor, curl, SDKs", run: connect }]),
   ...(["light", "dark", "system"] as const)
     .filter((one) => one !== theme.value)
     .map((one) => ({

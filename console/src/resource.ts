@@ -1,7 +1,6 @@
 // Owns: data that a page loads, keeps while it loads anew, and drops when it closes. Does not own: requests (api.ts).
 import { useEffect, useRef } from "preact/hooks";
 import { type ReadonlySignal, useSignal } from "@preact/signals";
-import { noteRefused } from "./about.ts";
 import { type ApiError, asApiError } from "./api.ts";
 import { returns } from "./reachability.ts";
 
@@ -37,7 +36,6 @@ export function useResource<T>(key: string, load: (signal: AbortSignal) => Promi
       .catch((thrown: unknown) => {
         if (controller.signal.aborted) return;
         error.value = asApiError(thrown);
-        if (error.value.status === 401) noteRefused();
       })
       .finally(() => {
         if (running.current === controller) loading.value = false;

@@ -2,7 +2,6 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Changes, LogBatch, Overview, TrafficBatch } from "../../src/bridges/console/shapes.ts";
-import { noteRefused } from "./about.ts";
 import { ApiError, events } from "./api.ts";
 import { token } from "./session.ts";
 
@@ -92,10 +91,7 @@ async function connect(query: string, ended: AbortSignal): Promise<void> {
         for (const listener of listeners) if (listener.event === event) listener.take(data);
       }
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) {
-        noteRefused();
-        return;
-      }
+      if (error instanceof ApiError && error.status === 401) return;
     }
     if (ended.aborted) return;
     again = true;

@@ -10,13 +10,14 @@ import { isMac, listenForShortcuts } from "./shortcuts.ts";
 import { cycleTheme, theme } from "./theme.ts";
 import { KeyboardHelp } from "./ui/keyboard-help.tsx";
 
+const ConnectDialog = lazy(async () => (await import("./connect-dialog.tsx")).ConnectDialog);
 const CommandPalette = lazy(async () => (await import("./command-palette.tsx")).CommandPalette);
 
 const THEMES = { system: ["◐", "Theme: as the system's"], light: ["☀", "Theme: light"], dark: ["☾", "Theme: dark"] } as const;
 
-export function TopBar({ about: { name, mode, development } }: { readonly about: About }) {
+export function TopBar({ about: { name, mode, development, mcp } }: { readonly about: About }) {
   const [, go] = useLocation();
-  const open = useSignal<"palette" | "help" | undefined>(undefined);
+  const open = useSignal<"palette" | "help" | "connect" | undefined>(undefined);
   useEffect(() => {
     const show = (what: "palette" | "help"): void => {
       open.value = open.value === what ? undefined : what;
@@ -34,13 +35,7 @@ export function TopBar({ about: { name, mode, development } }: { readonly about:
       </Link>
       {mode === "offline" ? <span class="badge warning">read only</span> : development ? <span class="badge">dev</span> : null}
       <span class="grow" />
-      <button
-        type="button"
-        class="open-palette"
-
-        aria-haspopup="dialog"
-        onClick={() => (open.value = "palette")}
-      >
+      <button type="button" class="open-palette" aria-haspopup="dialog" onClick={() => (open.value = "palette")}>
         <span>Search</span>
         <kbd class="wide" aria-hidden="true">
           {isMac ? "⌘" : "Ctrl"}
@@ -49,6 +44,11 @@ export function TopBar({ about: { name, mode, development } }: { readonly about:
           K
         </kbd>
       </button>
+      {mcp === undefined ? null : (
+        <button type="button" class="wide" aria-haspopup="dialog" onClick={() => (open.value = "connect")}>
+          Connect …
+        </button>
+      )}
       <button type="button" class="quiet icon" aria-label={label} title={label} onClick={cycleTheme}>
         {icon}
       </button>
@@ -66,7 +66,11 @@ export function TopBar({ about: { name, mode, development } }: { readonly about:
       </button>
       {open.value === "palette" ? (
         <Suspense fallback={null}>
-          <CommandPalette close={close} help={() => (open.value = "help")} />
+          <CommandPalette close={close} help={() => (open.value = "help")} connect={() => (open.value = "connect")} />
+        </Suspense>
+      ) : open.value === "connect" ? (
+        <Suspense fallback={null}>
+          <ConnectDialog close={close} />
         </Suspense>
       ) : open.value === "help" ? (
         <KeyboardHelp close={close} />

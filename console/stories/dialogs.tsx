@@ -1,5 +1,6 @@
 // Owns: stories of dialogs, one at a time.
 import { useEffect } from "preact/hooks";
+import { ConnectDialog } from "../src/connect-dialog.tsx";
 import { askUser } from "../src/pages/playground/questions.ts";
 import { QuestionDialog } from "../src/pages/playground/question-dialog.tsx";
 import { confirm } from "../src/ui/confirm.tsx";
@@ -42,6 +43,7 @@ export function Dialogs({ open }: { readonly open: string }) {
   return (
     <div class="playground">
       {open === "palette" ? <Palette commands={COMMANDS} close={() => undefined} /> : null}
+      {open === "connect" ? <ConnectDialog close={() => undefined} /> : null}
       {open === "help" ? <KeyboardHelp close={() => undefined} /> : null}
       <QuestionDialog />
     </div>

@@ -38,8 +38,21 @@ export function Snippets({ call, about }: { readonly call: SnippetCall; readonly
   );
 }
 
+/** A client in TypeScript that connects. `token`: the variable of the environment that has one. */
+export const connecting = (url: string, token?: string): readonly string[] => [
+  `import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";`,
+  "",
+  `const client = new Client({ name: "example", version: "1.0.0" });`,
+  ...(token === undefined
+    ? [`await client.connect(new StreamableHTTPClientTransport(new URL(${JSON.stringify(url)})));`]
+    : [
+        `const requestInit = { headers: { Authorization: \`Bearer \${process.env.${token}}\` } };`,
+        `await client.connect(new StreamableHTTPClientTransport(new URL(${JSON.stringify(url)}), { requestInit }));`,
+      ]),
+];
+
 /** One word of a POSIX shell, whatever it has. */
-const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+export const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 const write: Readonly<Record<Way, (call: SnippetCall, about: About) => string>> = {
   curl: ({ actor, input }) =>
@@ -54,10 +67,7 @@ const write: Readonly<Record<Way, (call: SnippetCall, about: About) => string>> 
     const args = input.arguments ?? {};
     const isLinked = about.kinds.some(({ kind, per }) => per === "link" && actor.startsWith(`${kind}/`));
     return [
-      `import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";`,
-      "",
-      `const client = new Client({ name: "example", version: "1.0.0" });`,
-      `await client.connect(new StreamableHTTPClientTransport(new URL(${JSON.stringify(location.origin + (about.mcp ?? "/mcp"))})));`,
+      ...connecting(new URL(about.mcp ?? "/mcp", location.origin).href),
       ...(isLinked
         ? ["// Clients reach this actor by a link: the name in their list has the link's prefix, and perhaps its key as an argument."]
         : []),

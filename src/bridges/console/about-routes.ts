@@ -55,6 +55,7 @@ async function about(data: ConsoleData): Promise<About> {
   );
   return {
     ...own,
+    ...omitUndefined({ authenticated: data.settings?.authenticated }),
     mode: running === undefined && operate === undefined ? "offline" : "live",
     can,
     cannot,

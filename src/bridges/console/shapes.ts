@@ -52,6 +52,8 @@ export interface About {
   readonly kinds: readonly KindShape[];
   /** Where MCP is served, for the playground and for `curl`: a path of this host. */
   readonly mcp?: string;
+  /** MCP clients need a key or a token. Absent: unknown. */
+  readonly authenticated?: boolean;
   readonly docs: string;
 }
 

@@ -8,7 +8,8 @@ import { authority } from "../../mcp/transport/listen.ts";
 import { parseHostPort } from "../address.ts";
 import { usage } from "../exit-code.ts";
 import { withPath } from "../module-file.ts";
-import type { Client, Scope, Server } from "./clients.ts";
+import type { Client, Scope } from "./clients.ts";
+import type { Server } from "./entries.ts";
 
 /** What was typed, and the project's settings. */
 export interface ServerOptions {

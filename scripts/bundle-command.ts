@@ -15,6 +15,8 @@ const entriesOf = (dist: string): Record<string, string> => ({
   "resolve-hook": join(dist, "cli/resolve-hook.js"),
   worker: join(dist, "bridges/wasm/pool/worker.js"),
   "transpile-worker": join(dist, "bridges/wasm/jco/transpile-worker.js"),
+  "sql-child": join(dist, "bridges/sql/sql-child.js"),
+  "sql-watcher": join(dist, "bridges/sql/sql-watcher.js"),
   ...Object.fromEntries(
     Object.entries(exports)
       // The MUD is compiled by itself.

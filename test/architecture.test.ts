@@ -36,6 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "bridges/packet": ["core/contract", "core/actor", "core/platform", "core/schema", "mcp/source"],
   "bridges/wasm": ["core/contract", "core/chain", "core/platform"],
   "bridges/operate": ["core/contract", "core/chain", "core/engine"],
+  "bridges/sql": ["core/contract", "core/chain", "core/store", "mcp/gateway"],
   "bridges/console": [
     "core/contract",
     "core/chain",
@@ -45,6 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     "mcp/gateway",
     "bridges/operate",
     "bridges/packet",
+    "bridges/sql",
   ],
   "bridges/theater": ["core/contract", "core/chain", "core/platform", "mcp/source", "mcp/transport", "bridges/wasm"],
   "hosts/restate": ["core/contract", "core/chain"],
@@ -98,7 +100,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "bridges/packet/packet-error.ts": ["cli"],
   "bridges/operate/operation-error.ts": ["cli"],
   "bridges/operate/paging.ts": ["cli"],
-  "mcp/gateway/session-name.ts": ["bridges/console"],
+  "mcp/gateway/session-name.ts": ["bridges/console", "bridges/sql"],
   "mcp/source/actor-views.ts": ["bridges/console"],
   "mcp/source/access.ts": ["cli"],
   "mcp/source/merge.ts": ["cli"],
@@ -108,6 +110,7 @@ const sideDoors: Readonly<Record<string, readonly string[]>> = {
   "core/store/secret-file.ts": ["cli", "mcp/server"],
   "core/store/sessions.ts": ["cli"],
   "core/store/sqlite.ts": ["cli"],
+  "core/store/sql/index.ts": ["bridges/sql"],
 
   "mcp/transport/http.ts": ["cli"],
   "mcp/transport/listen.ts": ["cli", "bridges/theater"],

@@ -47,6 +47,7 @@ test("the guide to errors has every code of the contract, and none besides", () 
   same(union("EngineCode"), first("Faults of engines"), "engines");
   same(union("StoreCode"), first("Faults of stores"), "stores");
   same([...union("SurfaceCode"), ...union("ListenCode")], first("Faults at the start"), "start");
+  same(union("SqlCode"), first("Queries in SQL"), "SQL");
   assert.ok(union("EngineCode").length > 15 && union("StoreCode").length > 5);
 });
 
@@ -95,9 +96,13 @@ test("the guide to errors has every code of the command line under its exit code
   );
   for (const [exit, codes = ""] of exits)
     for (const code of codesIn(codes)) {
-      const thrown = [...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("ListenCode")].find(
-        (one) => one === code,
-      );
+      const thrown = [
+        ...union("EngineCode"),
+        ...union("StoreCode"),
+        ...union("SurfaceCode"),
+        ...union("ListenCode"),
+        ...union("SqlCode"),
+      ].find((one) => one === code);
       // Only the code decides; which class carries it does not.
       if (thrown !== undefined)
         assert.equal(describeFailure(Object.assign(new EngineError("CRASHED", ""), { code: thrown })).exit, Number(exit), code);
@@ -108,7 +113,13 @@ test("the guide to errors has every code of the command line under its exit code
   // Commands share these with the console.
   const own = [...ofCommands, ...all(read("src/bridges/operate/operation-error.ts"), /^ \* \| ([A-Z_]+) \|/gm)];
   const told = exits.flatMap(([, codes = ""]) => codesIn(codes));
-  const contracts = new Set([...union("EngineCode"), ...union("StoreCode"), ...union("SurfaceCode"), ...union("ListenCode")]);
+  const contracts = new Set([
+    ...union("EngineCode"),
+    ...union("StoreCode"),
+    ...union("SurfaceCode"),
+    ...union("ListenCode"),
+    ...union("SqlCode"),
+  ]);
   same(
     own,
     told.filter((code) => !contracts.has(code)),

@@ -37,6 +37,10 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     register: async (program) => (await import("./index-commands.ts")).registerIndexCommands(program),
   },
   {
+    names: ["sql"],
+    register: async (program) => (await import("./sql-command.ts")).registerSqlCommand(program),
+  },
+  {
     names: ["state", "call", "stop", "restart", "letters"],
     register: async (program) => (await import("./actor-commands.ts")).registerActorCommands(program),
   },

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type ConsoleData, consoleFor, type LiveRecorder } from "../bridges/console/index.ts";
+import { type ConsoleData, consoleFor, type LiveRecorder, sqliteSql } from "../bridges/console/index.ts";
 import { engineReader } from "../bridges/operate/index.ts";
 import { type HttpMount, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
@@ -77,7 +77,9 @@ const dataOf = ({ served, live, options, log, name, version, development, authen
     unserved: () => served.unserved(),
     ...(viewers !== undefined && { viewerToken: (viewer) => viewers.issue(viewer) }),
     errorPage: () => readFile(join(dirname(PROGRAM), "../docs/guide/errors.md"), "utf8"),
-    ...(data === undefined ? {} : { disk: diskOf(new DataDirectory(data)) }),
+    ...(data === undefined
+      ? {}
+      : { disk: diskOf(new DataDirectory(data)), sql: sqliteSql({ directory: data, kinds: () => served.running().kinds }) }),
     onFault: (error) => log("error", "console-fault", { ...faultFields(error, development) }),
     now: () => systemClock.now(),
   };

@@ -45,6 +45,8 @@ const byCode: Readonly<Record<string, ExitCode>> = {
   NAME_COLLISION: EXIT.usage,
   BAD_OPTION: EXIT.usage,
   UNSAFE_LISTENER: EXIT.usage,
+  SQL_WRONG: EXIT.usage,
+  SQL_DENIED: EXIT.refused,
 };
 
 const byOperation: Readonly<Record<OperationCode, ExitCode>> = {

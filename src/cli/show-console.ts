@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
-import { type ConsoleData, consoleFor } from "../bridges/console/index.ts";
+import { stat } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { type ConsoleData, consoleFor, sqliteSql } from "../bridges/console/index.ts";
 import { clusterOperations, clusterReader, storeReader } from "../bridges/operate/index.ts";
 import { type Answer, type Gateway, systemClock } from "../core/contract/index.ts";
 import { omitUndefined } from "../core/contract/internal.ts";
@@ -21,6 +20,7 @@ import { notesLoss } from "./noted-loss.ts";
 import { paintError, print } from "./output.ts";
 import { stopSignal } from "./stop-signal.ts";
 import { transferOf } from "./transfer-options.ts";
+import { unpacked } from "./unpacked.ts";
 import { unservedKinds } from "./unserved.ts";
 
 /** Serves the console until it is stopped. */
@@ -75,16 +75,9 @@ const dataOf = async (options: ConsoleCommand, version: string, open: AsyncDispo
     reader: storeReader(store),
     unserved: () => kinds,
     disk: diskOf(directory),
+    sql: sqliteSql({ directory: directory.path }),
     now,
   };
-};
-
-/** An exported history, in a folder that is deleted at the end. Nothing runs there. */
-const unpacked = async (file: string, open: AsyncDisposableStack): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), "troupe-console-"));
-  open.defer(() => rm(folder, { recursive: true, force: true }));
-  await (await import("./import.ts")).importFile(file, folder);
-  return folder;
 };
 
 const NOT_HERE: Answer = refusal("PATH", `There is no MCP here: this server shows a history at ${CONSOLE}.`);

@@ -8,7 +8,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import * as z from "zod";
 import { consoleSchemas } from "../../scripts/console-schemas.ts";
 import { ALL_ROUTES } from "../../src/bridges/console/all-routes.ts";
-import { consoleFor, engineOperations, engineReader, recordLive } from "../../src/bridges/console/index.ts";
+import { consoleFor, engineOperations, engineReader, recordLive, sqliteSql } from "../../src/bridges/console/index.ts";
 import { actor, actorId, index } from "../../src/core/actor/index.ts";
 import { isJsonObject, type JsonObject, systemClock } from "../../src/core/contract/index.ts";
 import { LocalEngine } from "../../src/core/engine/index.ts";
@@ -51,6 +51,7 @@ const BODIES: Readonly<Record<string, object>> = {
   "POST /actors/:kind/:key/fork": { to: "lamp/copy" },
   "POST /actors/:kind/:key/revert": { to: 1, reason: "a test", force: true },
   "POST /actors/:kind/:key/edit": { state: { lit: false }, reason: "a test" },
+  "POST /sql": { sql: "SELECT id, state FROM actors" },
   "POST /batch": { operation: "restart", ids: ["lamp/main"] },
 };
 
@@ -72,6 +73,7 @@ async function serve(directory: string) {
     operate: engineOperations({ engine, kinds: [lamp], store }),
     live,
     disk: async () => ({ bytes: 1 }),
+    sql: sqliteSql({ directory }),
     now: () => systemClock.now(),
     token: TOKEN,
     assets: { find: () => ({ type: "application/json", body, immutable: false }) },

@@ -45,6 +45,7 @@ async function about(data: ConsoleData): Promise<About> {
   say("timers", reader.due !== undefined, "This engine does not list its timers.");
   say("outbox", reader.undelivered !== undefined, "This engine does not list what it has yet to deliver.");
   say("indexes", running?.().engine.query !== undefined, running === undefined ? offline : "This engine has no indexes.");
+  say("sql", data.sql !== undefined, whyNoSql(own.engine));
   const unrecorded = running === undefined ? offline : "This server does not record its clients: give the console a recorder (recordLive).";
   for (const ability of ["traffic", "sessions", "tasks", "log"] as const) say(ability, live !== undefined, unrecorded);
   say("act-as", running !== undefined && own.development, 'Only "troupe dev" calls as somebody else.');
@@ -61,6 +62,18 @@ async function about(data: ConsoleData): Promise<About> {
     cannot,
     kinds: await kindsOf(data),
   };
+}
+
+/** Why there are no queries in SQL, and what there is instead. */
+export function whyNoSql(engine: About["engine"]): string {
+  switch (engine) {
+    case "memory":
+      return "Actors in memory have no tables: serve them with --data, or filter the actors by an index.";
+    case "restate":
+      return 'A cluster has no tables here: filter the actors by an index, or ask Restate itself, as in "restate sql".';
+    default:
+      return "This console was given no SQL: give it sqliteSql({ directory }), or filter the actors by an index.";
+  }
 }
 
 async function kindsOf({ running, unserved }: ConsoleData): Promise<readonly KindShape[]> {

@@ -9,6 +9,7 @@ import { operationRoutes } from "./operation-routes.ts";
 import { overviewRoutes } from "./overview-routes.ts";
 import { queueRoutes } from "./queue-routes.ts";
 import type { ConsoleRoute } from "./routes.ts";
+import { sqlRoutes } from "./sql-routes.ts";
 import { streamRoutes } from "./stream-routes.ts";
 import { surfaceRoutes } from "./surface-routes.ts";
 import { textRoutes } from "./text-routes.ts";
@@ -24,6 +25,7 @@ export const ALL_ROUTES: readonly ConsoleRoute[] = [
   ...operationRoutes,
   ...overviewRoutes,
   ...queueRoutes,
+  ...sqlRoutes,
   ...streamRoutes,
   ...surfaceRoutes,
   ...textRoutes,

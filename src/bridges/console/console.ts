@@ -8,6 +8,7 @@ import {
   type Json,
   type JsonObject,
   type MountRequest,
+  SqlError,
   TroupeError,
 } from "../../core/contract/index.ts";
 import { tryParseJson } from "../../core/contract/internal.ts";
@@ -57,6 +58,8 @@ const STATUS: Readonly<Record<string, number>> = {
   NOT_FOUND: 404,
   BAD_ID: 400,
   BAD_QUERY: 400,
+  SQL_WRONG: 400,
+  SQL_DENIED: 400,
   USAGE: 400,
 };
 
@@ -178,6 +181,7 @@ function describe(error: unknown, { onFault }: ConsoleData): Failure {
         code: error.code === "USAGE" ? "BAD_REQUEST" : error.code,
         message: error.message,
         ...(error instanceof StateMisfitError && { misfits: error.misfits }),
+        ...(error instanceof SqlError && error.at !== undefined && { at: error.at }),
       },
     };
   onFault?.(error);

@@ -1,7 +1,7 @@
 // Owns: where the console's data comes from: interfaces that a server, or a folder that is only read, fills in. Does not own: what is
 // made of it (the routes).
 
-import type { Behaviour, Engine, Index, Source } from "../../core/contract/index.ts";
+import type { Behaviour, Engine, Index, Source, Sql } from "../../core/contract/index.ts";
 import type { ActorReader, Operate } from "../operate/index.ts";
 import type { LiveRecorder } from "./live.ts";
 import type { About, Overview, ViewerShape, ViewerToken } from "./shapes.ts";
@@ -25,6 +25,8 @@ export interface ConsoleData {
   readonly operate?: Operate;
   /** Absent: traffic, sessions and tasks are not known. */
   readonly live?: LiveRecorder;
+  /** Queries in SQL: `sqliteSql` for a store on SQLite. Absent: there are none. */
+  readonly sql?: Sql;
   /** How the server was started, for the doctor. Absent: nothing is said of it. */
   readonly settings?: ServerSettings;
   /** Kinds that have actors in the data directory, and no served module. */

@@ -9,6 +9,7 @@ export {
   type Operate,
   storeReader,
 } from "../operate/index.ts";
+export { sqliteSql, type SqliteSqlOptions } from "../sql/index.ts";
 export type { ConsoleData, RunningServer, ServerSettings } from "./data.ts";
 export { type LiveOptions, type LiveRecorder, recordLive } from "./live.ts";
 export type { LogEntry } from "./log-book.ts";

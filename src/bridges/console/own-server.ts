@@ -2,6 +2,7 @@
 
 import { type Behaviour, type Engine, type Index, type Source, type Store, systemClock } from "../../core/contract/index.ts";
 import { omitUndefined } from "../../core/contract/internal.ts";
+import { sqliteSql } from "../sql/index.ts";
 import { engineOperations, engineReader, type OperableEngine, type ReadableEngine } from "../operate/index.ts";
 import type { ConsoleData } from "./data.ts";
 import type { LiveRecorder } from "./live.ts";
@@ -59,6 +60,7 @@ export function consoleData(own: OwnServer): ConsoleData {
     running: () => ({ engine, kinds, indexes, source: server.source }),
     operate: engineOperations({ engine, kinds, ...omitUndefined({ store }) }),
     ...omitUndefined({ live }),
+    ...(directory !== undefined && { sql: sqliteSql({ directory, kinds: () => kinds }) }),
     now: () => systemClock.now(),
   };
 }

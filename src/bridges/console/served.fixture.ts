@@ -50,8 +50,8 @@ export class ConsoleClient {
     return body;
   }
 
-  async post(path: string, body: object = {}): Promise<Answered> {
-    return await answered(await this.#fetch(path, body));
+  async post(path: string, body: object = {}, signal?: AbortSignal): Promise<Answered> {
+    return await answered(await this.#fetch(path, body, signal));
   }
 
   /** The events of an operation that streams. */
@@ -66,11 +66,12 @@ export class ConsoleClient {
       }));
   }
 
-  #fetch(path: string, body?: object): Promise<Response> {
+  #fetch(path: string, body?: object, signal?: AbortSignal): Promise<Response> {
     return fetch(`${this.#base}${path}`, {
       method: body === undefined ? "GET" : "POST",
       headers: { authorization: `Bearer ${TOKEN}`, ...(body !== undefined && { "content-type": "application/json" }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal !== undefined && { signal }),
     });
   }
 }

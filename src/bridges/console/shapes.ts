@@ -3,7 +3,20 @@
 //
 // Times are milliseconds since 1970. A page of a list ends with `next`, the value of `after` for the following page; absent: no more.
 
-import type { ActorId, IndexValue, Json, JsonObject, ListName, OfferRef, Policy, StateMisfit, Status } from "../../core/contract/index.ts";
+import type {
+  ActorId,
+  IndexValue,
+  Json,
+  JsonObject,
+  ListName,
+  OfferRef,
+  Policy,
+  SqlQuery,
+  SqlResult,
+  SqlView,
+  StateMisfit,
+  Status,
+} from "../../core/contract/index.ts";
 
 /** A page of a list. `next` is the value of `after` for the following page; absent: there are no more. */
 export interface PageOf<T> {
@@ -23,6 +36,8 @@ export type Ability =
   | "outbox"
   | "letters"
   | "indexes"
+  /** Queries in SQL. */
+  | "sql"
   | "traffic"
   /** What the server logged. */
   | "log"
@@ -588,6 +603,17 @@ export interface Written {
   readonly checked?: boolean;
 }
 
+/** `GET /sql`: what queries may read. */
+export interface SqlViews {
+  readonly views: readonly SqlView[];
+}
+
+/** `POST /sql` */
+export type SqlInput = SqlQuery;
+
+/** What a query found. */
+export type SqlRows = SqlResult;
+
 /** Every answer that is not 2xx. */
 export interface Failure {
   readonly error: {
@@ -595,5 +621,7 @@ export interface Failure {
     readonly message: string;
     /** Of `STATE_MISFIT`: what does not fit, by JSON Pointers. */
     readonly misfits?: readonly StateMisfit[];
+    /** Of `SQL_WRONG`: where in the query, as an offset. */
+    readonly at?: number;
   };
 }

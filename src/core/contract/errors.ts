@@ -49,8 +49,11 @@ export type SurfaceCode = "NAME_COLLISION" | "BAD_NAME" | "BAD_DEFINITION";
 /** A transport that cannot start: unsafe without a token, a bad option, or an unavailable address. */
 export type ListenCode = "UNSAFE_LISTENER" | "BAD_OPTION" | "BAD_ADDRESS";
 
+/** Why a query in SQL was not answered: see `SqlError`. */
+export type SqlCode = "SQL_WRONG" | "SQL_DENIED" | "SQL_TIMEOUT" | "SQL_MEMORY" | "SQL_BUSY" | "SQL_CANCELLED";
+
 /** Codes of all `TroupeError`s. */
-export type ErrorCode = EngineCode | StoreCode | SurfaceCode | ListenCode;
+export type ErrorCode = EngineCode | StoreCode | SurfaceCode | ListenCode | SqlCode;
 
 /**
  * An error with a stable `code`. The message says what to do.

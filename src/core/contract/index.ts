@@ -48,6 +48,7 @@ export {
   type EngineCode,
   EngineError,
   type ErrorCode,
+  type SqlCode,
   type StoreCode,
   StoreError,
   type SurfaceCode,
@@ -101,6 +102,7 @@ export {
   untilClosed,
 } from "./session.ts";
 export type { CallOptions, ContentOf, Dirty, Receipt, SurfaceNow, Source } from "./source.ts";
+export { type Sql, type SqlColumn, SqlError, type SqlQuery, type SqlResult, type SqlView } from "./sql.ts";
 export type {
   ActorImport,
   Collected,

@@ -1,0 +1,1 @@
+export { sqliteSql, type SqliteSqlOptions } from "./runner.ts";

@@ -1,0 +1,100 @@
+// Owns: what a query may do: read the views, and call functions that compute. SQLite asks here about each name in a statement while it
+// prepares it. Does not own: the views.
+//
+// The tables below the views may be read within a view only. SQLite tells which view a name stands in by its name alone, and a query can
+// name a part of itself like a view: WITH actors AS (SELECT * FROM actor) …. So each view reads through a second one with a random name.
+
+import { constants } from "node:sqlite";
+import { SqlError } from "../../contract/index.ts";
+
+// What computes. Left out: what reads files or tables (fts5, rtreecheck, geopoly …), loads code, or is made to allocate (zeroblob).
+const FUNCTIONS = new Set(
+  `-> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count cume_dist
+  current_date current_time current_timestamp date datetime degrees dense_rank exp first_value floor format glob group_concat hex if ifnull
+  iif instr json json_array json_array_insert json_array_length json_error_position json_extract json_group_array json_group_object json_insert
+  json_object json_patch json_pretty json_quote json_remove json_replace json_set json_type json_valid julianday lag last_value lead length
+  like likelihood likely ln log log10 log2 lower ltrim max median min mod nth_value ntile nullif octet_length percent_rank percentile
+  percentile_cont percentile_disc pi pow power printf quote radians random rank replace round row_number rtrim sign sin sinh sqrt
+  sqlite_version strftime string_agg substr substring subtype sum tan tanh time timediff total trim trunc typeof unhex unicode unistr
+  unistr_quote unixepoch unlikely upper`.split(/\s+/),
+);
+
+/** Tables that a value is made into. */
+const VALUES = new Set(["json_each", "json_tree"]);
+
+export interface ReadableNames {
+  /** The views that queries name. */
+  readonly views: ReadonlySet<string>;
+  /** The views behind those. */
+  readonly hidden: ReadonlySet<string>;
+  /** The functions that views call. */
+  readonly functions: ReadonlySet<string>;
+}
+
+/** `setAuthorizer`'s function, and why it refused. */
+export class SqlAccess {
+  readonly #names: ReadableNames;
+  #refused: string | undefined;
+  #trusted = 0;
+
+  constructor(names: ReadableNames) {
+    this.#names = names;
+  }
+
+  /** Runs the store's own statements, which SQLite may prepare again. */
+  trusted<T>(run: () => T): T {
+    this.#trusted += 1;
+    try {
+      return run();
+    } finally {
+      this.#trusted -= 1;
+    }
+  }
+
+  /** Why the last statement was refused. Undefined: it was not. */
+  takeRefusal(): SqlError | undefined {
+    const why = this.#refused;
+    this.#refused = undefined;
+    return why === undefined ? undefined : new SqlError("SQL_DENIED", why);
+  }
+
+  authorize(action: number, first: string | null, second: string | null, database: string | null, within: string | null): number {
+    if (this.#trusted > 0) return constants.SQLITE_OK;
+    const why = this.#whyNot(action, first ?? "", second ?? "", database ?? "", within ?? "");
+    if (why === undefined) return constants.SQLITE_OK;
+    this.#refused ??= why;
+    return constants.SQLITE_DENY;
+  }
+
+  #whyNot(action: number, first: string, second: string, database: string, within: string): string | undefined {
+    switch (action) {
+      case constants.SQLITE_SELECT:
+      case constants.SQLITE_RECURSIVE:
+        return undefined;
+      case constants.SQLITE_READ:
+        return this.#mayRead(first, second, database, within) ? undefined : this.#onlyViews(first);
+      case constants.SQLITE_FUNCTION: {
+        const { functions, hidden } = this.#names;
+        if (FUNCTIONS.has(second.toLowerCase()) || (functions.has(second) && hidden.has(within))) return undefined;
+        return `The function ${second.slice(0, 64)} is not available here.`;
+      }
+      default:
+        return "Only SELECT is available here: queries read, and change nothing.";
+    }
+  }
+
+  #mayRead(table: string, column: string, database: string, within: string): boolean {
+    const { views, hidden } = this.#names;
+    if (hidden.has(within)) return true;
+    if (database === "temp" && (views.has(table) || hidden.has(table))) return views.has(table) || views.has(within);
+    if (VALUES.has(table)) return true;
+    // Once SQLite has put a view's SELECT in the place of its name, it asks about tables from which no value is read, as for count(*).
+    return column === "" && !/^(?:sqlite|pragma)_/i.test(table) && FLATTENED.test(table);
+  }
+
+  #onlyViews(table: string): string {
+    return `${table.slice(0, 64)} cannot be read: there are ${[...this.#names.views].slice(0, 40).join(", ")}.`;
+  }
+}
+
+const FLATTENED = /^(?:actor|event|letter|outbox|session|session_fixed|subscription|task|index_rows_\d+)$/;

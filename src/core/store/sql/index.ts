@@ -1,0 +1,196 @@
+// Owns: a store's file opened for queries: read-only, with the views, and nothing else that a query can reach. Does not own: its process,
+// and how long a query runs (bridges/sql).
+
+import { existsSync } from "node:fs";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { type ActorId, type ChainEvent, isList, type Json, SqlError, type SqlResult, type SqlView } from "../../contract/index.ts";
+import { isTexts, tryParseJson } from "../../contract/internal.ts";
+import { EventTable } from "../event-table.ts";
+import { int, split, sqliteCode, storeFault, text } from "../faults.ts";
+import { openReadableStore } from "../open-store.ts";
+import { type ReadableNames, SqlAccess } from "./access.ts";
+import { checkStatement, errorPlace, placeText } from "./statement.ts";
+import { MAX_ROWS, ResultRows } from "./values.ts";
+import {
+  actorViews,
+  createView,
+  describeView,
+  type FunctionNames,
+  indexView,
+  type IndexSource,
+  sessionViews,
+  type ViewSource,
+} from "./views.ts";
+
+export interface SqlDatabaseOptions {
+  /** The store is `troupe.db` in it. */
+  readonly directory: string;
+  /** The file of sessions. It may be missing. */
+  readonly sessions?: string;
+  /** Random, and not known to the author of the query: names that queries must not reach begin with it. */
+  readonly secret: string;
+  /** Kinds without secret arguments: messages to others show none. */
+  readonly open: readonly string[];
+  /** The state after these events. */
+  readonly stateOf: (events: readonly ChainEvent[]) => Json;
+  /** What stands for a session's id. */
+  readonly sessionName: (id: string) => string;
+}
+
+export interface SqlDatabase extends Disposable {
+  readonly views: readonly SqlView[];
+  /** Throws `SqlError`, `StoreError`. */
+  query(sql: string, limit?: number): Omit<SqlResult, "ms">;
+}
+
+/** A value of 64 MiB is more than a state may be (`maxStateBytes`) unless its author says so; the others bound what preparing costs. */
+const LIMITS = {
+  length: 67_108_864,
+  sqlLength: 100_000,
+  exprDepth: 100,
+  compoundSelect: 50,
+  column: 500,
+  functionArg: 100,
+  likePatternLength: 1_000,
+};
+
+/** Throws `StoreError`. For one query: another one must not know the names of this one. */
+export function openSqlDatabase(options: SqlDatabaseOptions): SqlDatabase {
+  return openReadableStore(options, (database) => {
+    const { secret } = options;
+    const names: FunctionNames = { state: `${secret}_state`, args: `${secret}_args`, session: `${secret}_session` };
+    const file = attachSessions(database, options);
+    const views = viewsOf(database, names, file);
+    const hiddenOf = ({ name }: ViewSource): string => `${secret}_${name}`;
+    const readable: ReadableNames = {
+      views: new Set(views.map(({ name }) => name)),
+      hidden: new Set(views.map(hiddenOf)),
+      functions: new Set(Object.values(names)),
+    };
+    const access = new SqlAccess(readable);
+    addFunctions(database, names, options, access);
+    // In memory: what a query sorts must not fill the disk.
+    database.exec("PRAGMA temp_store = MEMORY");
+    for (const view of views) database.exec(createView(view, hiddenOf(view)));
+    database.exec("PRAGMA query_only = ON");
+    Object.assign(database.limits, LIMITS);
+    database.setAuthorizer((...action) => access.authorize(...action));
+    return {
+      views: views.map(describeView),
+      query: (sql, limit) => run(database, access, sql, limit),
+      [Symbol.dispose]: () => database.close(),
+    };
+  });
+}
+
+const SESSIONS = "sessions_file";
+/** Of the file of sessions (sessions.ts): before that, it had other tables. */
+const SESSIONS_VERSION = 3;
+
+/** The name that the file of sessions is attached as. Undefined: there is none, or an older version wrote it. */
+function attachSessions(database: DatabaseSync, { sessions }: SqlDatabaseOptions): string | undefined {
+  if (sessions === undefined || !existsSync(sessions)) return undefined;
+  const url = pathToFileURL(sessions);
+  url.searchParams.set("mode", "ro");
+  try {
+    database.prepare(`ATTACH ? AS ${SESSIONS}`).run(url.href);
+    return database.prepare(`PRAGMA ${SESSIONS}.user_version`).get()?.["user_version"] === SESSIONS_VERSION ? SESSIONS : undefined;
+  } catch {
+    // Actors can be queried all the same.
+    return undefined;
+  }
+}
+
+function viewsOf(database: DatabaseSync, names: FunctionNames, file: string | undefined): readonly ViewSource[] {
+  const views = [...actorViews(names), ...sessionViews(file, names)];
+  const taken = new Set(views.map(({ name }) => name));
+  for (const index of indexesOf(database)) {
+    const view = indexView(index, taken);
+    taken.add(view.name);
+    views.push(view);
+  }
+  return views;
+}
+
+/** Those whose rows have a table: one that was declared and never filled may have none. */
+function indexesOf(database: DatabaseSync): readonly IndexSource[] {
+  const rows = database.prepare(
+    `SELECT id, name, kind, fields, state FROM content_index
+     WHERE EXISTS(SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'index_rows_' || id) ORDER BY name LIMIT 200`,
+  );
+  return rows.all().map(({ id, name, kind, fields, state }) => {
+    const list = tryParseJson(text(fields));
+    return {
+      id: int(id),
+      name: text(name),
+      kind: text(kind),
+      fields: isList(list) && isTexts(list) ? list : [],
+      isComplete: state === "complete",
+    };
+  });
+}
+
+function addFunctions(
+  database: DatabaseSync,
+  names: FunctionNames,
+  { open, stateOf, sessionName }: SqlDatabaseOptions,
+  access: SqlAccess,
+): void {
+  const log = new EventTable(database);
+  const pure = { deterministic: true };
+  database.function(names.state, pure, (id, pk, seq, head, pos, full) => {
+    try {
+      const end = { pk: int(pk), seq: int(seq), head: text(head), pos: int(pos), full: int(full) };
+      const [kind, key] = split(text(id));
+      const actor: ActorId = `${kind}/${key}`;
+      return JSON.stringify(stateOf(access.trusted(() => log.tail(actor, end))));
+    } catch {
+      // One actor that is damaged must not end a query over all.
+      return null;
+    }
+  });
+  const known = new Set(open);
+  database.function(names.args, pure, (kind, args) => {
+    if (typeof args !== "string" || args === "{}" || args === "null") return typeof args === "string" ? args : null;
+    return typeof kind === "string" && known.has(kind) ? args : HIDDEN_ARGS;
+  });
+  database.function(names.session, pure, (id) => (typeof id === "string" ? sessionName(id) : null));
+}
+
+const HIDDEN_ARGS = '"[redacted]"';
+
+function run(database: DatabaseSync, access: SqlAccess, sql: string, limit = MAX_ROWS): Omit<SqlResult, "ms"> {
+  checkStatement(sql);
+  try {
+    const statement = database.prepare(sql);
+    statement.setReturnArrays(true);
+    statement.setReadBigInts(true);
+    const columns = statement.columns().map(({ name }) => name);
+    const found = new ResultRows(Math.min(limit, MAX_ROWS));
+    for (const row of statement.iterate()) if (!found.add(Object.values<SQLOutputValue>(row))) break;
+    return { columns, rows: found.rows, ...found.marks };
+  } catch (error) {
+    throw access.takeRefusal() ?? faultOf(database, access, sql, error);
+  }
+}
+
+/** Of what was written, as `SQL_WRONG` with its place; of the file, as a `StoreError`. */
+function faultOf(database: DatabaseSync, access: SqlAccess, sql: string, error: unknown): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  // SQLITE_ERROR, TOOBIG, MISMATCH, RANGE; and no code: Node's own refusal of a value.
+  if (![1, 18, 20, 25, undefined].includes(sqliteCode(error))) return storeFault(error);
+  const at = errorPlace(sql, message, (start) => failureOf(database, access, start));
+  return new SqlError("SQL_WRONG", at === undefined ? `${message}.` : `${message}, at ${placeText(sql, at)}.`, at);
+}
+
+function failureOf(database: DatabaseSync, access: SqlAccess, sql: string): string | undefined {
+  try {
+    database.prepare(sql);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    access.takeRefusal();
+  }
+}

@@ -116,6 +116,54 @@ test("an actor's page says why an offer is off for a viewer, and calls it", asyn
   await page.getByRole("treeitem", { name: /text: "<b>seen<\/b>"/ }).waitFor();
 });
 
+test("a tool's question is answered on the actor's page, and the call goes on", async () => {
+  await using at = await desk(1);
+  await using opened = await at.open("/actors/incident/INC-1?tab=offers");
+  const { page } = opened;
+  await page.getByLabel("As principal").fill("bob");
+  await page.getByLabel("Claims of its token").fill('{"roles":["responder"]}');
+  const call = async (tool: string): Promise<void> => {
+    await page.getByLabel("Search offers").fill(tool);
+    const panel = page.getByRole("region", { name: tool, exact: true });
+    await panel.getByText("on", { exact: true }).waitFor();
+    await panel.getByRole("button", { name: "Call", exact: true }).click();
+  };
+  await call("acknowledge");
+  await page.getByText("Acknowledged.", { exact: true }).waitFor();
+  await call("resolve");
+  const question = page.getByRole("dialog");
+  await question.getByText('Resolve "Incident 1"?').waitFor();
+  await opened.check("question-light-1440");
+  await question.getByRole("button", { name: "Decline" }).click();
+  await page.getByText(/^refused: /).waitFor();
+  await call("resolve");
+  await question.getByRole("combobox", { name: "confirm" }).selectOption("true");
+  await question.getByRole("button", { name: "Answer" }).click();
+  await page.getByText("done", { exact: true }).waitFor();
+  await page.getByRole("tab", { name: "State" }).click();
+  await page.getByRole("treeitem", { name: /status: "resolved"/ }).waitFor();
+});
+
+test("an actor's latest events lead to their causes, across actors", async () => {
+  await using at = await desk(1);
+  await using opened = await at.open("/actors/incident/INC-1?tab=causes");
+  const { page } = opened;
+  const graph = page.getByRole("region", { name: /^Causes of / });
+  await graph.getByText("Started by").waitFor();
+  await graph.getByText("on 2 actors").waitFor();
+  await opened.check("causes-tab-light-1440");
+  await page.getByRole("region", { name: "Latest events" }).getByRole("button").last().click();
+  await page.waitForURL(/of=[0-9a-f]{64}/);
+  await graph.waitFor();
+  await page.getByRole("tab", { name: "History" }).click();
+  await page.getByRole("link", { name: "Causes of event 1" }).click();
+  await graph.getByText("Started by").waitFor();
+  await opened.check("causes-tab-first-light-1440");
+  await using dark = await at.open("/actors/incident/INC-1?tab=causes", { theme: "dark", width: 360 });
+  await dark.page.getByRole("region", { name: /^Causes of / }).waitFor();
+  await dark.check("causes-tab-dark-360");
+});
+
 test("an actor's state follows its changes, is searched with the keyboard, and edited with a reason", async () => {
   await using at = await desk(1);
   await using opened = await at.open("/actors/incident/INC-1");

@@ -189,6 +189,21 @@ describe("a call", () => {
     assert.equal((await at.client.post("/actors/desk/none/call", { offer: "tools/close" })).status, 404);
   });
 
+  test("ends in questions for a client that can ask, and goes on with its answers", async () => {
+    const vase = actor("vase", {
+      description: "A vase.",
+      state: z.object({ whole: z.boolean().default(true) }),
+      tools: { drop: { description: "Drop it.", confirm: "Drop it?", run: ({ state }) => (state.whole = false) } },
+    });
+    await using at = await servedConsole({ kinds: [vase], store: memoryStore() });
+    await at.engine.call({ to: vase.id("one"), action: "troupe/begin", args: null, start: null });
+    const call = async (answers: JsonObject): Promise<JsonObject> =>
+      Object((await at.client.post("/actors/vase/one/call", { offer: "tools/drop", can: ["elicitation"], answers })).body["reply"]);
+    assert.equal(Object((await call({}))["needs"]).confirm.params.message, "Drop it?");
+    assert.equal(Object((await call({ confirm: { action: "decline" } }))["refused"]).code, "NOT_CONFIRMED");
+    assert.deepEqual(await call({ confirm: { action: "accept", content: { confirm: true } } }), { ok: false });
+  });
+
   test("with a key that was used gets the first reply again", async () => {
     await using at = await served();
     const first = await at.client.post(`${PATH}/call`, { offer: "tools/close", key: "k1" });

@@ -47,7 +47,7 @@ function readReply(reply: Json): Read {
     return {
       verdict: "needs an answer",
       level: "warning",
-      text: "It asks the client first. Call it in the playground, which can answer.",
+      text: "It asks more often than this page answers.",
       value: needs,
     };
   if (typeof ok === "string") return { verdict: "done", level: "good", text: ok };

@@ -13,6 +13,8 @@ import { check, firstValue, NO_MISTAKES, SchemaForm } from "../../ui/schema-form
 import { Snippets } from "../../ui/snippets.tsx";
 import { ErrorNote } from "../../ui/states.tsx";
 import { type ViewerState, viewerShape } from "../../viewer.ts";
+import { QuestionDialog } from "../playground/question-dialog.tsx";
+import { askUser, dropQuestions } from "../playground/questions.ts";
 import { CallResult } from "./call-result.tsx";
 import type { Offering } from "./offers.tsx";
 import { definitionIn } from "./definition.ts";
@@ -46,6 +48,7 @@ export function OfferPanel({
     element?.addEventListener("keydown", press);
     return () => element?.removeEventListener("keydown", press);
   }, []);
+  useEffect(() => dropQuestions, []);
   const [caller, setCaller] = useParameter("by");
   const asViewer = can("act-as") && caller !== "operator";
   const who = viewer.principal === "" ? "somebody who is not signed in" : viewer.principal;
@@ -66,7 +69,7 @@ export function OfferPanel({
     if (mistakes.value.size > 0 || running.value) return;
     running.value = true;
     try {
-      outcome.value = { result: await post<CallOutcome>(`${actorPath(actor.id)}/call`, input) };
+      outcome.value = { result: await callWithAnswers(actor.id, input) };
       reload();
     } catch (error) {
       outcome.value = { error: asApiError(error) };
@@ -141,6 +144,7 @@ export function OfferPanel({
           <span class="dim">{can("act-as") ? "Ctrl+Enter" : whyNot("act-as")}</span>
         </div>
       </form>
+      <QuestionDialog />
       <div ref={result} aria-live="polite">
         {outcome.value?.error === undefined ? null : <ErrorNote error={outcome.value.error} />}
         {outcome.value?.result === undefined ? null : <CallResult outcome={outcome.value.result} />}
@@ -155,6 +159,26 @@ export function OfferPanel({
       </details>
     </section>
   );
+}
+
+/** A tool may ask several times. */
+const MOST_ROUNDS = 10;
+
+/** Calls, and calls again with what the user answers, as long as the reply is questions. */
+async function callWithAnswers(id: string, input: CallInput): Promise<CallOutcome> {
+  let answers: JsonObject = {};
+  for (let round = 1; ; round += 1) {
+    const result = await post<CallOutcome>(`${actorPath(id)}/call`, { ...input, can: ["elicitation"], answers } satisfies CallInput);
+    const needs = isObject(result.reply) ? result.reply["needs"] : undefined;
+    if (!isObject(needs) || round > MOST_ROUNDS) return result;
+    const given = await Promise.all(
+      Object.entries(needs).map(async ([key, request]): Promise<readonly [string, JsonObject]> => {
+        const { method, params } = objectOf(request);
+        return [key, await askUser(textOf(method), objectOf(params))];
+      }),
+    );
+    answers = { ...answers, ...Object.fromEntries(given) };
+  }
 }
 
 const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});

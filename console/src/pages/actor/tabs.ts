@@ -22,5 +22,6 @@ export const ACTOR_TABS: readonly [ActorTab, ...ActorTab[]] = [
   { id: "state", label: "State", View: lazy(async () => (await import("./state.tsx")).StateTab) },
   { id: "offers", label: "Offers", View: lazy(async () => (await import("./offers.tsx")).OffersTab) },
   { id: "history", label: "History", View: lazy(async () => (await import("./history.tsx")).HistoryTab) },
+  { id: "causes", label: "Causes", View: lazy(async () => (await import("./causes.tsx")).CausesTab) },
   { id: "relations", label: "Relations", View: lazy(async () => (await import("./relations.tsx")).RelationsTab) },
 ];

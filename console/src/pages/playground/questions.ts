@@ -1,4 +1,4 @@
-// Owns: what servers ask the user while a call runs, one question at a time. Does not own: the dialog (question-dialog.tsx).
+// Owns: what servers ask the user while a call runs, here or on an actor's page, one question at a time. Does not own: the dialog (question-dialog.tsx).
 import { computed, signal } from "@preact/signals";
 import type { JsonObject } from "../../../../src/core/contract/index.ts";
 import { objectIn, textIn } from "../../mcp/wire.ts";
@@ -19,9 +19,9 @@ export const question = computed(() => waiting.value[0]);
 
 /** Rejects what a playground has not: a model, and folders. */
 export function askUser(method: string, params: JsonObject): Promise<JsonObject> {
-  if (method === "sampling/createMessage") return Promise.reject(new Error("The playground has no model: connect a client that has one."));
-  if (method === "roots/list") return Promise.reject(new Error("The playground works in no folders."));
-  if (method !== "elicitation/create") return Promise.reject(new Error(`The playground does not know ${method}.`));
+  if (method === "sampling/createMessage") return Promise.reject(new Error("The console has no model: connect a client that has one."));
+  if (method === "roots/list") return Promise.reject(new Error("The console works in no folders."));
+  if (method !== "elicitation/create") return Promise.reject(new Error(`The console does not know ${method}.`));
   return new Promise((resolve) => {
     last += 1;
     const n = last;

@@ -1,5 +1,6 @@
 // Owns: the events of an actor as a list: filters and pages, newest first. Does not own: one event (moment.tsx, event.tsx).
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { Link } from "wouter-preact";
 import type { ActorDetail, EventRow, PageOf } from "../../../../../src/bridges/console/shapes.ts";
 import { actorPath, get } from "../../../api.ts";
 import { isObject } from "../../../json-paths.ts";
@@ -113,7 +114,7 @@ export function EventList({
           {page.next === undefined ? "No event of this actor fits the filters." : "None of the events that were looked at so far fits."}
         </Empty>
       ) : (
-        <Rows rows={rows} at={at} open={open} />
+        <Rows id={id} rows={rows} at={at} open={open} />
       )}
       {page === undefined || (before === undefined && older === undefined) ? null : (
         <nav class="row pages" aria-label="Pages of events">
@@ -186,7 +187,17 @@ function Filter({
   );
 }
 
-function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly at: number; readonly open: (at: number) => void }) {
+function Rows({
+  id,
+  rows,
+  at,
+  open,
+}: {
+  readonly id: string;
+  readonly rows: readonly EventRow[];
+  readonly at: number;
+  readonly open: (at: number) => void;
+}) {
   const box = useRef<HTMLDivElement>(null);
   const timed = rows.some(({ ms }) => ms !== undefined);
   // Only the list scrolls: the page must not jump.
@@ -219,6 +230,9 @@ function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly
                 Took
               </th>
             ) : null}
+            <th scope="col">
+              <span class="visually-hidden">Causes</span>
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -244,6 +258,15 @@ function Rows({ rows, at, open }: { readonly rows: readonly EventRow[]; readonly
                 <Time at={row.at} />
               </td>
               {timed ? <td class="right wide">{row.ms === undefined ? "" : duration(row.ms)}</td> : null}
+              <td class="right">
+                <Link
+                  href={`${actorPath(id)}?tab=causes&of=${row.id}`}
+                  aria-label={`Causes of event ${row.seq}`}
+                  onClick={(event: Event) => event.stopPropagation()}
+                >
+                  Causes
+                </Link>
+              </td>
             </tr>
           ))}
         </tbody>

@@ -1,11 +1,12 @@
 // Pages are readable: site/readability.json has a bound for each group of pages, and today's figures of the pages that miss it.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import * as z from "zod";
+import { AVOIDED_WORDS } from "../scripts/avoided-words.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const readability = (...args: readonly string[]) =>
@@ -68,4 +69,26 @@ test("readability says that a page is missing", () => {
 test("no page is harder to read than its bound", () => {
   const { status, stdout } = readability("--check");
   assert.equal(status, 0, stdout);
+});
+
+test("tables of the design pages have short sentences and no words to avoid", () => {
+  const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
+  let rows = 0;
+  for (const file of globSync("docs/{design,decisions}/*.md", { cwd: root }))
+    for (const row of readFileSync(join(root, file), "utf8").match(/^\|.*$/gmu) ?? []) {
+      rows += 1;
+      // Names of tests and code are quoted as they are.
+      const prose = row.replaceAll(/\["[^"]*"\]|\]\([^)]*\)|`[^`]*`/gu, "X");
+      for (const cell of prose.split("|"))
+        for (const { segment } of sentences.segment(cell)) {
+          const words = segment.match(/[\p{L}\p{N}'’-]+/gu) ?? [];
+          assert.ok(words.length <= 30, `${file}: ${segment}`);
+          assert.deepEqual(
+            words.filter((word) => AVOIDED_WORDS.has(word.toLowerCase())),
+            [],
+            `${file}: ${segment}`,
+          );
+        }
+    }
+  assert.ok(rows > 300);
 });

@@ -17,7 +17,7 @@ Columns: words; mean and longest sentence in words; paragraphs over five lines; 
 (60 is plain English, 50 the aim for guides). Code, tables and headings are left out.`;
 
 const root = resolve(import.meta.dirname, "../..");
-const PAGES = ["*.md", "docs/*.md", "docs/{guide,tutorial,recipes,design}/**/*.md", "examples/*/README.md"];
+const PAGES = ["*.md", "docs/*.md", "docs/{guide,tutorial,recipes,design,decisions}/**/*.md", "examples/*/README.md"];
 
 interface Page extends Prose {
   readonly file: string;

@@ -95,6 +95,10 @@ describe("the list of actors", () => {
       more: {
         reader: {
           ...storeReader(store),
+          state: async (id) =>
+            id === "note/044999"
+              ? { uid: "", seq: 1, head: "", status: "live", version: 1, createdAt: 0, lastMessageAt: 0, messageCount: 0, state: null }
+              : undefined,
           list: async ({ after = "", limit }) => {
             const from = many.findIndex(({ id }) => id > after);
             return from < 0 ? [] : many.slice(from, from + limit);
@@ -102,6 +106,9 @@ describe("the list of actors", () => {
         },
       },
     });
+    // Its id is found at once, and once: 44,000 are before it.
+    const last = await at.client.read("/actors", { search: "note/044999" });
+    assert.deepEqual([ids(last), last["examined"]], [["note/044999"], 20_000]);
     let after: string | undefined;
     const pages: unknown[] = [];
     const found: unknown[] = [];

@@ -36,7 +36,10 @@ export const actorRoutes: readonly ConsoleRoute[] = [
     query: {
       kind: { description: "Of this kind only." },
       status: { description: "Of this status only.", schema: { type: "string", enum: STATUSES } },
-      search: { description: "Text that is in their ids, in any case. At most 20,000 actors are examined: go on with `next`." },
+      search: {
+        description:
+          "Text that is in their ids, in any case. An actor with this id or key comes first. At most 20,000 others are examined: go on with `next`.",
+      },
       index: { description: "The name of an index: its order, `where` and `text` apply." },
       where: { description: "With `index`: a JSON object of conditions by field.", schema: { type: "string" } },
       text: { description: "With `index`: words that the actors' texts must have." },
@@ -68,17 +71,20 @@ const PAGE = 1_000;
 /** A search that finds nothing must end. */
 const MAX_EXAMINED = 20_000;
 
-async function list(request: ConsoleRequest, { reader }: ConsoleData): Promise<ActorPage> {
+async function list(request: ConsoleRequest, data: ConsoleData): Promise<ActorPage> {
+  const { reader } = data;
   const kind = textIn(request, "kind");
   const status = choiceIn(request, "status", STATUSES);
   const search = textIn(request, "search")?.toLowerCase();
   const limit = limitOf(request);
-  const matches = ({ id, status: own }: Change): boolean =>
-    (status === undefined || own === status) && (search === undefined || isIn(id, search));
+  const named = await actorsNamed(textIn(request, "search"), kind, data);
+  const hasStatus = ({ status: own }: { readonly status: Status }): boolean => status === undefined || own === status;
+  const matches = (change: Change): boolean =>
+    hasStatus(change) && (search === undefined || isIn(change.id, search)) && !named.some(({ id }) => id === change.id);
   const isFiltered = status !== undefined || search !== undefined;
   const pageSize = isFiltered ? PAGE : limit;
   let after = placeIn(request);
-  const items: ActorRow[] = [];
+  const items: ActorRow[] = after === undefined ? named.filter(hasStatus) : [];
   let examined = 0;
   let next: ActorId | undefined;
   for (;;) {
@@ -109,6 +115,26 @@ function placeIn(request: ConsoleRequest): ActorId | undefined {
   if (after === undefined) return undefined;
   if (!isActorId(after)) throw badRequest("after must be `next` of the page before.");
   return after;
+}
+
+const MOST_KINDS = 100;
+
+/** Those whose id or key the text is. They come first: there may be a million actors before them. */
+async function actorsNamed(
+  text: string | undefined,
+  only: string | undefined,
+  { reader, running }: ConsoleData,
+): Promise<readonly ActorRow[]> {
+  if (text === undefined) return [];
+  const kinds = only === undefined ? (running?.().kinds ?? []).map(({ kind }) => kind).slice(0, MOST_KINDS) : [only];
+  const ids = new Set([text, ...kinds.map((kind) => `${kind}/${encodeURIComponent(text)}`)]);
+  const found: ActorRow[] = [];
+  for (const id of ids) {
+    if (!isActorId(id) || (only !== undefined && kindOf(id) !== only)) continue;
+    const state = await reader.state(id);
+    if (state !== undefined) found.push(rowOf(id, state.status, state.seq));
+  }
+  return found;
 }
 
 /** As people read it: the key decoded. */
